@@ -1,0 +1,140 @@
+"""Ports: what the core asks of the world, so that a simulator can stand in for it.
+
+Production wires real ports in `node.py`; tests wire faulty twins from `tidelog.testing`.
+Every method that touches a disk may raise OSError (ENOSPC, EIO); callers decide what that means.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from tidelog.base.ids import TimestampMs
+
+Buffer = bytes | bytearray | memoryview
+
+
+class Clock(Protocol):
+    def now_ms(self) -> TimestampMs:
+        """Wall clock, milliseconds since 1970; may jump."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds from an unknown start; never goes back. For timeouts."""
+        ...
+
+
+class Random(Protocol):
+    def bytes(self, count: int) -> bytes: ...
+
+    def below(self, limit: int) -> int:
+        """A number from 0 to limit - 1."""
+        ...
+
+
+class File(Protocol):
+    """An open file with positioned I/O. No hidden cursor, so threads may share it.
+
+    Dropping the last reference closes it: a slice that is still being sent keeps a deleted segment readable.
+    """
+
+    @property
+    def path(self) -> str: ...
+
+    def write_at(self, position: int, buffers: Sequence[Buffer]) -> int:
+        """Write all the bytes of all buffers, or raise OSError. Answers how many that was."""
+        ...
+
+    def read_at(self, position: int, length: int) -> bytes:
+        """Up to `length` bytes; fewer only at the end of the file."""
+        ...
+
+    def size(self) -> int: ...
+
+    def truncate(self, length: int) -> None: ...
+
+    def allocate(self, length: int) -> None:
+        """Reserve space so that the file is at least `length` bytes long; new bytes read as zero."""
+        ...
+
+    def sync(self) -> None:
+        """Data and size are on stable storage when this returns."""
+        ...
+
+    def fileno(self) -> int:
+        """For sendfile; -1 where there is no descriptor."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Disk(Protocol):
+    """A file system. Paths are absolute strings joined with '/'."""
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        """Open for reading and writing; FileNotFoundError unless it exists or `create` is set."""
+        ...
+
+    def names(self, directory: str) -> list[str]:
+        """Sorted names of files and folders directly in `directory`."""
+        ...
+
+    def is_dir(self, path: str) -> bool: ...
+
+    def exists(self, path: str) -> bool: ...
+
+    def make_dirs(self, path: str) -> None: ...
+
+    def rename(self, source: str, target: str) -> None:
+        """Atomic; replaces an existing file. Durable only after `sync_dir`."""
+        ...
+
+    def remove(self, path: str) -> None: ...
+
+    def remove_tree(self, path: str) -> None: ...
+
+    def sync_dir(self, directory: str) -> None: ...
+
+    def free_bytes(self, directory: str) -> tuple[int, int]:
+        """(total, usable) bytes of the file system that holds `directory`."""
+        ...
+
+
+def replace_file(disk: Disk, path: str, data: bytes) -> None:
+    """Write a small file so that a crash leaves the old one or the new one, never a mix."""
+    temporary = path + ".tmp"
+    file = disk.open(temporary, create=True)
+    try:
+        file.truncate(0)
+        file.write_at(0, [data])
+        file.sync()
+    finally:
+        file.close()
+    disk.rename(temporary, path)
+    disk.sync_dir(path.rpartition("/")[0] or "/")
+
+
+def read_file(disk: Disk, path: str) -> bytes | None:
+    """The whole of a small file, or None where there is none."""
+    if not disk.exists(path):
+        return None
+    file = disk.open(path)
+    try:
+        return file.read_at(0, file.size())
+    finally:
+        file.close()
+
+
+class FileSlice:
+    """A range of a file on its way to a socket: the bytes are never copied into Python."""
+
+    __slots__ = ("file", "length", "position")
+
+    def __init__(self, file: File, position: int, length: int) -> None:
+        self.file = file
+        self.position = position
+        self.length = length
+
+    def __len__(self) -> int:
+        return self.length
+
+    def read(self) -> bytes:
+        return self.file.read_at(self.position, self.length)

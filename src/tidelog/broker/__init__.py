@@ -1,0 +1,1 @@
+"""Requests in, responses out: dispatch, one handler file per API, delayed produce and fetch."""

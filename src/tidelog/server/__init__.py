@@ -1,0 +1,1 @@
+"""The asyncio shell: listeners, connections, buffers, disk threads, tickers."""

@@ -1,0 +1,1 @@
+"""The real broker in-process, pytest fixtures, and ports with faults."""

@@ -1,0 +1,1 @@
+"""The Kafka wire protocol: schema table to codec, primitives, record batches, compression."""
