@@ -1,0 +1,32 @@
+"""Who is on the other end of a connection, as handlers see it.
+
+The server makes one per connection; handlers fill in what the client says about itself. Nothing in
+it is trusted except `host` and `port`, which the kernel told us.
+"""
+
+
+class Peer:
+    __slots__ = (
+        "client_id",
+        "connection_id",
+        "host",
+        "listener",
+        "port",
+        "principal",
+        "software_name",
+        "software_version",
+    )
+
+    def __init__(self, host: str, port: int, listener: str, connection_id: int = 0) -> None:
+        self.host = host
+        self.port = port
+        self.listener = listener  # its name, such as PLAINTEXT
+        self.connection_id = connection_id  # never used twice by one process
+        self.client_id: str | None = None
+        self.software_name = ""
+        self.software_version = ""
+        self.principal = "User:ANONYMOUS"
+
+    def __str__(self) -> str:
+        """`192.0.2.1:5555`, as log lines name it; with brackets for IPv6."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
