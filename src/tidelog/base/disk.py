@@ -1,11 +1,13 @@
 """The real disk behind the Disk port: positioned I/O on POSIX files."""
 
 import contextlib
+import fcntl
 import os
 import shutil
 from collections.abc import Sequence
 
-from tidelog.base.ports import Buffer, Disk, File
+from tidelog.base.errors import StorageError
+from tidelog.base.ports import Buffer, Disk, File, Lock
 
 IOV_MAX = 512  # below every platform's limit of buffers per pwritev
 
@@ -18,6 +20,10 @@ class PosixFile:
         self._fd = fd
 
     def write_at(self, position: int, buffers: Sequence[Buffer]) -> int:
+        if len(buffers) == 1:  # an append is one buffer: spare it the bookkeeping of many
+            written = os.pwrite(self._fd, buffers[0], position)
+            if written == len(buffers[0]):
+                return written
         wanted = sum(map(len, buffers))
         done = 0
         for first in range(0, len(buffers), IOV_MAX):
@@ -72,6 +78,16 @@ class PosixFile:
 _sync = getattr(os, "fdatasync", os.fsync)
 
 
+class PosixLock:
+    __slots__ = ("_file",)
+
+    def __init__(self, file: PosixFile) -> None:
+        self._file = file
+
+    def release(self) -> None:
+        self._file.close()  # the lock goes with the descriptor, also when the process is killed
+
+
 class PosixDisk:
     def open(self, path: str, *, create: bool = False) -> File:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
@@ -85,6 +101,9 @@ class PosixDisk:
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
+
+    def size(self, path: str) -> int:
+        return os.stat(path).st_size
 
     def make_dirs(self, path: str) -> None:
         os.makedirs(path, exist_ok=True)
@@ -110,6 +129,19 @@ class PosixDisk:
     def free_bytes(self, directory: str) -> tuple[int, int]:
         stat = os.statvfs(directory)
         return stat.f_blocks * stat.f_frsize, stat.f_bavail * stat.f_frsize
+
+    def lock(self, path: str) -> Lock:
+        file = PosixFile(path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
+        try:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            file.close()
+            folder = os.path.dirname(path)
+            raise StorageError(
+                f"{folder} is in use by another broker (its lock file {path} is held); "
+                "stop that broker, or give this one another folder with --data"
+            ) from error
+        return PosixLock(file)
 
 
 def _check(disk: PosixDisk) -> Disk:

@@ -66,6 +66,12 @@ class File(Protocol):
     def close(self) -> None: ...
 
 
+class Lock(Protocol):
+    """Held until released; dropping the last reference releases it too."""
+
+    def release(self) -> None: ...
+
+
 class Disk(Protocol):
     """A file system. Paths are absolute strings joined with '/'."""
 
@@ -81,6 +87,10 @@ class Disk(Protocol):
 
     def exists(self, path: str) -> bool: ...
 
+    def size(self, path: str) -> int:
+        """The length of a file in bytes, without opening it; FileNotFoundError where there is none."""
+        ...
+
     def make_dirs(self, path: str) -> None: ...
 
     def rename(self, source: str, target: str) -> None:
@@ -95,6 +105,10 @@ class Disk(Protocol):
 
     def free_bytes(self, directory: str) -> tuple[int, int]:
         """(total, usable) bytes of the file system that holds `directory`."""
+        ...
+
+    def lock(self, path: str) -> Lock:
+        """Take the lock file at `path` for this process alone, or raise StorageError naming its folder."""
         ...
 
 
