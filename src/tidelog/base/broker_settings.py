@@ -1,0 +1,26 @@
+"""The one table of every broker setting. Add a setting to the file of its theme in `tidelog.base.settings`.
+
+Names, meanings and defaults are Kafka's where it has the setting; `ours` and `kafka_default` mark the rest.
+"""
+
+from tidelog.base.setting import Setting
+from tidelog.base.settings import cleaner, log, network, node, topics
+
+BROKER_THEMES: dict[str, tuple[Setting, ...]] = {
+    "The node": node.SETTINGS,
+    "Listeners and limits": network.SETTINGS,
+    "Topics and writes": topics.SETTINGS,
+    "Logs on disk": log.SETTINGS,
+    "Cleanup and compaction": cleaner.SETTINGS,
+}
+
+BROKER_SETTINGS: dict[str, Setting] = {
+    setting.name: setting for theme in BROKER_THEMES.values() for setting in theme
+}
+
+# Settings that say the same thing in different units, strongest first: the first that is given decides.
+BROKER_SYNONYMS: dict[str, tuple[str, ...]] = {
+    "log.retention.ms": ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+    "log.roll.ms": ("log.roll.ms", "log.roll.hours"),
+    "log.roll.jitter.ms": ("log.roll.jitter.ms", "log.roll.jitter.hours"),
+}

@@ -1,0 +1,99 @@
+"""Cleanup policy and log compaction: the newest record of each key stays, older ones go."""
+
+import sys
+
+from tidelog.base.setting import LONG_MAX, Dynamic, Kind, Setting, Unit
+
+SETTINGS = (
+    Setting(
+        "log.cleanup.policy",
+        Kind.LIST,
+        ("delete",),
+        "What happens to old records. `delete` drops whole segments by age and size; `compact` keeps the "
+        "newest record of each key; both may be named. An empty list keeps everything.",
+        choices=("compact", "delete"),
+        dynamic=Dynamic.CLUSTER_WIDE,
+    ),
+    Setting(
+        "log.cleaner.enable",
+        Kind.BOOL,
+        True,
+        "Compact the topics whose policy has `compact`. Without it they only grow.",
+    ),
+    Setting(
+        "log.cleaner.threads",
+        Kind.INT,
+        1,
+        "How many partitions are compacted at the same time.",
+        minimum=1,
+        maximum=256,
+        dynamic=Dynamic.CLUSTER_WIDE,
+    ),
+    Setting(
+        "log.cleaner.dedupe.buffer.size",
+        Kind.LONG,
+        128 * 1024 * 1024,
+        "The memory in which all compactions together remember the newest offset of each key. What does "
+        "not fit is left to the next round.",
+        minimum=1024 * 1024,
+        unit=Unit.BYTES,
+        dynamic=Dynamic.CLUSTER_WIDE,
+    ),
+    Setting(
+        "log.cleaner.io.max.bytes.per.second",
+        Kind.DOUBLE,
+        sys.float_info.max,
+        "How fast compaction may read and write, all threads together.",
+        minimum=1024,
+        unit=Unit.BYTES_PER_SECOND,
+        dynamic=Dynamic.CLUSTER_WIDE,
+        special="1.7976931348623157E308: no limit",
+    ),
+    Setting(
+        "log.cleaner.backoff.ms",
+        Kind.LONG,
+        15_000,
+        "How long the cleaner rests when it finds nothing to compact.",
+        minimum=1,
+        unit=Unit.MILLISECONDS,
+        dynamic=Dynamic.CLUSTER_WIDE,
+    ),
+    Setting(
+        "log.cleaner.min.cleanable.ratio",
+        Kind.DOUBLE,
+        0.5,
+        "The part of a log that must be new since the last compaction for the next one to be worth it.",
+        minimum=0,
+        maximum=1,
+        dynamic=Dynamic.CLUSTER_WIDE,
+    ),
+    Setting(
+        "log.cleaner.delete.retention.ms",
+        Kind.LONG,
+        86_400_000,
+        "How long compaction keeps a tombstone (a record with a key and no value), and so how long a "
+        "consumer that starts from the beginning may take and still see every deletion.",
+        minimum=0,
+        unit=Unit.MILLISECONDS,
+        dynamic=Dynamic.CLUSTER_WIDE,
+    ),
+    Setting(
+        "log.cleaner.min.compaction.lag.ms",
+        Kind.LONG,
+        0,
+        "A record younger than this is not compacted.",
+        minimum=0,
+        unit=Unit.MILLISECONDS,
+        dynamic=Dynamic.CLUSTER_WIDE,
+    ),
+    Setting(
+        "log.cleaner.max.compaction.lag.ms",
+        Kind.LONG,
+        LONG_MAX,
+        "A record older than this is compacted soon, however little else is new.",
+        minimum=1,
+        unit=Unit.MILLISECONDS,
+        dynamic=Dynamic.CLUSTER_WIDE,
+        special=f"{LONG_MAX}: no limit",
+    ),
+)
