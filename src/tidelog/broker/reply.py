@@ -16,3 +16,12 @@ class Reply:
         self.throttle_ms = throttle_ms
         # Send the answer, then end the connection.
         self.close = close
+
+
+class CloseConnection:
+    """A handler's answer where the protocol has none: acks=0 went wrong, and closing is the only word left."""
+
+    __slots__ = ("reason",)
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason

@@ -1,1 +1,35 @@
-"""One small file per API key."""
+"""One small file per API key. A key that is not listed here is not advertised."""
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from tidelog.wire.apis import ApiKey
+
+HANDLERS: dict[ApiKey, str] = {
+    ApiKey.PRODUCE: "produce",
+    ApiKey.FETCH: "fetch",
+    ApiKey.LIST_OFFSETS: "list_offsets",
+    ApiKey.METADATA: "metadata",
+    ApiKey.FIND_COORDINATOR: "find_coordinator",
+    ApiKey.API_VERSIONS: "api_versions",
+    ApiKey.CREATE_TOPICS: "create_topics",
+    ApiKey.DELETE_TOPICS: "delete_topics",
+    ApiKey.DELETE_RECORDS: "delete_records",
+    ApiKey.INIT_PRODUCER_ID: "init_producer_id",
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: "offset_for_leader_epoch",
+    ApiKey.DESCRIBE_CONFIGS: "describe_configs",
+    ApiKey.ALTER_CONFIGS: "alter_configs",
+    ApiKey.ALTER_REPLICA_LOG_DIRS: "alter_replica_log_dirs",
+    ApiKey.DESCRIBE_LOG_DIRS: "describe_log_dirs",
+    ApiKey.CREATE_PARTITIONS: "create_partitions",
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: "incremental_alter_configs",
+    ApiKey.DESCRIBE_CLUSTER: "describe_cluster",
+    ApiKey.LIST_CONFIG_RESOURCES: "list_config_resources",
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: "describe_topic_partitions",
+}
+
+
+def load(key: ApiKey) -> Callable[[Any, Any], Any]:
+    handle: Callable[[Any, Any], Any] = importlib.import_module(f"{__name__}.{HANDLERS[key]}").handle
+    return handle

@@ -1,0 +1,166 @@
+"""Incremental fetch sessions (KIP-227): a consumer names its partitions once, then only what changes.
+
+The cache is bounded. A client that finds no slot is simply answered without a session and
+sends full requests, which is slower and never wrong.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import ZERO_UUID, Uuid
+from tidelog.base.ports import Clock, Random
+from tidelog.wire.messages.fetch import FetchPartition, FetchRequest, PartitionData
+
+NO_SESSION = 0
+INITIAL_EPOCH = 0
+FINAL_EPOCH = -1
+EPOCH_MAX = 2**31 - 1
+
+TopicKey: TypeAlias = str | Uuid  # the name up to version 12, the id from 13 on
+PartitionKey: TypeAlias = tuple[TopicKey, int]
+
+
+class Wanted:
+    """One partition that a fetch asks for, with what the session told the client about it last."""
+
+    __slots__ = ("request", "sent_high_watermark", "sent_log_start", "topic")
+
+    def __init__(self, topic: TopicKey, request: FetchPartition) -> None:
+        self.topic = topic
+        self.request = request
+        self.sent_high_watermark = -1
+        self.sent_log_start = -1
+
+    def is_news(self, answer: PartitionData) -> bool:
+        """Whether an incremental answer must mention this partition."""
+        changed = (
+            answer.error_code != 0
+            or bool(answer.records)
+            or answer.high_watermark != self.sent_high_watermark
+            or answer.log_start_offset != self.sent_log_start
+            or answer.preferred_read_replica != -1
+            or answer.diverging_epoch.epoch != -1
+        )
+        # An error is repeated until it is gone: the next good answer must count as a change.
+        self.sent_high_watermark = answer.high_watermark if answer.error_code == 0 else -1
+        self.sent_log_start = answer.log_start_offset
+        return changed
+
+
+class FetchPlan:
+    """What one request fetches, in which order, and how its answer is trimmed."""
+
+    __slots__ = ("incremental", "session", "wanted")
+
+    def __init__(self, wanted: list[Wanted], session: "Session | None", incremental: bool) -> None:
+        self.wanted = wanted
+        self.session = session
+        self.incremental = incremental
+
+    @property
+    def session_id(self) -> int:
+        return self.session.id if self.session is not None else NO_SESSION
+
+    def trim(self, answers: Iterable[tuple[Wanted, PartitionData]]) -> Iterator[tuple[Wanted, PartitionData]]:
+        session = self.session
+        for wanted, answer in answers:
+            news = wanted.is_news(answer)
+            if session is not None and answer.records:
+                session.move_to_end(wanted)
+            if news or not self.incremental:
+                yield wanted, answer
+
+
+class Session:
+    __slots__ = ("epoch", "id", "last_used", "partitions", "uses_topic_ids")
+
+    def __init__(self, id: int, uses_topic_ids: bool, now: float) -> None:
+        self.id = id
+        self.epoch = 1
+        self.uses_topic_ids = uses_topic_ids
+        self.last_used = now
+        self.partitions: dict[PartitionKey, Wanted] = {}
+
+    def want(self, wanted: Iterable[Wanted]) -> None:
+        for new in wanted:
+            key = (new.topic, new.request.partition)
+            known = self.partitions.get(key)
+            if known is None:
+                self.partitions[key] = new
+            else:
+                known.request = new.request
+
+    def move_to_end(self, wanted: Wanted) -> None:
+        """Partitions that had data go last, so that a small `max_bytes` starves nobody."""
+        key = (wanted.topic, wanted.request.partition)
+        if key in self.partitions:
+            self.partitions[key] = self.partitions.pop(key)
+
+
+class FetchSessions:
+    def __init__(self, clock: Clock, random: Random, *, slots: int, evict_after_ms: int) -> None:
+        self._clock = clock
+        self._random = random
+        self._slots = slots
+        self._evict_after = evict_after_ms / 1000
+        self._sessions: dict[int, Session] = {}  # least recently used first
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def plan(self, request: FetchRequest, version: int) -> FetchPlan:
+        """Raises KafkaError where the session is unknown or out of step; the client then starts anew."""
+        named = list(_wanted(request, version))
+        if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+            self._sessions.pop(request.session_id, None)
+            session = None
+            if request.session_epoch == INITIAL_EPOCH and version >= 7 and named:
+                session = self._create(named, uses_topic_ids=version >= 13)
+            return FetchPlan(named, session, incremental=False)
+        return self._resume(request, version, named)
+
+    def _resume(self, request: FetchRequest, version: int, named: list[Wanted]) -> FetchPlan:
+        session = self._sessions.pop(request.session_id, None)
+        if session is None:
+            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        self._sessions[session.id] = session
+        if session.uses_topic_ids != (version >= 13):
+            raise KafkaError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        if request.session_epoch != session.epoch:
+            raise KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        session.epoch = session.epoch + 1 if session.epoch < EPOCH_MAX else 1
+        session.last_used = self._clock.monotonic()
+        for topic in request.forgotten_topics_data:
+            key: TopicKey = topic.topic_id if version >= 13 else topic.topic
+            for index in topic.partitions:
+                session.partitions.pop((key, index), None)
+        session.want(named)
+        return FetchPlan(list(session.partitions.values()), session, incremental=True)
+
+    def _create(self, named: list[Wanted], *, uses_topic_ids: bool) -> Session | None:
+        now = self._clock.monotonic()
+        if len(self._sessions) >= self._slots and not self._evict(now):
+            return None
+        id = NO_SESSION
+        while id == NO_SESSION or id in self._sessions:
+            id = self._random.below(2**31)
+        session = self._sessions[id] = Session(id, uses_topic_ids, now)
+        session.want(named)
+        return session
+
+    def _evict(self, now: float) -> bool:
+        oldest = next(iter(self._sessions.values()), None)
+        if oldest is None or now - oldest.last_used < self._evict_after:
+            return False
+        del self._sessions[oldest.id]
+        return True
+
+
+def _wanted(request: FetchRequest, version: int) -> Iterator[Wanted]:
+    for topic in request.topics:
+        key: TopicKey = topic.topic_id if version >= 13 else topic.topic
+        if version >= 13 and key == ZERO_UUID:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+        for partition in topic.partitions:
+            yield Wanted(key, partition)

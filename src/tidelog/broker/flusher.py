@@ -1,0 +1,81 @@
+"""Group commit: while one sync of a log is under way, every append that arrives waits for the next one.
+
+Syncing runs in disk threads, one sync per log at a time, so a hundred waiting requests cost one fdatasync.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from tidelog.replication.partition import Durability, Partition
+from tidelog.storage.log import Flush
+
+RunInThread = Callable[[Callable[[], Any]], "asyncio.Future[Any]"]
+
+log = logging.getLogger("tidelog.broker.flusher")
+
+
+class Flusher:
+    def __init__(self, run_in_thread: RunInThread) -> None:
+        self._run_in_thread = run_in_thread
+        self._waiting: dict[Partition, None] = {}
+        self._syncing: set[Partition] = set()
+        self._idle: asyncio.Event = asyncio.Event()
+        self._idle.set()
+        self._scheduled = False
+
+    def request(self, partition: Partition) -> None:
+        """Sync this partition's log soon. Asking again before that is free."""
+        self._waiting[partition] = None
+        self._idle.clear()
+        if not self._scheduled:
+            # At the end of the loop's turn: every request of this turn shares the sync.
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._start)
+
+    async def drain(self) -> None:
+        """Wait until nothing is left to sync."""
+        await self._idle.wait()
+
+    def _start(self) -> None:
+        self._scheduled = False
+        for partition in [p for p in self._waiting if p not in self._syncing]:
+            del self._waiting[partition]
+            try:
+                flush = partition.log.begin_flush()
+            except OSError as error:
+                self._failed(partition, error)
+                continue
+            if flush is None:
+                partition.advance()
+                continue
+            self._syncing.add(partition)
+            future = self._run_in_thread(flush.run)
+            future.add_done_callback(lambda f, p=partition, fl=flush: self._finished(p, fl, f))
+        self._settle()
+
+    def _finished(self, partition: Partition, flush: Flush, future: "asyncio.Future[None]") -> None:
+        self._syncing.discard(partition)
+        error = future.exception() if not future.cancelled() else OSError("the broker is stopping")
+        if error is not None:
+            self._failed(partition, error)
+        else:
+            partition.log.finish_flush(flush)
+            partition.advance()
+            if partition.durability is Durability.FSYNC and partition.log.recovery_point < partition.log.end:
+                self._waiting[partition] = None
+        if self._waiting and not self._scheduled:
+            self._start()
+        self._settle()
+
+    def _settle(self) -> None:
+        if not self._waiting and not self._syncing:
+            self._idle.set()
+
+    def _failed(self, partition: Partition, error: BaseException) -> None:
+        """After a failed sync nobody knows what is on the disk: never retry, take the log offline."""
+        cause = error if isinstance(error, OSError) else OSError(str(error))
+        log.error("%s-%d is offline: syncing its log failed: %s", partition.topic, partition.index, error)
+        partition.log.take_offline(cause)
+        partition.release_all(partition.offline_error())

@@ -1,0 +1,40 @@
+"""ApiVersions: what this broker speaks. The first request of almost every client."""
+
+import re
+
+from tidelog.base.errors import ErrorCode
+from tidelog.broker.context import Context
+from tidelog.broker.handlers import HANDLERS
+from tidelog.wire.apis import API, ApiKey
+from tidelog.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+
+# What a client may call itself (KIP-511); anything else is refused, since it ends up in logs and metrics.
+SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+# Some releases of librdkafka stop compressing when Produce does not start at 0,
+# so it is advertised from 0 on; requests below the real minimum are refused.
+ADVERTISED_MIN = {ApiKey.PRODUCE: 0}
+
+
+def handle(context: Context, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    if context.version >= 3:
+        name, version = request.client_software_name, request.client_software_version
+        if not SOFTWARE_NAME.fullmatch(name) or not SOFTWARE_NAME.fullmatch(version):
+            return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=_ranges())
+        context.peer.software_name, context.peer.software_version = name, version
+    return ApiVersionsResponse(api_keys=_ranges(), finalized_features_epoch=0)
+
+
+def unsupported_version() -> ApiVersionsResponse:
+    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=_ranges())
+
+
+def _ranges() -> list[ApiVersion]:
+    return [
+        ApiVersion(
+            api_key=key,
+            min_version=ADVERTISED_MIN.get(key, API[key].min_version),
+            max_version=API[key].max_version,
+        )
+        for key in sorted(HANDLERS)
+    ]

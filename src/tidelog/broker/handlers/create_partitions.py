@@ -1,0 +1,28 @@
+"""CreatePartitions: a topic grows; it never shrinks, since keys would move to other partitions."""
+
+from tidelog.broker.context import Context
+from tidelog.metadata.create_partitions import MorePartitions, decide_create_partitions
+from tidelog.wire.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+
+
+async def handle(context: Context, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+    wanted = [_wanted(topic) for topic in request.topics]
+    results = await context.services.metadata.change(
+        lambda image: decide_create_partitions(image, wanted, validate_only=request.validate_only)
+    )
+    return CreatePartitionsResponse(
+        results=[
+            CreatePartitionsTopicResult(name=r.name, error_code=r.error, error_message=r.message)
+            for r in results
+        ]
+    )
+
+
+def _wanted(topic: CreatePartitionsTopic) -> MorePartitions:
+    assignments = None if topic.assignments is None else [a.broker_ids for a in topic.assignments]
+    return MorePartitions(name=topic.name, count=topic.count, assignments=assignments)

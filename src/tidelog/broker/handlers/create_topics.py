@@ -1,0 +1,63 @@
+"""CreateTopics: with defaults, explicit assignments, configs, or only as a check."""
+
+from collections.abc import Sequence
+
+from tidelog.base.errors import ErrorCode
+from tidelog.broker.config_view import topic_entries
+from tidelog.broker.context import Context
+from tidelog.broker.topic_changes import create
+from tidelog.metadata.create_topics import CreatedTopic, NewTopic
+from tidelog.wire.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+
+
+async def handle(context: Context, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    wanted = [_new_topic(topic) for topic in request.topics]
+    results = await create(context.services, wanted, validate_only=request.validate_only)
+    return CreateTopicsResponse(topics=_unique(context, results))
+
+
+def _new_topic(topic: CreatableTopic) -> NewTopic:
+    return NewTopic(
+        name=topic.name,
+        num_partitions=topic.num_partitions,
+        replication_factor=topic.replication_factor,
+        assignments=[(a.partition_index, a.broker_ids) for a in topic.assignments],
+        configs=[(config.name, config.value) for config in topic.configs],
+    )
+
+
+def _unique(context: Context, results: Sequence[CreatedTopic]) -> list[CreatableTopicResult]:
+    """A name that was given twice is answered once: the response is a map in every client."""
+    by_name = {result.name: result for result in results}
+    return [_answer(context, result) for result in by_name.values()]
+
+
+def _answer(context: Context, created: CreatedTopic) -> CreatableTopicResult:
+    answer = CreatableTopicResult(
+        name=created.name,
+        topic_id=created.topic_id,
+        error_code=created.error,
+        error_message=created.message,
+    )
+    if created.error is not ErrorCode.NONE:
+        answer.configs = []
+        return answer
+    answer.num_partitions = created.num_partitions
+    answer.replication_factor = created.replication_factor
+    answer.configs = [
+        CreatableTopicConfigs(
+            name=entry.name,
+            value=entry.value,
+            read_only=entry.read_only,
+            config_source=entry.source,
+            is_sensitive=entry.sensitive,
+        )
+        for entry in topic_entries(context.services.config, created.configs)
+    ]
+    return answer

@@ -1,0 +1,51 @@
+"""DeleteRecords: move the start of a log forward; what lies before is gone for readers at once."""
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.broker.context import Context
+from tidelog.replication.partition import Partition
+from tidelog.wire.messages.delete_records import (
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+
+HIGH_WATERMARK = -1
+
+
+async def handle(context: Context, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    partitions = context.services.partitions
+    response = DeleteRecordsResponse()
+    touched: list[Partition] = []
+    for topic in request.topics:
+        answers = []
+        for asked in topic.partitions:
+            answer = DeleteRecordsPartitionResult(partition_index=asked.partition_index, low_watermark=-1)
+            answers.append(answer)
+            try:
+                partition = partitions.find(topic.name, asked.partition_index)
+                _delete(partition, asked.offset)
+            except KafkaError as error:
+                answer.error_code = error.code
+            else:
+                answer.low_watermark = partition.log.start
+                touched.append(partition)
+        response.topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=answers))
+    if touched:
+        # Durable before it is answered: records that were deleted must not come back.
+        await partitions.checkpoint_starts()
+    return response
+
+
+def _delete(partition: Partition, offset: int) -> None:
+    log = partition.log
+    if log.offline is not None:
+        raise partition.offline_error()
+    if not log.config.delete:
+        raise KafkaError(
+            ErrorCode.POLICY_VIOLATION, "records of a topic without cleanup.policy=delete are not deleted by offset"
+        )
+    before = partition.high_watermark if offset == HIGH_WATERMARK else offset
+    if before < 0 or before > partition.high_watermark:
+        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
+    log.delete_before(before)

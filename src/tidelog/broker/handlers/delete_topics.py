@@ -1,0 +1,33 @@
+"""DeleteTopics: by name, or from version 6 by id."""
+
+from tidelog.base.ids import ZERO_UUID
+from tidelog.broker.context import Context
+from tidelog.metadata.delete_topics import DoomedTopic, decide_delete_topics
+from tidelog.wire.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
+
+
+async def handle(context: Context, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+    services = context.services
+    if context.version >= 6:
+        doomed = [DoomedTopic(name=topic.name, topic_id=topic.topic_id) for topic in request.topics]
+    else:
+        doomed = [DoomedTopic(name=name, topic_id=ZERO_UUID) for name in request.topic_names]
+    enabled = services.config.bool("delete.topic.enable")
+    results = await services.metadata.change(
+        lambda image: decide_delete_topics(image, doomed, enabled=enabled)
+    )
+    return DeleteTopicsResponse(
+        responses=[
+            DeletableTopicResult(
+                name=result.name if result.name is not None or context.version >= 6 else "",
+                topic_id=result.topic_id,
+                error_code=result.error,
+                error_message=result.message,
+            )
+            for result in results
+        ]
+    )

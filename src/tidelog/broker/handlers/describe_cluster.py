@@ -1,0 +1,39 @@
+"""DescribeCluster: the brokers, and which of them is the controller."""
+
+from tidelog.base.errors import ErrorCode
+from tidelog.broker.context import Context
+from tidelog.broker.handlers.metadata import CLUSTER_OPERATIONS
+from tidelog.wire.messages.describe_cluster import (
+    DescribeClusterBroker,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+
+BROKERS = 1
+CONTROLLERS = 2
+
+
+def handle(context: Context, request: DescribeClusterRequest) -> DescribeClusterResponse:
+    metadata = context.services.metadata
+    if request.endpoint_type != BROKERS:
+        known = request.endpoint_type == CONTROLLERS
+        return DescribeClusterResponse(
+            error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE if known else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
+            error_message="this listener serves brokers' clients; ask for endpoint type 1",
+            endpoint_type=BROKERS,
+        )
+    response = DescribeClusterResponse(
+        cluster_id=metadata.image.cluster_id,
+        controller_id=metadata.controller_id,
+        endpoint_type=request.endpoint_type,
+        brokers=[
+            DescribeClusterBroker(
+                broker_id=broker.id, host=where.host, port=where.port, rack=broker.rack, is_fenced=broker.fenced
+            )
+            for broker, where in metadata.reachable_brokers(context.peer.listener)
+            if request.include_fenced_brokers or not broker.fenced
+        ],
+    )
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = CLUSTER_OPERATIONS
+    return response

@@ -1,0 +1,30 @@
+"""ListConfigResources: what has a configuration. Version 0 asks for client metrics subscriptions only."""
+
+from tidelog.base.errors import ErrorCode
+from tidelog.broker.context import Context
+from tidelog.wire.messages.list_config_resources import (
+    ConfigResource,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+
+TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
+KNOWN = {TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP}
+
+
+def handle(context: Context, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+    image = context.services.metadata.image
+    wanted = set(request.resource_types) or KNOWN
+    if context.version == 0:
+        wanted = {CLIENT_METRICS}
+    if not wanted <= KNOWN:
+        return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    names = {TOPIC: list(image.topics), BROKER: [str(id) for id in image.brokers]}
+    # Every broker has loggers and nobody has subscribed to client metrics, as there is no place for either here.
+    return ListConfigResourcesResponse(
+        config_resources=[
+            ConfigResource(resource_name=name, resource_type=kind)
+            for kind in sorted(wanted)
+            for name in names.get(kind, [])
+        ]
+    )

@@ -1,0 +1,62 @@
+"""ListOffsets: where a log starts and ends, and which offset belongs to a time."""
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.broker.context import Context
+from tidelog.replication.partition import Partition
+from tidelog.wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+
+LATEST = -1
+EARLIEST = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL = -4  # without tiers, everything is local,
+LATEST_TIERED = -5  # nothing is tiered,
+EARLIEST_PENDING_UPLOAD = -6  # and nothing waits to be
+
+READ_COMMITTED = 1
+
+
+def handle(context: Context, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    response = ListOffsetsResponse()
+    for topic in request.topics:
+        seen: set[int] = set()
+        answers = []
+        for asked in topic.partitions:
+            answer = ListOffsetsPartitionResponse(partition_index=asked.partition_index)
+            answers.append(answer)
+            try:
+                if asked.partition_index in seen:
+                    raise KafkaError(ErrorCode.INVALID_REQUEST)
+                seen.add(asked.partition_index)
+                partition = context.services.partitions.find(topic.name, asked.partition_index)
+                partition.check_epoch(asked.current_leader_epoch)
+                _look_up(partition, asked, answer, request.isolation_level)
+            except KafkaError as error:
+                answer.error_code = error.code
+        response.topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
+    return response
+
+
+def _look_up(
+    partition: Partition, asked: ListOffsetsPartition, answer: ListOffsetsPartitionResponse, isolation: int
+) -> None:
+    log = partition.log
+    readable_end = partition.last_stable_offset if isolation == READ_COMMITTED else partition.high_watermark
+    match asked.timestamp:
+        case -1:
+            answer.offset = readable_end
+            answer.leader_epoch = partition.leader_epoch
+        case -2 | -4:
+            answer.offset = log.start
+            answer.leader_epoch = log.epoch_at(log.start)
+        case -5 | -6:
+            answer.leader_epoch = partition.leader_epoch if asked.timestamp == LATEST_TIERED else -1
+        case wanted:
+            found = log.max_timestamp() if wanted == MAX_TIMESTAMP else log.find_by_time(wanted)
+            if found is not None and found.offset < readable_end:
+                answer.offset, answer.timestamp, answer.leader_epoch = found

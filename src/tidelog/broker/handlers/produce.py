@@ -1,0 +1,90 @@
+"""Produce: append batches, answer once they are as safe as `acks` asks for.
+
+Every partition gets its own verdict; one bad batch does not keep the others from being written.
+"""
+
+import asyncio
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.broker.context import Context
+from tidelog.broker.delayed_produce import DelayedProduce, Written
+from tidelog.broker.reply import CloseConnection
+from tidelog.wire.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+
+ACKS_ALL = -1
+
+
+def handle(
+    context: Context, request: ProduceRequest
+) -> "ProduceResponse | asyncio.Future[ProduceResponse] | CloseConnection | None":
+    response, written = _append_all(context, request)
+    if request.acks == 0:
+        return _silence_or_close(response)
+    if request.acks == ACKS_ALL:
+        unsafe = [w for w in written if w.safe_at > w.partition.high_watermark]
+        if unsafe:
+            return DelayedProduce(response, unsafe, request.timeout_ms).future
+    return response
+
+
+def _append_all(context: Context, request: ProduceRequest) -> tuple[ProduceResponse, list[Written]]:
+    partitions = context.services.partitions
+    now_ms = context.services.clock.now_ms()
+    by_id = context.version >= 13
+    written: list[Written] = []
+    response = ProduceResponse()
+    for topic in request.topic_data:
+        answers: list[PartitionProduceResponse] = []
+        for data in topic.partition_data:
+            answer = PartitionProduceResponse(index=data.index)
+            answers.append(answer)
+            try:
+                _check_request(request, data)
+                partition = partitions.find(topic.topic_id if by_id else topic.name, data.index)
+                produced = partition.produce(
+                    data.records, all_replicas=request.acks == ACKS_ALL, now_ms=now_ms
+                )
+            except KafkaError as error:
+                answer.error_code = error.code
+                answer.error_message = error.message
+                answer.base_offset = -1
+            else:
+                answer.base_offset = produced.base_offset
+                answer.log_append_time = produced.append_time_ms
+                answer.log_start_offset = partition.log.start
+                written.append(Written(partition, produced.safe_at, answer))
+        response.responses.append(
+            TopicProduceResponse(topic_id=topic.topic_id, name=topic.name, partition_responses=answers)
+        )
+    return response, written
+
+
+def _check_request(request: ProduceRequest, data: PartitionProduceData) -> None:
+    if request.acks not in (ACKS_ALL, 0, 1):
+        raise KafkaError(
+            ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {request.acks}; it may be -1 (all), 0 or 1"
+        )
+    if request.transactional_id is not None:
+        raise KafkaError(
+            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "this broker does not offer transactions"
+        )
+    if data.records is None:
+        raise KafkaError(ErrorCode.INVALID_RECORD, "the request holds no records for the partition")
+
+
+def _silence_or_close(response: ProduceResponse) -> CloseConnection | None:
+    """With acks=0 the client hears nothing, so an error can only be told by closing the connection."""
+    for topic in response.responses:
+        for answer in topic.partition_responses:
+            if answer.error_code:
+                code = ErrorCode(answer.error_code)
+                return CloseConnection(
+                    f"acks=0 produce to {topic.name}-{answer.index} failed with {code.name}: {answer.error_message}"
+                )
+    return None

@@ -1,0 +1,90 @@
+"""The cluster's metadata as handlers use it: read the image at any time, change it one decision at a time.
+
+A change is decided on the newest image, made durable, applied, and only then acted on and answered.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from tidelog.base.config import BrokerConfig
+from tidelog.base.ids import NodeId
+from tidelog.base.ports import Clock
+from tidelog.broker.flusher import RunInThread
+from tidelog.metadata.decision import Decision
+from tidelog.metadata.entities import BrokerImage, PartitionImage
+from tidelog.metadata.image import ClusterImage, ImageDelta
+from tidelog.metadata.log import MetadataLog
+from tidelog.metadata.records import Endpoint
+
+T = TypeVar("T")
+
+log = logging.getLogger("tidelog.broker.metadata")
+
+
+class MetadataService:
+    def __init__(
+        self,
+        metadata_log: MetadataLog,
+        static_config: BrokerConfig,
+        node_id: NodeId,
+        clock: Clock,
+        run_in_thread: RunInThread,
+    ) -> None:
+        self.node_id = node_id
+        self._log = metadata_log
+        self._static_config = static_config
+        self._clock = clock
+        self._run_in_thread = run_in_thread
+        self._one_at_a_time = asyncio.Lock()
+        self._listeners: list[Callable[[ImageDelta], None]] = []
+        self.config = static_config
+        self._refresh_config()
+
+    @property
+    def image(self) -> ClusterImage:
+        return self._log.image
+
+    @property
+    def controller_id(self) -> NodeId:
+        """A quorum of one: this broker decides."""
+        return self.node_id
+
+    def reachable_brokers(self, listener: str) -> list[tuple[BrokerImage, Endpoint]]:
+        """Brokers with the address that a client of `listener` should use for each."""
+        return [
+            (broker, broker.endpoints[listener])
+            for broker in self.image.brokers.values()
+            if listener in broker.endpoints
+        ]
+
+    def offline_replicas(self, partition: PartitionImage) -> list[NodeId]:
+        brokers = self.image.brokers
+        return [id for id in partition.replicas if id not in brokers or brokers[id].fenced]
+
+    def on_change(self, listener: Callable[[ImageDelta], None]) -> None:
+        """Listeners run on the loop, in the order they came, before the change is answered."""
+        self._listeners.append(listener)
+
+    async def change(self, decide: Callable[[ClusterImage], Decision[T]]) -> Sequence[T]:
+        async with self._one_at_a_time:
+            decision = decide(self.image)
+            if decision.records:
+                commit = self._log.stage(decision.records, self._clock.now_ms())
+                await self._run_in_thread(commit.run)
+                self._tell(self._log.apply(commit))
+            return decision.results
+
+    def _tell(self, delta: ImageDelta) -> None:
+        if delta.after.broker_configs is not delta.before.broker_configs:
+            self._refresh_config()
+        for listener in self._listeners:
+            listener(delta)
+
+    def _refresh_config(self) -> None:
+        configs = self.image.broker_configs
+        self.config = self._static_config.with_dynamic(
+            cluster=configs.get("", {}), broker=configs.get(str(self.node_id), {})
+        )
+
