@@ -1,0 +1,84 @@
+"""Rules between settings: problems that refuse a configuration, warnings that say what will happen."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tidelog.base.broker_settings import BROKER_SYNONYMS
+from tidelog.base.config_error import Problem
+from tidelog.base.config_values import ConfigValues
+from tidelog.base.listener import parse_listener
+
+if TYPE_CHECKING:
+    from tidelog.base.broker_config import BrokerConfig
+
+_DEDUPE_BYTES_PER_THREAD_MIN = 1024 * 1024
+
+
+def find_problems(config: ConfigValues) -> list[Problem]:
+    return [*_listeners(config), *_memory(config), *_compaction(config)]
+
+
+def find_topic_problems(topic: ConfigValues) -> list[Problem]:
+    least, most = topic.int("min.compaction.lag.ms"), topic.int("max.compaction.lag.ms")
+    if least > most:
+        return [Problem("min.compaction.lag.ms", f"{least} is above max.compaction.lag.ms, which is {most}")]
+    return []
+
+
+def find_warnings(config: "BrokerConfig") -> Iterator[str]:
+    replicas, in_sync = config.int("default.replication.factor"), config.int("min.insync.replicas")
+    if in_sync > replicas:
+        yield (
+            f"min.insync.replicas is {in_sync} and default.replication.factor {replicas}: "
+            "a topic with defaults would refuse every write with acks=all"
+        )
+    batch, segment = config.int("message.max.bytes"), config.int("log.segment.bytes")
+    if batch > segment:
+        yield f"message.max.bytes is {batch}, but a batch must fit a segment: log.segment.bytes is {segment}"
+    request = config.int("socket.request.max.bytes")
+    if batch > request:
+        yield f"message.max.bytes is {batch}, but socket.request.max.bytes ends a request at {request}"
+    for chain in BROKER_SYNONYMS.values():
+        given = [name for name in chain if config.is_given(name)]
+        for hidden in given[1:]:
+            yield f"{hidden} has no effect, since {given[0]} is set too"
+
+
+def _listeners(config: ConfigValues) -> Iterator[Problem]:
+    listeners = [parse_listener(text) for text in config.list("listeners")]
+    advertised = [parse_listener(text) for text in config.list("advertised.listeners")]
+    names = {listener.name for listener in listeners}
+    told = {listener.name for listener in advertised}
+    for listener in advertised:
+        if listener.name not in names:
+            known = ", ".join(sorted(names))
+            yield Problem("advertised.listeners", f"listeners has no {listener.name}, only {known}")
+    for listener in listeners:
+        if listener.is_every_interface and listener.name not in told:
+            yield Problem(
+                "listeners",
+                f"{listener} listens on every interface, so clients must be told an address; "
+                f"add advertised.listeners, such as {listener.name}://this-host:{listener.port}",
+            )
+
+
+def _memory(config: ConfigValues) -> Iterator[Problem]:
+    total, one = config.int("queued.max.request.bytes"), config.int("socket.request.max.bytes")
+    if 0 <= total < one:
+        yield Problem(
+            "queued.max.request.bytes",
+            f"{total} is less than one request may take: socket.request.max.bytes is {one}",
+        )
+    threads, buffer = config.int("log.cleaner.threads"), config.int("log.cleaner.dedupe.buffer.size")
+    if buffer < threads * _DEDUPE_BYTES_PER_THREAD_MIN:
+        yield Problem(
+            "log.cleaner.dedupe.buffer.size",
+            f"{buffer} is less than 1 MiB for each of the {threads} threads of log.cleaner.threads",
+        )
+
+
+def _compaction(config: ConfigValues) -> Iterator[Problem]:
+    name = "log.cleaner.min.compaction.lag.ms"
+    least, most = config.int(name), config.int("log.cleaner.max.compaction.lag.ms")
+    if least > most:
+        yield Problem(name, f"{least} is above log.cleaner.max.compaction.lag.ms, which is {most}")

@@ -1,0 +1,73 @@
+"""A topic's settings: its own overrides over the broker's values over the defaults."""
+
+from collections.abc import Mapping
+
+from tidelog.base.broker_config import BrokerConfig
+from tidelog.base.broker_settings import BROKER_SETTINGS
+from tidelog.base.config_checks import find_topic_problems
+from tidelog.base.config_error import ConfigError, Problem, unknown
+from tidelog.base.config_values import ConfigSource, ConfigValues
+from tidelog.base.setting import Value, parse
+from tidelog.base.topic_settings import TOPIC_SETTINGS
+
+_TOPIC_NAME_OF = {
+    synonym: topic.name for topic in TOPIC_SETTINGS.values() for synonym in topic.broker_synonyms
+}
+
+
+class TopicConfig(ConfigValues):
+    """Every topic setting under Kafka's name, resolved; `overrides` are the topic's own."""
+
+    __slots__ = ("_broker", "overrides")
+
+    def __init__(self, overrides: Mapping[str, Value], broker: BrokerConfig) -> None:
+        super().__init__({**broker.topic_defaults, **overrides})
+        self.overrides = dict(overrides)
+        self._broker = broker
+
+    def source(self, name: str) -> ConfigSource:
+        if name in self.overrides:
+            return ConfigSource.DYNAMIC_TOPIC_CONFIG
+        return self._broker.source(TOPIC_SETTINGS[name].broker_synonyms[0])
+
+
+def resolve_topic(overrides: Mapping[str, str], broker: BrokerConfig) -> TopicConfig:
+    """From a topic's stored texts. What another version stored and this one cannot read is left out."""
+    values: dict[str, Value] = {}
+    for name, text in overrides.items():
+        setting = TOPIC_SETTINGS.get(name)
+        if setting is not None:
+            try:
+                values[name] = parse(setting, text)
+            except ValueError:
+                continue
+    return TopicConfig(values, broker)
+
+
+def parse_topic_overrides(
+    texts: Mapping[str, str | None], broker: BrokerConfig | None = None
+) -> dict[str, Value]:
+    """What a client wants a topic's overrides to be, in Kafka's plain form.
+
+    All of a topic's overrides belong together: some rules hold between them. ConfigError names every reason.
+    """
+    values: dict[str, Value] = {}
+    problems: list[Problem] = []
+    for name, text in texts.items():
+        setting = TOPIC_SETTINGS.get(name)
+        try:
+            if setting is None:
+                raise ValueError(unknown(name, TOPIC_SETTINGS, _topic_name_of(name)))
+            values[name] = parse(setting, text)
+        except ValueError as error:
+            problems.append(Problem(name, str(error)))
+    if not problems:
+        problems = find_topic_problems(TopicConfig(values, broker or BrokerConfig()))
+    if problems:
+        raise ConfigError(problems)
+    return values
+
+
+def _topic_name_of(name: str) -> str | None:
+    """The topic setting behind a broker setting's name, which people mix up."""
+    return _TOPIC_NAME_OF.get(name) if name in BROKER_SETTINGS else None
