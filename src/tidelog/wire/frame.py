@@ -1,0 +1,120 @@
+"""Request and response frames: a 4-byte size, a header, a message.
+
+The frames that are read here come without their size; the ones that are written carry it.
+"""
+
+from struct import Struct
+from typing import NamedTuple
+
+from tidelog.base.errors import ProtocolError
+from tidelog.base.ports import Buffer
+from tidelog.wire.apis import API, ApiSpec
+from tidelog.wire.codec import decode, encoder
+from tidelog.wire.message import Message, Part
+from tidelog.wire.primitives import read_uvarint, skip_tags
+
+_REQUEST_START = Struct(">hhi")
+_SIZED_REQUEST = Struct(">ihhih")
+_SIZED_RESPONSE = Struct(">ii")
+_SIZED_TAGGED_RESPONSE = Struct(">iix")
+_SIZE = Struct(">i")
+_FRAME_BYTES_MAX = (1 << 31) - 1
+
+HEADER_TAGS_MAX = 128
+"""Tagged fields of a header; Kafka defines none, so any number above a few is an attack."""
+
+
+class RequestHeader(NamedTuple):
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+
+
+def read_request_header(frame: memoryview) -> tuple[RequestHeader, int]:
+    """The header, and where the body starts.
+
+    A frame of an API or version that is not ours gives what its first 8 bytes say, so that the caller can
+    refuse it by name; its client_id is None if it cannot be read, and its body has no meaning.
+    """
+    if len(frame) < 8:
+        raise ProtocolError(f"a request of {len(frame)} bytes has no header")
+    api_key, version, correlation_id = _REQUEST_START.unpack_from(frame)
+    spec = API.get(api_key)
+    if spec is not None and spec.supports(version):
+        client_id, position = _client_id(frame)
+        if spec.is_flexible(version):
+            position = _header_tags(frame, position)
+        return RequestHeader(api_key, version, correlation_id, client_id), position
+    try:
+        client_id, position = _client_id(frame)
+    except ProtocolError:
+        client_id, position = None, 8
+    return RequestHeader(api_key, version, correlation_id, client_id), position
+
+
+def _client_id(frame: memoryview) -> tuple[str | None, int]:
+    """A legacy string in every header version, so that a broker can read it before it knows the version."""
+    if len(frame) < 10:
+        raise ProtocolError("a request header ends before its client id")
+    length = frame[8] << 8 | frame[9]
+    if length == 0xFFFF:
+        return None, 10
+    end = 10 + length
+    if length > 0x7FFF or end > len(frame):
+        raise ProtocolError("a client id has a negative length or is cut short")
+    try:
+        return str(frame[10:end], "utf-8"), end
+    except UnicodeDecodeError:
+        raise ProtocolError("a client id is not UTF-8") from None
+
+
+def _header_tags(frame: memoryview, position: int) -> int:
+    try:
+        if frame[position] == 0:
+            return position + 1
+        count, position = read_uvarint(frame, position)
+        if count > HEADER_TAGS_MAX:
+            raise ProtocolError(f"{count} tagged fields in a header, limit {HEADER_TAGS_MAX}")
+        return skip_tags(frame, position, count)
+    except IndexError:
+        raise ProtocolError("a header ends within its tagged fields") from None
+
+
+def write_request(
+    api_key: int, version: int, correlation_id: int, client_id: str | None, message: Message
+) -> list[Part]:
+    name = b"" if client_id is None else client_id.encode()
+    length = -1 if client_id is None else len(name)
+    if length > 0x7FFF:
+        raise ProtocolError(f"a client id of {length} bytes")
+    out = bytearray(_SIZED_REQUEST.pack(0, api_key, version, correlation_id, length))
+    out += name
+    if API[api_key].is_flexible(version):
+        out.append(0)
+    return _sized(out, encoder(type(message), version)(message, out))
+
+
+def write_response(api_key: int, version: int, correlation_id: int, message: Message) -> list[Part]:
+    tagged = API[api_key].tags_in_response_header(version)
+    out = bytearray((_SIZED_TAGGED_RESPONSE if tagged else _SIZED_RESPONSE).pack(0, correlation_id))
+    return _sized(out, encoder(type(message), version)(message, out))
+
+
+def _sized(out: bytearray, parts: list[Part]) -> list[Part]:
+    size = len(out) if len(parts) == 1 else sum(map(len, parts))
+    if size > _FRAME_BYTES_MAX:
+        raise ProtocolError(f"a frame of {size} bytes does not fit the protocol")
+    _SIZE.pack_into(out, 0, size - 4)
+    return parts
+
+
+def read_response(api_key: int, version: int, frame: Buffer) -> tuple[int, Message]:
+    """The correlation id and the message of an answer to a request of this API and version."""
+    spec: ApiSpec = API[api_key]
+    view = memoryview(frame)
+    if len(view) < 4:
+        raise ProtocolError(f"a response of {len(view)} bytes has no header")
+    (correlation_id,) = _SIZE.unpack_from(view)
+    position = _header_tags(view, 4) if spec.tags_in_response_header(version) else 4
+    return correlation_id, decode(spec.response_class(), version, view, position)
