@@ -1,0 +1,37 @@
+"""What a decision hands back: the records to append and the answer for each item of the request.
+
+Decisions are pure. The shell appends the records durably, applies them, and only then gives the answers.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Generic, Self, TypeVar
+
+import msgspec
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.metadata.records import Record
+
+ResultT = TypeVar("ResultT")
+
+
+class Decision(msgspec.Struct, Generic[ResultT], frozen=True):
+    records: Sequence[Record]
+    """To be appended as one batch, so that all of them hold or none. Empty: there is nothing to write."""
+    results: Sequence[ResultT]
+    """One for each item of the request, in its order."""
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The part that every answer has."""
+
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.error is ErrorCode.NONE
+
+    @classmethod
+    def refused(cls, error: KafkaError, **identity: Any) -> Self:
+        """The answer for an item that was refused; `identity` says which item it was."""
+        return cls(error=error.code, message=error.message, **identity)

@@ -1,0 +1,67 @@
+"""What a cluster image is made of: brokers, topics, partitions. All of it is immutable."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from tidelog.base.ids import ZERO_UUID, Epoch, NodeId, Uuid
+from tidelog.metadata.records import Endpoint, ResourceKind
+
+NO_LEADER: NodeId = -1
+UNASSIGNED_DIRECTORY = ZERO_UUID
+"""The replica's broker has not said yet in which of its data directories it lives."""
+
+
+class ConfigResource(NamedTuple):
+    kind: ResourceKind
+    name: str
+
+
+CLUSTER_DEFAULT = ConfigResource(ResourceKind.BROKER, "")
+"""Settings that hold for every broker that has none of its own."""
+
+
+class BrokerImage(msgspec.Struct, frozen=True):
+    id: NodeId
+    epoch: Epoch
+    incarnation: Uuid
+    endpoints: Mapping[str, Endpoint]  # by listener name
+    rack: str | None = None
+    directories: tuple[Uuid, ...] = ()
+    fenced: bool = False
+    shutting_down: bool = False
+
+    @property
+    def is_active(self) -> bool:
+        """May lead partitions and belong to an in-sync set."""
+        return not (self.fenced or self.shutting_down)
+
+    def directory_for_new_replica(self) -> Uuid:
+        return self.directories[0] if len(self.directories) == 1 else UNASSIGNED_DIRECTORY
+
+
+class PartitionImage(msgspec.Struct, frozen=True):
+    index: int
+    replicas: tuple[NodeId, ...]  # the first one is the preferred leader
+    isr: tuple[NodeId, ...]
+    leader: NodeId  # NO_LEADER while no replica may lead
+    leader_epoch: Epoch = 0  # grows when the leader changes
+    partition_epoch: Epoch = 0  # grows with every change
+    directories: tuple[Uuid, ...] = ()  # one for each replica
+    adding: tuple[NodeId, ...] = ()
+    removing: tuple[NodeId, ...] = ()
+
+
+class TopicImage(msgspec.Struct, frozen=True):
+    name: str
+    id: Uuid
+    partitions: tuple[PartitionImage, ...] = ()  # the position is the partition's index
+    configs: Mapping[str, str] = {}  # overrides only, in Kafka's text form
+
+    def partition(self, index: int) -> PartitionImage | None:
+        return self.partitions[index] if 0 <= index < len(self.partitions) else None
+
+    @property
+    def replication_factor(self) -> int:
+        return len(self.partitions[0].replicas) if self.partitions else 0

@@ -1,0 +1,76 @@
+"""The cluster image: what all applied metadata records add up to. Immutable, so anybody may hold one.
+
+`advance` is the only way from one image to the next, live and on replay. It copies each map that the
+records touch once, however many records there are, and shares all the rest with the image before.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from tidelog.base.ids import NodeId, ProducerId, Uuid
+from tidelog.metadata.entities import BrokerImage, ConfigResource, PartitionImage, TopicImage
+from tidelog.metadata.records import Record, ResourceKind
+
+
+class ClusterImage(msgspec.Struct, frozen=True):
+    cluster_id: str = ""
+    brokers: Mapping[NodeId, BrokerImage] = {}
+    topics: Mapping[str, TopicImage] = {}
+    topics_by_id: Mapping[Uuid, TopicImage] = {}
+    broker_configs: Mapping[str, Mapping[str, str]] = {}  # by broker id as text; "" is the cluster's default
+    next_producer_id: ProducerId = 0
+
+    def topic(self, name: str) -> TopicImage | None:
+        return self.topics.get(name)
+
+    def topic_by_id(self, topic_id: Uuid) -> TopicImage | None:
+        return self.topics_by_id.get(topic_id)
+
+    def partition(self, topic: str, index: int) -> PartitionImage | None:
+        found = self.topics.get(topic)
+        return None if found is None else found.partition(index)
+
+    def configs(self, resource: ConfigResource) -> Mapping[str, str]:
+        """The overrides of a resource; empty where it has none or does not exist."""
+        if resource.kind is ResourceKind.TOPIC:
+            topic = self.topics.get(resource.name)
+            return {} if topic is None else topic.configs
+        return self.broker_configs.get(resource.name, {})
+
+    @property
+    def active_brokers(self) -> list[BrokerImage]:
+        return [broker for broker in self.brokers.values() if broker.is_active]
+
+    def apply(self, record: Record) -> "ClusterImage":
+        """One record on top. For several at once `advance` is cheaper, and says what changed."""
+        return advance(self, (record,)).after
+
+
+class ImageDelta(msgspec.Struct, frozen=True):
+    """What a run of records changed, so that a broker can act on that alone."""
+
+    before: ClusterImage
+    after: ClusterImage
+    topics_created: tuple[TopicImage, ...] = ()
+    topics_deleted: tuple[TopicImage, ...] = ()
+    partitions_created: tuple[tuple[TopicImage, PartitionImage], ...] = ()
+    """New partitions, those of new topics too."""
+    partitions_changed: tuple[tuple[TopicImage, PartitionImage], ...] = ()
+    configs_changed: tuple[ConfigResource, ...] = ()
+    """Resources with other settings than before; a new topic counts only if it has settings."""
+    brokers_changed: tuple[NodeId, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return self.before is self.after
+
+
+def advance(image: ClusterImage, records: Iterable[Record]) -> ImageDelta:
+    """Raises InvariantError for a record that does not fit the image, and then nothing has changed."""
+    from tidelog.metadata.image_builder import ImageBuilder  # it builds images, so it imports this module
+
+    builder = ImageBuilder(image)
+    for record in records:
+        builder.apply(record)
+    return builder.delta()

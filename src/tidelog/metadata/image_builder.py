@@ -1,0 +1,310 @@
+"""Applies records to a draft of a cluster image: one small method for each kind of record.
+
+The draft holds copies of only those maps and topics that were touched. A record that does not fit
+means that a decision was wrong or the log is not the one we wrote: stop, rather than guess.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from tidelog.base.ids import NodeId, Uuid, uuid_parse
+from tidelog.base.invariant import broken, invariant
+from tidelog.metadata.entities import NO_LEADER, BrokerImage, ConfigResource, PartitionImage, TopicImage
+from tidelog.metadata.image import ClusterImage, ImageDelta
+from tidelog.metadata.records import (
+    BrokerChanged,
+    BrokerRegistered,
+    BrokerUnregistered,
+    ClusterCreated,
+    ConfigChanged,
+    IdText,
+    PartitionChanged,
+    PartitionCreated,
+    ProducerIdsAllocated,
+    Record,
+    ResourceKind,
+    TopicCreated,
+    TopicDeleted,
+)
+
+
+class TopicDraft:
+    """A topic while its records come in. Partitions in a list: appending one costs nothing."""
+
+    __slots__ = ("base", "changed", "configs", "configs_changed", "id", "name", "partitions")
+
+    def __init__(self, name: str, topic_id: Uuid, base: TopicImage | None) -> None:
+        self.name = name
+        self.id = topic_id
+        self.base = base  # None for a topic that these records created
+        self.partitions = [] if base is None else list(base.partitions)
+        self.configs = {} if base is None else dict(base.configs)
+        self.changed: set[int] = set()
+        self.configs_changed = False
+
+    @property
+    def size_before(self) -> int:
+        return 0 if self.base is None else len(self.base.partitions)
+
+    def build(self) -> TopicImage:
+        return TopicImage(self.name, self.id, tuple(self.partitions), self.configs)
+
+
+class ImageBuilder:
+    def __init__(self, base: ClusterImage) -> None:
+        self._base = base
+        self._cluster_id = base.cluster_id
+        self._next_producer_id = base.next_producer_id
+        self._brokers = dict(base.brokers)
+        self._broker_configs = dict(base.broker_configs)
+        self._drafts: dict[Uuid, TopicDraft] = {}
+        self._created_names: dict[str, Uuid] = {}
+        self._deleted: dict[Uuid, TopicImage] = {}
+        self._brokers_changed: set[NodeId] = set()
+        self._broker_configs_changed: set[str] = set()
+        self._count = 0
+
+    def apply(self, record: Record) -> None:
+        handler = _APPLY.get(type(record))
+        if handler is None:
+            broken("a record that does not belong into the metadata log", record=record)
+        handler(self, record)
+        self._count += 1
+
+    def delta(self) -> ImageDelta:
+        base = self._base
+        if not self._count:
+            return ImageDelta(before=base, after=base)
+        drafts = list(self._drafts.values())
+        built = {draft.id: draft.build() for draft in drafts}
+        topics, topics_by_id = base.topics, base.topics_by_id
+        if built or self._deleted:
+            topics, topics_by_id = dict(topics), dict(topics_by_id)
+            for gone in self._deleted.values():
+                del topics[gone.name], topics_by_id[gone.id]
+            for topic in built.values():
+                topics[topic.name] = topics_by_id[topic.id] = topic
+        after = ClusterImage(
+            self._cluster_id,
+            self._brokers if self._brokers_changed else base.brokers,
+            topics,
+            topics_by_id,
+            self._broker_configs if self._broker_configs_changed else base.broker_configs,
+            self._next_producer_id,
+        )
+        configs = [ConfigResource(ResourceKind.TOPIC, d.name) for d in drafts if d.configs_changed]
+        configs += [
+            ConfigResource(ResourceKind.BROKER, name) for name in sorted(self._broker_configs_changed)
+        ]
+        return ImageDelta(
+            before=base,
+            after=after,
+            topics_created=tuple(built[d.id] for d in drafts if d.base is None),
+            topics_deleted=tuple(self._deleted.values()),
+            partitions_created=tuple(
+                (built[d.id], partition) for d in drafts for partition in d.partitions[d.size_before :]
+            ),
+            partitions_changed=tuple(
+                (built[d.id], d.partitions[index])
+                for d in drafts
+                for index in sorted(d.changed)
+                if index < d.size_before
+            ),
+            configs_changed=tuple(configs),
+            brokers_changed=tuple(sorted(self._brokers_changed)),
+        )
+
+    def _cluster_created(self, record: ClusterCreated) -> None:
+        invariant(not self._cluster_id, "a second cluster in one log", first=self._cluster_id, record=record)
+        self._cluster_id = record.cluster_id
+
+    def _broker_registered(self, record: BrokerRegistered) -> None:
+        before = self._brokers.get(record.broker_id)
+        invariant(
+            before is None or before.epoch < record.epoch,
+            "broker epoch did not grow",
+            before=before,
+            record=record,
+        )
+        self._brokers_changed.add(record.broker_id)
+        self._brokers[record.broker_id] = BrokerImage(
+            record.broker_id,
+            record.epoch,
+            _id(record.incarnation),
+            {endpoint.listener: endpoint for endpoint in record.endpoints},
+            record.rack,
+            tuple(map(_id, record.directories)),
+            record.fenced,
+        )
+
+    def _broker_changed(self, record: BrokerChanged) -> None:
+        broker = self._broker(record.broker_id, record.epoch)
+        self._brokers_changed.add(broker.id)
+        self._brokers[broker.id] = msgspec.structs.replace(
+            broker,
+            fenced=broker.fenced if record.fenced is None else record.fenced,
+            shutting_down=broker.shutting_down if record.shutting_down is None else record.shutting_down,
+        )
+
+    def _broker_unregistered(self, record: BrokerUnregistered) -> None:
+        broker = self._broker(record.broker_id, record.epoch)
+        self._brokers_changed.add(broker.id)
+        del self._brokers[broker.id]
+
+    def _broker(self, broker_id: NodeId, epoch: int) -> BrokerImage:
+        broker = self._brokers.get(broker_id)
+        if broker is None or broker.epoch != epoch:
+            broken("no such registration", broker_id=broker_id, epoch=epoch, known=broker)
+        return broker
+
+    def _topic_created(self, record: TopicCreated) -> None:
+        topic_id = _id(record.topic_id)
+        invariant(self._find(topic_id) is None, "topic id used twice", record=record)
+        invariant(self._id_of(record.name) is None, "topic name used twice", record=record)
+        self._drafts[topic_id] = TopicDraft(record.name, topic_id, None)
+        self._created_names[record.name] = topic_id
+
+    def _topic_deleted(self, record: TopicDeleted) -> None:
+        topic_id = _id(record.topic_id)
+        draft = self._drafts.pop(topic_id, None)
+        base = self._base.topics_by_id.get(topic_id)
+        if topic_id in self._deleted or (draft is None and base is None):
+            broken("no topic with this id to delete", record=record)
+        if draft is not None and draft.base is None:
+            del self._created_names[draft.name]
+        if base is not None:
+            self._deleted[topic_id] = base
+
+    def _partition_created(self, record: PartitionCreated) -> None:
+        draft = self._draft(record.topic_id)
+        invariant(record.partition == len(draft.partitions), "partitions out of order", record=record)
+        partition = PartitionImage(
+            record.partition,
+            record.replicas,
+            record.isr,
+            record.leader,
+            record.leader_epoch,
+            record.partition_epoch,
+            tuple(map(_id, record.directories)),
+        )
+        _check_partition(partition)
+        draft.partitions.append(partition)
+
+    def _partition_changed(self, record: PartitionChanged) -> None:
+        draft = self._draft(record.topic_id)
+        invariant(0 <= record.partition < len(draft.partitions), "no such partition", record=record)
+        old = draft.partitions[record.partition]
+        new = PartitionImage(
+            old.index,
+            old.replicas if record.replicas is None else record.replicas,
+            old.isr if record.isr is None else record.isr,
+            old.leader if record.leader is None else record.leader,
+            old.leader_epoch if record.leader_epoch is None else record.leader_epoch,
+            record.partition_epoch,
+            old.directories if record.directories is None else tuple(map(_id, record.directories)),
+            old.adding if record.adding is None else record.adding,
+            old.removing if record.removing is None else record.removing,
+        )
+        invariant(new.partition_epoch > old.partition_epoch, "partition epoch did not grow", old=old, new=new)
+        grown = new.leader_epoch > old.leader_epoch
+        same_leader = new.leader == old.leader and new.leader_epoch == old.leader_epoch
+        invariant(grown or same_leader, "a new leader needs a new epoch", old=old, new=new)
+        _check_partition(new)
+        draft.partitions[old.index] = new
+        draft.changed.add(old.index)
+
+    def _config_changed(self, record: ConfigChanged) -> None:
+        if record.resource_kind is ResourceKind.BROKER:
+            configs = dict(self._broker_configs.get(record.resource_name, {}))
+            _put(configs, record)
+            _put_map(self._broker_configs, record.resource_name, configs)
+            self._broker_configs_changed.add(record.resource_name)
+            return
+        topic_id = self._id_of(record.resource_name)
+        if topic_id is None:
+            broken("settings for a topic that does not exist", record=record)
+        draft = self._draft_of(topic_id)
+        _put(draft.configs, record)
+        draft.configs_changed = True
+
+    def _producer_ids_allocated(self, record: ProducerIdsAllocated) -> None:
+        invariant(
+            record.next_producer_id >= self._next_producer_id,
+            "producer ids went back",
+            next=self._next_producer_id,
+            record=record,
+        )
+        self._next_producer_id = record.next_producer_id
+
+    def _find(self, topic_id: Uuid) -> TopicDraft | TopicImage | None:
+        draft = self._drafts.get(topic_id)
+        if draft is not None:
+            return draft
+        return None if topic_id in self._deleted else self._base.topics_by_id.get(topic_id)
+
+    def _id_of(self, name: str) -> Uuid | None:
+        if (created := self._created_names.get(name)) is not None:
+            return created
+        base = self._base.topics.get(name)
+        return None if base is None or base.id in self._deleted else base.id
+
+    def _draft(self, id_text: IdText) -> TopicDraft:
+        return self._draft_of(_id(id_text))
+
+    def _draft_of(self, topic_id: Uuid) -> TopicDraft:
+        found = self._find(topic_id)
+        if found is None:
+            broken("no topic with this id", topic_id=topic_id)
+        if isinstance(found, TopicDraft):
+            return found
+        draft = self._drafts[topic_id] = TopicDraft(found.name, topic_id, found)
+        return draft
+
+
+def _check_partition(partition: PartitionImage) -> None:
+    replicas = set(partition.replicas)
+    fits = (
+        partition.replicas
+        and len(replicas) == len(partition.replicas)
+        and replicas.issuperset(partition.isr)
+        and replicas.issuperset(partition.adding)
+        and replicas.issuperset(partition.removing)
+        and (partition.leader == NO_LEADER or partition.leader in partition.isr)
+        and len(partition.directories) in (0, len(partition.replicas))
+        and partition.leader_epoch >= 0
+    )
+    invariant(fits, "a partition whose replicas, leader and in-sync set do not fit", partition=partition)
+
+
+def _put(configs: dict[str, str], record: ConfigChanged) -> None:
+    if record.value is None:
+        configs.pop(record.key, None)
+    else:
+        configs[record.key] = record.value
+
+
+def _put_map(maps: dict[str, Any], name: str, configs: dict[str, str]) -> None:
+    if configs:
+        maps[name] = configs
+    else:
+        maps.pop(name, None)
+
+
+# Partitions of one topic name the same id, and replicas the same directories, thousands of times in a row.
+_id = lru_cache(4096)(uuid_parse)
+
+_APPLY: dict[type, Callable[[ImageBuilder, Any], None]] = {
+    ClusterCreated: ImageBuilder._cluster_created,
+    BrokerRegistered: ImageBuilder._broker_registered,
+    BrokerChanged: ImageBuilder._broker_changed,
+    BrokerUnregistered: ImageBuilder._broker_unregistered,
+    TopicCreated: ImageBuilder._topic_created,
+    TopicDeleted: ImageBuilder._topic_deleted,
+    PartitionCreated: ImageBuilder._partition_created,
+    PartitionChanged: ImageBuilder._partition_changed,
+    ConfigChanged: ImageBuilder._config_changed,
+    ProducerIdsAllocated: ImageBuilder._producer_ids_allocated,
+}

@@ -1,0 +1,182 @@
+"""Metadata records: the facts that the metadata log carries and every broker applies to its image.
+
+They are JSON, so that `tidelog log dump` shows them as they are; ids are in Kafka's text form, as the
+other tools print them. A record once written is read for ever: add fields with a default, never rename.
+"""
+
+from enum import Enum
+from typing import TypeAlias
+
+import msgspec
+
+from tidelog.base.errors import StorageError
+from tidelog.base.ids import NO_TIMESTAMP, Epoch, NodeId, ProducerId, TimestampMs
+
+IdText: TypeAlias = str
+"""Sixteen bytes as 22 characters of url-safe base64: see `ids.uuid_text`."""
+
+
+class ResourceKind(Enum):
+    """What a configuration belongs to. A broker named "" stands for the default of all brokers."""
+
+    TOPIC = "topic"
+    BROKER = "broker"
+
+
+class MetadataRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
+    """The root of all records. Unknown fields are refused: dropping one would lose what it meant."""
+
+
+class ClusterCreated(MetadataRecord, frozen=True, tag="cluster-created"):
+    cluster_id: str
+    created_ms: TimestampMs = NO_TIMESTAMP
+
+
+class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where clients reach a broker on one of its listeners."""
+
+    listener: str
+    host: str
+    port: int
+    security_protocol: str = "PLAINTEXT"
+
+
+class BrokerRegistered(MetadataRecord, frozen=True, tag="broker-registered"):
+    """A broker process came up. It replaces what an earlier process with this id said of itself."""
+
+    broker_id: NodeId
+    epoch: Epoch
+    incarnation: IdText
+    endpoints: tuple[Endpoint, ...]
+    rack: str | None = None
+    directories: tuple[IdText, ...] = ()
+    fenced: bool = False
+
+
+class BrokerChanged(MetadataRecord, frozen=True, tag="broker-changed"):
+    """A registered broker was fenced, unfenced or began to shut down. None leaves a field as it was."""
+
+    broker_id: NodeId
+    epoch: Epoch
+    fenced: bool | None = None
+    shutting_down: bool | None = None
+
+
+class BrokerUnregistered(MetadataRecord, frozen=True, tag="broker-unregistered"):
+    broker_id: NodeId
+    epoch: Epoch
+
+
+class TopicCreated(MetadataRecord, frozen=True, tag="topic-created"):
+    name: str
+    topic_id: IdText
+
+
+class TopicDeleted(MetadataRecord, frozen=True, tag="topic-deleted"):
+    """The topic goes with its partitions and its configuration; its id is never used again."""
+
+    topic_id: IdText
+
+
+class PartitionCreated(MetadataRecord, frozen=True, tag="partition-created"):
+    """Partitions of a topic are numbered from 0 without a gap and are created in that order."""
+
+    topic_id: IdText
+    partition: int
+    replicas: tuple[NodeId, ...]
+    isr: tuple[NodeId, ...]
+    leader: NodeId
+    leader_epoch: Epoch = 0
+    partition_epoch: Epoch = 0
+    directories: tuple[IdText, ...] = ()
+    """The data directory of each replica, in the order of `replicas`; zeros where it is not known yet."""
+
+
+class PartitionChanged(MetadataRecord, frozen=True, tag="partition-changed"):
+    """A new leader, in-sync set or replica list. None leaves a field as it was."""
+
+    topic_id: IdText
+    partition: int
+    partition_epoch: Epoch
+    leader: NodeId | None = None
+    leader_epoch: Epoch | None = None
+    isr: tuple[NodeId, ...] | None = None
+    replicas: tuple[NodeId, ...] | None = None
+    adding: tuple[NodeId, ...] | None = None
+    removing: tuple[NodeId, ...] | None = None
+    directories: tuple[IdText, ...] | None = None
+
+
+class ConfigChanged(MetadataRecord, frozen=True, tag="config-changed"):
+    """One setting of one resource got a value, or with None lost it."""
+
+    resource_kind: ResourceKind
+    resource_name: str
+    key: str
+    value: str | None
+
+
+class ProducerIdsAllocated(MetadataRecord, frozen=True, tag="producer-ids-allocated"):
+    """Every producer id below `next_producer_id` is spoken for."""
+
+    broker_id: NodeId
+    next_producer_id: ProducerId
+
+
+class SnapshotBegan(MetadataRecord, frozen=True, tag="snapshot-began"):
+    """Opens a snapshot: the records that follow add up to the image of all records below `offset`."""
+
+    offset: int
+    written_ms: TimestampMs = NO_TIMESTAMP
+
+
+class SnapshotEnded(MetadataRecord, frozen=True, tag="snapshot-ended"):
+    """Closes a snapshot. Without it the file was cut short."""
+
+    records: int
+
+
+Record: TypeAlias = (
+    ClusterCreated
+    | BrokerRegistered
+    | BrokerChanged
+    | BrokerUnregistered
+    | TopicCreated
+    | TopicDeleted
+    | PartitionCreated
+    | PartitionChanged
+    | ConfigChanged
+    | ProducerIdsAllocated
+)
+SnapshotRecord: TypeAlias = Record | SnapshotBegan | SnapshotEnded
+
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[SnapshotRecord] = msgspec.json.Decoder(SnapshotRecord)
+_tag_decoder = msgspec.json.Decoder(dict[str, object])
+
+KNOWN_TAGS = frozenset(str(cls.__struct_config__.tag) for cls in MetadataRecord.__subclasses__())
+
+
+def encode_record(record: SnapshotRecord) -> bytes:
+    return _encoder.encode(record)
+
+
+def decode_record(data: bytes) -> SnapshotRecord:
+    """Raises StorageError; the caller adds the file and offset."""
+    try:
+        return _decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise StorageError(_explain(data, error)) from error
+
+
+def _explain(data: bytes, error: Exception) -> str:
+    try:
+        tag = _tag_decoder.decode(data).get("type")
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return f"not a metadata record: {error}"
+    newer = "a newer version of Tidelog wrote it; start that version, or a newer one, on this data"
+    if tag not in KNOWN_TAGS:
+        return f"a metadata record of the unknown type {tag!r}: {newer}"
+    if "unknown field" in str(error):
+        return f"a metadata record of type {tag!r} with a field this version does not know ({error}): {newer}"
+    return f"a metadata record of type {tag!r} that breaks its schema: {error}"
