@@ -1,0 +1,51 @@
+"""Every limit a listener and its connections keep, in one place.
+
+Nothing here is unlimited: a peer that misbehaves meets one of these numbers. The names on the right
+are the settings an operator knows.
+"""
+
+from dataclasses import dataclass
+
+MIB = 1024 * 1024
+UNLIMITED = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    frame_bytes_max: int = 100 * MIB  # socket.request.max.bytes
+    held_bytes_max: int = 256 * MIB  # queued.max.request.bytes: all connections together
+    connections_max: int = UNLIMITED  # max.connections
+    connections_per_ip_max: int = UNLIMITED  # max.connections.per.ip
+
+    # One connection: beyond either, its next request waits for an answer to be complete.
+    in_flight_max: int = 100
+    in_flight_bytes_max: int = 32 * MIB
+    # Answers the peer has not taken yet; beyond this its next request waits.
+    output_bytes_max: int = MIB
+    # Requests of one connection before the others get their turn.
+    requests_per_turn: int = 64
+
+    idle_seconds: float = 600.0  # connections.max.idle.ms
+    half_frame_seconds: float = 30.0  # without a byte of a frame that has begun
+    unread_answer_seconds: float = 30.0  # without a byte taken of an answer that waits
+    linger_seconds: float = 2.0  # for a peer to take the last answer before the socket is closed
+    # A frame that found no memory for this long may exceed the cap, one at a time, ...
+    express_after_seconds: float = 1.0
+    express_seconds: float = 10.0  # ... and then has this long to arrive whole.
+
+    backlog: int = 1024  # socket.listen.backlog.size
+    send_buffer_bytes: int = -1  # socket.send.buffer.bytes; -1 leaves it to the kernel
+    receive_buffer_bytes: int = -1  # socket.receive.buffer.bytes
+
+    @property
+    def tick_seconds(self) -> float:
+        """How often connections are swept: often enough for the shortest limit, at most once a second."""
+        shortest = min(
+            self.idle_seconds,
+            self.half_frame_seconds,
+            self.unread_answer_seconds,
+            self.linger_seconds,
+            self.express_after_seconds,
+            self.express_seconds,
+        )
+        return max(0.01, min(1.0, shortest / 4))

@@ -1,0 +1,150 @@
+"""Listening sockets: addresses in, accepted sockets out.
+
+Accepting must survive strangers and shortages: running out of descriptors pauses the listener for a
+moment instead of spinning or ending the broker.
+"""
+
+import asyncio
+import errno
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tidelog.base.errors import TidelogError
+from tidelog.server.limits import Limits
+
+ACCEPTS_PER_TURN = 64
+SHORTAGE_PAUSE_SECONDS = 0.5
+_SHORTAGES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+
+
+class ListenError(TidelogError):
+    """An address cannot be listened on; the message says why and what to try."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListenAddress:
+    name: str
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str) -> "ListenAddress":
+        """`PLAINTEXT://host:port`; no host means every interface, port 0 any free port."""
+        name, separator, place = text.strip().partition("://")
+        host, colon, port = place.rpartition(":")
+        if not separator or not name or not colon or not port.isascii() or not port.isdigit():
+            raise ListenError(f"listener {text!r} is not of the form PLAINTEXT://host:port")
+        if int(port) > 65535:
+            raise ListenError(f"listener {text!r}: a port is at most 65535")
+        return cls(name.upper(), host.removeprefix("[").removesuffix("]"), int(port))
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.name}://{host}:{self.port}"
+
+
+Accepted = Callable[[socket.socket, str, int], None]
+
+
+class Listener:
+    def __init__(self, loop: asyncio.AbstractEventLoop, address: ListenAddress, limits: Limits) -> None:
+        self._loop = loop
+        self._limits = limits
+        self._socket = _listen(address, limits)
+        # With the port the kernel chose, where 0 was asked for.
+        self.address = ListenAddress(address.name, address.host, self._socket.getsockname()[1])
+        self._accepted: Accepted | None = None
+        self._complain: Callable[[OSError], None] = lambda error: None
+        self._pause: asyncio.TimerHandle | None = None
+
+    def start(self, accepted: Accepted, complain: Callable[[OSError], None]) -> None:
+        """Hand each new socket with its peer's host and port to `accepted`."""
+        self._accepted = accepted
+        self._complain = complain
+        self._loop.add_reader(self._socket.fileno(), self._acceptable)
+
+    def close(self) -> None:
+        if self._socket.fileno() < 0:
+            return
+        if self._pause is not None:
+            self._pause.cancel()
+        self._loop.remove_reader(self._socket.fileno())
+        self._socket.close()
+
+    def _acceptable(self) -> None:
+        for _ in range(ACCEPTS_PER_TURN):
+            try:
+                sock, peer = self._socket.accept()
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError as error:
+                if error.errno not in _SHORTAGES:
+                    continue  # this peer left before it was accepted
+                self._complain(error)
+                self._loop.remove_reader(self._socket.fileno())
+                self._pause = self._loop.call_later(SHORTAGE_PAUSE_SECONDS, self._resume)
+                return
+            self._hand_over(sock, peer[0], peer[1])
+
+    def _hand_over(self, sock: socket.socket, host: str, port: int) -> None:
+        try:
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            if self._limits.send_buffer_bytes > 0:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._limits.send_buffer_bytes)
+        except OSError:  # it left already
+            sock.close()
+            return
+        if self._accepted is not None:
+            self._accepted(sock, host.removeprefix("::ffff:"), port)
+
+    def _resume(self) -> None:
+        self._pause = None
+        self._loop.add_reader(self._socket.fileno(), self._acceptable)
+
+
+def _listen(address: ListenAddress, limits: Limits) -> socket.socket:
+    try:
+        family, place, dual = _resolve(address)
+        sock = socket.socket(family, socket.SOCK_STREAM)
+    except OSError as error:
+        raise ListenError(f"cannot listen on {address}: {error}") from error
+    try:
+        sock.setblocking(False)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if dual:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        if limits.receive_buffer_bytes > 0:  # accepted sockets inherit it; later is too late for TCP's window
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, limits.receive_buffer_bytes)
+        sock.bind(place)
+        sock.listen(limits.backlog)
+    except OSError as error:
+        sock.close()
+        raise ListenError(_why_not(address, error)) from error
+    return sock
+
+
+def _resolve(address: ListenAddress) -> tuple[int, tuple[str, int], bool]:
+    if not address.host:
+        if socket.has_dualstack_ipv6():
+            return socket.AF_INET6, ("::", address.port), True
+        return socket.AF_INET, ("0.0.0.0", address.port), False
+    found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    # `localhost` is often both; clients that try the other one first fall back to this.
+    family, _, _, _, place = min(found, key=lambda entry: entry[0] != socket.AF_INET)
+    return family, (str(place[0]), int(place[1])), False
+
+
+def _why_not(address: ListenAddress, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"cannot listen on {address}: port {address.port} is in use, perhaps by another broker. "
+            f"See who has it with `ss -ltnp 'sport = :{address.port}'`, or choose another port."
+        )
+    if error.errno == errno.EACCES:
+        return f"cannot listen on {address}: ports below 1024 need privileges; choose a higher one."
+    if error.errno == errno.EADDRNOTAVAIL:
+        return f"cannot listen on {address}: this machine has no address {address.host}."
+    return f"cannot listen on {address}: {error.strerror}"

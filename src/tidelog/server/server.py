@@ -1,0 +1,159 @@
+"""The server: listeners, the connections they accept, and the one ticker that watches them all."""
+
+import asyncio
+import socket
+from collections import Counter
+from collections.abc import Sequence
+
+from tidelog.broker.peer import Peer
+from tidelog.server.connection import Connection
+from tidelog.server.counters import Counters
+from tidelog.server.limits import Limits
+from tidelog.server.listener import ListenAddress, Listener
+from tidelog.server.plain_transport import PlainTransport
+from tidelog.server.shared_state import RequestDispatcher, SharedState, log
+from tidelog.server.writer import SocketWriter
+
+
+class Server:
+    """Start it on a running loop; end it with `drain` (politely) or `close` (at once)."""
+
+    def __init__(self, dispatcher: RequestDispatcher, limits: Limits | None = None) -> None:
+        self._dispatcher = dispatcher
+        self._limits = limits or Limits()
+        self._shared: SharedState | None = None
+        self._listeners: list[Listener] = []
+        self._by_ip: Counter[str] = Counter()
+        self._last_id = 0
+        self._tick: asyncio.TimerHandle | None = None
+        self._emptied: asyncio.Event = asyncio.Event()
+
+    @property
+    def addresses(self) -> list[ListenAddress]:
+        """Where the server listens, with the ports the kernel chose."""
+        return [listener.address for listener in self._listeners]
+
+    @property
+    def connection_count(self) -> int:
+        return len(self._state.connections)
+
+    @property
+    def counters(self) -> Counters:
+        return self._state.counters
+
+    @property
+    def held_bytes(self) -> int:
+        """Request and answer bytes in memory, over all connections."""
+        return self._state.budget.held
+
+    def start(self, addresses: Sequence[ListenAddress]) -> None:
+        """Listen on all addresses, or on none and raise ListenError."""
+        loop = asyncio.get_running_loop()
+        listeners: list[Listener] = []
+        try:
+            for address in addresses:
+                listeners.append(Listener(loop, address, self._limits))
+        except BaseException:
+            for listener in listeners:
+                listener.close()
+            raise
+        self._shared = SharedState(loop, self._dispatcher, self._limits, self._connection_ended)
+        self._listeners = listeners
+        for listener in listeners:
+            self._accept_from(listener)
+        self._tick = loop.call_later(self._limits.tick_seconds, self._sweep)
+
+    def stop_accepting(self) -> None:
+        for listener in self._listeners:
+            listener.close()
+
+    async def drain(self, seconds: float) -> int:
+        """Stop accepting, answer what is under way, then close; answers how many had to be cut off."""
+        self.stop_accepting()
+        state = self._state
+        for connection in list(state.connections):
+            connection.finish()
+        if state.connections:
+            self._emptied.clear()
+            try:
+                await asyncio.wait_for(self._emptied.wait(), seconds)
+            except TimeoutError:
+                pass
+        cut_off = len(state.connections)
+        if cut_off:
+            log.warning("%d connections did not end within %.1f s and are cut off", cut_off, seconds)
+        self.close()
+        return cut_off
+
+    def close(self) -> None:
+        """End everything now."""
+        if self._tick is not None:
+            self._tick.cancel()
+            self._tick = None
+        self.stop_accepting()
+        if self._shared is not None:
+            for connection in list(self._shared.connections):
+                connection.abort()
+
+    @property
+    def _state(self) -> SharedState:
+        if self._shared is None:
+            raise RuntimeError("the server has not been started")
+        return self._shared
+
+    def _accept_from(self, listener: Listener) -> None:
+        def accepted(sock: socket.socket, host: str, port: int) -> None:
+            self._accept(listener.address, sock, host, port)
+
+        def complain(error: OSError) -> None:
+            self._state.refuse(
+                "accept",
+                f"cannot accept on {listener.address}: {error.strerror}; trying again shortly. "
+                "Raise the limit of open files (ulimit -n) or lower max.connections.",
+            )
+
+        listener.start(accepted, complain)
+
+    def _accept(self, at: ListenAddress, sock: socket.socket, host: str, port: int) -> None:
+        state = self._state
+        self._last_id += 1
+        peer = Peer(host, port, at.name, self._last_id)
+        refusal = self._refusal(host)
+        if refusal is not None:
+            state.counters.connections_refused += 1
+            state.refuse(refusal, f"{peer} refused on port {at.port}: {refusal} reached")
+            sock.close()
+            return
+        state.counters.connections_accepted += 1
+        self._by_ip[host] += 1
+        connection = Connection(state, peer, at.port)
+        transport = PlainTransport(state.loop, sock, connection)
+        connection.start(transport, SocketWriter(state.loop, sock, connection.wake))
+
+    def _refusal(self, host: str) -> str | None:
+        if len(self._state.connections) >= self._limits.connections_max:
+            return f"max.connections={self._limits.connections_max}"
+        if self._by_ip[host] >= self._limits.connections_per_ip_max:
+            return f"max.connections.per.ip={self._limits.connections_per_ip_max}"
+        return None
+
+    def _connection_ended(self, connection: Connection) -> None:
+        host = connection.peer.host
+        self._by_ip[host] -= 1
+        if not self._by_ip[host]:
+            del self._by_ip[host]
+        if not self._state.connections:
+            self._emptied.set()
+
+    def _sweep(self) -> None:
+        state = self._state
+        self._tick = state.loop.call_later(self._limits.tick_seconds, self._sweep)
+        state.now = now = state.loop.time()
+        for connection in list(state.connections):
+            try:
+                connection.sweep(now)
+            except Exception:
+                log.exception("%s: the sweep failed; closing the connection", connection.peer)
+                connection.abort()
+        state.budget.tick(now)
+        state.gate.tick(now)

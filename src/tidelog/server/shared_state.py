@@ -1,0 +1,65 @@
+"""What the connections of one server share: the loop, the dispatcher, limits, memory, the log."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from tidelog.broker.peer import Peer
+from tidelog.broker.reply import Reply
+from tidelog.server.counters import Counters
+from tidelog.server.limits import Limits
+from tidelog.server.log_gate import LogGate
+from tidelog.server.memory_budget import MemoryBudget
+from tidelog.server.receive_buffer import CHUNK_BYTES, SIP_BYTES
+
+if TYPE_CHECKING:
+    from tidelog.server.connection import Connection
+
+log = logging.getLogger("tidelog.server")
+
+
+class RequestDispatcher(Protocol):
+    def dispatch(self, frame: memoryview, peer: Peer) -> Reply | asyncio.Future[Reply | None] | None:
+        """Answer a request now, later, or not at all (None: no answer is owed).
+
+        The frame is writable and the dispatcher's own. A future is cancelled when the peer leaves
+        first. ProtocolError ends the connection.
+        """
+        ...
+
+
+class SharedState:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        dispatcher: RequestDispatcher,
+        limits: Limits,
+        on_end: "Callable[[Connection], None]",
+    ) -> None:
+        self.loop = loop
+        self.dispatcher = dispatcher
+        self.limits = limits
+        self.on_end = on_end
+        self.counters = Counters()
+        self.budget = MemoryBudget(
+            limits.held_bytes_max, limits.express_after_seconds, limits.express_seconds
+        )
+        self.gate = LogGate(log)
+        self.connections: set[Connection] = set()
+        # Seconds of the loop's clock at the last tick: exact enough for limits, free to read.
+        self.now = loop.time()
+        self.chunk = bytearray(CHUNK_BYTES)
+        self._chunk_view = memoryview(self.chunk)
+
+    def chunk_window(self) -> memoryview:
+        """As much of the shared chunk as memory allows; never less than a sip."""
+        budget = self.budget
+        room = budget.limit - budget.held
+        if room >= CHUNK_BYTES:
+            return self._chunk_view
+        return self._chunk_view[: max(SIP_BYTES, room)]
+
+    def refuse(self, cause: str, message: str) -> None:
+        """A log line that a stranger caused."""
+        self.gate.write(cause, self.loop.time(), logging.WARNING, message)
