@@ -51,7 +51,7 @@ def compress(codec: int, data: Buffer, level: int | None = None) -> bytes:
             frame = cramjam.lz4.Compressor(
                 level=LZ4_LEVEL if level is None else level, content_checksum=False, block_linked=False
             )
-            frame.compress(data)
+            frame.compress(bytes(data))
             return bytes(frame.finish())
         case Codec.ZSTD:
             return bytes(cramjam.zstd.compress(data, level=ZSTD_LEVEL if level is None else level))

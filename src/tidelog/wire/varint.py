@@ -41,6 +41,12 @@ def read_varint(data: bytes, position: int) -> tuple[int, int]:
 
 def read_varlong(data: bytes, position: int) -> tuple[int, int]:
     """(value, position after it) of a 64-bit number: ten bytes at most."""
+    first = data[position]
+    if first < 128:
+        return first >> 1 ^ -(first & 1), position + 1
+    second = data[position + 1]
+    if second < 128:
+        return (first & 127 | second << 7) >> 1 ^ -(first & 1), position + 2
     return _read(data, position, 64)
 
 
