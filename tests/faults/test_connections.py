@@ -1,7 +1,6 @@
 """Connections under bad input, silence and pressure: real sockets, both loops, a stand-in dispatcher."""
 
 import asyncio
-import logging
 import os
 import random
 import socket
@@ -16,11 +15,11 @@ import pytest
 
 from tidelog.base.disk import PosixDisk
 from tidelog.base.errors import ProtocolError
+from tidelog.base.listener import Listener
 from tidelog.base.ports import FileSlice
 from tidelog.broker.peer import Peer
 from tidelog.broker.reply import Reply
 from tidelog.server.limits import MIB, Limits
-from tidelog.server.listener import ListenAddress
 from tidelog.server.server import Server
 
 LOOPS = ["asyncio", "uvloop"]
@@ -98,7 +97,7 @@ class Running:
         asyncio.set_event_loop(self.loop)
 
         def start() -> None:
-            self.server.start([ListenAddress("PLAINTEXT", "127.0.0.1", 0)])
+            self.server.start([Listener("PLAINTEXT", "127.0.0.1", 0)])
             self._started.set()
 
         async def main() -> None:
@@ -343,7 +342,7 @@ def test_requests_of_a_peer_that_left_are_cancelled(start: Callable[..., Running
     with running.connect() as sock:
         sock.sendall(frame(b"w"))
         wait_for(lambda: len(running.dispatcher.waiting) == 1)
-    wait_for(lambda: running.dispatcher.waiting[0].cancelled())
+    wait_for(running.dispatcher.waiting[0].cancelled)
     wait_for(lambda: running.server.held_bytes == 0)
 
 

@@ -15,7 +15,7 @@ from tidelog.broker.reply import Reply
 from tidelog.server.answers import Answers
 from tidelog.server.receive_buffer import FrameRefused, ReceiveBuffer
 from tidelog.server.shared_state import SharedState, log
-from tidelog.server.writer import SocketWriter, peer_is_gone
+from tidelog.server.writer import Writer, peer_is_gone
 
 
 class Transport(Protocol):
@@ -61,7 +61,7 @@ class Connection(asyncio.BufferedProtocol):
         self._receive = ReceiveBuffer(shared.chunk, shared.limits.frame_bytes_max)
         self._answers = Answers()
         self._transport: Transport
-        self._writer: SocketWriter
+        self._writer: Writer
         self._held = 0  # bytes counted in the shared budget
         self._reading = False
         self._in_line = False  # for memory
@@ -75,7 +75,7 @@ class Connection(asyncio.BufferedProtocol):
         self._unread_since: float | None = None
         self._sent_mark = 0
 
-    def start(self, transport: Transport, writer: SocketWriter) -> None:
+    def start(self, transport: Transport, writer: Writer) -> None:
         self._transport = transport
         self._writer = writer
         self._shared.connections.add(self)

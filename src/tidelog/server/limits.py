@@ -4,7 +4,11 @@ Nothing here is unlimited: a peer that misbehaves meets one of these numbers. Th
 are the settings an operator knows.
 """
 
+import math
+import sys
 from dataclasses import dataclass
+
+from tidelog.base.broker_config import BrokerConfig
 
 MIB = 1024 * 1024
 UNLIMITED = 2**31 - 1
@@ -18,7 +22,7 @@ class Limits:
     connections_per_ip_max: int = UNLIMITED  # max.connections.per.ip
 
     # One connection: beyond either, its next request waits for an answer to be complete.
-    in_flight_max: int = 100
+    in_flight_max: int = 100  # max.in.flight.requests.per.connection
     in_flight_bytes_max: int = 32 * MIB
     # Answers the peer has not taken yet; beyond this its next request waits.
     output_bytes_max: int = MIB
@@ -26,8 +30,8 @@ class Limits:
     requests_per_turn: int = 64
 
     idle_seconds: float = 600.0  # connections.max.idle.ms
-    half_frame_seconds: float = 30.0  # without a byte of a frame that has begun
-    unread_answer_seconds: float = 30.0  # without a byte taken of an answer that waits
+    half_frame_seconds: float = 30.0  # connections.half.frame.timeout.ms
+    unread_answer_seconds: float = 30.0  # connections.unread.answer.timeout.ms
     linger_seconds: float = 2.0  # for a peer to take the last answer before the socket is closed
     # A frame that found no memory for this long may exceed the cap, one at a time, ...
     express_after_seconds: float = 1.0
@@ -36,6 +40,24 @@ class Limits:
     backlog: int = 1024  # socket.listen.backlog.size
     send_buffer_bytes: int = -1  # socket.send.buffer.bytes; -1 leaves it to the kernel
     receive_buffer_bytes: int = -1  # socket.receive.buffer.bytes
+
+    @classmethod
+    def from_config(cls, config: BrokerConfig) -> "Limits":
+        held = config.int("queued.max.request.bytes")
+        idle_ms = config.int("connections.max.idle.ms")
+        return cls(
+            frame_bytes_max=config.int("socket.request.max.bytes"),
+            held_bytes_max=held if held >= 0 else sys.maxsize,
+            connections_max=config.int("max.connections"),
+            connections_per_ip_max=config.int("max.connections.per.ip"),
+            in_flight_max=config.int("max.in.flight.requests.per.connection"),
+            idle_seconds=idle_ms / 1000 if idle_ms >= 0 else math.inf,
+            half_frame_seconds=config.int("connections.half.frame.timeout.ms") / 1000,
+            unread_answer_seconds=config.int("connections.unread.answer.timeout.ms") / 1000,
+            backlog=config.int("socket.listen.backlog.size"),
+            send_buffer_bytes=config.int("socket.send.buffer.bytes"),
+            receive_buffer_bytes=config.int("socket.receive.buffer.bytes"),
+        )
 
     @property
     def tick_seconds(self) -> float:

@@ -8,9 +8,9 @@ import asyncio
 import errno
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tidelog.base.errors import TidelogError
+from tidelog.base.listener import Listener
 from tidelog.server.limits import Limits
 
 ACCEPTS_PER_TURN = 64
@@ -22,38 +22,16 @@ class ListenError(TidelogError):
     """An address cannot be listened on; the message says why and what to try."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListenAddress:
-    name: str
-    host: str
-    port: int
-
-    @classmethod
-    def parse(cls, text: str) -> "ListenAddress":
-        """`PLAINTEXT://host:port`; no host means every interface, port 0 any free port."""
-        name, separator, place = text.strip().partition("://")
-        host, colon, port = place.rpartition(":")
-        if not separator or not name or not colon or not port.isascii() or not port.isdigit():
-            raise ListenError(f"listener {text!r} is not of the form PLAINTEXT://host:port")
-        if int(port) > 65535:
-            raise ListenError(f"listener {text!r}: a port is at most 65535")
-        return cls(name.upper(), host.removeprefix("[").removesuffix("]"), int(port))
-
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.name}://{host}:{self.port}"
-
-
 Accepted = Callable[[socket.socket, str, int], None]
 
 
-class Listener:
-    def __init__(self, loop: asyncio.AbstractEventLoop, address: ListenAddress, limits: Limits) -> None:
+class ListeningSocket:
+    def __init__(self, loop: asyncio.AbstractEventLoop, address: Listener, limits: Limits) -> None:
         self._loop = loop
         self._limits = limits
         self._socket = _listen(address, limits)
         # With the port the kernel chose, where 0 was asked for.
-        self.address = ListenAddress(address.name, address.host, self._socket.getsockname()[1])
+        self.address = address._replace(port=self._socket.getsockname()[1])
         self._accepted: Accepted | None = None
         self._complain: Callable[[OSError], None] = lambda error: None
         self._pause: asyncio.TimerHandle | None = None
@@ -105,7 +83,7 @@ class Listener:
         self._loop.add_reader(self._socket.fileno(), self._acceptable)
 
 
-def _listen(address: ListenAddress, limits: Limits) -> socket.socket:
+def _listen(address: Listener, limits: Limits) -> socket.socket:
     try:
         family, place, dual = _resolve(address)
         sock = socket.socket(family, socket.SOCK_STREAM)
@@ -126,9 +104,9 @@ def _listen(address: ListenAddress, limits: Limits) -> socket.socket:
     return sock
 
 
-def _resolve(address: ListenAddress) -> tuple[int, tuple[str, int], bool]:
-    if not address.host:
-        if socket.has_dualstack_ipv6():
+def _resolve(address: Listener) -> tuple[int, tuple[str, int], bool]:
+    if address.is_every_interface:
+        if address.host != "0.0.0.0" and socket.has_dualstack_ipv6():
             return socket.AF_INET6, ("::", address.port), True
         return socket.AF_INET, ("0.0.0.0", address.port), False
     found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
@@ -137,7 +115,7 @@ def _resolve(address: ListenAddress) -> tuple[int, tuple[str, int], bool]:
     return family, (str(place[0]), int(place[1])), False
 
 
-def _why_not(address: ListenAddress, error: OSError) -> str:
+def _why_not(address: Listener, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return (
             f"cannot listen on {address}: port {address.port} is in use, perhaps by another broker. "

@@ -5,11 +5,12 @@ import socket
 from collections import Counter
 from collections.abc import Sequence
 
+from tidelog.base.listener import Listener
 from tidelog.broker.peer import Peer
 from tidelog.server.connection import Connection
 from tidelog.server.counters import Counters
 from tidelog.server.limits import Limits
-from tidelog.server.listener import ListenAddress, Listener
+from tidelog.server.listener import ListeningSocket
 from tidelog.server.plain_transport import PlainTransport
 from tidelog.server.shared_state import RequestDispatcher, SharedState, log
 from tidelog.server.writer import SocketWriter
@@ -22,14 +23,14 @@ class Server:
         self._dispatcher = dispatcher
         self._limits = limits or Limits()
         self._shared: SharedState | None = None
-        self._listeners: list[Listener] = []
+        self._listeners: list[ListeningSocket] = []
         self._by_ip: Counter[str] = Counter()
         self._last_id = 0
         self._tick: asyncio.TimerHandle | None = None
         self._emptied: asyncio.Event = asyncio.Event()
 
     @property
-    def addresses(self) -> list[ListenAddress]:
+    def addresses(self) -> list[Listener]:
         """Where the server listens, with the ports the kernel chose."""
         return [listener.address for listener in self._listeners]
 
@@ -46,13 +47,13 @@ class Server:
         """Request and answer bytes in memory, over all connections."""
         return self._state.budget.held
 
-    def start(self, addresses: Sequence[ListenAddress]) -> None:
+    def start(self, addresses: Sequence[Listener]) -> None:
         """Listen on all addresses, or on none and raise ListenError."""
         loop = asyncio.get_running_loop()
-        listeners: list[Listener] = []
+        listeners: list[ListeningSocket] = []
         try:
             for address in addresses:
-                listeners.append(Listener(loop, address, self._limits))
+                listeners.append(ListeningSocket(loop, address, self._limits))
         except BaseException:
             for listener in listeners:
                 listener.close()
@@ -101,7 +102,7 @@ class Server:
             raise RuntimeError("the server has not been started")
         return self._shared
 
-    def _accept_from(self, listener: Listener) -> None:
+    def _accept_from(self, listener: ListeningSocket) -> None:
         def accepted(sock: socket.socket, host: str, port: int) -> None:
             self._accept(listener.address, sock, host, port)
 
@@ -114,7 +115,7 @@ class Server:
 
         listener.start(accepted, complain)
 
-    def _accept(self, at: ListenAddress, sock: socket.socket, host: str, port: int) -> None:
+    def _accept(self, at: Listener, sock: socket.socket, host: str, port: int) -> None:
         state = self._state
         self._last_id += 1
         peer = Peer(host, port, at.name, self._last_id)

@@ -1,0 +1,100 @@
+"""Answers that wait to be sent: buffers and file slices in order, and what they weigh.
+
+Slices own no memory: what a slow peer does not take is read from the file again later.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from itertools import islice
+
+from tidelog.base.errors import StorageError
+from tidelog.base.ports import Buffer, FileSlice
+
+# Below this a pread and a shared sendmsg beat a sendfile of its own (benches/connection.py).
+SENDFILE_BYTES = 64 * 1024
+BUFFERS_MAX = 512  # below every platform's limit per sendmsg
+GATHER_BYTES = 512 * 1024
+
+
+class OutputQueue:
+    __slots__ = ("_parts", "_slices", "memory_bytes", "pending_bytes", "sent_bytes")
+
+    def __init__(self) -> None:
+        self._parts: deque[Buffer | FileSlice] = deque()
+        self._slices = 0  # how many of the parts are slices
+        self.pending_bytes = 0  # all that is queued
+        self.memory_bytes = 0  # of these, what occupies memory
+        self.sent_bytes = 0
+
+    def put(self, parts: Iterable[Buffer | FileSlice]) -> None:
+        for part in parts:
+            size = len(part)
+            self.pending_bytes += size
+            if isinstance(part, FileSlice):
+                self._slices += 1
+            else:
+                self.memory_bytes += size
+            self._parts.append(part)
+
+    def gather(self, bytes_max: int = GATHER_BYTES) -> tuple[list[Buffer], bool]:
+        """Buffers from the front for one send, small slices read in; True if a large slice is next.
+
+        At least one buffer unless the queue is empty. Raises StorageError where a file is too short.
+        """
+        buffers: list[Buffer] = []
+        size = 0
+        for part in islice(self._parts, BUFFERS_MAX):
+            if size >= bytes_max:
+                break
+            if isinstance(part, FileSlice):
+                if buffers and goes_by_sendfile(part):
+                    return buffers, True
+                count = min(part.length, bytes_max)
+                data = part.file.read_at(part.position, count)
+                if len(data) < count:
+                    raise cut_short(part)
+                buffers.append(data)
+                size += count
+                if count < part.length:
+                    break
+            else:
+                buffers.append(part)
+                size += len(part)
+        return buffers, False
+
+    def sent(self, count: int) -> None:
+        """Drop `count` bytes from the front."""
+        self.sent_bytes += count
+        self.pending_bytes -= count
+        parts = self._parts
+        while parts:
+            part = parts[0]
+            size = len(part)
+            if size > count:
+                if not count:
+                    return
+                if isinstance(part, FileSlice):
+                    parts[0] = FileSlice(part.file, part.position + count, size - count)
+                else:
+                    parts[0] = memoryview(part)[count:]
+                    self.memory_bytes -= count
+                return
+            parts.popleft()
+            count -= size
+            if isinstance(part, FileSlice):
+                self._slices -= 1
+            else:
+                self.memory_bytes -= size
+
+    def clear(self) -> None:
+        self._parts.clear()
+        self._slices = self.pending_bytes = self.memory_bytes = 0
+
+
+def goes_by_sendfile(part: FileSlice) -> bool:
+    return part.length > SENDFILE_BYTES and part.file.fileno() >= 0
+
+
+def cut_short(part: FileSlice) -> StorageError:
+    end = part.position + part.length
+    return StorageError(f"{part.file.path} ends before byte {end}, which was promised to a reader")
