@@ -1,1 +1,5 @@
-"""The tidelog command, one file per command group."""
+"""The tidelog command, one file per command group.
+
+Start-up time is a feature: `main` imports click alone, a command's module is imported when it runs,
+and rich and confluent-kafka are imported inside the functions that need them.
+"""

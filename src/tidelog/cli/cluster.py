@@ -1,0 +1,209 @@
+"""The way to a broker: confluent-kafka clients that stay silent, and their errors in our words.
+
+A plain TCP connect comes first. librdkafka retries for ever and reports late; a person who forgot to
+start the broker should hear so at once.
+"""
+
+import socket
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.session import Session
+
+CONNECT_TIMEOUT_S = 3.0
+DEFAULT_PORT = 9092
+
+Answer = TypeVar("Answer")
+
+
+class Cluster:
+    """Clients for the brokers that the session names. Each is made on first use."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._reached = False
+        self._admin: Any = None
+
+    @property
+    def admin(self) -> Any:
+        if self._admin is None:
+            from confluent_kafka.admin import AdminClient
+
+            self._admin = AdminClient(self.settings())
+        return self._admin
+
+    def consumer(self, **settings: object) -> Any:
+        """A consumer for `assign()` alone: librdkafka wants a group id, but no group request is ever sent."""
+        from confluent_kafka import Consumer
+
+        fixed = {"group.id": "tidelog-cli", "enable.auto.commit": False, "enable.auto.offset.store": False}
+        return Consumer(self.settings(fixed | settings))
+
+    def producer(self, **settings: object) -> Any:
+        from confluent_kafka import Producer
+
+        return Producer(self.settings(settings))
+
+    def settings(self, wanted: Mapping[str, object] | None = None) -> dict[str, Any]:
+        self.reach()
+        base = {
+            "bootstrap.servers": self.session.servers,
+            "client.id": "tidelog-cli",
+            # Errors come back from the calls; librdkafka's own lines on stderr would only confuse.
+            "log_level": 0,
+            "socket.connection.setup.timeout.ms": 5000,
+        }
+        return {**base, **(wanted or {}), **self.session.properties}
+
+    def reach(self) -> None:
+        """Fail now, with the reason, if no bootstrap server accepts a connection."""
+        if self._reached:
+            return
+        failures = []
+        for host, port in parse_servers(self.session.servers):
+            try:
+                socket.create_connection((host, port), CONNECT_TIMEOUT_S).close()
+                self._reached = True
+                return
+            except OSError as error:
+                failures.append(error)
+        raise unreachable(self.session.servers, failures)
+
+    def ask(self, call: Callable[..., Any], *arguments: object, **named: object) -> Any:
+        """Call an AdminClient method that answers {item: future}; give {item: result or KafkaError}."""
+        from confluent_kafka import KafkaException
+
+        with translated(self.session):
+            futures = call(*arguments, request_timeout=self.session.timeout_s, **named)
+        answers: dict[Any, Any] = {}
+        for item, future in futures.items():
+            try:
+                answers[item] = future.result(self.session.timeout_s + 5)
+            except KafkaException as error:
+                answers[item] = error.args[0]
+            except ValueError as error:  # confluent-kafka's own argument checks
+                raise CliError(f"{error}.", code=Exit.REFUSED) from error
+        self._raise_if_lost(answers.values())
+        return answers
+
+    def _raise_if_lost(self, answers: Iterable[object]) -> None:
+        from confluent_kafka import KafkaError
+
+        for answer in answers:
+            if isinstance(answer, KafkaError) and exit_for(answer) in (Exit.UNREACHABLE, Exit.TIMED_OUT):
+                raise as_cli_error(answer, self.session)
+
+
+def parse_servers(text: str) -> list[tuple[str, int]]:
+    servers = []
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        address = part.partition("://")[2] or part
+        host, _, port = address.rpartition(":") if _has_port(address) else (address, ":", str(DEFAULT_PORT))
+        if not host or not port.isdigit() or not 0 < int(port) < 65536:
+            raise CliError(f"'{part}' is not HOST:PORT.", attempt="-b localhost:9092", code=Exit.USAGE)
+        servers.append((host.strip("[]"), int(port)))
+    if not servers:
+        raise CliError("No broker address is given.", attempt="-b localhost:9092", code=Exit.USAGE)
+    return servers
+
+
+def _has_port(address: str) -> bool:
+    return ":" in address.rpartition("]")[2]
+
+
+def unreachable(servers: str, failures: list[OSError]) -> CliError:
+    first = failures[0] if failures else None
+    if isinstance(first, ConnectionRefusedError):
+        cause = "nothing listens there; is the broker running, and on this port?"
+    elif isinstance(first, TimeoutError):
+        cause = "the host did not answer; a firewall, or a wrong address."
+    elif isinstance(first, socket.gaierror):
+        cause = "the host name is not known."
+    else:
+        cause = str(first) if first else "the connection broke."
+    return CliError(
+        f"No broker answers at {servers}.", cause=cause, attempt=start_command(servers), code=Exit.UNREACHABLE
+    )
+
+
+def start_command(servers: str) -> str:
+    """What would put a broker at this address, if it is on this machine; else another address."""
+    host, port = parse_servers(servers)[0]
+    if host not in ("localhost", "127.0.0.1", "::1"):
+        return "another address with -b HOST:PORT"
+    return "tidelog up" if port == DEFAULT_PORT else f"tidelog up --port {port}"
+
+
+class translated:
+    """`with translated(session):` turns a KafkaException that leaves the block into a CliError."""
+
+    def __init__(self, session: Session, what: str = "") -> None:
+        self.session = session
+        self.what = what
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        from confluent_kafka import KafkaError, KafkaException
+
+        if isinstance(error, KafkaException) and error.args and isinstance(error.args[0], KafkaError):
+            raise as_cli_error(error.args[0], self.session, self.what) from error
+
+
+def exit_for(error: Any) -> Exit:
+    """Which exit code a confluent_kafka.KafkaError stands for."""
+    name = error.name()
+    if name in _EXITS:
+        return _EXITS[name]
+    if "AUTH" in name:
+        return Exit.DENIED
+    return Exit.REFUSED if "INVALID" in name else Exit.FAILED
+
+
+_EXITS = {
+    "UNKNOWN_TOPIC_OR_PART": Exit.NOT_FOUND,
+    "UNKNOWN_TOPIC_ID": Exit.NOT_FOUND,
+    "_UNKNOWN_TOPIC": Exit.NOT_FOUND,
+    "_UNKNOWN_PARTITION": Exit.NOT_FOUND,
+    "RESOURCE_NOT_FOUND": Exit.NOT_FOUND,
+    "TOPIC_ALREADY_EXISTS": Exit.EXISTS,
+    "_TRANSPORT": Exit.UNREACHABLE,
+    "_RESOLVE": Exit.UNREACHABLE,
+    "_ALL_BROKERS_DOWN": Exit.UNREACHABLE,
+    "BROKER_NOT_AVAILABLE": Exit.UNREACHABLE,
+    "_TIMED_OUT": Exit.TIMED_OUT,
+    "_TIMED_OUT_QUEUE": Exit.TIMED_OUT,
+    "_MSG_TIMED_OUT": Exit.TIMED_OUT,
+    "REQUEST_TIMED_OUT": Exit.TIMED_OUT,
+    "POLICY_VIOLATION": Exit.REFUSED,
+    "MSG_SIZE_TOO_LARGE": Exit.REFUSED,
+    "TOPIC_EXCEPTION": Exit.REFUSED,
+    "OFFSET_OUT_OF_RANGE": Exit.REFUSED,
+    "TOPIC_DELETION_DISABLED": Exit.REFUSED,
+    "_INVALID_ARG": Exit.USAGE,
+    "_AUTHENTICATION": Exit.DENIED,
+}
+
+
+def as_cli_error(error: Any, session: Session, what: str = "") -> CliError:
+    code = exit_for(error)
+    said = (error.str() or error.name()).strip()
+    said = said if said.endswith((".", "!", "?")) else said + "."
+    if code is Exit.UNREACHABLE:
+        return CliError(
+            f"The connection to {session.servers} broke.",
+            cause=f"the broker stopped, or something else than a broker listens there ({said})",
+            attempt=start_command(session.servers),
+            code=code,
+        )
+    if code is Exit.TIMED_OUT:
+        return CliError(
+            f"The broker at {session.servers} did not answer in time.",
+            cause="it is overloaded, still starting, not a Kafka-compatible broker, "
+            "or advertises an address that this machine cannot reach.",
+            attempt="the same command with --timeout 60",
+            code=code,
+        )
+    return CliError(f"{what}: {said}" if what else said, code=code)

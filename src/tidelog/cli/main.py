@@ -1,0 +1,117 @@
+"""The entry point: global options, lazily imported commands, and one place where errors become exit codes."""
+
+import os
+import signal
+import sys
+from functools import partial
+
+import click
+
+from tidelog import __version__
+from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.lazy_group import Entry, LazyGroup
+from tidelog.cli.session import SERVERS_VARIABLE, Session, json_option, servers_option
+
+COMMANDS = {
+    "up": Entry("tidelog.cli.up", "up", "Run a broker in the foreground."),
+    "topic": Entry("tidelog.cli.topic", "topic", "Create, inspect, change and delete topics."),
+    "produce": Entry("tidelog.cli.produce", "produce", "Write records to a topic."),
+    "consume": Entry("tidelog.cli.consume", "consume", "Read records from a topic."),
+    "config": Entry("tidelog.cli.config", "config", "Show, change and explain settings."),
+    "log": Entry("tidelog.cli.log", "log", "Look inside the files of a partition."),
+    "completion": Entry("tidelog.cli.completion", "completion", "Print a shell completion script."),
+}
+
+
+class ClosedPipe(Exception):
+    """The reader of our output went away. Not an OSError, which click would turn into exit code 1."""
+
+
+class Root(LazyGroup):
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ClosedPipe from error
+
+
+root_servers_option = partial(servers_option, envvar=SERVERS_VARIABLE)
+
+
+@click.group(
+    cls=Root,
+    entries=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@root_servers_option
+@json_option
+@click.version_option(__version__, prog_name="tidelog", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Tidelog: a message queue that speaks the Kafka protocol.
+
+    The commands talk to any Kafka-compatible broker, Tidelog or other.
+    """
+
+
+def main() -> None:
+    """Run the command and leave with one of the documented exit codes."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    session = Session()
+    try:
+        result = cli.main(arguments, prog_name="tidelog", standalone_mode=False, obj=session)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else Exit.OK
+    except CliError as error:
+        _show(error, session)
+        return error.code
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        _quiet_interrupt()
+        return Exit.INTERRUPTED
+    except (ClosedPipe, BrokenPipeError):
+        _drop_stdout()
+        return Exit.OK
+
+
+def _show(error: CliError, session: Session) -> None:
+    if session.json:
+        import json
+
+        print(json.dumps(error.as_json(), ensure_ascii=False), file=sys.stderr)
+        return
+    first, *rest = error.lines()
+    head, _, tail = first.partition(":")
+    head = click.style(head + ":", fg="red", bold=True) if _coloured() else head + ":"
+    click.echo(head + tail, err=True)
+    for line in rest:
+        click.echo(f"  {line}", err=True)
+
+
+def _coloured() -> bool:
+    return sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+
+
+def _quiet_interrupt() -> None:
+    # A second Ctrl-C while librdkafka's threads wind down would print a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_stdout()
+
+
+def _drop_stdout() -> None:
+    """The reader went away: point stdout at nothing, so that Python's own flush at exit stays silent."""
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - lives until the process ends
+    os.dup2(sys.stdout.fileno(), 1)
+
+
+if __name__ == "__main__":
+    main()
