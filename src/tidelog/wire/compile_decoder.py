@@ -30,6 +30,7 @@ from tidelog.wire.source import Source
 Decoder = Callable[..., Any]
 
 _FIXED = NUMBER_FORMATS | {"bool": "?", "uuid": "16s"}
+_WORTH_ITERATING = 4
 
 
 def compile_decoder(schema: MessageSchema, version: int, classes: dict[str, type]) -> Decoder:
@@ -57,6 +58,7 @@ class _Decoder:
             string_length=read_string_length,
             skip_tags=skip_tags,
             unpack_from=struct.unpack_from,
+            two_bytes=Struct("BB").unpack_from,
         )
 
     def compile(self) -> Decoder:
@@ -191,12 +193,14 @@ class _Decoder:
         """A string, bytes or records: a length, then that many bytes."""
         name = self.fresh(field.name)
         length = self.length("h" if field.type == "str" else "i")
-        if self.flexible:
+        if self.flexible and field.type == "rec":
+            self.records_length(length)
+        elif self.flexible:
             self.long_length(length, "string_length" if field.type == "str" else "uvarint")
         content = {
-            ("str", True): "str(data[p:e], 'utf-8')",
+            ("str", True): "data[p:e].tobytes().decode()",
             ("str", False): "data[p:e].decode()",
-            ("bytes", True): "bytes(data[p:e])",
+            ("bytes", True): "data[p:e].tobytes()",
         }.get((field.type, self.keeps_view), "data[p:e]")
         with self.block(f"if {length} > 0:" if self.flexible else f"if {length} >= 0:"):
             self.emit(f"e = p + {length}{' - 1' if self.flexible else ''}")
@@ -214,6 +218,15 @@ class _Decoder:
     def long_length(self, length: str, reader: str) -> None:
         with self.block(f"if {length} > 127:"):
             self.emit(f"{length}, p = {reader}(data, p - 1)")
+
+    def records_length(self, length: str) -> None:
+        """Records of 16 KiB to 2 MiB are the common case and worth an inlined varint of three bytes."""
+        with self.block(f"if {length} > 127:"):
+            self.emit("second, third = two_bytes(data, p)")
+            with self.block("if second > 127 > third:"):
+                self.emit(f"{length} = {length} & 127 | (second & 127) << 7 | third << 14; p += 2")
+            with self.block("else:"):
+                self.emit(f"{length}, p = uvarint(data, p - 1)")
 
     def null_case(self, name: str, length: str, nullable: bool, what: str) -> None:
         if nullable and self.flexible:
@@ -263,6 +276,36 @@ class _Decoder:
                 self.emit(f"{name} = list(unpack_from(f'>{{{count}}}{code}', data, p))")
             self.emit(f"p += {count} * {Struct('>' + code).size}")
             return
+        fixed = (inner.type in _FIXED and not inner.is_array for inner in self.untagged(field.fields))
+        if field.is_struct and all(fixed):
+            self.fixed_elements(name, count, field)
+            with self.block("else:"):
+                self.loop(name, count, field)
+        else:
+            self.loop(name, count, field)
+
+    def untagged(self, fields: tuple[Field, ...]) -> list[Field]:
+        return [field for field in fields if field.tag is None and field.versions.hold(self.version)]
+
+    def fixed_elements(self, name: str, count: str, field: Field) -> None:
+        """Structs of one size, without tags, are read by one iterator instead of one by one."""
+        present = {inner.name: self.fresh(inner.name) for inner in self.untagged(field.fields)}
+        codes = [_FIXED[inner.type] for inner in self.untagged(field.fields)] + ["x"] * self.flexible
+        unpack, size = self.source.layout(codes, "iter_unpack")
+        condition = f"{count} >= {_WORTH_ITERATING}"
+        if self.flexible:
+            tags = f"data[p + {size - 1}:p + {count} * {size}:{size}]"
+            condition += f" and {f'bytes({tags})' if self.keeps_view else tags}.count(0) == {count}"
+        made = self.source.constant(self.classes[field.type], field.type)
+        values = ", ".join(present.get(inner.name) or self.default(inner) for inner in field.fields)
+        with self.block(f"if {condition}:"):
+            self.emit(f"e = p + {count} * {size}")
+            self.emit(
+                f"{name} = [{made}({values}) for {', '.join(present.values())}, in {unpack}(data[p:e])]"
+            )
+            self.emit("p = e")
+
+    def loop(self, name: str, count: str, field: Field) -> None:
         add = self.fresh("add")
         self.emit(f"{name} = []; {add} = {name}.append")
         with self.block(f"for _ in range({count}):"):

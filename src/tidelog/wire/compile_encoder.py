@@ -80,8 +80,8 @@ class _Encoder:
 
     def flush(self) -> None:
         run, self.run = self.run, []
-        if [code for code, _ in run] == ["B"]:
-            self.emit(f"{self.out}.append({run[0][1]})")
+        if len(run) == 1 and run[0][0] in "Bx":
+            self.emit(f"{self.out}.append({run[0][1] or 0})")
         elif run:
             pack, _ = self.source.layout([code for code, _ in run], "pack")
             self.emit(f"{self.out} += {pack}({', '.join(value for code, value in run if code != 'x')})")
@@ -162,21 +162,30 @@ class _Encoder:
 
     def blob(self, expression: str, field: Field, nullable: bool) -> None:
         name, size = self.fresh("blob"), self.fresh("n")
-        encode = ".encode()" if field.type == "str" else ""
-        plus_one = " + 1" if self.flexible else ""
-        if nullable:
-            self.emit(f"{name} = {expression}")
-            with self.block(f"if {name} is None:"):
-                self.emit(f"{name} = b''; {size} = {0 if self.flexible else -1}")
-            with self.block("else:"):
-                if encode:
-                    self.emit(f"{name} = {name}{encode}")
-                self.emit(f"{size} = len({name}){plus_one}")
-        else:
-            self.emit(f"{name} = {expression}{encode}; {size} = len({name}){plus_one}")
         is_string = field.type == "str"
-        self.length(size, "h" if is_string else "i", "string_length" if is_string else "uvarint")
-        self.emit(f"{self.out} += {name}")
+        code = "h" if is_string else "i"
+        self.emit(f"{name} = {expression}")
+        with self.unless_null(name, code, nullable):
+            if is_string:
+                self.emit(f"{name} = {name}.encode()")
+            self.emit(f"{size} = len({name}){' + 1' if self.flexible else ''}")
+            self.length(size, code, "string_length" if is_string else "uvarint")
+            self.emit(f"{self.out} += {name}")
+
+    @contextmanager
+    def unless_null(self, name: str, legacy_code: str, nullable: bool) -> Iterator[None]:
+        """Write the null where `name` is None; what the caller emits goes into the other case."""
+        if not nullable:
+            yield
+            return
+        before = list(self.run)
+        with self.block(f"if {name} is None:"):
+            self.run.append(("x", "") if self.flexible else (legacy_code, "-1"))
+            self.flush()
+        with self.block("else:"):
+            self.run = before
+            yield
+            self.flush()
 
     def length(self, size: str, legacy_code: str, writer: str) -> None:
         """Flush the pending run with the length at its end, in one pack where the length is one byte."""
@@ -196,45 +205,46 @@ class _Encoder:
     def records(self, expression: str, nullable: bool) -> None:
         name, size = self.fresh("records"), self.fresh("n")
         self.emit(f"{name} = {expression}")
-        if nullable:
-            absent = 0 if self.flexible else -1
-            plus_one = " + 1" if self.flexible else ""
-            self.emit(f"{size} = {absent} if {name} is None else len({name}){plus_one}")
-        else:
+        with self.unless_null(name, "i", nullable):
             self.emit(f"{size} = len({name}){' + 1' if self.flexible else ''}")
-        self.length(size, "i", "uvarint")
-        with self.block(f"if {name}:"):
-            with self.block(f"if {size} <= {INLINE_BYTES} and type({name}) is not FileSlice:"):
-                self.emit(f"out += {name}")
-            with self.block("else:"):
-                self.emit("out = bytearray()")
-                self.emit(f"parts += {name}, out")
+            self.length(size, "i", "uvarint")
+            with self.block(f"if {name}:"):
+                with self.block(f"if {size} <= {INLINE_BYTES} and type({name}) is not FileSlice:"):
+                    self.emit(f"out += {name}")
+                with self.block("else:"):
+                    self.emit("out = bytearray()")
+                    self.emit(f"parts += {name}, out")
 
     def array(self, expression: str, field: Field, nullable: bool) -> None:
         name, count = self.fresh(field.name), self.fresh("n")
         self.emit(f"{name} = {expression}")
-        if nullable:
-            with self.block(f"if {name} is None:"):
-                self.emit(f"{name} = (); {count} = {0 if self.flexible else -1}")
-            with self.block("else:"):
-                self.emit(f"{count} = len({name}){' + 1' if self.flexible else ''}")
-        else:
+        with self.unless_null(name, "i", nullable):
             self.emit(f"{count} = len({name}){' + 1' if self.flexible else ''}")
-        self.length(count, "i", "uvarint")
-        if field.type in NUMBER_FORMATS:
-            self.numbers(name, NUMBER_FORMATS[field.type])
-            return
-        item = self.fresh("item")
-        with self.block(f"for {item} in {name}:"):
-            if field.is_struct:
-                self.struct(item, field.fields)
-            else:
-                self.value(item, field._replace(is_array=False, nullable=None))
-            self.flush()
+            if field.type in NUMBER_FORMATS:
+                self.numbers(name, count, NUMBER_FORMATS[field.type])
+                return
+            self.length(count, "i", "uvarint")
+            item = self.fresh("item")
+            with self.block(f"for {item} in {name}:"):
+                if field.is_struct:
+                    self.struct(item, field.fields)
+                else:
+                    self.value(item, field._replace(is_array=False, nullable=None))
+                self.flush()
 
-    def numbers(self, name: str, code: str) -> None:
-        small = self.source.constant(array_writers(code), "write_" + code)
-        with self.block(f"if len({name}) < {SMALL_ARRAY}:"):
-            self.emit(f"{self.out} += {small}[len({name})](*{name})")
+    def numbers(self, name: str, count: str, code: str) -> None:
+        """A short array is packed together with its count and the fields before it."""
+        before, self.run = self.run, []
+        codes = [code for code, _ in before] + ["B" if self.flexible else "i"]
+        small = self.source.constant(array_writers("".join(codes), code), "write_" + code)
+        values = ", ".join([value for code, value in before if code != "x"] + [count, "*" + name])
+        if self.flexible and not before:
+            with self.block(f"if not {name}:"):
+                self.emit(f"{self.out}.append(1)")
+        keyword = "elif" if self.flexible and not before else "if"
+        with self.block(f"{keyword} len({name}) < {SMALL_ARRAY}:"):
+            self.emit(f"{self.out} += {small}[len({name})]({values})")
         with self.block("else:"):
+            self.run = before
+            self.length(count, "i", "uvarint")
             self.emit(f"{self.out} += pack(f'>{{len({name})}}{code}', *{name})")

@@ -32,18 +32,25 @@ TAG_WEIGHT = 64
 
 def read_uvarint(data: Buffer, position: int) -> tuple[int, int]:
     """An unsigned varint of at most 32 bits, and the position behind it."""
-    value = shift = 0
-    while True:
-        byte = data[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            if value > 0xFFFF_FFFF:
-                raise ProtocolError("a varint is larger than 32 bits")
-            return value, position
-        shift += 7
-        if shift > 28:
-            raise ProtocolError("a varint is longer than 5 bytes")
+    value = data[position]
+    if value < 0x80:
+        return value, position + 1
+    byte = data[position + 1]
+    if byte < 0x80:
+        return value & 0x7F | byte << 7, position + 2
+    value = value & 0x7F | (byte & 0x7F) << 7
+    byte = data[position + 2]
+    if byte < 0x80:
+        return value | byte << 14, position + 3
+    value |= (byte & 0x7F) << 14
+    byte = data[position + 3]
+    if byte < 0x80:
+        return value | byte << 21, position + 4
+    value |= (byte & 0x7F) << 21
+    byte = data[position + 4]
+    if byte < 0x10:
+        return value | byte << 28, position + 5
+    raise ProtocolError("a varint is larger than 32 bits")
 
 
 def read_string_length(data: Buffer, position: int) -> tuple[int, int]:
@@ -107,5 +114,6 @@ def array_readers(code: str) -> tuple[Callable[..., tuple[Any, ...]], ...]:
 
 
 @cache
-def array_writers(code: str) -> tuple[Callable[..., bytes], ...]:
-    return tuple(Struct(f">{count}{code}").pack for count in range(SMALL_ARRAY))
+def array_writers(before: str, code: str) -> tuple[Callable[..., bytes], ...]:
+    """Packers of what stands before the array, its count included, and then of the array itself."""
+    return tuple(Struct(f">{before}{count}{code}").pack for count in range(SMALL_ARRAY))
