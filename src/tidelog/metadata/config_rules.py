@@ -1,9 +1,15 @@
-"""Which settings a topic or a broker may be given, and the refusals in the words Kafka's clients know."""
+"""Which settings a topic or a broker may be given, and the refusals in the words Kafka's clients know.
 
-import difflib
-from collections.abc import Iterable, Mapping
+Only what a request changes is judged: a value that an older or newer version stored may be one that
+this version cannot read, and must not keep anybody from changing another.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
 
 from tidelog.base.broker_settings import BROKER_SETTINGS
+from tidelog.base.config import BrokerConfig, Problem, TopicConfig
+from tidelog.base.config_checks import find_topic_problems
+from tidelog.base.config_error import unknown
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.setting import Dynamic, Setting, Value, parse
 from tidelog.base.topic_settings import TOPIC_SETTINGS
@@ -11,65 +17,89 @@ from tidelog.base.topic_settings import TOPIC_SETTINGS
 VALUE_LENGTH_MAX = 32_767
 """The longest text of one setting. It bounds what a request can put into the metadata log for good."""
 
-
-def check_topic_configs(configs: Mapping[str, str]) -> None:
-    """All overrides a topic is to have, since some are only wrong together."""
-    _check_known(configs, TOPIC_SETTINGS, "topic config name")
-    values = _parse_all(configs, TOPIC_SETTINGS)
-    least, most = (
-        values.get(name, TOPIC_SETTINGS[name].default)
-        for name in ("min.compaction.lag.ms", "max.compaction.lag.ms")
-    )
-    if isinstance(least, int) and isinstance(most, int) and least > most:
-        raise _invalid(
-            f"conflict topic config setting min.compaction.lag.ms ({least}) > max.compaction.lag.ms ({most})"
-        )
+_NAME_SHOWN_MAX = 200
 
 
-def check_broker_configs(configs: Mapping[str, str], *, touched: Iterable[str], of_cluster: bool) -> None:
-    """`touched` are the settings that the request wants to set or delete; the rest stand already."""
-    touched = sorted(touched)
-    _check_known(touched, BROKER_SETTINGS, "config name")
-    fixed = [key for key in touched if BROKER_SETTINGS[key].dynamic is Dynamic.READ_ONLY]
+def check_topic_configs(configs: Mapping[str, str], changed: Collection[str], broker: BrokerConfig) -> None:
+    """`configs` is all that the topic is to have, since some values are only wrong together."""
+    _check_known(changed, TOPIC_SETTINGS, "topic config name")
+    values = _parse_changed(configs, changed, TOPIC_SETTINGS)
+    problems = find_topic_problems(TopicConfig(values, broker))
+    if problems:
+        raise _invalid(f"conflict topic config setting {problems[0]}")
+
+
+def check_broker_configs(changed: Collection[str], *, of_cluster: bool) -> None:
+    """Whether settings of a broker, or of the cluster's default, can change at all."""
+    _check_known(changed, BROKER_SETTINGS, "config name")
+    fixed = [key for key in sorted(changed) if BROKER_SETTINGS[key].dynamic is Dynamic.READ_ONLY]
     if fixed:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,
             f"Cannot update these configs dynamically: {', '.join(fixed)}. Set them where the broker is "
             "configured and restart it.",
         )
-    single = [key for key in touched if BROKER_SETTINGS[key].dynamic is Dynamic.PER_BROKER]
+    single = [key for key in sorted(changed) if BROKER_SETTINGS[key].dynamic is Dynamic.PER_BROKER]
     if of_cluster and single:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,
             "Cannot update these configs at default cluster level, broker id must be specified: "
             + ", ".join(single),
         )
-    _parse_all({key: configs[key] for key in touched if key in configs}, BROKER_SETTINGS)
+
+
+def check_broker_values(configs: Mapping[str, str], changed: Collection[str]) -> None:
+    _parse_changed(configs, changed, BROKER_SETTINGS)
+
+
+def check_broker_layers(
+    broker: BrokerConfig,
+    before: tuple[Mapping[str, str], Mapping[str, str]],
+    after: tuple[Mapping[str, str], Mapping[str, str]],
+) -> None:
+    """Rules between settings, over the (cluster, broker) layers as they are and as they would be."""
+    old, new = (_problems(broker, *layers) for layers in (before, after))
+    for problem in new:
+        if problem not in old:
+            raise _invalid(str(problem))
+
+
+def _problems(config: BrokerConfig, cluster: Mapping[str, str], broker: Mapping[str, str]) -> list[Problem]:
+    found: list[Problem] = []
+    config.with_dynamic(cluster, broker, on_problem=found.append)
+    return found
 
 
 def _check_known(keys: Iterable[str], settings: Mapping[str, Setting], what: str) -> None:
     for key in keys:
         if key not in settings:
-            near = difflib.get_close_matches(key[:200], settings, n=1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
-            raise _invalid(f"Unknown {what}: {key[:200]}{hint}")
+            shown = key[:_NAME_SHOWN_MAX]
+            raise _invalid(f"Unknown {what}: {shown} ({unknown(shown, settings)})")
 
 
-def _parse_all(configs: Mapping[str, str], settings: Mapping[str, Setting]) -> dict[str, Value]:
-    values = {}
+def _parse_changed(
+    configs: Mapping[str, str], changed: Collection[str], settings: Mapping[str, Setting]
+) -> dict[str, Value]:
+    """All values that can be read; one that cannot is refused if the request brought it."""
+    values: dict[str, Value] = {}
     for key, text in configs.items():
-        if len(text) > VALUE_LENGTH_MAX:
-            raise _invalid(
-                f"Invalid value for configuration {key}: {len(text)} characters, at most {VALUE_LENGTH_MAX} "
-                "are allowed"
-            )
+        setting = settings.get(key)
+        if setting is None:
+            continue
         try:
-            values[key] = parse(settings[key], text)
+            if len(text) > VALUE_LENGTH_MAX:
+                raise ValueError(f"{len(text)} characters, at most {VALUE_LENGTH_MAX} are allowed")
+            values[key] = parse(setting, text)
         except ValueError as error:
-            shown = "[hidden]" if settings[key].sensitive else text[:200]
-            reason = "the value is not valid" if settings[key].sensitive else str(error)
-            raise _invalid(f"Invalid value {shown} for configuration {key}: {reason}") from None
+            if key in changed:
+                raise _invalid(_bad_value(setting, text, str(error))) from None
     return values
+
+
+def _bad_value(setting: Setting, text: str, reason: str) -> str:
+    if setting.sensitive:
+        return f"Invalid value [hidden] for configuration {setting.name}"
+    return f"Invalid value {text[:_NAME_SHOWN_MAX]} for configuration {setting.name}: {reason}"
 
 
 def _invalid(message: str) -> KafkaError:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from tidelog.base.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import ZERO_UUID, NodeId, Uuid, uuid_text
 from tidelog.metadata.assignments import ordered_assignments, partition_records
@@ -53,7 +54,10 @@ def decide_create_topics(
     defaults: TopicDefaults,
     new_id: Callable[[], Uuid],
     validate_only: bool = False,
+    config: BrokerConfig | None = None,
 ) -> Decision[CreatedTopic]:
+    """`config` is what topics inherit from; without one, the defaults of all settings."""
+    config = config or BrokerConfig()
     named = Counter(topic.name for topic in topics)
     collisions = NameCollisions(image.topics)
     records: list[Record] = []
@@ -64,7 +68,7 @@ def decide_create_topics(
             if named[topic.name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
             _check_name(image, topic.name, collisions)
-            configs = _checked_configs(topic.configs)
+            configs = _checked_configs(topic.configs, config)
             topic_id = new_id()
             placements = _place(image, topic, topic_id, defaults, created)
             partitions = partition_records(image, topic_id, 0, placements)
@@ -116,14 +120,14 @@ def _check_name(image: ClusterImage, name: str, collisions: NameCollisions) -> N
         )
 
 
-def _checked_configs(configs: Sequence[tuple[str, str | None]]) -> dict[str, str]:
+def _checked_configs(configs: Sequence[tuple[str, str | None]], broker: BrokerConfig) -> dict[str, str]:
     empty = [key for key, value in configs if value is None]
     if empty:
         raise KafkaError(
             ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(empty)}"
         )
     given = {key: value for key, value in configs if value is not None}
-    check_topic_configs(given)
+    check_topic_configs(given, given, broker)
     return given
 
 

@@ -123,7 +123,7 @@ def test_same_name_twice_in_one_request_refuses_both(cluster, decide):
         (
             NewTopic("a", configs=[("min.compaction.lag.ms", "9"), ("max.compaction.lag.ms", "8")]),
             ErrorCode.INVALID_CONFIG,
-            "min.compaction.lag.ms (9) > max.compaction.lag.ms (8)",
+            "min.compaction.lag.ms: 9 is above max.compaction.lag.ms, which is 8",
         ),
         (NewTopic("a", 1, -1, [(0, [1])]), ErrorCode.INVALID_REQUEST, "numPartitions was not set to -1"),
         (NewTopic("a", -1, 1, [(0, [1])]), ErrorCode.INVALID_REQUEST, "replication factor was not set to -1"),

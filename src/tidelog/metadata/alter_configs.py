@@ -1,0 +1,163 @@
+"""Decides on AlterConfigs, which replaces all settings of a resource, and on IncrementalAlterConfigs.
+
+Resources are topics, this broker, and the default of all brokers (a broker with an empty name).
+Each succeeds or fails for itself.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from tidelog.base.config import BrokerConfig
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import NodeId
+from tidelog.metadata.config_edits import ConfigEdit, check_edits, edited
+from tidelog.metadata.config_rules import (
+    check_broker_configs,
+    check_broker_layers,
+    check_broker_values,
+    check_topic_configs,
+)
+from tidelog.metadata.decision import Decision, Outcome
+from tidelog.metadata.entities import CLUSTER_DEFAULT, ConfigResource
+from tidelog.metadata.image import ClusterImage
+from tidelog.metadata.records import ConfigChanged, Record, ResourceKind
+from tidelog.metadata.topic_names import why_illegal
+
+RESOURCE_KINDS = {2: ResourceKind.TOPIC, 4: ResourceKind.BROKER}
+"""By the number that the protocol gives them; the other kinds have no settings here."""
+
+
+class ConfigAlteration(msgspec.Struct, frozen=True):
+    """What a request wants for one resource. AlterConfigs sends edits that set, and no others."""
+
+    resource_type: int  # as on the wire
+    resource_name: str
+    edits: Sequence[ConfigEdit]
+
+
+class AlteredConfig(Outcome, frozen=True, kw_only=True):
+    resource_type: int
+    resource_name: str
+
+
+def decide_alter_configs(
+    image: ClusterImage,
+    alterations: Sequence[ConfigAlteration],
+    *,
+    node_id: NodeId,
+    config: BrokerConfig,
+    validate_only: bool = False,
+) -> Decision[AlteredConfig]:
+    """The settings named are all that a resource has afterwards. `config` is the broker's as of now."""
+    decider = _Decider(image, node_id, config)
+    decision = decider.decide(alterations, lambda _, edits: {edit.key: edit.value or "" for edit in edits})
+    return Decision([], decision.results) if validate_only else decision
+
+
+def decide_incremental_alter_configs(
+    image: ClusterImage,
+    alterations: Sequence[ConfigAlteration],
+    *,
+    node_id: NodeId,
+    config: BrokerConfig,
+    validate_only: bool = False,
+) -> Decision[AlteredConfig]:
+    """Each edit changes one setting; the others stay. `config` is the broker's as of now."""
+    decider = _Decider(image, node_id, config)
+    decision = decider.decide(
+        alterations, lambda resource, edits: edited(resource.kind, image.configs(resource), edits, config)
+    )
+    return Decision([], decision.results) if validate_only else decision
+
+
+Change = Callable[[ConfigResource, Sequence[ConfigEdit]], dict[str, str]]
+
+
+class _Decider:
+    """Goes through the resources of one request."""
+
+    def __init__(self, image: ClusterImage, node_id: NodeId, config: BrokerConfig) -> None:
+        self._image = image
+        self._node_id = node_id
+        self._config = config
+        self._this_broker = ConfigResource(ResourceKind.BROKER, str(node_id))
+        # As this request leaves them: what it sets for the cluster and for the broker must fit together.
+        self._layers = {layer: image.configs(layer) for layer in (CLUSTER_DEFAULT, self._this_broker)}
+
+    def decide(self, alterations: Sequence[ConfigAlteration], change: Change) -> Decision[AlteredConfig]:
+        times = Counter((item.resource_type, item.resource_name) for item in alterations)
+        records: list[Record] = []
+        results: list[AlteredConfig] = []
+        for item in alterations:
+            kind, name = item.resource_type, item.resource_name
+            try:
+                if times[kind, name] > 1:
+                    raise _bad_request("Each resource must appear at most once.")
+                check_edits(item.edits)
+                resource = self._resource(kind, name)
+                after = change(resource, item.edits)
+                self._check(resource, after, item.edits)
+            except KafkaError as error:
+                results.append(AlteredConfig.refused(error, resource_type=kind, resource_name=name))
+                continue
+            records.extend(_difference(resource, self._image.configs(resource), after))
+            results.append(AlteredConfig(resource_type=kind, resource_name=name))
+        return Decision(records, results)
+
+    def _resource(self, resource_type: int, name: str) -> ConfigResource:
+        kind = RESOURCE_KINDS.get(resource_type)
+        if kind is None:
+            raise _bad_request(f"Unknown resource type {resource_type}")
+        if kind is ResourceKind.BROKER:
+            return self._broker(name)
+        if not name:
+            raise _bad_request("Default topic resources are not allowed.")
+        if reason := why_illegal(name):
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
+        if name not in self._image.topics:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+        return ConfigResource(kind, name)
+
+    def _broker(self, name: str) -> ConfigResource:
+        if not name:
+            return CLUSTER_DEFAULT
+        if name != self._this_broker.name:
+            is_number = name.isascii() and name.removeprefix("-").isdecimal()
+            raise _bad_request(
+                f"Unexpected broker id, expected {self._node_id}, but received {name}"
+                if is_number
+                else f"Node id must be an integer, but it is: {name}"
+            )
+        return self._this_broker
+
+    def _check(self, resource: ConfigResource, after: Mapping[str, str], edits: Sequence[ConfigEdit]) -> None:
+        before = self._image.configs(resource)
+        # What is stored already may always be deleted, even if this version knows no such setting.
+        changed = {edit.key for edit in edits if edit.key in after or edit.key not in before}
+        if resource.kind is ResourceKind.TOPIC:
+            check_topic_configs(after, changed, self._config)
+            return
+        check_broker_configs(changed, of_cluster=resource == CLUSTER_DEFAULT)
+        check_broker_values(after, changed)
+        layers = {**self._layers, resource: after}
+        check_broker_layers(
+            self._config,
+            before=(self._layers[CLUSTER_DEFAULT], self._layers[self._this_broker]),
+            after=(layers[CLUSTER_DEFAULT], layers[self._this_broker]),
+        )
+        self._layers = layers
+
+
+def _difference(
+    resource: ConfigResource, before: Mapping[str, str], after: Mapping[str, str]
+) -> list[ConfigChanged]:
+    keys = [*after, *(key for key in before if key not in after)]
+    return [
+        ConfigChanged(*resource, key, after.get(key)) for key in keys if before.get(key) != after.get(key)
+    ]
+
+
+def _bad_request(message: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REQUEST, message)
