@@ -48,4 +48,9 @@ def unknown(name: str, names: Iterable[str], instead: str | None = None) -> str:
     import difflib  # only a mistake needs it
 
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.7)
-    return f"no such setting; did you mean {' or '.join(near)}?" if near else "no such setting"
+    if not near:
+        return "no such setting"
+    likeness = {other: difflib.SequenceMatcher(None, name, other).ratio() for other in near}
+    # A typo has one good answer; further ones would only hide it.
+    best = [other for other in near if likeness[other] > likeness[near[0]] - 0.1]
+    return f"no such setting; did you mean {' or '.join(best)}?"

@@ -5,7 +5,6 @@ Whatever is unknown or wrong is refused before anything runs, all of it at once.
 
 from collections.abc import Iterable, Mapping
 from os import PathLike
-from typing import NamedTuple
 
 from tidelog.base.broker_config import BrokerConfig
 from tidelog.base.broker_settings import BROKER_SETTINGS
@@ -22,11 +21,6 @@ _ENV_NOT_SETTINGS = ("TIDELOG_BOOTSTRAP_SERVERS", "TIDELOG_CONFIG", "TIDELOG_POR
 _ENV_NOT_SETTINGS_PREFIXES = ("TIDELOG_PORT_", "TIDELOG_SERVICE_")
 
 
-class _Accepted(NamedTuple):
-    values: dict[str, Value]
-    origins: dict[str, str]
-
-
 def load(
     file: str | PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
@@ -39,10 +33,10 @@ def load(
         given += read_settings_file(file, problems)
     given += _from_env(env or {}, problems)
     given += [Given(name, text, "--set") for name, text in (flags or {}).items()]
-    accepted = _accept(given, problems)
+    values = _parse(given, problems)
     if problems:
         raise ConfigError(problems)
-    return BrokerConfig(accepted.values, origins=accepted.origins)
+    return BrokerConfig(values, origins={name: where for name, _, where in given})
 
 
 def env_name(name: str) -> str:
@@ -65,16 +59,15 @@ def _from_env(env: Mapping[str, str], problems: list[Problem]) -> Iterable[Given
             problems.append(Problem(variable, unknown(variable, names, instead), "environment"))
 
 
-def _accept(given: Iterable[Given], problems: list[Problem]) -> _Accepted:
-    accepted = _Accepted({}, {})
+def _parse(given: Iterable[Given], problems: list[Problem]) -> dict[str, Value]:
+    values: dict[str, Value] = {}
     for name, raw, where in given:
         setting = BROKER_SETTINGS.get(name)
         try:
             if setting is None:
                 topic = TOPIC_SETTINGS.get(name)
                 raise ValueError(unknown(name, BROKER_SETTINGS, topic.broker_synonyms[0] if topic else None))
-            accepted.values[name] = parse(setting, raw, human=True)
-            accepted.origins[name] = where
+            values[name] = parse(setting, raw, human=True)
         except ValueError as error:
             problems.append(Problem(name, str(error), where))
-    return accepted
+    return values

@@ -1,0 +1,142 @@
+"""Writes docs/reference/{broker,topic}-settings.md from the settings tables; `--check` only compares.
+
+python tools/settings_reference.py
+"""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from tidelog.base import units
+from tidelog.base.broker_settings import BROKER_THEMES
+from tidelog.base.config_load import env_name
+from tidelog.base.setting import LONG_MAX, MS_PER, Dynamic, Kind, Setting, Unit, Value, render
+from tidelog.base.topic_settings import TOPIC_SETTINGS
+
+DOCS = Path(__file__).resolve().parent.parent / "docs" / "reference"
+
+GENERATED = "<!-- Written by tools/settings_reference.py from the settings tables; change those. -->\n\n"
+
+BROKER_HEAD = """# Broker settings
+
+Give a setting in the file (`tidelog up --config config/broker.yaml`), in the environment, or as a flag
+(`--set name=value`). A flag beats the environment, and the environment beats the file. Sizes and
+durations may be written as `1 GiB` and `7d`. An unknown name or a bad value stops the start, with its
+place and the nearest right name.
+
+The names, meanings and defaults are Kafka's, except where a setting says otherwise. A setting that can
+change while the broker runs does so with `tidelog config` or any Kafka admin client, in plain numbers:
+*cluster-wide* as a default for all brokers or for one of them, *per-broker* for one broker only.
+"""
+
+TOPIC_HEAD = """# Topic settings
+
+Give a setting when a topic is created, or change it later with `tidelog config` or any Kafka admin
+client, in plain numbers. A topic without a value of its own follows the
+[broker settings](broker-settings.md) that are named with it: the first of them that is set. All of them
+can change while the topic is used.
+"""
+
+
+def broker_page() -> str:
+    parts = [GENERATED, BROKER_HEAD]
+    for theme, settings in BROKER_THEMES.items():
+        parts.append(f"\n## {theme}\n")
+        for setting in settings:
+            parts.append(_section(setting, [*_facts(setting), *_broker_facts(setting)]))
+    return "".join(parts)
+
+
+def topic_page() -> str:
+    parts = [GENERATED, TOPIC_HEAD]
+    for setting in TOPIC_SETTINGS.values():
+        followed = ", ".join(_link(name) for name in setting.broker_synonyms)
+        parts.append(_section(setting, [*_facts(setting), f"without it: {followed}"]))
+    return "".join(parts)
+
+
+def _section(setting: Setting, facts: Iterable[str]) -> str:
+    listed = "".join(f"- {fact}\n" for fact in facts)
+    return f"\n### `{setting.name}`\n\n{setting.doc}\n\n{listed}"
+
+
+def _facts(setting: Setting) -> list[str]:
+    facts = [f"type: {_type(setting)}", f"default: {_shown(setting, setting.default)}"]
+    if setting.kafka_default is not None:
+        facts[-1] += f" (Kafka's: {setting.kafka_default})"
+    if allowed := _allowed(setting):
+        facts.append(f"allowed: {allowed}")
+    if setting.special:
+        facts.append(setting.special)
+    if setting.ours:
+        facts.append("Tidelog's own: Kafka has no such setting")
+    return facts
+
+
+def _broker_facts(setting: Setting) -> list[str]:
+    changes = "no" if setting.dynamic is Dynamic.READ_ONLY else setting.dynamic.value
+    return [f"can change while the broker runs: {changes}", f"environment: `{env_name(setting.name)}`"]
+
+
+def _type(setting: Setting) -> str:
+    if setting.kind is Kind.ENUM:
+        return Kind.STRING.value
+    return (
+        f"{setting.kind.value}, {setting.unit.value}" if setting.unit is not Unit.NONE else setting.kind.value
+    )
+
+
+def _allowed(setting: Setting) -> str:
+    if setting.choices:
+        return ", ".join(f"`{choice}`" for choice in setting.choices)
+    if setting.minimum is not None and setting.maximum is not None:
+        return f"{setting.minimum} to {setting.maximum}"
+    return "" if setting.minimum is None else f"{setting.minimum} or more"
+
+
+def _shown(setting: Setting, value: Value) -> str:
+    text = render(setting, value)
+    if text is None:
+        return "not set"
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value < LONG_MAX:
+        human = ""
+        if setting.unit is Unit.BYTES:
+            human = units.show_bytes(value)
+        elif setting.unit in MS_PER:
+            human = units.show_milliseconds(value * MS_PER[setting.unit])
+        if human:
+            return f"`{text}` ({human})"
+    return f"`{text}`"
+
+
+def _link(broker_setting: str) -> str:
+    anchor = broker_setting.replace(".", "")
+    return f"[`{broker_setting}`](broker-settings.md#{anchor})"
+
+
+PAGES = {DOCS / "broker-settings.md": broker_page, DOCS / "topic-settings.md": topic_page}
+
+
+def stale_pages() -> list[Path]:
+    return [
+        path
+        for path, page in PAGES.items()
+        if not path.exists() or path.read_text(encoding="utf-8") != page()
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    stale = stale_pages()
+    if "--check" in arguments:
+        for path in stale:
+            sys.stderr.write(f"{path} is stale; run python {Path(__file__).name}\n")
+        return 1 if stale else 0
+    DOCS.mkdir(parents=True, exist_ok=True)
+    for path in stale:
+        path.write_text(PAGES[path](), encoding="utf-8")
+        sys.stdout.write(f"wrote {path}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
