@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-_LISTENER = re.compile(r"([A-Za-z0-9_-]+)://(?:\[([0-9a-fA-F:.%]+)\]|([^\[\]:/@\s]*)):([0-9]{1,5})")
+_LISTENER = re.compile(r"([A-Za-z0-9_-]+)://(?:\[([0-9a-fA-F:.]+(?:%\w+)?)\]|([^\[\]:/@\s]*)):([0-9]{1,5})")
 
 # Kafka reads these names as security protocols; serving plain text under them would deceive the operator.
 _PROTOCOLS_NOT_OFFERED = ("SSL", "SASL_PLAINTEXT", "SASL_SSL")

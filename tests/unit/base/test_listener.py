@@ -9,6 +9,7 @@ from tidelog.base.listener import Listener, check_advertised, check_listeners, p
         ("PLAINTEXT://localhost:9092", Listener("PLAINTEXT", "localhost", 9092)),
         ("internal://:0", Listener("INTERNAL", "", 0)),
         ("V6://[::1]:9092", Listener("V6", "::1", 9092)),
+        ("LINK://[fe80::1%eth0]:9092", Listener("LINK", "fe80::1%eth0", 9092)),
     ],
 )
 def test_listeners_are_read_and_shown(text: str, listener: Listener) -> None:

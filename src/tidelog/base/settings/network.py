@@ -67,8 +67,9 @@ SETTINGS = (
     Setting(
         "socket.listen.backlog.size",
         Kind.INT,
-        128,
-        "How many new connections may wait in the kernel to be accepted.",
+        1024,
+        "How many new connections may wait in the kernel to be accepted. The system's own limit "
+        "(`somaxconn`) also bounds it.",
         minimum=1,
         kafka_default="50",
     ),
