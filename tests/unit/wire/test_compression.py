@@ -188,7 +188,8 @@ def test_a_bomb_costs_no_more_than_the_limit_and_a_chunk(bomb: str) -> None:
         peak.write("5")  # forget the peak so far
     before = resident_bytes("VmRSS")
     assert refusal(codec, packed, limit) is ErrorCode.MESSAGE_TOO_LARGE
-    assert resident_bytes("VmHWM") - before < 2 * limit
+    # The largest lz4 block is 4 MiB, and its decoder holds some of them.
+    assert resident_bytes("VmHWM") - before < limit + 16 * MIB
 
 
 @pytest.mark.parametrize(
