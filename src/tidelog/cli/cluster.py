@@ -74,16 +74,17 @@ class Cluster:
         """Call an AdminClient method that answers {item: future}; give {item: result or KafkaError}."""
         from confluent_kafka import KafkaException
 
-        with translated(self.session):
-            futures = call(*arguments, request_timeout=self.session.timeout_s, **named)
+        try:
+            with translated(self.session):
+                futures = call(*arguments, request_timeout=self.session.timeout_s, **named)
+        except (ValueError, TypeError) as error:  # confluent-kafka's own checks of the arguments
+            raise CliError(f"{error}.", code=Exit.USAGE) from error
         answers: dict[Any, Any] = {}
         for item, future in futures.items():
             try:
                 answers[item] = future.result(self.session.timeout_s + 5)
             except KafkaException as error:
                 answers[item] = error.args[0]
-            except ValueError as error:  # confluent-kafka's own argument checks
-                raise CliError(f"{error}.", code=Exit.REFUSED) from error
         self._raise_if_lost(answers.values())
         return answers
 

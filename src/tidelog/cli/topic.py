@@ -12,7 +12,7 @@ import click
 
 from tidelog.cli.cluster import Cluster, translated
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.output import print_json, print_table, say
+from tidelog.cli.output import print_json, print_table, say, size_text
 from tidelog.cli.session import Session, broker_options, parse_pair, pass_session
 from tidelog.cli.topic_admin import TopicState, describe, list_names, topic_error
 from tidelog.cli.topic_names import complete_topic
@@ -29,7 +29,9 @@ names_argument = click.argument(
 
 
 def config_pairs(values: tuple[str, ...]) -> dict[str, str]:
-    return dict(map(parse_pair, values))
+    from tidelog.cli.config_table import human_values
+
+    return human_values("topic", dict(map(parse_pair, values)))
 
 
 @topic.command()
@@ -126,9 +128,18 @@ def _show(found: TopicState) -> None:
         facts.append("internal")
     say(f"[bold]{escape(found.name)}[/]  {', '.join(facts)}")
     print_table(
-        (">Partition", ">Leader", "Replicas", "In sync", ">Start", ">End", ">Records"),
+        (">Partition", ">Leader", "Replicas", "In sync", ">Start", ">End", ">Records", ">Size"),
         [
-            (part.partition, part.leader, part.replicas, part.in_sync, part.start, part.end, part.records)
+            (
+                part.partition,
+                part.leader,
+                part.replicas,
+                part.in_sync,
+                part.start,
+                part.end,
+                part.records,
+                None if part.size is None else size_text(part.size),
+            )
             for part in found.partitions
         ],
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 from tidelog.cli.cluster import Cluster, as_cli_error, exit_for
 from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.partition_sizes import partition_sizes
 from tidelog.cli.session import Session
 
 OWN_SOURCE = 1  # DYNAMIC_TOPIC_CONFIG: set on the topic itself
@@ -19,6 +20,7 @@ class PartitionState:
     in_sync: list[int]
     start: int | None
     end: int | None
+    size: int | None
 
     @property
     def records(self) -> int | None:
@@ -47,6 +49,7 @@ class TopicState:
                     "in_sync": part.in_sync,
                     "start_offset": part.start,
                     "end_offset": part.end,
+                    "size_bytes": part.size,
                 }
                 for part in self.partitions
             ],
@@ -65,6 +68,7 @@ def list_names(cluster: Cluster) -> list[Any]:
 def describe(cluster: Cluster, names: Sequence[str]) -> list[TopicState]:
     found = _metadata(cluster, names)
     starts, ends = (_offsets(cluster, found, edge) for edge in ("earliest", "latest"))
+    sizes = partition_sizes(cluster.session, found)
     own = own_configs(cluster, names)
     return [
         TopicState(
@@ -80,6 +84,7 @@ def describe(cluster: Cluster, names: Sequence[str]) -> list[TopicState]:
                     in_sync=[node.id for node in part.isr],
                     start=starts.get((topic.name, part.id)),
                     end=ends.get((topic.name, part.id)),
+                    size=sizes.get((topic.name, part.id)),
                 )
                 for part in sorted(topic.partitions, key=lambda part: part.id)
             ],

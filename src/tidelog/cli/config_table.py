@@ -1,0 +1,65 @@
+"""Tidelog's own settings table for the commands: explanations, names for TAB, values as people write them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tidelog.base.setting import Setting, Unit, parse, render
+
+
+def known_settings(kind: str) -> Mapping[str, Setting]:
+    """By name: a `topic`'s, a `broker`'s, or `any`."""
+    from tidelog.base.broker_settings import BROKER_SETTINGS
+    from tidelog.base.topic_settings import TOPIC_SETTINGS
+
+    if kind == "topic":
+        return TOPIC_SETTINGS
+    return BROKER_SETTINGS if kind == "broker" else BROKER_SETTINGS | TOPIC_SETTINGS
+
+
+def human_values(kind: str, values: Mapping[str, str]) -> dict[str, str]:
+    """`7d` and `1 GiB` in the numbers that the protocol carries; what we don't know goes as it is."""
+    table = known_settings(kind)
+    plain = {}
+    for name, text in values.items():
+        plain[name] = text
+        if name in table:
+            try:
+                plain[name] = render(table[name], parse(table[name], text, human=True)) or text
+            except ValueError:
+                continue  # the broker may know better; it has the last word either way
+    return plain
+
+
+def explained(name: str) -> list[dict[str, Any]]:
+    """A page for each scope in which the name is a setting."""
+    return [
+        _page(known_settings(scope)[name], scope)
+        for scope in ("broker", "topic")
+        if name in known_settings(scope)
+    ]
+
+
+def _page(setting: Setting, scope: str) -> dict[str, Any]:
+    bounds = [
+        text for text in (_bound("at least", setting.minimum), _bound("at most", setting.maximum)) if text
+    ]
+    return {
+        "name": setting.name,
+        "scope": scope,
+        "doc": setting.doc,
+        "type": setting.kind.value,
+        "unit": setting.unit.value if setting.unit is not Unit.NONE else None,
+        "default": render(setting, setting.default),
+        "choices": list(setting.choices),
+        "bounds": ", ".join(filter(None, bounds)),
+        "special": setting.special,
+        "changes": setting.dynamic.value if scope == "broker" else "at any time",
+        "importance": setting.importance.value,
+        "kafka_default": setting.kafka_default,
+        "broker_setting": setting.broker_synonyms[0] if setting.broker_synonyms else None,
+        "only_in_tidelog": "yes" if setting.ours else None,
+    }
+
+
+def _bound(word: str, value: float | None) -> str:
+    return "" if value is None else f"{word} {value}"
