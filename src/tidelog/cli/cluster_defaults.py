@@ -47,6 +47,6 @@ def alter_cluster_defaults(cluster: Cluster, values: Mapping[str, str], unset: I
 
 
 def _refusal(code: int, message: str | None) -> CliError:
-    known = ErrorCode(code) if code in ErrorCode._value2member_map_ else ErrorCode.UNKNOWN_SERVER_ERROR
+    known = next((known for known in ErrorCode if known == code), ErrorCode.UNKNOWN_SERVER_ERROR)
     denied = "AUTHORIZATION" in known.name
     return CliError(f"All brokers: {message or known.text}", code=Exit.DENIED if denied else Exit.REFUSED)

@@ -261,12 +261,17 @@ def explain(session: Session, name: str) -> None:
     for number, page in enumerate(pages):
         if number:
             print()
-        say(f"[bold]{name}[/], {page.pop('scope')} setting")
-        print(page.pop("doc"))
-        page.pop("name")
-        print_table(
-            ("", ""), [(label, value) for label, value in page.items() if value not in (None, [], "")]
-        )
+        _print_page(page)
+
+
+def _print_page(page: dict[str, Any]) -> None:
+    from textwrap import wrap
+
+    say(f"[bold]{page['name']}[/], a {page['scope']} setting")
+    print("\n".join(wrap(page["doc"], 78)))
+    print()
+    facts = [(label.replace("_", " "), value) for label, value in page.items() if value not in (None, [], "")]
+    print_table((), [fact for fact in facts if fact[0] not in ("name", "scope", "doc")])
 
 
 def unknown_setting(name: str, known: Any, attempt: str) -> CliError:

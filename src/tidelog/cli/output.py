@@ -43,6 +43,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title:
         title_justify="left",
         title_style="bold",
         header_style="bold cyan",
+        show_header=bool(columns),
         pad_edge=False,
         padding=(0, 2, 0, 0),
     )

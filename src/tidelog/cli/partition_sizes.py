@@ -1,4 +1,4 @@
-"""Bytes on disk per partition, asked of each leader with DescribeLogDirs. A broker that won't say is left out."""
+"""Bytes on disk per partition, asked of each leader with DescribeLogDirs; who won't say is left out."""
 
 from collections.abc import Iterable
 from typing import Any
