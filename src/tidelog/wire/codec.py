@@ -38,7 +38,7 @@ def decoder(cls: type[M], version: int) -> Callable[..., M]:
     if found is None:
         from tidelog.wire.compile_decoder import compile_decoder
 
-        schema, names = _schema(cls, version)
+        schema, names = schema_of(cls, version)
         found = _decoders[cls, version] = compile_decoder(schema, version, names)
     return found
 
@@ -49,12 +49,13 @@ def encoder(cls: type[M], version: int) -> Callable[[M, bytearray], list[Part]]:
     if found is None:
         from tidelog.wire.compile_encoder import compile_encoder
 
-        schema, names = _schema(cls, version)
+        schema, names = schema_of(cls, version)
         found = _encoders[cls, version] = compile_encoder(schema, version, names)
     return found
 
 
-def _schema(cls: type[Message], version: int) -> tuple[MessageSchema, dict[str, Any]]:
+def schema_of(cls: type[Message], version: int) -> tuple[MessageSchema, dict[str, Any]]:
+    """The schema of a message, and the classes of its structs by name."""
     module = vars(sys.modules[cls.__module__])
     text = module.get("SCHEMA", {}).get(cls.__name__)
     if text is None:
