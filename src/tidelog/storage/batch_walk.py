@@ -1,0 +1,34 @@
+"""Walking a segment file from batch to batch, reading headers only."""
+
+from collections.abc import Iterator
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ports import File
+from tidelog.wire.batch import HEADER, LENGTH_MIN, MAGIC, OVERHEAD, BatchHeader, read_header
+
+_CHUNK_BYTES = 16 * 1024
+"""Read at once: many small batches cost one read, and of a large one little more than the header."""
+
+
+def walk(file: File, position: int, stop: int) -> Iterator[tuple[int, BatchHeader]]:
+    """(position, header) of the batches from `position` up to `stop`; KafkaError where there is none."""
+    chunk, chunk_at = b"", position
+    header_bytes = HEADER.size
+    while position < stop:
+        at = position - chunk_at
+        if at + header_bytes > len(chunk):
+            chunk, chunk_at, at = file.read_at(position, min(_CHUNK_BYTES, stop - position)), position, 0
+            if len(chunk) < header_bytes:
+                raise no_batch(file, position, f"only {len(chunk)} bytes are left")
+        header = read_header(chunk, at)
+        length = header.length
+        if header.magic != MAGIC or length < LENGTH_MIN:
+            raise no_batch(file, position, f"magic {header.magic}, length {length}")
+        if position + OVERHEAD + length > stop:
+            raise no_batch(file, position, f"length {length} with {stop - position} bytes left")
+        yield position, header
+        position += OVERHEAD + length
+
+
+def no_batch(file: File, position: int, why: str) -> KafkaError:
+    return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"no record batch in {file.path} at {position}: {why}")

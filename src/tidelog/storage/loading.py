@@ -1,0 +1,262 @@
+"""Opening a partition's folder: find the segments, repair what a crash left, learn where the log ends."""
+
+from dataclasses import dataclass
+
+from tidelog.base.errors import KafkaError, StorageError
+from tidelog.base.ids import Offset, TimestampMs
+from tidelog.base.invariant import broken
+from tidelog.base.ports import Disk, read_file
+from tidelog.storage.active_segment import ActiveSegment
+from tidelog.storage.batch_walk import walk
+from tidelog.storage.doomed import doom
+from tidelog.storage.file_names import (
+    DELETED,
+    INDEX,
+    LEADER_EPOCHS,
+    LOG,
+    PARTITION_METADATA,
+    RECOVERING,
+    SNAPSHOT,
+    TIME_INDEX,
+    TXN_INDEX,
+    parse,
+)
+from tidelog.storage.flush import Unsynced
+from tidelog.storage.leader_epochs import LeaderEpochs
+from tidelog.storage.log_config import LogConfig
+from tidelog.storage.new_segment import activate, create_segment
+from tidelog.storage.offset_index import ENTRY_BYTES, CorruptIndex, OffsetIndex
+from tidelog.storage.producer_snapshot_files import ProducerSnapshotFiles
+from tidelog.storage.producers import Producers
+from tidelog.storage.recovery import Recovered, recover_segment
+from tidelog.storage.recovery_report import RecoveryReport
+from tidelog.storage.replay import replay, replay_epochs
+from tidelog.storage.segment import Segment
+from tidelog.storage.segment_indexes import SegmentIndexes
+from tidelog.storage.time_index import ENTRY as TIME_ENTRY
+from tidelog.storage.warm_segments import WarmSegments
+from tidelog.wire.batch import crc_ok
+
+
+@dataclass(slots=True)
+class Loaded:
+    sealed: list[Segment]
+    active: ActiveSegment
+    start: Offset
+    end: Offset
+    recovery_point: Offset
+    epochs: LeaderEpochs
+    producers: Producers
+    snapshots: ProducerSnapshotFiles
+    unsynced: Unsynced
+    report: RecoveryReport
+
+
+class Loader:
+    """One opening of one folder; `load` is the whole story in order."""
+
+    def __init__(
+        self, disk: Disk, directory: str, config: LogConfig, warm: WarmSegments, now_ms: TimestampMs
+    ) -> None:
+        self._disk = disk
+        self._directory = directory
+        self._config = config
+        self._warm = warm
+        self._now_ms = now_ms
+        self._report = RecoveryReport()
+        self._unsynced = Unsynced()
+
+    def load(self, recovery_point: Offset | None, clean: bool, log_start: Offset | None) -> Loaded:
+        self._make_directory()
+        bases, snapshots, names = self._sort_names()
+        segments = [self._segment(base) for base in bases]
+        checked_from: Offset | None = None
+        end: Offset | None = None
+        if not segments:
+            active = self._create(log_start or 0)
+            end = active.base
+        elif clean and (end := self._find_end(segments[-1])) is not None:
+            active = self._activate(segments.pop())
+        else:
+            trusted_below = segments[-1].base if clean else recovery_point or 0
+            active, end, checked_from = self._recover(segments, trusted_below, names)
+        start = max(log_start or 0, segments[0].base if segments else active.base)
+        if start > end:
+            self._report.notes.append(
+                f"{self._directory} ends at offset {end}, below its start {start}: everything in it was deleted"
+            )
+            for segment in [*segments, active]:
+                doom(self._disk, segment, self._now_ms).run()
+            segments, active, end, checked_from = [], self._create(start), start, None
+        everything = [*segments, active]
+        epochs = self._load_epochs(everything, start, end, checked_from)
+        files = ProducerSnapshotFiles(self._disk, self._directory, snapshots)
+        producers = files.load(everything[0].base, end)
+        replay(everything, producers, end)
+        producers.expire(self._now_ms, self._config.producer_id_expiration_ms)
+        durable_below = end if checked_from is None else min(recovery_point or 0, end)
+        return Loaded(
+            segments,
+            active,
+            start,
+            end,
+            max(start, durable_below),
+            epochs,
+            producers,
+            files,
+            self._unsynced,
+            self._report,
+        )
+
+    def _make_directory(self) -> None:
+        if not self._disk.is_dir(self._directory):
+            self._disk.make_dirs(self._directory)
+            self._unsynced.add(directory=self._directory.rpartition("/")[0] or "/")
+
+    def _create(self, base: Offset) -> ActiveSegment:
+        segment = create_segment(self._disk, self._directory, base, self._config, self._warm, self._now_ms)
+        # The owner may have put the topic's id beside it a moment ago, and made the folder for that.
+        self._unsynced.add(
+            segment.path + LOG, f"{self._directory}/{PARTITION_METADATA}", directory=self._directory
+        )
+        self._unsynced.add(directory=self._directory.rpartition("/")[0] or "/")
+        return segment
+
+    def _activate(self, segment: Segment, indexes: SegmentIndexes | None = None) -> ActiveSegment:
+        return activate(segment, self._disk, self._directory, self._config, self._warm, indexes)
+
+    def _segment(self, base: Offset) -> Segment:
+        path = f"{self._directory}/{base:020d}{LOG}"
+        return Segment(
+            self._disk,
+            self._directory,
+            base,
+            self._disk.size(path),
+            warm=self._warm,
+            created_ms=self._now_ms,
+            interval_bytes=self._config.index_interval_bytes,
+        )
+
+    def _sort_names(self) -> tuple[list[Offset], list[Offset], set[str]]:
+        """Bases of segments, offsets of snapshots, all names; litter is removed."""
+        names = set(self._disk.names(self._directory))
+        bases, snapshots = [], []
+        for name in sorted(names):
+            parsed = parse(name)
+            offset, suffix = parsed or (0, "")
+            if name.endswith((DELETED, RECOVERING, ".tmp")):
+                self._remove(name)
+            elif parsed is None:
+                continue
+            elif suffix == LOG:
+                bases.append(offset)
+            elif suffix == SNAPSHOT:
+                snapshots.append(offset)
+            elif suffix in (INDEX, TIME_INDEX, TXN_INDEX) and f"{offset:020d}{LOG}" not in names:
+                self._remove(name)
+        return bases, snapshots, names
+
+    def _remove(self, name: str) -> None:
+        self._disk.remove(f"{self._directory}/{name}")
+        self._report.removed.append(name)
+
+    def _find_end(self, last: Segment) -> Offset | None:
+        """Where a log that was closed in order ends; None if its last batches are not as they should be."""
+        if not last.size:
+            return last.base
+        try:
+            indexed, position = self._last_index_entry(last)
+            end = last.base
+            for at, header in walk(last.file, position, last.size):
+                if indexed is not None and header.last_offset != indexed:
+                    return None
+                indexed = None
+                if header.base_offset < end or not crc_ok(last.read_batch(at, header), 0, header):
+                    return None
+                end = header.next_offset
+                if header.max_timestamp > last.newest[0]:
+                    last.adopt(last.file, (header.max_timestamp, header.last_offset))
+        except (KafkaError, CorruptIndex, FileNotFoundError):
+            return None
+        return end
+
+    def _last_index_entry(self, segment: Segment) -> tuple[Offset | None, int]:
+        path = segment.path + INDEX
+        size = self._disk.size(path)
+        if size % ENTRY_BYTES:
+            raise CorruptIndex(f"{size} bytes")
+        if not size:
+            return None, 0
+        file = self._disk.open(path)
+        try:
+            return OffsetIndex.read_last(segment.base, file.read_at(size - ENTRY_BYTES, ENTRY_BYTES))
+        finally:
+            file.close()
+
+    def _recover(
+        self, segments: list[Segment], trusted_below: Offset, names: set[str]
+    ) -> tuple[ActiveSegment, Offset, Offset]:
+        """Check what is not trusted; leaves the sealed ones in `segments`. (active, end, checked from)."""
+        ends = [*(segment.base for segment in segments[1:]), None]
+        checked_from: Offset | None = None
+        recovered: Recovered | None = None
+        for segment, above in zip(segments, ends, strict=True):
+            if above is not None and above <= trusted_below:
+                self._check_index_files(segment, names)
+                continue
+            recovered = recover_segment(
+                self._disk, segment, trusted_below, is_last=above is None, report=self._report
+            )
+            checked_from = recovered.scan_start if checked_from is None else checked_from
+            if above is not None:
+                recovered.indexes.seal()
+                recovered.indexes.write(self._disk, segment.path)
+                segment.adopt(None, (recovered.indexes.newest_timestamp, recovered.indexes.newest_offset))
+                self._unsynced.add(*(segment.path + suffix for suffix in (LOG, INDEX, TIME_INDEX)))
+        last = segments.pop()
+        if recovered is None or checked_from is None:
+            broken("the last segment was not checked")
+        active = self._activate(last, recovered.indexes)
+        active.write_indexes()
+        self._unsynced.add(*(last.path + suffix for suffix in (LOG, INDEX, TIME_INDEX)))
+        return active, recovered.end, checked_from
+
+    def _check_index_files(self, segment: Segment, names: set[str]) -> None:
+        """A segment that was flushed is trusted; its indexes are built anew where they cannot be right."""
+        for suffix, entry_bytes in ((INDEX, ENTRY_BYTES), (TIME_INDEX, TIME_ENTRY.size)):
+            path = segment.path + suffix
+            if path.rpartition("/")[2] not in names or self._disk.size(path) % entry_bytes:
+                segment.rebuild_indexes()
+                self._report.rebuilt.append(segment.path)
+                return
+
+    def _load_epochs(
+        self, segments: list[Segment], start: Offset, end: Offset, checked_from: Offset | None
+    ) -> LeaderEpochs:
+        path = f"{self._directory}/{LEADER_EPOCHS}"
+        raw = read_file(self._disk, path)
+        try:
+            if raw is None:
+                raise StorageError("it is missing")
+            epochs = LeaderEpochs.load(raw, path)
+        except StorageError:
+            epochs, checked_from = LeaderEpochs(), segments[0].base
+        epochs.cut_end(end)
+        if checked_from is not None:
+            replay_epochs(segments, epochs, checked_from)
+        epochs.cut_start(start)
+        return epochs
+
+
+def load(
+    disk: Disk,
+    directory: str,
+    config: LogConfig,
+    warm: WarmSegments,
+    *,
+    now_ms: TimestampMs,
+    recovery_point: Offset | None,
+    clean: bool,
+    log_start: Offset | None,
+) -> Loaded:
+    return Loader(disk, directory, config, warm, now_ms).load(recovery_point, clean, log_start)

@@ -1,0 +1,75 @@
+"""Producer state on disk: Kafka's `.snapshot` files, named after the offset up to which they speak.
+
+A snapshot that does not check out is worth nothing, but no data is lost with it: the log rebuilds it.
+"""
+
+import struct
+
+from crc32c import crc32c
+
+from tidelog.base.errors import StorageError
+from tidelog.base.ids import Offset
+from tidelog.base.ports import Disk, File
+from tidelog.storage.producers import Producer, Producers, WrittenBatch
+
+# Snapshot, big-endian:
+#   version  i16  1
+#   crc      u32  CRC32C of everything after this field
+#   count    i32
+#   entries, 46 bytes each:
+#     producer_id i64, epoch i16, last_sequence i32, last_offset i64, offset_delta i32, timestamp i64,
+#     coordinator_epoch i32, first offset of the open transaction i64
+_HEAD = struct.Struct(">hI")
+_COUNT = struct.Struct(">i")
+_ENTRY = struct.Struct(">qhiqiqiq")
+_VERSION = 1
+
+
+def encode(producers: Producers) -> bytes:
+    body = bytearray(_COUNT.pack(len(producers)))
+    for producer_id, producer in producers:
+        last = producer.batches[-1] if producer.batches else None
+        body += _ENTRY.pack(
+            producer_id,
+            producer.epoch,
+            last.last_sequence if last else -1,
+            last.last_offset if last else -1,
+            last.offset_delta if last else 0,
+            producer.last_timestamp,
+            producer.coordinator_epoch,
+            producer.txn_first,
+        )
+    return _HEAD.pack(_VERSION, crc32c(body)) + body
+
+
+def decode(raw: bytes, end: Offset, path: str) -> Producers:
+    """The state up to `end`, or StorageError."""
+    if len(raw) < _HEAD.size + _COUNT.size:
+        raise StorageError(f"{path}: {len(raw)} bytes are no producer snapshot")
+    version, crc = _HEAD.unpack_from(raw)
+    body = memoryview(raw)[_HEAD.size :]
+    if version != _VERSION:
+        raise StorageError(f"{path}: version {version}, {_VERSION} is known")
+    if crc32c(body) != crc:
+        raise StorageError(f"{path}: the CRC does not fit")
+    (count,) = _COUNT.unpack_from(body)
+    if count * _ENTRY.size != len(body) - _COUNT.size:
+        raise StorageError(f"{path}: {count} entries announced in {len(body)} bytes")
+    producers = Producers(end)
+    for entry in _ENTRY.iter_unpack(body[_COUNT.size :]):
+        producer_id, epoch, last_sequence, last_offset, delta, timestamp, coordinator_epoch, txn_first = entry
+        producer = Producer(epoch, coordinator_epoch, timestamp, txn_first)
+        if last_offset >= 0:
+            producer.batches.append(WrittenBatch(last_sequence, last_offset, delta, timestamp))
+        producers.put(producer_id, producer)
+    return producers
+
+
+def write(disk: Disk, path: str, producers: Producers) -> File:
+    """Not synced: its CRC finds a snapshot that a crash tore. Answers the file for who wants it durable."""
+    temporary = path + ".tmp"
+    file = disk.open(temporary, create=True)
+    file.truncate(0)
+    file.write_at(0, [encode(producers)])
+    disk.rename(temporary, path)
+    return file

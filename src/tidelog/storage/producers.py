@@ -1,0 +1,204 @@
+"""What a partition knows of its idempotent and transactional producers.
+
+The last five batches of each are remembered, so that a retry is answered with the offsets it got the first
+time, and a gap is refused. Everything here can be rebuilt from a snapshot and the batches after it.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import NO_OFFSET, NO_PRODUCER, NO_TIMESTAMP, Offset, ProducerId, TimestampMs
+from tidelog.wire.batch import CONTROL, TRANSACTIONAL, BatchHeader
+from tidelog.wire.record import Control, ControlType
+
+BATCHES_KEPT = 5
+"""Clients keep at most five requests under way, so an older batch cannot be a retry."""
+
+_SEQUENCES = 2**31
+
+
+class Duplicate(NamedTuple):
+    base: Offset
+    last: Offset
+    timestamp: TimestampMs
+
+
+class WrittenBatch(NamedTuple):
+    last_sequence: int
+    last_offset: Offset
+    offset_delta: int
+    timestamp: TimestampMs
+
+    @property
+    def first_sequence(self) -> int:
+        return (self.last_sequence - self.offset_delta) % _SEQUENCES
+
+    @property
+    def base_offset(self) -> Offset:
+        return self.last_offset - self.offset_delta
+
+
+class EndedTransaction(NamedTuple):
+    producer_id: ProducerId
+    first: Offset
+    last: Offset
+    """Offset of the marker."""
+    aborted: bool
+
+
+class Producer:
+    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp", "txn_first")
+
+    def __init__(
+        self,
+        epoch: int,
+        coordinator_epoch: int = -1,
+        last_timestamp: TimestampMs = NO_TIMESTAMP,
+        txn_first: Offset = NO_OFFSET,
+    ) -> None:
+        self.epoch = epoch
+        self.coordinator_epoch = coordinator_epoch
+        self.last_timestamp = last_timestamp
+        self.txn_first = txn_first
+        """First offset of the open transaction; -1 without one."""
+        self.batches: list[WrittenBatch] = []
+
+    @property
+    def last_sequence(self) -> int:
+        return self.batches[-1].last_sequence if self.batches else -1
+
+
+class Producers:
+    __slots__ = ("_known", "end")
+
+    def __init__(self, end: Offset = 0) -> None:
+        self._known: dict[ProducerId, Producer] = {}
+        self.end = end
+        """The batches below are reflected here."""
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __iter__(self) -> Iterator[tuple[ProducerId, Producer]]:
+        return iter(self._known.items())
+
+    def get(self, producer_id: ProducerId) -> Producer | None:
+        return self._known.get(producer_id)
+
+    def put(self, producer_id: ProducerId, producer: Producer) -> None:
+        self._known[producer_id] = producer
+
+    def clear(self, end: Offset) -> None:
+        self._known.clear()
+        self.end = end
+
+    @property
+    def first_open(self) -> Offset | None:
+        """Where the oldest open transaction begins; what follows is not stable."""
+        open_firsts = [p.txn_first for p in self._known.values() if p.txn_first >= 0]
+        return min(open_firsts) if open_firsts else None
+
+    def check(self, header: BatchHeader) -> Duplicate | None:
+        """May a leader append this batch? None: yes. A retry is answered, a gap or an old epoch refused.
+
+        A producer that is not known may start anywhere: retention may have removed all it wrote.
+        """
+        producer = self._known.get(header.producer_id)
+        if producer is None:
+            return None
+        epoch, sequence = header.producer_epoch, header.base_sequence
+        if epoch < producer.epoch:
+            raise KafkaError(
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"producer {header.producer_id} wrote with epoch {epoch}, its last one is {producer.epoch}",
+            )
+        if header.attributes & CONTROL:
+            return None
+        if producer.txn_first >= 0 and not header.attributes & TRANSACTIONAL:
+            raise KafkaError(
+                ErrorCode.INVALID_TXN_STATE,
+                f"producer {header.producer_id} has an open transaction since offset {producer.txn_first} "
+                "and sent a batch that does not belong to it",
+            )
+        if sequence < 0:  # the broker's own coordinators write for producers without sequences
+            return None
+        if epoch > producer.epoch:
+            if sequence != 0:
+                raise _out_of_order(header, f"a new epoch starts at 0 (the last epoch was {producer.epoch})")
+            return None
+        last = producer.last_sequence
+        if sequence == last + 1 or (sequence == 0 and last == _SEQUENCES - 1):
+            return None
+        return self._find_duplicate(producer, header)
+
+    def _find_duplicate(self, producer: Producer, header: BatchHeader) -> Duplicate:
+        sequence, last_sequence = header.base_sequence, header.last_sequence
+        for written in producer.batches:
+            if written.last_sequence == last_sequence and written.first_sequence == sequence:
+                return Duplicate(written.base_offset, written.last_offset, written.timestamp)
+        raise _out_of_order(header, f"{producer.last_sequence} was the last")
+
+    def note(
+        self, header: BatchHeader, base: Offset, marker: Control | None = None
+    ) -> EndedTransaction | None:
+        """A batch of a producer is in the log at `base`: live, on a follower, and again on replay."""
+        producer_id = header.producer_id
+        if producer_id == NO_PRODUCER:
+            return None
+        epoch, delta = header.producer_epoch, header.last_offset_delta
+        producer = self._known.get(producer_id)
+        if producer is None:
+            producer = self._known[producer_id] = Producer(epoch)
+        elif producer.epoch != epoch:
+            producer.epoch = epoch
+            producer.batches.clear()
+        producer.last_timestamp = header.max_timestamp
+        if header.attributes & CONTROL:
+            if marker is None or not marker.is_marker:  # compaction may have emptied it
+                return None
+            return _end_transaction(producer_id, producer, base + delta, marker)
+        if len(producer.batches) == BATCHES_KEPT:
+            del producer.batches[0]
+        producer.batches.append(WrittenBatch(header.last_sequence, base + delta, delta, header.max_timestamp))
+        if header.attributes & TRANSACTIONAL and producer.txn_first < 0:
+            producer.txn_first = base
+        return None
+
+    def check_marker(self, header: BatchHeader, marker: Control) -> None:
+        """May this control batch be written? Not if a newer coordinator has written one already."""
+        producer = self._known.get(header.producer_id)
+        if producer is not None and marker.coordinator_epoch < producer.coordinator_epoch:
+            raise KafkaError(
+                ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+                f"marker for producer {header.producer_id} from coordinator epoch {marker.coordinator_epoch}, "
+                f"the current one is {producer.coordinator_epoch}",
+            )
+
+    def expire(self, now_ms: TimestampMs, expiration_ms: int) -> int:
+        """Forget producers that were silent for so long; an open transaction keeps its producer."""
+        gone = [
+            producer_id
+            for producer_id, producer in self._known.items()
+            if producer.txn_first < 0 and now_ms - producer.last_timestamp >= expiration_ms
+        ]
+        for producer_id in gone:
+            del self._known[producer_id]
+        return len(gone)
+
+
+def _end_transaction(
+    producer_id: ProducerId, producer: Producer, offset: Offset, marker: Control
+) -> EndedTransaction | None:
+    first, producer.txn_first = producer.txn_first, NO_OFFSET
+    producer.coordinator_epoch = marker.coordinator_epoch
+    return (
+        EndedTransaction(producer_id, first, offset, marker.type == ControlType.ABORT) if first >= 0 else None
+    )
+
+
+def _out_of_order(header: BatchHeader, why: str) -> KafkaError:
+    return KafkaError(
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        f"producer {header.producer_id} epoch {header.producer_epoch} sent sequence {header.base_sequence}: {why}",
+    )

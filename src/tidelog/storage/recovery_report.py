@@ -1,0 +1,56 @@
+"""What opening a log had to repair: for the log lines of a start, and for people who look for their data."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Bytes at the end of the log that are no batch: a write that a crash tore. Nothing valid followed."""
+
+    file: str
+    position: int
+    length: int
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"cut {self.length} bytes of an unfinished write from {self.file} at {self.position} ({self.why})"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Bytes between valid batches that are no batch: they are kept in a file of their own."""
+
+    file: str
+    position: int
+    length: int
+    kept_in: str
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"DAMAGED: {self.length} bytes of {self.file} at {self.position} are no record batch ({self.why}); "
+            f"they are kept in {self.kept_in}, the batches around them are served"
+        )
+
+
+@dataclass(slots=True)
+class RecoveryReport:
+    scanned_bytes: int = 0
+    """How much was read and checked against its CRC."""
+    cuts: list[Cut] = field(default_factory=list)
+    damages: list[Damage] = field(default_factory=list)
+    rebuilt: list[str] = field(default_factory=list)
+    """Index files that were built anew."""
+    removed: list[str] = field(default_factory=list)
+    """Litter of an earlier crash or deletion."""
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def is_clean(self) -> bool:
+        return not (self.cuts or self.damages or self.notes)
+
+    def lines(self) -> list[str]:
+        """The worst first."""
+        return [*map(str, self.damages), *map(str, self.cuts), *self.notes]

@@ -1,0 +1,228 @@
+"""One segment of a log: a `.log` file of record batches with its two indexes, as it is when sealed.
+
+It holds next to nothing until it is read. An index entry is checked against the batch it points to before
+it is used; where they differ, the indexes are built anew from the batches.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from tidelog.base.errors import KafkaError
+from tidelog.base.ids import NO_TIMESTAMP, Offset, TimestampMs
+from tidelog.base.ports import Disk, File, FileSlice, read_file
+from tidelog.storage.batch_walk import walk
+from tidelog.storage.file_names import INDEX, LOG, TIME_INDEX, file_name
+from tidelog.storage.offset_index import ENTRY_BYTES, CorruptIndex, OffsetIndex
+from tidelog.storage.segment_indexes import SegmentIndexes
+from tidelog.storage.time_index import ENTRY as TIME_ENTRY
+from tidelog.storage.time_index import TimeIndex
+from tidelog.storage.warm_segments import WarmSegments
+from tidelog.wire.batch import BatchHeader
+
+INTERVAL_BYTES = 4096
+
+
+class LogRead(NamedTuple):
+    slice: FileSlice
+    first_batch_offset: Offset
+
+
+class Segment:
+    __slots__ = (
+        "_disk",
+        "_file",
+        "_index",
+        "_newest",
+        "_read_on",
+        "_warm",
+        "base",
+        "created_ms",
+        "interval_bytes",
+        "path",
+        "size",
+    )
+
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        base: Offset,
+        size: int,
+        *,
+        warm: WarmSegments,
+        created_ms: TimestampMs,
+        interval_bytes: int = INTERVAL_BYTES,
+    ) -> None:
+        self.base = base
+        self.size = size
+        self.path = f"{directory}/{file_name(base, '')}"
+        """Without suffix: add one of file_names."""
+        self.created_ms = created_ms
+        """When it was made or loaded: stands in for the timestamps of batches that have none."""
+        self.interval_bytes = interval_bytes
+        self._disk = disk
+        self._warm = warm
+        self._file: File | None = None
+        self._index: OffsetIndex | None = None
+        self._newest: tuple[TimestampMs, Offset] | None = None
+        # Where a reader went on: offsets above [0] and up to [1] are in the batch at position [2].
+        self._read_on = (-1, -1, -1)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.path}, {self.size} bytes)"
+
+    @property
+    def file(self) -> File:
+        if self._file is None:
+            self._file = self._disk.open(self.path + LOG)
+            self._warm.opened(self)
+        return self._file
+
+    @property
+    def index(self) -> OffsetIndex:
+        if self._index is None:
+            try:
+                raw = read_file(self._disk, self.path + INDEX)
+                if raw is None:
+                    raise CorruptIndex("it is missing")
+                self._index = OffsetIndex.load(self.base, raw, self.size)
+            except CorruptIndex:
+                self._index = self.rebuild_indexes().offsets
+            self._warm.opened(self, len(self._index) * ENTRY_BYTES)
+        return self._index
+
+    def adopt(self, file: File | None, newest: tuple[TimestampMs, Offset]) -> None:
+        """Take over what the segment knew of itself while it was the active one."""
+        self._newest = newest
+        self._file = file
+        if file is not None:
+            self._warm.opened(self)
+
+    def cool(self) -> None:
+        """Let go of the file and the index; a slice that is being sent keeps the file open."""
+        self._file = None
+        self._index = None
+
+    def time_index(self) -> TimeIndex:
+        try:
+            raw = read_file(self._disk, self.path + TIME_INDEX)
+            if raw is None:
+                raise CorruptIndex("it is missing")
+            return TimeIndex.load(self.base, raw)
+        except CorruptIndex:
+            return self.rebuild_indexes().times
+
+    def rebuild_indexes(self) -> SegmentIndexes:
+        """From the batches, which tell the truth, to the files."""
+        indexes = SegmentIndexes(self.base, self.interval_bytes)
+        try:
+            indexes.note_from(self.file, 0, self.size)
+        except KafkaError:
+            return indexes  # damaged batches: what comes before them can still be found
+        indexes.seal()
+        indexes.write(self._disk, self.path)
+        self._newest = indexes.newest_timestamp, indexes.newest_offset
+        return indexes
+
+    @property
+    def newest(self) -> tuple[TimestampMs, Offset]:
+        """(largest timestamp, last offset of the batch that holds it)."""
+        if self._newest is None:
+            path = self.path + TIME_INDEX
+            try:
+                size = self._disk.size(path)
+                file = self._disk.open(path)
+                try:
+                    raw = file.read_at(max(0, size - TIME_ENTRY.size), TIME_ENTRY.size)
+                finally:
+                    file.close()
+                if size % TIME_ENTRY.size or (not size and self.size):
+                    raise CorruptIndex(f"{size} bytes")
+                self._newest = TimeIndex.read_last(self.base, raw)
+            except (CorruptIndex, FileNotFoundError):
+                self.rebuild_indexes()
+        return self._newest or (NO_TIMESTAMP, self.base)
+
+    @property
+    def retention_timestamp(self) -> TimestampMs:
+        newest = self.newest[0]
+        return newest if newest >= 0 else self.created_ms
+
+    def locate(self, offset: Offset) -> tuple[int, BatchHeader] | None:
+        """(position, header) of the first batch that ends at or above `offset`."""
+        for position, header in self.batches_from(offset):
+            return position, header
+        return None
+
+    def batches_from(self, offset: Offset) -> Iterator[tuple[int, BatchHeader]]:
+        """(position, header) of every batch that ends at or above `offset`."""
+        for position, header in walk(self.file, self._position_before(offset), self.size):
+            if header.base_offset + header.last_offset_delta >= offset:
+                yield position, header
+
+    def _position_before(self, offset: Offset) -> int:
+        """The position of a batch at or before the one that holds `offset`."""
+        after, up_to, position = self._read_on
+        if after < offset <= up_to:
+            return position
+        return self._checked(lambda: self.index.at_or_below(offset))
+
+    def _checked(self, lookup: Callable[[], tuple[Offset, int] | None]) -> int:
+        """The position of the entry that `lookup` finds, once the batch there has proved the entry right."""
+        entry = lookup()
+        if entry is None:
+            return 0
+        last_offset, position = entry
+        try:
+            for _, header in walk(self.file, position, self.size):
+                if header.last_offset == last_offset:
+                    return position
+                break
+        except KafkaError:
+            pass  # a batch that does not parse there: either the index lies or the batch is damaged
+        self._index = self.rebuild_indexes().offsets
+        entry = lookup()
+        return entry[1] if entry else 0
+
+    def read(self, offset: Offset, max_bytes: int, end: Offset | None, min_one: bool) -> LogRead | None:
+        """Whole batches from the one that holds `offset`; None where there is none below `end`.
+
+        `end` is None where nothing of the segment is hidden.
+        """
+        found = self.locate(offset)
+        if found is None:
+            return None
+        position, first = found
+        stop = self.size
+        if end is not None and (hidden := self.locate(end)) is not None:
+            stop = hidden[0]
+        if stop - position > max_bytes:
+            stop = self._last_boundary(position, position + max_bytes)
+            if stop == position and min_one:
+                stop += first.size
+        if stop <= position:
+            return None
+        return LogRead(FileSlice(self.file, position, stop - position), first.base_offset)
+
+    def _last_boundary(self, position: int, limit: int) -> int:
+        """The end of the last batch that ends at or before `limit`, seen from the batch at `position`."""
+        near = self._checked(lambda: self.index.at_or_before(limit))
+        last_offset = -1
+        position = max(position, near)
+        for at, header in walk(self.file, position, self.size):
+            if at + header.size > limit:
+                if last_offset >= 0:
+                    self._read_on = (last_offset, header.last_offset, at)
+                return at
+            last_offset = header.last_offset
+            position = at + header.size
+        return position
+
+    def batches_by_time(self, timestamp: TimestampMs, start: Offset) -> Iterator[tuple[int, BatchHeader]]:
+        """Batches from `start` on that, by their headers, hold a record as new as `timestamp`."""
+        for position, header in self.batches_from(max(start, self.time_index().below(timestamp))):
+            if header.max_timestamp >= timestamp:
+                yield position, header
+
+    def read_batch(self, position: int, header: BatchHeader) -> memoryview:
+        return memoryview(self.file.read_at(position, header.size))

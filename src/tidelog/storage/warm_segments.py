@@ -1,0 +1,41 @@
+"""Bounds what sealed segments hold open, over all partitions of a process: descriptors and index memory.
+
+The oldest gives way; it opens again when it is read. A slice on its way to a socket keeps its file alive.
+"""
+
+from typing import Protocol
+
+FILES_MAX = 256
+INDEX_BYTES_MAX = 32 << 20
+
+
+class Coolable(Protocol):
+    def cool(self) -> None:
+        """Let go of the file and the index."""
+        ...
+
+
+class WarmSegments:
+    __slots__ = ("_files_max", "_index_bytes", "_index_bytes_max", "_warm")
+
+    def __init__(self, files_max: int = FILES_MAX, index_bytes_max: int = INDEX_BYTES_MAX) -> None:
+        self._files_max = files_max
+        self._index_bytes_max = index_bytes_max
+        self._index_bytes = 0
+        self._warm: dict[Coolable, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._warm)
+
+    def opened(self, segment: Coolable, index_bytes: int = 0) -> None:
+        self._warm[segment] = self._warm.get(segment, 0) + index_bytes
+        self._index_bytes += index_bytes
+        while len(self._warm) > 1 and (
+            len(self._warm) > self._files_max or self._index_bytes > self._index_bytes_max
+        ):
+            oldest = next(iter(self._warm))
+            self.forget(oldest)
+            oldest.cool()
+
+    def forget(self, segment: Coolable) -> None:
+        self._index_bytes -= self._warm.pop(segment, 0)
