@@ -156,6 +156,15 @@ def test_rules_for_clients(field: dict[str, int], code: ErrorCode) -> None:
     assert refusal(changed(from_client(3), **field)) is code
 
 
+@pytest.mark.parametrize("length", [-12, -73])
+def test_a_length_that_leads_back_does_not_loop(length: int) -> None:
+    """The bytes it spans are none, and the CRC of no bytes is 0."""
+    data = changed(from_client(3, codec=1), length=length)
+    struct.pack_into(">I", data, 17, 0)
+    assert refusal(data) is ErrorCode.CORRUPT_MESSAGE
+    assert refusal(from_client(1) + data) is ErrorCode.CORRUPT_MESSAGE
+
+
 def test_what_a_client_may_set() -> None:
     assert check_batches(changed(from_client(3), producer_id=5, base_sequence=0))
     assert check_batches(changed(from_client(3), attributes=batch.TRANSACTIONAL))

@@ -163,6 +163,7 @@ def test_header_keys_that_are_not_text_survive() -> None:
     ("body", "count"),
     [
         pytest.param(b"", 1, id="no record"),
+        pytest.param(b"", -1, id="negative count of nothing"),
         pytest.param(sized(b"\0", v(0), v(0), v(-1), v(-1), v(0)), 0, id="one more than declared"),
         pytest.param(sized(b"\0", v(0), v(0), v(-1), v(-1), v(0)), 2, id="one fewer than declared"),
         pytest.param(sized(b"\0", v(0), v(0), v(-1), v(-1), v(0)), 2**31 - 1, id="far fewer than declared"),
@@ -191,6 +192,11 @@ def test_header_keys_that_are_not_text_survive() -> None:
             sized(b"\0", v(0), v(0), v(-1), v(2), v(0)) + sized(b"\0", v(0), v(1), v(-1), v(-1), v(0)),
             2,
             id="value that reaches into the next record",
+        ),
+        pytest.param(
+            sized(b"\0", v(0), v(0), v(-1), v(-1), v(0), sized(b"\0", v(0), v(1), v(-1), v(-1), v(0))),
+            2,
+            id="record inside of a record",
         ),
     ],
 )
