@@ -34,7 +34,8 @@ class Cluster:
         return self._admin
 
     def consumer(self, **settings: object) -> Any:
-        """A consumer for `assign()` alone: librdkafka wants a group id, but no group request is ever sent."""
+        """A consumer for `assign()` alone. librdkafka wants a group id and looks for its coordinator, whether
+        there is one or not; no group is joined and no offset is committed."""
         from confluent_kafka import Consumer
 
         fixed = {"group.id": "tidelog-cli", "enable.auto.commit": False, "enable.auto.offset.store": False}

@@ -1,0 +1,124 @@
+"""`tidelog log dump`: what is in the files of a partition, without a broker and without changing a byte."""
+
+import os
+from collections.abc import Iterator
+
+import click
+
+from tidelog.cli.dumped import Dumped
+from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.output import print_json_line
+from tidelog.cli.session import Session, json_option, pass_session
+
+CHECKPOINTS = (
+    "recovery-point-offset-checkpoint",
+    "log-start-offset-checkpoint",
+    "replication-offset-checkpoint",
+    "cleaner-offset-checkpoint",
+)
+
+
+@click.group()
+def log() -> None:
+    """Look inside the files of a partition."""
+
+
+@log.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path())
+@click.option("-r", "--records", is_flag=True, help="Show the records in the batches of a .log file.")
+@click.option("-n", "--count", type=click.IntRange(min=1), help="Stop after so many batches or entries.")
+@json_option
+@pass_session
+def dump(session: Session, files: tuple[str, ...], records: bool, count: int | None) -> int:
+    """Show what is in a partition's files, and whether it is whole.
+
+    Reads .log, .index, .timeindex, .txnindex and .snapshot files, leader-epoch-checkpoint and the other
+    checkpoints; of a folder, every .log file. Index entries are compared with the .log file beside them.
+    Exits with 1 where it finds damage. With --json, each batch, record and entry is a line.
+
+    \b
+    tidelog log dump data/orders-0/00000000000000000000.log --records
+    tidelog log dump data/orders-0
+    """
+    damaged = 0
+    paths = [path for file in files for path in _expand(file)]
+    for path in paths:
+        if len(paths) > 1 and not session.json:
+            click.secho(path, bold=True)
+        damaged += _print(session, path, _dump(path, records), count)
+    return Exit.FAILED if damaged else Exit.OK
+
+
+def _expand(path: str) -> list[str]:
+    if not os.path.isdir(path):
+        return [path]
+    found = sorted(os.path.join(path, name) for name in os.listdir(path) if name.endswith(".log"))
+    if not found:
+        raise CliError(
+            f"The folder {path} holds no .log file.",
+            cause="it is not the folder of a partition, which is named topic-number.",
+            code=Exit.NOT_FOUND,
+        )
+    return found
+
+
+def _print(session: Session, path: str, lines: Iterator[Dumped], count: int | None) -> int:
+    damaged = shown = 0
+    try:
+        for line in lines:
+            if count is not None and line.counts and shown == count:
+                break
+            shown += line.counts
+            damaged += line.damage
+            if session.json:
+                print_json_line({"file": path, "kind": line.kind, **line.facts})
+            else:
+                click.secho(line.text, fg="red" if line.damage else None)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise CliError(f"Cannot read {path}: {error.strerror}.", code=_code(error)) from error
+    return damaged
+
+
+def _code(error: OSError) -> Exit:
+    return Exit.NOT_FOUND if isinstance(error, FileNotFoundError) else Exit.FAILED
+
+
+def _dump(path: str, records: bool) -> Iterator[Dumped]:
+    name = os.path.basename(path).removesuffix(".deleted")
+    stem, _, suffix = name.rpartition(".")
+    if suffix == "log":
+        from tidelog.cli.dump_segment import dump_segment
+
+        return dump_segment(path, _base(stem), records)
+    if suffix in ("index", "timeindex", "txnindex"):
+        from tidelog.cli.dump_index import dump_offset_index, dump_time_index, dump_txn_index
+
+        reader = {"index": dump_offset_index, "timeindex": dump_time_index, "txnindex": dump_txn_index}[
+            suffix
+        ]
+        return reader(path, _base(stem))
+    if suffix == "snapshot":
+        from tidelog.cli.dump_state import dump_snapshot
+
+        return dump_snapshot(path, _base(stem))
+    if name == "leader-epoch-checkpoint":
+        from tidelog.cli.dump_state import dump_leader_epochs
+
+        return dump_leader_epochs(path)
+    if name in CHECKPOINTS:
+        from tidelog.cli.dump_state import dump_checkpoint
+
+        return dump_checkpoint(path)
+    raise CliError(
+        f"{path} is none of the files that this command reads.",
+        cause="it reads .log, .index, .timeindex, .txnindex, .snapshot and checkpoint files.",
+        attempt="tidelog log dump FOLDER, for every .log file in it",
+        code=Exit.USAGE,
+    )
+
+
+def _base(stem: str) -> int:
+    """The offset that a file is named after; a file that was renamed counts from 0."""
+    return int(stem) if stem.isdigit() else 0
