@@ -1,1 +1,22 @@
-"""The real broker in-process, pytest fixtures, and ports with faults."""
+"""The real broker in-process, pytest fixtures, and ports with faults.
+
+with tidelog.testing.Broker() as broker:
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+
+Names are loaded on first use: the pytest plugin lives here and must cost nothing in runs without a broker.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tidelog.testing.broker import Broker as Broker
+
+__all__ = ["Broker"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Broker":
+        from tidelog.testing.broker import Broker
+
+        return Broker
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

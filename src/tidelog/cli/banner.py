@@ -1,0 +1,49 @@
+"""What `tidelog up` shows once the broker answers: where it is, where its data is, and what to try."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from tidelog import __version__
+from tidelog.cli.session import DEFAULT_SERVERS
+
+PROMISES = {
+    "fsync": "fsync (what is acknowledged with acks=all is on the disk)",
+    "interval": "interval (written at once, on the disk shortly after)",
+    "os": "os (written at once, the system decides when it is on the disk)",
+}
+
+
+def banner(facts: Mapping[str, Any], warnings: Sequence[str], started_s: float | None) -> str:
+    servers = facts["bootstrap_servers"]
+    took = "" if started_s is None else f" after {started_s:.2f} s"
+    flag = "" if servers == DEFAULT_SERVERS else f" -b {servers}"
+    lines = [
+        "",
+        f"  {_bold(f'Tidelog {__version__}')} answers at {_bold(servers)}{took}",
+        "",
+        f"  Data        {', '.join(map(_short, facts['data']))}",
+        f"  Durability  {PROMISES[facts['durability']]}",
+        *(f"  Note        {warning}" for warning in warnings),
+        "",
+        "  Try in another terminal:",
+        f"    tidelog topic create greetings{flag}",
+        f"    tidelog produce greetings 'Hello, Tidelog'{flag}",
+        f"    tidelog consume greetings{flag}",
+        "",
+        "  Ctrl-C stops it.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _bold(text: str) -> str:
+    return text if os.environ.get("NO_COLOR") else click.style(text, bold=True)
+
+
+def _short(path: str) -> str:
+    """Relative where that is shorter to read."""
+    inside = os.path.relpath(path)
+    return path if inside.startswith("..") else f"./{inside}"

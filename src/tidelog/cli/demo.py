@@ -1,0 +1,72 @@
+"""The proof that a fresh broker works: make a topic, write a record, read it back.
+
+`tidelog up --demo` runs this as a process of its own: `python -m tidelog.cli.demo localhost:9092`.
+"""
+
+import sys
+import time
+
+from tidelog.cli.cluster import Cluster, exit_for
+from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.reader import Reader
+from tidelog.cli.record_format import Consumed, text
+from tidelog.cli.record_input import Outgoing
+from tidelog.cli.session import Session
+from tidelog.cli.spans import Span
+from tidelog.cli.topic_admin import topic_error
+from tidelog.cli.writer import Writer
+
+TOPIC = "hello"
+GREETING = b"Hello, Tidelog"
+
+
+def show_it_working(session: Session) -> str:
+    """One line that says what was done; CliError where it was not."""
+    cluster = Cluster(session)
+    _create(cluster)
+    began = time.monotonic()
+    writer = Writer(cluster, TOPIC, acks="all", compression="none", idempotent=False, receipts=False)
+    writer.send([Outgoing(b"greeting", GREETING, [], 0, None)], flush_each=False)
+    if writer.error:
+        raise writer.error
+    offset = writer.partitions[0].last or 0
+    record = _read_back(cluster, offset)
+    took_ms = (time.monotonic() - began) * 1000
+    return (
+        f"  It works: wrote '{text(record.value)}' to topic '{TOPIC}', partition 0, offset {offset}, "
+        f"and read it back in {took_ms:.0f} ms.\n"
+        f"    tidelog topic describe {TOPIC}\n"
+    )
+
+
+def _create(cluster: Cluster) -> None:
+    from confluent_kafka import KafkaError
+    from confluent_kafka.admin import NewTopic
+
+    answers = cluster.ask(cluster.admin.create_topics, [NewTopic(TOPIC, -1, -1)])
+    for answer in answers.values():
+        if isinstance(answer, KafkaError) and exit_for(answer) is not Exit.EXISTS:
+            raise topic_error(answer, TOPIC, cluster.session)
+
+
+def _read_back(cluster: Cluster, offset: int) -> Consumed:
+    span = Span(0, offset, offset + 1)
+    reader = Reader(cluster, TOPIC, [span], "read_committed", keep_waiting=False)
+    for record in reader.records():
+        if record.value == GREETING:
+            return record
+    raise CliError(f"The record at {TOPIC}[0] offset {offset} did not come back.")
+
+
+def main() -> None:
+    try:
+        print(show_it_working(Session(servers=sys.argv[1])), flush=True)
+    except CliError as error:
+        print("\n".join(error.lines()), file=sys.stderr)
+        sys.exit(error.code)
+    except KeyboardInterrupt:
+        sys.exit(Exit.INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

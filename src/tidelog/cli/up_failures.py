@@ -1,0 +1,30 @@
+"""Why a broker did not start, in words that lead on."""
+
+import errno
+
+from tidelog.base.config import BrokerConfig
+from tidelog.cli.exits import CliError
+
+
+def start_failure(error: Exception, config: BrokerConfig) -> CliError:
+    where = ", ".join(str(listener) for listener in config.listeners())
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        port = config.listeners()[0].port
+        return CliError(
+            f"Cannot listen at {where}: the port is taken.",
+            cause="another broker, or another program, runs there.",
+            attempt=f"tidelog up --port {port + 1}, or --port 0 for a free one",
+        )
+    if isinstance(error, OSError) and error.errno == errno.EACCES and error.filename is None:
+        return CliError(
+            f"Cannot listen at {where}: permission denied.",
+            cause="ports below 1024 are for the system.",
+            attempt="tidelog up --port 9092",
+        )
+    if isinstance(error, OSError) and error.filename is not None:
+        return CliError(
+            f"Cannot use {error.filename}: {error.strerror}.",
+            cause="the data folder cannot be written, or is no folder.",
+            attempt="tidelog up --data DIR",
+        )
+    return CliError(f"The broker did not start: {error}")

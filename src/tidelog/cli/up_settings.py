@@ -1,0 +1,47 @@
+"""A broker's settings from the flags of `tidelog up`, over the environment, over a file."""
+
+import os
+from collections.abc import Mapping
+
+from tidelog.base.config import BrokerConfig, ConfigError, load
+from tidelog.cli.exits import CliError, Exit
+
+DATA_DIR = "data"
+
+
+def broker_config(
+    file: str | None, data: str | None, port: int | None, values: Mapping[str, str]
+) -> BrokerConfig:
+    flags = dict(values)
+    if data is not None:
+        flags["log.dirs"] = data
+    try:
+        config = load(file, os.environ, flags)
+        if port is not None:
+            flags["listeners"] = _with_port(config, port)
+        # Paths are made absolute here, so that what is shown and what is used cannot drift apart.
+        folders = config.list("log.dirs") if config.is_given("log.dirs") else (DATA_DIR,)
+        flags["log.dirs"] = ",".join(map(os.path.abspath, folders))
+        return load(file, os.environ, flags)
+    except ConfigError as error:
+        raise CliError(str(error), attempt=_next_command(error), code=Exit.USAGE) from error
+    except OSError as error:
+        raise CliError(f"Cannot read {file}: {error.strerror}.", code=Exit.NOT_FOUND) from error
+
+
+def _with_port(config: BrokerConfig, port: int) -> str:
+    listeners = config.listeners()
+    if len(listeners) > 1:
+        raise CliError(
+            f"--port cannot choose between {len(listeners)} listeners.",
+            attempt="--set listeners=PLAINTEXT://localhost:9092,…",
+            code=Exit.USAGE,
+        )
+    return str(listeners[0]._replace(port=port))
+
+
+def _next_command(error: ConfigError) -> str | None:
+    from tidelog.cli.config_table import known_settings
+
+    name = error.problems[0].name
+    return f"tidelog config explain {name}" if name in known_settings("any") else None

@@ -1,0 +1,198 @@
+"""The real broker inside a test: a thread with its own event loop, a free port, a temporary folder.
+
+Any Kafka client can use it, blocking ones too, since the broker never runs on the caller's thread.
+"""
+
+import asyncio
+import os
+import tempfile
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from types import TracebackType
+from typing import TYPE_CHECKING, TypeAlias
+
+from tidelog.base.config import BrokerConfig, load
+
+if TYPE_CHECKING:
+    from tidelog.node import Node
+
+SettingValue: TypeAlias = str | int | float | bool | list[str]
+
+# A test wants speed, and its folder is thrown away; everything else is as in a served broker.
+TEST_SETTINGS: dict[str, SettingValue] = {"durability": "os", "shutdown.grace.ms": 1000}
+
+STOP_LIMIT_S = 30.0
+
+
+class Broker:
+    """`with Broker() as broker:` or `async with Broker() as broker:`; `broker.bootstrap_servers` is its address.
+
+    `settings` are broker settings by their Kafka names: `Broker(settings={"num.partitions": 3})`.
+    With `data_dir` the data is kept there and stays; without, it lives in a temporary folder and goes.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: Mapping[str, SettingValue] | None = None,
+        data_dir: str | os.PathLike[str] | None = None,
+        port: int = 0,
+    ) -> None:
+        self._settings = {**TEST_SETTINGS, **(settings or {})}
+        self._kept_dir = None if data_dir is None else os.path.abspath(data_dir)
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._port = port
+        self._thread: threading.Thread | None = None
+        self._life: _Life | None = None
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """What a client's `bootstrap.servers` wants."""
+        return self._running().node.bootstrap_servers
+
+    @property
+    def port(self) -> int:
+        return self._running().node.port
+
+    @property
+    def data_dir(self) -> str:
+        """The folder with the partitions; also between `stop` and `start`, when it is kept."""
+        if self._kept_dir is not None:
+            return self._kept_dir
+        if self._temporary is None:
+            raise RuntimeError("the broker is not started, so it has no folder yet")
+        return self._temporary.name
+
+    def start(self) -> None:
+        """Answers requests when this returns."""
+        if self._thread is not None:
+            raise RuntimeError("the broker runs already")
+        if self._kept_dir is None and self._temporary is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="tidelog-", ignore_cleanup_errors=True)
+        try:
+            self._begin()
+        except BaseException:
+            self._remove_folder()
+            raise
+
+    def stop(self) -> None:
+        """Stop cleanly; a temporary folder goes. Nothing happens where the broker does not run."""
+        try:
+            self._end()
+        finally:
+            self._remove_folder()
+
+    def restart(self) -> None:
+        """Stop cleanly and start again with the same data, on the same port."""
+        self._port = self.port
+        self._end()
+        self._begin()
+
+    def _begin(self) -> None:
+        life = _Life(self._config())
+        thread = threading.Thread(target=life.run, name="tidelog-broker", daemon=True)
+        thread.start()
+        try:
+            life.started.result()
+        except BaseException:
+            thread.join(STOP_LIMIT_S)
+            raise
+        self._life, self._thread, self._port = life, thread, life.node.port
+
+    def _end(self) -> None:
+        life, thread = self._life, self._thread
+        if life is None or thread is None:
+            return
+        self._life = self._thread = None
+        life.ask_to_stop()
+        thread.join(STOP_LIMIT_S)
+        if thread.is_alive():
+            raise TimeoutError(f"the broker did not stop within {STOP_LIMIT_S:g} s")
+        if life.failure is not None:
+            raise life.failure
+
+    def _config(self) -> BrokerConfig:
+        flags = {name: _text(value) for name, value in self._settings.items()}
+        flags.setdefault("listeners", f"PLAINTEXT://127.0.0.1:{self._port}")
+        flags.setdefault("log.dirs", self.data_dir)
+        # The environment is not read: a test must not change with the machine it runs on.
+        return load(None, {}, flags)
+
+    def _running(self) -> "_Life":
+        if self._life is None:
+            raise RuntimeError("the broker is not running; use it inside `with Broker() as broker:`")
+        return self._life
+
+    def _remove_folder(self) -> None:
+        if self._temporary is not None:
+            self._temporary.cleanup()
+            self._temporary = None
+
+    def __enter__(self) -> "Broker":
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    async def __aenter__(self) -> "Broker":
+        await asyncio.to_thread(self.start)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await asyncio.to_thread(self.stop)
+
+
+class _Life:
+    """One run of a node on the broker's own thread, from start to stop."""
+
+    def __init__(self, config: BrokerConfig) -> None:
+        self._config = config
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: asyncio.Event | None = None
+        self.node: Node
+        self.started: Future[None] = Future()
+        self.failure: BaseException | None = None
+
+    def run(self) -> None:
+        from tidelog.server.event_loop import loop_factory
+
+        try:
+            with asyncio.Runner(loop_factory=loop_factory(self._config.text("event.loop"))) as runner:
+                runner.run(self._serve())
+        except BaseException as error:  # a thread has no caller; whoever stops the broker gets it
+            if self.started.done():
+                self.failure = error
+            else:
+                self.started.set_exception(error)
+
+    async def _serve(self) -> None:
+        from tidelog.node import Node
+
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        self.node = Node(self._config)
+        await self.node.start()
+        self.started.set_result(None)
+        await self._stop.wait()
+        await self.node.stop()
+
+    def ask_to_stop(self) -> None:
+        if self._loop is not None and self._stop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._stop.set)
+
+
+def _text(value: SettingValue) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ",".join(value) if isinstance(value, list) else str(value)
