@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import ZERO_UUID, Epoch, NodeId, TimestampMs, Uuid, uuid_text
+from tidelog.base.ids import ZERO_UUID, Epoch, NodeId, Uuid, uuid_text
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.image import ClusterImage
 from tidelog.metadata.records import BrokerRegistered, ClusterCreated, Endpoint
 
 
-def decide_create_cluster(image: ClusterImage, *, cluster_id: str, now_ms: TimestampMs) -> Decision[str]:
+def decide_create_cluster(image: ClusterImage, *, cluster_id: str) -> Decision[str]:
     """The result is the cluster's id: the given one, or the one that it has had since it began."""
     if image.cluster_id:
         return Decision([], [image.cluster_id])
-    return Decision([ClusterCreated(cluster_id, now_ms)], [cluster_id])
+    return Decision([ClusterCreated(cluster_id)], [cluster_id])
 
 
 def decide_register_broker(

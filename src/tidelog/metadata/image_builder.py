@@ -189,6 +189,8 @@ class ImageBuilder:
             record.leader_epoch,
             record.partition_epoch,
             tuple(map(_id, record.directories)),
+            record.adding,
+            record.removing,
         )
         _check_partition(partition)
         draft.partitions.append(partition)

@@ -23,13 +23,16 @@ class ResourceKind(Enum):
     BROKER = "broker"
 
 
+class NewerFormatError(StorageError):
+    """Data that this version cannot read, though nothing is wrong with it."""
+
+
 class MetadataRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
     """The root of all records. Unknown fields are refused: dropping one would lose what it meant."""
 
 
 class ClusterCreated(MetadataRecord, frozen=True, tag="cluster-created"):
     cluster_id: str
-    created_ms: TimestampMs = NO_TIMESTAMP
 
 
 class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -90,6 +93,8 @@ class PartitionCreated(MetadataRecord, frozen=True, tag="partition-created"):
     partition_epoch: Epoch = 0
     directories: tuple[IdText, ...] = ()
     """The data directory of each replica, in the order of `replicas`; zeros where it is not known yet."""
+    adding: tuple[NodeId, ...] = ()
+    removing: tuple[NodeId, ...] = ()
 
 
 class PartitionChanged(MetadataRecord, frozen=True, tag="partition-changed"):
@@ -166,17 +171,17 @@ def decode_record(data: bytes) -> SnapshotRecord:
     try:
         return _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise StorageError(_explain(data, error)) from error
+        raise _explained(data, error) from error
 
 
-def _explain(data: bytes, error: Exception) -> str:
+def _explained(data: bytes, error: Exception) -> StorageError:
     try:
         tag = _tag_decoder.decode(data).get("type")
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return f"not a metadata record: {error}"
+        return StorageError(f"not a metadata record: {error}")
     newer = "a newer version of Tidelog wrote it; start that version, or a newer one, on this data"
-    if tag not in KNOWN_TAGS:
-        return f"a metadata record of the unknown type {tag!r}: {newer}"
+    if isinstance(tag, str) and tag not in KNOWN_TAGS:
+        return NewerFormatError(f"a metadata record of the unknown type {tag!r}: {newer}")
     if "unknown field" in str(error):
-        return f"a metadata record of type {tag!r} with a field this version does not know ({error}): {newer}"
-    return f"a metadata record of type {tag!r} that breaks its schema: {error}"
+        return NewerFormatError(f"a metadata record of type {tag!r} with an unknown field ({error}): {newer}")
+    return StorageError(f"a metadata record of type {tag!r} that breaks its schema: {error}")
