@@ -68,8 +68,8 @@ def metadata_response() -> MetadataResponse:
 
 
 def main() -> None:
-    produce = memoryview(b"".join(encode(produce_request(), 9)))  # type: ignore[arg-type]
-    fetch = memoryview(b"".join(encode(fetch_request(), 12)))  # type: ignore[arg-type]
+    produce = memoryview(b"".join(encode(produce_request(), 9)))
+    fetch = memoryview(b"".join(encode(fetch_request(), 12)))
     decode_produce = decoder(ProduceRequest, 9)
     decode_fetch = decoder(FetchRequest, 12)
     encode_produced, produced = encoder(ProduceResponse, 9), produce_response()
