@@ -1,7 +1,9 @@
 """What `tidelog up` shows once the broker answers: where it is, where its data is, and what to try."""
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
+from shutil import which
 from typing import Any
 
 import click
@@ -20,6 +22,7 @@ def banner(facts: Mapping[str, Any], warnings: Sequence[str], started_s: float |
     servers = facts["bootstrap_servers"]
     took = "" if started_s is None else f" after {started_s:.2f} s"
     flag = "" if servers == DEFAULT_SERVERS else f" -b {servers}"
+    command = command_name()
     lines = [
         "",
         f"  {_bold(f'Tidelog {__version__}')} answers at {_bold(servers)}{took}",
@@ -29,14 +32,23 @@ def banner(facts: Mapping[str, Any], warnings: Sequence[str], started_s: float |
         *(f"  Note        {warning}" for warning in warnings),
         "",
         "  Try in another terminal:",
-        f"    tidelog topic create greetings{flag}",
-        f"    tidelog produce greetings 'Hello, Tidelog'{flag}",
-        f"    tidelog consume greetings{flag}",
+        f"    {command} topic create greetings{flag}",
+        f"    {command} produce greetings 'Hello, Tidelog'{flag}",
+        f"    {command} consume greetings{flag}",
         "",
         "  Ctrl-C stops it.",
         "",
     ]
     return "\n".join(lines)
+
+
+def command_name() -> str:
+    """What to type in this folder to run this very installation: one in a .venv may not be on the PATH."""
+    this = os.path.abspath(sys.argv[0])
+    found = which("tidelog")
+    if found is None or not os.path.exists(this):
+        return "tidelog" if found or os.path.basename(this) != "tidelog" else os.path.relpath(this)
+    return "tidelog" if os.path.samefile(found, this) else os.path.relpath(this)
 
 
 def _bold(text: str) -> str:

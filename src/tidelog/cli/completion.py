@@ -20,9 +20,9 @@ def completion(session: Session, shell: str) -> None:
     """Print a shell completion script.
 
     \b
-    bash: eval "$(tidelog completion bash)"                               in ~/.bashrc
-    zsh:  eval "$(tidelog completion zsh)"                                in ~/.zshrc, after compinit
-    fish: tidelog completion fish > ~/.config/fish/completions/tidelog.fish
+    eval "$(tidelog completion bash)"   # in ~/.bashrc
+    eval "$(tidelog completion zsh)"    # in ~/.zshrc, after compinit
+    tidelog completion fish > ~/.config/fish/completions/tidelog.fish
     """
     from click.shell_completion import get_completion_class
 

@@ -45,7 +45,9 @@ def _complete_setting(kind: str) -> Any:
 
 
 all_option = click.option("-a", "--all", "everything", is_flag=True, help="Defaults too.")
-broker_id = click.option("--id", "broker", type=int, help="One broker. [default: all brokers of the cluster]")
+broker_id = click.option(
+    "--id", "broker", type=int, metavar="N", help="One broker. [default: all brokers of the cluster]"
+)
 topic_argument = click.argument("topic", shell_complete=complete_topic)
 
 
@@ -83,7 +85,9 @@ def show_topic(session: Session, topic: str, names: tuple[str, ...], everything:
 
 @show.command("broker")
 @some_names("broker")
-@click.option("--id", "broker", type=int, help="Which broker. [default: the first of the cluster]")
+@click.option(
+    "--id", "broker", type=int, metavar="N", help="Which broker. [default: the first of the cluster]"
+)
 @all_option
 @broker_options
 @pass_session

@@ -32,11 +32,12 @@ from tidelog.cli.topic_names import complete_topic
     "--partition",
     "partitions",
     type=click.IntRange(min=0),
+    metavar="N",
     multiple=True,
     help="Only these. Repeatable.",
 )
 @click.option("-f", "--follow", is_flag=True, help="Wait for new records instead of stopping at the end.")
-@click.option("-n", "--count", type=click.IntRange(min=1), help="Stop after so many records.")
+@click.option("-n", "--count", type=click.IntRange(min=1), metavar="N", help="Stop after so many records.")
 @click.option(
     "-F",
     "--format",
@@ -81,10 +82,10 @@ def consume(
     Stops at what is the end when it starts, unless --follow is given. No consumer group is joined.
 
     \b
-    tidelog consume orders --from -10            the last ten of each partition
-    tidelog consume orders --from 5m -f -k       from five minutes ago, then go on; with keys
-    tidelog consume orders --json | jq .value    JSON lines
-    tidelog consume orders -F '%o %k=%v\\n'       a template
+    tidelog consume orders --from -10            # the last ten of each partition
+    tidelog consume orders --from 5m -f -k       # from five minutes ago, then go on; with keys
+    tidelog consume orders --json | jq .value    # JSON lines
+    tidelog consume orders -F '%o %k=%v\\n'       # a template
     """
     columns = Columns(*(shown or everything for shown in (keys, headers, timestamps, offsets)))
     show, end = choose("json" if session.json else form, columns, sys.stdout.isatty())

@@ -26,7 +26,9 @@ def log() -> None:
 @log.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path())
 @click.option("-r", "--records", is_flag=True, help="Show the records in the batches of a .log file.")
-@click.option("-n", "--count", type=click.IntRange(min=1), help="Stop after so many batches or entries.")
+@click.option(
+    "-n", "--count", type=click.IntRange(min=1), metavar="N", help="Stop after so many batches or entries."
+)
 @json_option
 @pass_session
 def dump(session: Session, files: tuple[str, ...], records: bool, count: int | None) -> int:

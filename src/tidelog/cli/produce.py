@@ -25,7 +25,11 @@ from tidelog.cli.writer import Writer
 )
 @click.option("-H", "--header", "headers", multiple=True, metavar="NAME=VALUE", help="A header. Repeatable.")
 @click.option(
-    "-p", "--partition", type=click.IntRange(min=0), help="[default: by the key's hash, as Java does]"
+    "-p",
+    "--partition",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="[default: by the key's hash, as Java does]",
 )
 @click.option("-t", "--timestamp", type=PositionType(), metavar="TIME", help="[default: now]")
 @click.option(
@@ -82,9 +86,9 @@ def produce(
     \b
     tidelog produce orders 'first' 'second' --key customer-7
     tail -f app.log | tidelog produce logs
-    tidelog produce users -K : < users.txt                 lines such as 42:Ada
-    tidelog produce users --key 42 --null-value            a tombstone
-    tidelog consume a --json | tidelog produce b -F json   copy a topic
+    tidelog produce users -K : < users.txt                 # lines such as 42:Ada
+    tidelog produce users --key 42 --null-value            # a tombstone
+    tidelog consume a --json | tidelog produce b -F json   # copy a topic
     """
     if timestamp is not None and timestamp.anchor is not Anchor.TIME:
         raise click.UsageError("--timestamp wants a time: 2026-11-15T08:00, 5m (ago) or @milliseconds.")

@@ -93,11 +93,10 @@ def _timeout(command: Command) -> Command:
         "--timeout",
         type=click.FloatRange(min=0.1),
         default=DEFAULT_TIMEOUT_S,
-        show_default=True,
         expose_value=False,
         callback=remember,
         metavar="SECONDS",
-        help="How long to wait for the broker's answer.",
+        help=f"How long to wait for the broker's answer. [default: {DEFAULT_TIMEOUT_S:g}]",
     )(command)
 
 

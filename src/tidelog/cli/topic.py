@@ -36,11 +36,18 @@ def config_pairs(values: tuple[str, ...]) -> dict[str, str]:
 
 @topic.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
-@click.option("-p", "--partitions", type=click.IntRange(min=1), help="[default: the broker's num.partitions]")
+@click.option(
+    "-p",
+    "--partitions",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="[default: the broker's num.partitions]",
+)
 @click.option(
     "-r",
     "--replication-factor",
     type=click.IntRange(min=1),
+    metavar="N",
     help="Copies of each partition. [default: the broker's default.replication.factor]",
 )
 @click.option(

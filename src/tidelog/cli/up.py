@@ -28,7 +28,9 @@ DEFAULT_DATA = "data"
 @click.option(
     "-d", "--data", metavar="DIR", type=click.Path(file_okay=False), help=f"[default: ./{DEFAULT_DATA}]"
 )
-@click.option("-p", "--port", type=click.IntRange(0, 65535), help="0 takes a free one. [default: 9092]")
+@click.option(
+    "-p", "--port", type=click.IntRange(0, 65535), metavar="N", help="0 takes a free one. [default: 9092]"
+)
 @click.option(
     "-c", "--config", "file", metavar="FILE", type=click.Path(dir_okay=False), help="Settings as YAML."
 )
@@ -59,7 +61,7 @@ def up(
     A second Ctrl-C stops it at once.
 
     \b
-    tidelog up                                  localhost:9092, data in ./data
+    tidelog up                                     # localhost:9092, data in ./data
     tidelog up --data /var/lib/tidelog --set log.retention.ms=7d
     tidelog up --config broker.yaml --port 0 --ready-file /tmp/broker.json
     """

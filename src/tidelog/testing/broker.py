@@ -26,7 +26,7 @@ STOP_LIMIT_S = 30.0
 
 
 class Broker:
-    """`with Broker() as broker:` or `async with Broker() as broker:`; `broker.bootstrap_servers` is its address.
+    """`with Broker() as broker:` or `async with`; clients connect to `broker.bootstrap_servers`.
 
     `settings` are broker settings by their Kafka names: `Broker(settings={"num.partitions": 3})`.
     With `data_dir` the data is kept there and stays; without, it lives in a temporary folder and goes.

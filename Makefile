@@ -1,0 +1,64 @@
+# What a newcomer types. Everything is installed into .venv, once, and again when pyproject.toml changes.
+.DEFAULT_GOAL := help
+.PHONY: help up test unit interop lint fmt bench docs clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := $(VENV)/.installed
+DEV := $(VENV)/.installed-dev
+WORKERS ?= 2
+
+# The first Python that is new enough; PYTHON=/path/to/python3.12 chooses another.
+PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
+	if command -v $$name >/dev/null 2>&1 && $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))'; \
+	then echo $$name; break; fi; done)
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+up: $(RUN) ## Run a broker on localhost:9092 with its data in ./data, and see it work
+	@exec $(BIN)/tidelog up --data ./data --demo
+
+test: lint unit interop ## Lint, types, and every test
+
+unit: $(DEV) ## The tests that need nothing but Python
+	$(BIN)/pytest tests/unit tests/property -n $(WORKERS)
+
+interop: $(DEV) ## The tests with real clients, real processes and real faults
+	$(BIN)/pytest tests --ignore=tests/unit --ignore=tests/property
+
+lint: $(DEV) ## Ruff and mypy --strict
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+fmt: $(DEV) ## Format the code and fix what can be fixed
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+bench: $(DEV) ## Every benchmark; BENCH=benches/codec.py runs one
+	@for file in $(or $(BENCH),benches/*.py); do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+docs: $(DEV) ## Write the reference pages anew from the code
+	@for file in tools/*_reference.py; do $(BIN)/python $$file || exit 1; done
+
+clean: ## Remove what was installed and cached; your data in ./data stays
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { \
+		echo "Tidelog needs Python 3.11 or newer, and none was found (python3 is $$(python3 -V 2>&1))."; \
+		echo "Install one, or name one: make up PYTHON=/path/to/python3.12"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		echo "$(PYTHON) cannot make a virtual environment. On Debian and Ubuntu: apt-get install python3-venv"; \
+		exit 1; }
+
+$(RUN): pyproject.toml | $(BIN)/python
+	@echo "Installing Tidelog into $(VENV)…"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(DEV): pyproject.toml | $(BIN)/python
+	@echo "Installing Tidelog and its development tools into $(VENV)…"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $(RUN) $@
