@@ -8,15 +8,17 @@ from array import array
 from bisect import bisect_right
 from typing import NamedTuple
 
+from crc32c import crc32c
+
 from tidelog.base.ids import NO_TIMESTAMP, Offset, TimestampMs
-from tidelog.base.ports import Disk, File, FileSlice
-from tidelog.storage.file_names import LOG
+from tidelog.base.ports import FileSlice
+from tidelog.storage.file_names import INDEX, LOG, TIME_INDEX
 from tidelog.storage.log_config import LogConfig
+from tidelog.storage.log_folder import LogFolder
 from tidelog.storage.offset_index import RELATIVE_MAX, CorruptIndex, OffsetIndex
 from tidelog.storage.segment import LogRead, Segment
 from tidelog.storage.segment_indexes import SegmentIndexes
 from tidelog.storage.time_index import TimeIndex
-from tidelog.storage.warm_segments import WarmSegments
 
 _RECENT_MAX = 1024
 _RECENT_KEPT = 512
@@ -30,10 +32,13 @@ class RollLimits(NamedTuple):
     time_entries_max: int
 
     @classmethod
-    def of(cls, config: LogConfig) -> "RollLimits":
+    def of(cls, config: LogConfig, path: str) -> "RollLimits":
+        """`path` spreads rolls by time over partitions: it is the dice, so that a run can be repeated."""
+        jitter_below = min(config.segment_jitter_ms, config.segment_ms)
+        jitter_ms = crc32c(path.encode()) % jitter_below if jitter_below > 0 else 0
         return cls(
             min(config.segment_bytes, _POSITION_MAX),
-            config.segment_ms,
+            config.segment_ms - jitter_ms,
             config.index_entries_max,
             config.time_index_entries_max,
         )
@@ -46,52 +51,41 @@ class ActiveSegment(Segment):
         "_recent_offsets",
         "_recent_positions",
         "first_timestamp",
-        "roll_jitter_ms",
     )
 
     def __init__(
         self,
-        disk: Disk,
-        directory: str,
+        folder: LogFolder,
         base: Offset,
         size: int,
-        *,
-        warm: WarmSegments,
         created_ms: TimestampMs,
-        interval_bytes: int,
+        *,
         indexes: SegmentIndexes | None = None,
         newest: tuple[TimestampMs, Offset] | None = None,
     ) -> None:
-        super().__init__(
-            disk, directory, base, size, warm=warm, created_ms=created_ms, interval_bytes=interval_bytes
-        )
+        """`indexes` where they are known better than in the files; otherwise what is `newest`, if known."""
+        super().__init__(folder, base, size, created_ms)
         self.first_timestamp: TimestampMs | None = None if size else NO_TIMESTAMP
         """Of the first batch, for rolling by time; None until it is asked for."""
-        self.roll_jitter_ms = 0
-        self._indexes = indexes if size else SegmentIndexes(base, interval_bytes)
+        self._indexes = indexes if size else SegmentIndexes(base, folder.config.index_interval_bytes)
         self._newest = newest
         # Base offset and position of the newest batches, without a gap between their offsets or after them.
         self._recent_offsets = array("q")
         self._recent_positions = array("q")
         self._recent_next: Offset = base
 
-    @property
-    def file(self) -> File:
-        if self._file is None:
-            self._file = self._disk.open(self.path + LOG)
-        return self._file
+    def _count_as_warm(self, index_bytes: int = 0) -> None:
+        """It does not count: there is one to a partition, and appends need all of it."""
 
     @property
     def indexes(self) -> SegmentIndexes:
         if self._indexes is None:
             newest = self.newest
+            interval_bytes = self.folder.config.index_interval_bytes
             try:
-                indexes = SegmentIndexes.load(
-                    self._disk, self.path, self.base, self.size, self.interval_bytes
-                )
+                indexes = SegmentIndexes.load(self._disk, self.path, self.base, self.size, interval_bytes)
             except CorruptIndex:
-                indexes = SegmentIndexes(self.base, self.interval_bytes)
-                indexes.note_from(self.file, 0, self.size)
+                indexes, _ = SegmentIndexes.rebuild(self.file, self.base, self.size, interval_bytes)
             if newest[0] > indexes.newest_timestamp:
                 indexes.newest_timestamp, indexes.newest_offset = newest
             self._indexes = indexes
@@ -105,19 +99,15 @@ class ActiveSegment(Segment):
         return self.indexes.times
 
     def rebuild_indexes(self) -> SegmentIndexes:
-        indexes = SegmentIndexes(self.base, self.interval_bytes)
-        indexes.note_from(self.file, 0, self.size)
-        self._indexes = indexes
-        return indexes
+        interval_bytes = self.folder.config.index_interval_bytes
+        self._indexes, _ = SegmentIndexes.rebuild(self.file, self.base, self.size, interval_bytes)
+        return self._indexes
 
     @property
     def newest(self) -> tuple[TimestampMs, Offset]:
         if self._indexes is not None:
             return self._indexes.newest_timestamp, self._indexes.newest_offset
         return super().newest
-
-    def cool(self) -> None:
-        """It stays warm: appends need all of it."""
 
     def must_roll(
         self, size: int, newest: TimestampMs, last_offset: Offset, now_ms: TimestampMs, limits: RollLimits
@@ -137,7 +127,7 @@ class ActiveSegment(Segment):
         if first is None:
             first = self._load_first_timestamp()
         waited = newest - first if first >= 0 else now_ms - self.created_ms
-        return waited > roll_ms - self.roll_jitter_ms
+        return waited > roll_ms
 
     def _load_first_timestamp(self) -> TimestampMs:
         found = self.locate(self.base)
@@ -191,24 +181,12 @@ class ActiveSegment(Segment):
         self.indexes.seal()
         self.write_indexes(sync=True)
 
-    def release(self) -> None:
-        """Let go of everything at the end."""
-        self._file = None
-
     def seal(self) -> Segment:
         """Complete the index files and give the segment its sealed form."""
         self.indexes.seal()
         self.write_indexes()
-        sealed = Segment(
-            self._disk,
-            self.path.rpartition("/")[0],
-            self.base,
-            self.size,
-            warm=self._warm,
-            created_ms=self.created_ms,
-            interval_bytes=self.interval_bytes,
-        )
-        sealed.adopt(self._file, self.newest)
+        sealed = Segment(self.folder, self.base, self.size, self.created_ms)
+        sealed.adopt(self.release(), self.newest)
         return sealed
 
     def cut(self, position: int, offset: Offset) -> None:
@@ -226,3 +204,29 @@ class ActiveSegment(Segment):
         # Durable now: entries of the old batches must not come back under new ones after a crash.
         self.file.sync()
         self.write_indexes(sync=True)
+
+
+def create_segment(folder: LogFolder, base: Offset, now_ms: TimestampMs) -> ActiveSegment:
+    """An empty segment at `base`. What a crash left under its names holds nothing of this log."""
+    disk, path = folder.disk, folder.file(base, "")
+    for suffix in (INDEX, TIME_INDEX):
+        disk.remove(path + suffix)
+    file = disk.open(path + LOG, create=True)
+    file.truncate(0)
+    if folder.config.preallocate:
+        file.allocate(folder.config.segment_bytes)
+    segment = ActiveSegment(folder, base, 0, now_ms)
+    segment.adopt(file, None)
+    return segment
+
+
+def activate(segment: Segment, indexes: SegmentIndexes | None = None) -> ActiveSegment:
+    """The segment as the one that is appended to."""
+    if isinstance(segment, ActiveSegment):
+        return segment
+    newest = segment.newest if indexes is None else None
+    active = ActiveSegment(
+        segment.folder, segment.base, segment.size, segment.created_ms, indexes=indexes, newest=newest
+    )
+    active.adopt(segment.release(), newest)
+    return active

@@ -30,15 +30,17 @@ class Doomed:
             self._disk.remove(path)
 
 
-def doom(disk: Disk, segment: Segment, remove_at_ms: TimestampMs) -> Doomed:
+def doom(segment: Segment, remove_at_ms: TimestampMs) -> Doomed:
     """Take the segment's files out of the log by renaming them.
 
     The `.log` goes first: indexes without it are recognised as litter at the next start.
     """
+    disk = segment.folder.disk
     paths = []
     for suffix in SEGMENT_SUFFIXES:
         path = segment.path + suffix
         if disk.exists(path):
             disk.rename(path, path + DELETED)
             paths.append(path + DELETED)
+    segment.release()
     return Doomed(disk, segment.base, segment.size, paths, remove_at_ms)

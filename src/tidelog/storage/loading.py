@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from tidelog.base.errors import KafkaError, StorageError
 from tidelog.base.ids import Offset, TimestampMs
 from tidelog.base.invariant import broken
-from tidelog.base.ports import Disk, read_file
-from tidelog.storage.active_segment import ActiveSegment
+from tidelog.base.ports import read_file
+from tidelog.storage.active_segment import ActiveSegment, activate, create_segment
 from tidelog.storage.batch_walk import walk
 from tidelog.storage.doomed import doom
 from tidelog.storage.file_names import (
@@ -23,8 +23,7 @@ from tidelog.storage.file_names import (
 )
 from tidelog.storage.flush import Unsynced
 from tidelog.storage.leader_epochs import LeaderEpochs
-from tidelog.storage.log_config import LogConfig
-from tidelog.storage.new_segment import activate, create_segment
+from tidelog.storage.log_folder import LogFolder
 from tidelog.storage.offset_index import ENTRY_BYTES, CorruptIndex, OffsetIndex
 from tidelog.storage.producer_snapshot_files import ProducerSnapshotFiles
 from tidelog.storage.producers import Producers
@@ -32,19 +31,19 @@ from tidelog.storage.recovery import Recovered, recover_segment
 from tidelog.storage.recovery_report import RecoveryReport
 from tidelog.storage.replay import replay, replay_epochs
 from tidelog.storage.segment import Segment
-from tidelog.storage.segment_indexes import SegmentIndexes
+from tidelog.storage.segment_list import SegmentList
 from tidelog.storage.time_index import ENTRY as TIME_ENTRY
-from tidelog.storage.warm_segments import WarmSegments
 from tidelog.wire.batch import crc_ok
 
 
 @dataclass(slots=True)
 class Loaded:
-    sealed: list[Segment]
-    active: ActiveSegment
+    segments: SegmentList
     start: Offset
     end: Offset
     recovery_point: Offset
+    complete_at: Offset | None
+    """Where the log was closed in order: its indexes and its producer snapshot are complete."""
     epochs: LeaderEpochs
     producers: Producers
     snapshots: ProducerSnapshotFiles
@@ -55,13 +54,9 @@ class Loaded:
 class Loader:
     """One opening of one folder; `load` is the whole story in order."""
 
-    def __init__(
-        self, disk: Disk, directory: str, config: LogConfig, warm: WarmSegments, now_ms: TimestampMs
-    ) -> None:
-        self._disk = disk
-        self._directory = directory
-        self._config = config
-        self._warm = warm
+    def __init__(self, folder: LogFolder, now_ms: TimestampMs) -> None:
+        self._folder = folder
+        self._disk = folder.disk
         self._now_ms = now_ms
         self._report = RecoveryReport()
         self._unsynced = Unsynced()
@@ -76,70 +71,57 @@ class Loader:
             active = self._create(log_start or 0)
             end = active.base
         elif clean and (end := self._find_end(segments[-1])) is not None:
-            active = self._activate(segments.pop())
+            active = activate(segments.pop())
         else:
             trusted_below = segments[-1].base if clean else recovery_point or 0
             active, end, checked_from = self._recover(segments, trusted_below, names)
         start = max(log_start or 0, segments[0].base if segments else active.base)
         if start > end:
             self._report.notes.append(
-                f"{self._directory} ends at offset {end}, below its start {start}: everything in it was deleted"
+                f"{self._folder.path} ends at {end}, below its start {start}: all in it was deleted"
             )
             for segment in [*segments, active]:
-                doom(self._disk, segment, self._now_ms).run()
+                doom(segment, self._now_ms).run()
             segments, active, end, checked_from = [], self._create(start), start, None
         everything = [*segments, active]
         epochs = self._load_epochs(everything, start, end, checked_from)
-        files = ProducerSnapshotFiles(self._disk, self._directory, snapshots)
+        files = ProducerSnapshotFiles(self._disk, self._folder.path, snapshots)
         producers = files.load(everything[0].base, end)
         replay(everything, producers, end)
-        producers.expire(self._now_ms, self._config.producer_id_expiration_ms)
+        producers.expire(self._now_ms, self._folder.config.producer_id_expiration_ms)
         durable_below = end if checked_from is None else min(recovery_point or 0, end)
         return Loaded(
-            segments,
-            active,
-            start,
-            end,
-            max(start, durable_below),
-            epochs,
-            producers,
-            files,
-            self._unsynced,
-            self._report,
+            segments=SegmentList(segments, active),
+            start=start,
+            end=end,
+            recovery_point=durable_below,
+            complete_at=end if checked_from is None else None,
+            epochs=epochs,
+            producers=producers,
+            snapshots=files,
+            unsynced=self._unsynced,
+            report=self._report,
         )
 
     def _make_directory(self) -> None:
-        if not self._disk.is_dir(self._directory):
-            self._disk.make_dirs(self._directory)
-            self._unsynced.add(directory=self._directory.rpartition("/")[0] or "/")
+        if not self._disk.is_dir(self._folder.path):
+            self._disk.make_dirs(self._folder.path)
+            self._unsynced.add(directory=self._folder.parent)
 
     def _create(self, base: Offset) -> ActiveSegment:
-        segment = create_segment(self._disk, self._directory, base, self._config, self._warm, self._now_ms)
+        segment = create_segment(self._folder, base, self._now_ms)
         # The owner may have put the topic's id beside it a moment ago, and made the folder for that.
-        self._unsynced.add(
-            segment.path + LOG, f"{self._directory}/{PARTITION_METADATA}", directory=self._directory
-        )
-        self._unsynced.add(directory=self._directory.rpartition("/")[0] or "/")
+        metadata = f"{self._folder.path}/{PARTITION_METADATA}"
+        self._unsynced.add(segment.path + LOG, metadata, directory=self._folder.path)
+        self._unsynced.add(directory=self._folder.parent)
         return segment
 
-    def _activate(self, segment: Segment, indexes: SegmentIndexes | None = None) -> ActiveSegment:
-        return activate(segment, self._disk, self._directory, self._config, self._warm, indexes)
-
     def _segment(self, base: Offset) -> Segment:
-        path = f"{self._directory}/{base:020d}{LOG}"
-        return Segment(
-            self._disk,
-            self._directory,
-            base,
-            self._disk.size(path),
-            warm=self._warm,
-            created_ms=self._now_ms,
-            interval_bytes=self._config.index_interval_bytes,
-        )
+        return Segment(self._folder, base, self._disk.size(self._folder.file(base, LOG)), self._now_ms)
 
     def _sort_names(self) -> tuple[list[Offset], list[Offset], set[str]]:
         """Bases of segments, offsets of snapshots, all names; litter is removed."""
-        names = set(self._disk.names(self._directory))
+        names = set(self._disk.names(self._folder.path))
         bases, snapshots = [], []
         for name in sorted(names):
             parsed = parse(name)
@@ -157,7 +139,7 @@ class Loader:
         return bases, snapshots, names
 
     def _remove(self, name: str) -> None:
-        self._disk.remove(f"{self._directory}/{name}")
+        self._disk.remove(f"{self._folder.path}/{name}")
         self._report.removed.append(name)
 
     def _find_end(self, last: Segment) -> Offset | None:
@@ -216,7 +198,7 @@ class Loader:
         last = segments.pop()
         if recovered is None or checked_from is None:
             broken("the last segment was not checked")
-        active = self._activate(last, recovered.indexes)
+        active = activate(last, recovered.indexes)
         active.write_indexes()
         self._unsynced.add(*(last.path + suffix for suffix in (LOG, INDEX, TIME_INDEX)))
         return active, recovered.end, checked_from
@@ -233,7 +215,7 @@ class Loader:
     def _load_epochs(
         self, segments: list[Segment], start: Offset, end: Offset, checked_from: Offset | None
     ) -> LeaderEpochs:
-        path = f"{self._directory}/{LEADER_EPOCHS}"
+        path = f"{self._folder.path}/{LEADER_EPOCHS}"
         raw = read_file(self._disk, path)
         try:
             if raw is None:
@@ -249,14 +231,13 @@ class Loader:
 
 
 def load(
-    disk: Disk,
-    directory: str,
-    config: LogConfig,
-    warm: WarmSegments,
-    *,
+    folder: LogFolder,
     now_ms: TimestampMs,
     recovery_point: Offset | None,
     clean: bool,
     log_start: Offset | None,
 ) -> Loaded:
-    return Loader(disk, directory, config, warm, now_ms).load(recovery_point, clean, log_start)
+    try:
+        return Loader(folder, now_ms).load(recovery_point, clean, log_start)
+    except KafkaError:  # a batch that was trusted is damaged: trust nothing, so that it is found and named
+        return Loader(folder, now_ms).load(None, False, log_start)

@@ -9,7 +9,7 @@ from crc32c import crc32c
 
 from tidelog.base.errors import StorageError
 from tidelog.base.ids import Offset
-from tidelog.base.ports import Disk, File
+from tidelog.base.ports import Disk
 from tidelog.storage.producers import Producer, Producers, WrittenBatch
 
 # Snapshot, big-endian:
@@ -65,11 +65,13 @@ def decode(raw: bytes, end: Offset, path: str) -> Producers:
     return producers
 
 
-def write(disk: Disk, path: str, producers: Producers) -> File:
-    """Not synced: its CRC finds a snapshot that a crash tore. Answers the file for who wants it durable."""
+def write(disk: Disk, path: str, producers: Producers) -> None:
+    """Not synced: its CRC finds a snapshot that a crash tore, and the log makes another."""
     temporary = path + ".tmp"
     file = disk.open(temporary, create=True)
-    file.truncate(0)
-    file.write_at(0, [encode(producers)])
+    try:
+        file.truncate(0)
+        file.write_at(0, [encode(producers)])
+    finally:
+        file.close()
     disk.rename(temporary, path)
-    return file

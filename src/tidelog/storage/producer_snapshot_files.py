@@ -4,7 +4,7 @@ from bisect import bisect_right, insort
 
 from tidelog.base.errors import StorageError
 from tidelog.base.ids import Offset
-from tidelog.base.ports import Disk, File, read_file
+from tidelog.base.ports import Disk, read_file
 from tidelog.storage import producer_snapshot
 from tidelog.storage.file_names import SNAPSHOT, file_name
 from tidelog.storage.producers import Producers
@@ -41,14 +41,15 @@ class ProducerSnapshotFiles:
                 self._remove(offset)
         return Producers(start)
 
-    def take(self, producers: Producers) -> File | None:
-        """Write what is known up to `producers.end`, unless it is written already."""
+    def take(self, producers: Producers) -> str | None:
+        """Write what is known up to `producers.end` and name the file, unless it is written already."""
         offset = producers.end
         if self._offsets and self._offsets[-1] == offset:
             return None
-        file = producer_snapshot.write(self._disk, self.path(offset), producers)
+        path = self.path(offset)
+        producer_snapshot.write(self._disk, path, producers)
         insort(self._offsets, offset)
-        return file
+        return path
 
     def drop_between_segments(self, bases: list[Offset]) -> None:
         """Only the newest and those at the start of a segment are ever needed again."""

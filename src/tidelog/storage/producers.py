@@ -171,7 +171,7 @@ class Producers:
         if producer is not None and marker.coordinator_epoch < producer.coordinator_epoch:
             raise KafkaError(
                 ErrorCode.TRANSACTION_COORDINATOR_FENCED,
-                f"marker for producer {header.producer_id} from coordinator epoch {marker.coordinator_epoch}, "
+                f"marker for producer {header.producer_id} of coordinator epoch {marker.coordinator_epoch}, "
                 f"the current one is {producer.coordinator_epoch}",
             )
 
@@ -200,5 +200,6 @@ def _end_transaction(
 def _out_of_order(header: BatchHeader, why: str) -> KafkaError:
     return KafkaError(
         ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-        f"producer {header.producer_id} epoch {header.producer_epoch} sent sequence {header.base_sequence}: {why}",
+        f"producer {header.producer_id} (epoch {header.producer_epoch}) sent sequence "
+        f"{header.base_sequence}: {why}",
     )

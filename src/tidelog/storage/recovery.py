@@ -56,7 +56,7 @@ def recover_segment(
         segment.size = tail.position
     if bad:
         _set_aside(disk, segment, bad, report)
-        indexes = SegmentIndexes(segment.base, segment.interval_bytes)
+        indexes = SegmentIndexes(segment.base, segment.folder.config.index_interval_bytes)
         indexes.note_from(segment.file, 0, segment.size)
         end_position = segment.size
     return Recovered(end_position, next_offset, indexes, scan_start)
@@ -66,7 +66,7 @@ def _trusted_part(
     disk: Disk, segment: Segment, trusted_below: Offset, report: RecoveryReport
 ) -> tuple[int, Offset, SegmentIndexes]:
     """(position, offset, indexes) from which on batches must be checked."""
-    base, interval = segment.base, segment.interval_bytes
+    base, interval = segment.base, segment.folder.config.index_interval_bytes
     if trusted_below <= base:
         return 0, base, SegmentIndexes(base, interval)
     try:

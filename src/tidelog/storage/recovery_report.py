@@ -30,7 +30,7 @@ class Damage:
 
     def __str__(self) -> str:
         return (
-            f"DAMAGED: {self.length} bytes of {self.file} at {self.position} are no record batch ({self.why}); "
+            f"DAMAGED: {self.length} bytes of {self.file} at {self.position} are no batch ({self.why}); "
             f"they are kept in {self.kept_in}, the batches around them are served"
         )
 

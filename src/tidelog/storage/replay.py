@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
+from tidelog.base.errors import KafkaError
 from tidelog.base.ids import Offset
 from tidelog.storage.leader_epochs import LeaderEpochs
 from tidelog.storage.producers import Producers
 from tidelog.storage.segment import Segment
-from tidelog.wire.batch import CONTROL
-from tidelog.wire.record import read_control
+from tidelog.wire.batch import CONTROL, BatchHeader
+from tidelog.wire.record import Control, read_control
 
 
 def replay(segments: Sequence[Segment], producers: Producers, end: Offset) -> None:
@@ -17,8 +18,7 @@ def replay(segments: Sequence[Segment], producers: Producers, end: Offset) -> No
             if header.base_offset >= end:
                 break
             if header.producer_id >= 0:
-                is_control = header.attributes & CONTROL
-                control = read_control(segment.read_batch(position, header)) if is_control else None
+                control = _control(segment, position, header) if header.attributes & CONTROL else None
                 producers.note(header, header.base_offset, control)
     producers.end = end
 
@@ -36,3 +36,10 @@ def _from(segments: Sequence[Segment], offset: Offset) -> list[Segment]:
     ends = [*(segment.base for segment in segments[1:]), None]
     pairs = zip(segments, ends, strict=True)
     return [segment for segment, end in pairs if segment.size and (end is None or end > offset)]
+
+
+def _control(segment: Segment, position: int, header: BatchHeader) -> Control | None:
+    try:
+        return read_control(segment.read_batch(position, header))
+    except KafkaError:
+        return None  # a kind of control batch that only a later version knows

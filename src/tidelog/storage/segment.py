@@ -9,17 +9,15 @@ from typing import NamedTuple
 
 from tidelog.base.errors import KafkaError
 from tidelog.base.ids import NO_TIMESTAMP, Offset, TimestampMs
-from tidelog.base.ports import Disk, File, FileSlice, read_file
+from tidelog.base.ports import File, FileSlice, read_file
 from tidelog.storage.batch_walk import walk
-from tidelog.storage.file_names import INDEX, LOG, TIME_INDEX, file_name
+from tidelog.storage.file_names import INDEX, LOG, TIME_INDEX
+from tidelog.storage.log_folder import LogFolder
 from tidelog.storage.offset_index import ENTRY_BYTES, CorruptIndex, OffsetIndex
 from tidelog.storage.segment_indexes import SegmentIndexes
 from tidelog.storage.time_index import ENTRY as TIME_ENTRY
 from tidelog.storage.time_index import TimeIndex
-from tidelog.storage.warm_segments import WarmSegments
 from tidelog.wire.batch import BatchHeader
-
-INTERVAL_BYTES = 4096
 
 
 class LogRead(NamedTuple):
@@ -34,34 +32,22 @@ class Segment:
         "_index",
         "_newest",
         "_read_on",
-        "_warm",
         "base",
         "created_ms",
-        "interval_bytes",
+        "folder",
         "path",
         "size",
     )
 
-    def __init__(
-        self,
-        disk: Disk,
-        directory: str,
-        base: Offset,
-        size: int,
-        *,
-        warm: WarmSegments,
-        created_ms: TimestampMs,
-        interval_bytes: int = INTERVAL_BYTES,
-    ) -> None:
+    def __init__(self, folder: LogFolder, base: Offset, size: int, created_ms: TimestampMs) -> None:
         self.base = base
         self.size = size
-        self.path = f"{directory}/{file_name(base, '')}"
+        self.path = folder.file(base, "")
         """Without suffix: add one of file_names."""
         self.created_ms = created_ms
         """When it was made or loaded: stands in for the timestamps of batches that have none."""
-        self.interval_bytes = interval_bytes
-        self._disk = disk
-        self._warm = warm
+        self.folder = folder
+        self._disk = folder.disk
         self._file: File | None = None
         self._index: OffsetIndex | None = None
         self._newest: tuple[TimestampMs, Offset] | None = None
@@ -75,8 +61,29 @@ class Segment:
     def file(self) -> File:
         if self._file is None:
             self._file = self._disk.open(self.path + LOG)
-            self._warm.opened(self)
+            self._count_as_warm()
         return self._file
+
+    def _count_as_warm(self, index_bytes: int = 0) -> None:
+        self.folder.warm.opened(self, index_bytes)
+
+    def adopt(self, file: File | None, newest: tuple[TimestampMs, Offset] | None) -> None:
+        """Take over what another form of the segment knew."""
+        self._newest = newest
+        self._file = file
+        if file is not None:
+            self._count_as_warm()
+
+    def release(self) -> File | None:
+        """Let go of everything, for good; the open file goes to whoever wants it."""
+        self.folder.warm.forget(self)
+        file, self._file, self._index = self._file, None, None
+        return file
+
+    def cool(self) -> None:
+        """Let go of the file and the index until they are needed; a slice being sent keeps the file open."""
+        self._file = None
+        self._index = None
 
     @property
     def index(self) -> OffsetIndex:
@@ -88,20 +95,8 @@ class Segment:
                 self._index = OffsetIndex.load(self.base, raw, self.size)
             except CorruptIndex:
                 self._index = self.rebuild_indexes().offsets
-            self._warm.opened(self, len(self._index) * ENTRY_BYTES)
+            self._count_as_warm(len(self._index) * ENTRY_BYTES)
         return self._index
-
-    def adopt(self, file: File | None, newest: tuple[TimestampMs, Offset]) -> None:
-        """Take over what the segment knew of itself while it was the active one."""
-        self._newest = newest
-        self._file = file
-        if file is not None:
-            self._warm.opened(self)
-
-    def cool(self) -> None:
-        """Let go of the file and the index; a slice that is being sent keeps the file open."""
-        self._file = None
-        self._index = None
 
     def time_index(self) -> TimeIndex:
         try:
@@ -114,13 +109,12 @@ class Segment:
 
     def rebuild_indexes(self) -> SegmentIndexes:
         """From the batches, which tell the truth, to the files."""
-        indexes = SegmentIndexes(self.base, self.interval_bytes)
-        try:
-            indexes.note_from(self.file, 0, self.size)
-        except KafkaError:
-            return indexes  # damaged batches: what comes before them can still be found
-        indexes.seal()
-        indexes.write(self._disk, self.path)
+        indexes, whole = SegmentIndexes.rebuild(
+            self.file, self.base, self.size, self.folder.config.index_interval_bytes
+        )
+        if whole:  # otherwise there is damage, and what the files say of the batches behind it may be right
+            indexes.seal()
+            indexes.write(self._disk, self.path)
         self._newest = indexes.newest_timestamp, indexes.newest_offset
         return indexes
 

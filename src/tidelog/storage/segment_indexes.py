@@ -3,6 +3,7 @@
 `note` is the one rule for when an entry is added, whether a batch is appended or found again by recovery.
 """
 
+from tidelog.base.errors import KafkaError
 from tidelog.base.ids import NO_TIMESTAMP, Offset, TimestampMs
 from tidelog.base.ports import Disk, File, read_file
 from tidelog.storage.batch_walk import walk
@@ -50,6 +51,18 @@ class SegmentIndexes:
         last = indexes.offsets.last
         indexes._since_entry = log_bytes - (last[1] if last else 0)
         return indexes
+
+    @classmethod
+    def rebuild(
+        cls, file: File, base: Offset, stop: int, interval_bytes: int
+    ) -> tuple["SegmentIndexes", bool]:
+        """From the batches, as far as these can be walked; and whether that was to the end."""
+        indexes = cls(base, interval_bytes)
+        try:
+            indexes.note_from(file, 0, stop)
+        except KafkaError:
+            return indexes, False
+        return indexes, True
 
     def note_from(self, file: File, position: int, stop: int) -> None:
         """Note the batches between two positions of the segment; KafkaError where there is none."""

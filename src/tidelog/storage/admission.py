@@ -1,0 +1,133 @@
+"""Whether a produced batch may enter a log, and in which form: the rules of the topic's settings.
+
+The usual batch is judged by its header and its CRC. Records are walked only where a setting asks for it:
+compaction (keys), another compression, or `produce.validation=records`.
+"""
+
+from typing import NamedTuple
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import NO_TIMESTAMP, TimestampMs
+from tidelog.storage.log_config import LogConfig
+from tidelog.wire.batch import (
+    LOG_APPEND_TIME,
+    OVERHEAD,
+    BatchHeader,
+    check_batches,
+    crc_ok,
+    iter_batches,
+    patch_timestamp,
+    read_header,
+)
+from tidelog.wire.record import Record, walk_records, write_batch
+
+
+class Admitted(NamedTuple):
+    records: memoryview
+    """What was produced, or what the settings made of it. Writable."""
+    batches: list[tuple[int, BatchHeader]]
+    append_time_ms: TimestampMs
+    """-1 where records keep the time of their creation."""
+
+
+def admit(
+    records: memoryview, config: LogConfig, *, now_ms: TimestampMs, is_internal_client: bool = False
+) -> Admitted:
+    """`records` as they came (writable), or KafkaError. Internal clients may write control batches."""
+    batches = _own_batches(records) if is_internal_client else check_batches(records)
+    if len(batches) != 1:
+        raise KafkaError(
+            ErrorCode.INVALID_RECORD, f"{len(batches)} batches for one partition in a request; one is allowed"
+        )
+    header = batches[0][1]
+    _check_size(OVERHEAD + header.length, config)
+    if header.is_control:
+        return Admitted(records, batches, NO_TIMESTAMP)
+    if config.compact or config.validate_records or config.codec not in (None, header.codec):
+        walked = walk_records(records)
+        _check_records(walked, config, now_ms)
+        records, header = _rewritten(records, header, walked, config, now_ms)
+    if config.log_append_time:
+        if not header.is_log_append_time:
+            patch_timestamp(records, 0, header.attributes | LOG_APPEND_TIME, now_ms)
+            header = read_header(records)
+        return Admitted(records, [(0, header)], now_ms)
+    _check_timestamp(header.base_timestamp, config, now_ms)
+    _check_timestamp(header.max_timestamp, config, now_ms)
+    return Admitted(records, [(0, header)], NO_TIMESTAMP)
+
+
+def _own_batches(records: memoryview) -> list[tuple[int, BatchHeader]]:
+    batches = list(iter_batches(records))
+    if not batches or not all(crc_ok(records, position, header) for position, header in batches):
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, "the broker's own batch does not fit its CRC")
+    return batches
+
+
+def _check_size(size: int, config: LogConfig) -> None:
+    if size > config.max_message_bytes:
+        raise KafkaError(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"a batch of {size} bytes, max.message.bytes is {config.max_message_bytes}",
+        )
+    if size > config.segment_bytes:
+        raise KafkaError(
+            ErrorCode.RECORD_LIST_TOO_LARGE,
+            f"a batch of {size} bytes does not fit into a segment, segment.bytes is {config.segment_bytes}",
+        )
+
+
+def _check_timestamp(timestamp: TimestampMs, config: LogConfig, now_ms: TimestampMs) -> None:
+    if timestamp == NO_TIMESTAMP:
+        return
+    age = now_ms - timestamp
+    if age > config.timestamp_before_max_ms:
+        raise KafkaError(
+            ErrorCode.INVALID_TIMESTAMP,
+            f"timestamp {timestamp} lies {age} ms in the past, "
+            f"message.timestamp.before.max.ms is {config.timestamp_before_max_ms}",
+        )
+    if -age > config.timestamp_after_max_ms:
+        raise KafkaError(
+            ErrorCode.INVALID_TIMESTAMP,
+            f"timestamp {timestamp} lies {-age} ms in the future, "
+            f"message.timestamp.after.max.ms is {config.timestamp_after_max_ms}",
+        )
+
+
+def _check_records(records: list[Record], config: LogConfig, now_ms: TimestampMs) -> None:
+    if config.compact:
+        for number, record in enumerate(records):
+            if record.key is None:
+                raise KafkaError(
+                    ErrorCode.INVALID_RECORD,
+                    f"record {number} has no key, which a topic with cleanup.policy=compact needs",
+                )
+    if not config.log_append_time:
+        for record in records:
+            _check_timestamp(record.timestamp, config, now_ms)
+
+
+def _rewritten(
+    records: memoryview, header: BatchHeader, walked: list[Record], config: LogConfig, now_ms: TimestampMs
+) -> tuple[memoryview, BatchHeader]:
+    """The batch in the compression that the topic wants, with the newest timestamp that it really has."""
+    if config.codec is not None and config.codec != header.codec:
+        records = memoryview(
+            write_batch(
+                walked,
+                codec=config.codec,
+                level=config.compression_level,
+                producer_id=header.producer_id,
+                producer_epoch=header.producer_epoch,
+                base_sequence=header.base_sequence,
+                transactional=header.is_transactional,
+                log_append_time=now_ms if config.log_append_time else None,
+            )
+        )
+        _check_size(len(records), config)
+    else:
+        newest = max(record.timestamp for record in walked)
+        if newest != header.max_timestamp:
+            patch_timestamp(records, 0, header.attributes, newest)
+    return records, read_header(records)

@@ -1,0 +1,136 @@
+"""A data directory: one folder on one disk that belongs to one broker, with a folder for each partition.
+
+Several directories are several of these objects; what fails on one disk leaves the others alone.
+"""
+
+from collections.abc import Mapping
+
+from tidelog.base.errors import StorageError
+from tidelog.base.ids import Offset, Uuid, uuid_text
+from tidelog.base.ports import Disk, Lock, read_file, replace_file
+from tidelog.storage import checkpoints, partition_folder
+from tidelog.storage.checkpoints import TopicPartition
+from tidelog.storage.directory_identity import DirectoryIdentity
+from tidelog.storage.partition_folder import PartitionFolder
+from tidelog.storage.warm_segments import WarmSegments
+
+META = "meta.properties"
+LOCK = ".lock"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+LOG_STARTS = "log-start-offset-checkpoint"
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+CLEANER_OFFSETS = "cleaner-offset-checkpoint"
+
+
+class DataDir:
+    __slots__ = ("_disk", "_lock", "identity", "path", "was_clean")
+
+    def __init__(
+        self, disk: Disk, path: str, identity: DirectoryIdentity, was_clean: bool, lock: Lock
+    ) -> None:
+        self._disk = disk
+        self._lock = lock
+        self.path = path
+        self.identity = identity
+        self.was_clean = was_clean
+        """The last owner closed every log in order."""
+
+    @classmethod
+    def open(cls, disk: Disk, path: str, identity: DirectoryIdentity) -> "DataDir":
+        """Take the directory for this process. A new one gets `identity`; another broker's is refused.
+
+        An empty cluster or directory id in a directory that has one takes on what is there.
+        """
+        path = path.rstrip("/") or "/"
+        disk.make_dirs(path)
+        lock = disk.lock(f"{path}/{LOCK}")
+        try:
+            identity = cls._settle_identity(disk, path, identity)
+            was_clean = disk.exists(f"{path}/{CLEAN_SHUTDOWN}")
+            if was_clean:  # from now on only a new clean shutdown may say so
+                disk.remove(f"{path}/{CLEAN_SHUTDOWN}")
+                disk.sync_dir(path)
+        except BaseException:
+            lock.release()
+            raise
+        return cls(disk, path, identity, was_clean, lock)
+
+    @staticmethod
+    def _settle_identity(disk: Disk, path: str, wanted: DirectoryIdentity) -> DirectoryIdentity:
+        meta = f"{path}/{META}"
+        raw = read_file(disk, meta)
+        if raw is None:
+            replace_file(disk, meta, wanted.dump())
+            return wanted
+        found = DirectoryIdentity.load(raw, meta)
+        if found.node_id != wanted.node_id:
+            raise StorageError(
+                f"{path} belongs to broker {found.node_id}, this one is {wanted.node_id} (see {meta}); "
+                "give this broker its own folder, or its old node.id"
+            )
+        if wanted.cluster_id and found.cluster_id != wanted.cluster_id:
+            raise StorageError(
+                f"{path} belongs to cluster {found.cluster_id}, this one to {wanted.cluster_id}; see {meta}"
+            )
+        return found
+
+    def close(self, *, clean: bool) -> None:
+        """Clean: every log in here has been closed in order, and its recovery point written."""
+        if clean:
+            replace_file(self._disk, f"{self.path}/{CLEAN_SHUTDOWN}", b'{"version":0,"brokerEpoch":-1}\n')
+        self._lock.release()
+
+    # Partitions
+
+    def partitions(self) -> list[PartitionFolder]:
+        """The partitions that live here; folders with other names are somebody else's."""
+        return partition_folder.listing(self._disk, self.path)
+
+    def partition_path(self, topic: str, partition: int) -> str:
+        return f"{self.path}/{topic}-{partition}"
+
+    def create_partition(self, topic: str, partition: int, topic_id: Uuid) -> str:
+        """The folder for a new partition, with its topic's id. The log's first flush makes it durable."""
+        path = self.partition_path(topic, partition)
+        self._disk.make_dirs(path)
+        partition_folder.write_topic_id(self._disk, path, topic_id)
+        return path
+
+    def doom_partition(self, folder: PartitionFolder, unique: Uuid) -> PartitionFolder:
+        """Rename the folder, so that it is gone whatever happens next; `remove` takes the bytes."""
+        if folder.is_doomed:
+            return folder
+        doomed = partition_folder.doomed_name(folder.topic, folder.partition, uuid_text(unique))
+        target = f"{self.path}/{doomed}"
+        self._disk.rename(folder.path, target)
+        self._disk.sync_dir(self.path)
+        return folder._replace(path=target, is_doomed=True)
+
+    def remove(self, folder: PartitionFolder) -> None:
+        """May take long; touches nothing but the folder."""
+        self._disk.remove_tree(folder.path)
+
+    # Checkpoints
+
+    def read_checkpoint(self, name: str) -> dict[TopicPartition, Offset]:
+        return checkpoints.read(self._disk, f"{self.path}/{name}")
+
+    def write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, Offset]) -> None:
+        checkpoints.write(self._disk, f"{self.path}/{name}", offsets)
+
+    def free_bytes(self) -> tuple[int, int]:
+        """(total, usable)."""
+        return self._disk.free_bytes(self.path)
+
+
+__all__ = [
+    "CLEANER_OFFSETS",
+    "HIGH_WATERMARKS",
+    "LOG_STARTS",
+    "RECOVERY_POINTS",
+    "DataDir",
+    "DirectoryIdentity",
+    "PartitionFolder",
+    "WarmSegments",
+]

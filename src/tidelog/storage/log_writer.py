@@ -1,0 +1,251 @@
+"""The writing half of a partition's log: appends, rolls, and what a disk error does to them.
+
+One writer, no locks. A disk error takes the log offline; nothing is retried and nothing is pretended.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import NO_TIMESTAMP, Epoch, Offset, TimestampMs
+from tidelog.base.invariant import invariant
+from tidelog.storage import leader_epochs
+from tidelog.storage.active_segment import ActiveSegment, RollLimits, create_segment
+from tidelog.storage.doomed import doom
+from tidelog.storage.file_names import INDEX, LEADER_EPOCHS, LOG, TIME_INDEX
+from tidelog.storage.leader_epochs import LeaderEpochs
+from tidelog.storage.loading import Loaded
+from tidelog.storage.log_config import LogConfig
+from tidelog.storage.log_folder import LogFolder
+from tidelog.storage.offset_index import RELATIVE_MAX
+from tidelog.storage.producers import EndedTransaction, Producers
+from tidelog.storage.recovery_report import RecoveryReport
+from tidelog.storage.segment import Segment
+from tidelog.wire.batch import CONTROL, LOG_APPEND_TIME, OVERHEAD, BatchHeader, patch_base
+from tidelog.wire.record import read_control
+
+Batches = list[tuple[int, BatchHeader]]
+"""(position in the records, header) of each batch, one behind the other without a gap."""
+
+
+class Appended(NamedTuple):
+    base: Offset
+    last: Offset
+    """Of the last record, inclusive."""
+    append_time_ms: TimestampMs
+    """-1 where records keep the time of their creation."""
+    duplicate: bool = False
+    """A retry: these are the offsets of the first time, and nothing was written."""
+
+
+class LogWriter:
+    __slots__ = (
+        "_bytes_since_snapshot",
+        "_complete_at",
+        "_folder",
+        "_roll_limits",
+        "_segments",
+        "_snapshots",
+        "_truncations",
+        "_unsynced",
+        "end",
+        "ended_transactions",
+        "leader_epochs",
+        "offline",
+        "producers",
+        "recovery",
+        "recovery_point",
+        "start",
+    )
+
+    def __init__(self, folder: LogFolder, loaded: Loaded) -> None:
+        self._folder = folder
+        self._segments = loaded.segments
+        self._snapshots = loaded.snapshots
+        self._unsynced = loaded.unsynced
+        self._truncations = 0
+        # Up to here the index files and a producer snapshot are complete, as they are after a clean close.
+        self._complete_at: Offset | None = loaded.complete_at
+        self._bytes_since_snapshot = 0
+        self._roll_limits = RollLimits.of(folder.config, folder.path)
+        self.start: Offset = loaded.start
+        self.end: Offset = loaded.end
+        self.recovery_point: Offset = loaded.recovery_point
+        """Everything below is on stable storage."""
+        self.leader_epochs: LeaderEpochs = loaded.epochs
+        self.producers: Producers = loaded.producers
+        self.recovery: RecoveryReport = loaded.report
+        self.offline: OSError | None = None
+        self.ended_transactions: list[EndedTransaction] = []
+        """Those whose marker came in since this was last emptied, for the transaction index."""
+
+    def configure(self, config: LogConfig) -> None:
+        """New settings hold from the next append on."""
+        self._folder.config = config
+        self._roll_limits = RollLimits.of(config, self._folder.path)
+
+    @property
+    def config(self) -> LogConfig:
+        return self._folder.config
+
+    @property
+    def directory(self) -> str:
+        return self._folder.path
+
+    @property
+    def segments(self) -> list[Segment]:
+        """Oldest first; the last one is active."""
+        return self._segments.all
+
+    @property
+    def size_bytes(self) -> int:
+        return self._segments.size_bytes
+
+    def append(
+        self, records: memoryview, batches: Batches, *, leader_epoch: Epoch, now_ms: TimestampMs
+    ) -> Appended:
+        """As leader: give the batches the next offsets, in place, and write them. They have been admitted."""
+        if self.offline is not None:
+            raise self._storage_error()
+        producers = self.producers
+        header = batches[0][1]
+        if header.producer_id >= 0:
+            duplicate = producers.check(header)
+            if duplicate is not None:
+                return Appended(duplicate.base, duplicate.last, NO_TIMESTAMP, True)
+            if header.attributes & CONTROL and (control := read_control(records)) is not None:
+                producers.check_marker(header, control)
+        base = self.end
+        last = base - 1
+        newest = NO_TIMESTAMP
+        for position, header in batches:
+            patch_base(records, position, last + 1, leader_epoch)
+            last += header.last_offset_delta + 1
+            newest = max(newest, header.max_timestamp)
+        active = self._segment_for(len(records), newest, base, last, now_ms)
+        if leader_epoch != self.leader_epochs.latest:
+            self._assign_epoch(leader_epoch, base)
+        self._write(active, records)
+        offset = base
+        for position, header in batches:
+            self._note(active, records, position, header, offset)
+            offset += header.last_offset_delta + 1
+        self.end = producers.end = offset
+        append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME else NO_TIMESTAMP
+        return Appended(base, last, append_time)
+
+    def append_as_follower(self, records: memoryview, batches: Batches, *, now_ms: TimestampMs) -> None:
+        """Write batches that the leader numbered; gaps are kept. The caller has checked their CRCs."""
+        if self.offline is not None:
+            raise self._storage_error()
+        expected = self.end
+        for _, header in batches:
+            if header.base_offset < expected or header.last_offset_delta < 0:
+                raise KafkaError(
+                    ErrorCode.CORRUPT_MESSAGE,
+                    f"the leader sent offset {header.base_offset} where {expected} or more is due",
+                )
+            expected = header.next_offset
+        for position, header in batches:
+            base, size = header.base_offset, OVERHEAD + header.length
+            active = self._segment_for(size, header.max_timestamp, base, header.last_offset, now_ms)
+            if header.leader_epoch != self.leader_epochs.latest:
+                self._assign_epoch(header.leader_epoch, base)
+            self._write(active, records[position : position + size])
+            self._note(active, records, position, header, base)
+            self.end = self.producers.end = header.next_offset
+
+    def _segment_for(
+        self, size: int, newest: TimestampMs, base: Offset, last: Offset, now_ms: TimestampMs
+    ) -> ActiveSegment:
+        active = self._segments.active
+        if active.must_roll(size, newest, last, now_ms, self._roll_limits):
+            self._roll_at(base, now_ms)
+            active = self._segments.active
+            invariant(last - active.base <= RELATIVE_MAX, "too wide for a segment", base=base, last=last)
+        return active
+
+    def _write(self, active: ActiveSegment, records: memoryview) -> None:
+        try:
+            active.file.write_at(active.size, [records])
+        except OSError as error:
+            self._go_offline(error)
+            try:
+                active.file.truncate(active.size)
+            except OSError:
+                pass  # the next start cuts what was written in part
+            raise self._storage_error() from error
+        self._bytes_since_snapshot += len(records)
+
+    def _note(
+        self, active: ActiveSegment, records: memoryview, position: int, header: BatchHeader, base: Offset
+    ) -> None:
+        size = OVERHEAD + header.length
+        active.note(base, base + header.last_offset_delta, size, header.max_timestamp)
+        if header.producer_id >= 0:
+            is_control = header.attributes & CONTROL
+            control = read_control(records[position : position + size]) if is_control else None
+            ended = self.producers.note(header, base, control)
+            if ended is not None:
+                self.ended_transactions.append(ended)
+
+    def _assign_epoch(self, epoch: Epoch, start: Offset) -> None:
+        self.leader_epochs.assign(epoch, start)
+        with self._disk_errors():
+            self._write_epochs()
+
+    def _write_epochs(self) -> None:
+        """Not synced: the next flush does it before the recovery point passes what the new entry covers."""
+        if self.leader_epochs.changed:
+            path = f"{self._folder.path}/{LEADER_EPOCHS}"
+            leader_epochs.write(self._folder.disk, path, self.leader_epochs)
+            self._unsynced.add(path, directory=self._folder.path)
+
+    def roll(self, now_ms: TimestampMs) -> None:
+        """Seal the active segment and begin the next; nothing happens while it is empty."""
+        if self._segments.active.size:
+            self._roll_at(self.end, now_ms)
+
+    def _roll_at(self, base: Offset, now_ms: TimestampMs) -> None:
+        active = self._segments.active
+        with self._disk_errors():
+            if not active.size:  # the first offset is too far away for it
+                doom(active, now_ms).run()
+                self._segments.active = self._new_segment(base, now_ms)
+                return
+            if self.config.preallocate:
+                active.file.truncate(active.size)
+            sealed = active.seal()
+            self._take_snapshot()
+            self._segments.push(sealed, self._new_segment(base, now_ms))
+            self._unsynced.add(*(sealed.path + suffix for suffix in (LOG, INDEX, TIME_INDEX)))
+
+    def _new_segment(self, base: Offset, now_ms: TimestampMs) -> ActiveSegment:
+        segment = create_segment(self._folder, base, now_ms)
+        self._unsynced.add(segment.path + LOG, directory=self._folder.path)
+        return segment
+
+    def _take_snapshot(self) -> None:
+        self._snapshots.take(self.producers)
+        self._snapshots.drop_between_segments(self._segments.bases)
+        self._bytes_since_snapshot = 0
+
+    @contextmanager
+    def _disk_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self._go_offline(error)
+            raise self._storage_error() from error
+
+    def _go_offline(self, error: OSError) -> None:
+        if self.offline is None:
+            self.offline = error
+
+    def _storage_error(self) -> KafkaError:
+        return KafkaError(
+            ErrorCode.KAFKA_STORAGE_ERROR,
+            f"{self._folder.path} is offline since a disk error: {self.offline}; "
+            "repair the disk or make room on it, then restart the broker",
+        )

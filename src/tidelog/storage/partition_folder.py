@@ -1,0 +1,65 @@
+"""The folders of partitions: `topic-3`, and `topic-3.<unique>-delete` once the topic is gone."""
+
+import re
+from typing import NamedTuple
+
+from tidelog.base.errors import StorageError
+from tidelog.base.ids import Uuid, uuid_parse, uuid_text
+from tidelog.base.ports import Disk, read_file
+from tidelog.storage.file_names import PARTITION_METADATA
+
+_FOLDER = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)")
+_DOOMED = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)\.[A-Za-z0-9_-]+-delete")
+_FOLDER_NAME_MAX = 255
+
+
+class PartitionFolder(NamedTuple):
+    path: str
+    topic: str
+    partition: int
+    is_doomed: bool
+
+
+def listing(disk: Disk, directory: str) -> list[PartitionFolder]:
+    found = []
+    for name in disk.names(directory):
+        doomed = _DOOMED.fullmatch(name)
+        match = doomed or _FOLDER.fullmatch(name)
+        path = f"{directory}/{name}"
+        if match and disk.is_dir(path):
+            found.append(PartitionFolder(path, match["topic"], int(match["partition"]), doomed is not None))
+    return found
+
+
+def doomed_name(topic: str, partition: int, unique: str) -> str:
+    """A topic name may fill a folder name: it is cut, since only the ending says what the folder is."""
+    ending = f"-{partition}.{unique}-delete"
+    return topic[: _FOLDER_NAME_MAX - len(ending)] + ending
+
+
+def write_topic_id(disk: Disk, folder: str, topic_id: Uuid) -> None:
+    """Not synced: the first flush of the log that lives here does it."""
+    path = f"{folder}/{PARTITION_METADATA}"
+    temporary = path + ".tmp"
+    file = disk.open(temporary, create=True)
+    try:
+        file.truncate(0)
+        file.write_at(0, [f"version: 0\ntopic_id: {uuid_text(topic_id)}".encode()])
+    finally:
+        file.close()
+    disk.rename(temporary, path)
+
+
+def read_topic_id(disk: Disk, folder: str) -> Uuid | None:
+    """The id of the topic that the partition belongs to; None where none was written."""
+    path = f"{folder}/{PARTITION_METADATA}"
+    raw = read_file(disk, path)
+    if not raw:
+        return None
+    try:
+        values = dict(line.split(": ", 1) for line in raw.decode().splitlines() if line)
+        if values["version"] != "0":
+            raise ValueError(f"version {values['version']}, 0 is known")
+        return uuid_parse(values["topic_id"])
+    except (ValueError, KeyError) as error:
+        raise StorageError(f"{path} does not name a topic: {error}") from error
