@@ -1,8 +1,11 @@
 """Connections under bad input, silence and pressure: real sockets, both loops, a stand-in dispatcher."""
 
 import asyncio
+import concurrent.futures
+import contextlib
 import os
 import random
+import resource
 import socket
 import struct
 import threading
@@ -20,6 +23,7 @@ from tidelog.base.ports import FileSlice
 from tidelog.broker.peer import Peer
 from tidelog.broker.reply import Reply
 from tidelog.server.limits import MIB, Limits
+from tidelog.server.open_files import raise_open_file_limit
 from tidelog.server.server import Server
 
 LOOPS = ["asyncio", "uvloop"]
@@ -117,6 +121,9 @@ class Running:
 
     def connect(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port), timeout=DEADLINE)
+
+    def drain(self, seconds: float) -> "concurrent.futures.Future[int]":
+        return asyncio.run_coroutine_threadsafe(self.server.drain(seconds), self.loop)
 
     def ask(self, request: Callable[[], object]) -> object:
         """Run something on the server's loop and wait for what it returns."""
@@ -358,3 +365,211 @@ def test_connection_limits(start: Callable[..., Running], caplog: pytest.LogCapt
     with total.connect(), total.connect() as second:
         assert is_closed(second)
     assert "max.connections=1 reached" in caplog.text
+
+
+RESET = struct.pack("ii", 1, 0)
+
+
+def resident_bytes() -> int:
+    return int(psutil.Process().memory_info().rss)
+
+
+@pytest.fixture
+def sockets() -> Iterator[contextlib.ExitStack]:
+    with contextlib.ExitStack() as stack:
+        yield stack
+
+
+def connect_many(running: Running, count: int, sockets: contextlib.ExitStack) -> list[socket.socket]:
+    many = [sockets.enter_context(running.connect()) for _ in range(count)]
+    wait_for(lambda: running.server.connection_count >= count)
+    return many
+
+
+def send_what_fits(sock: socket.socket, data: bytes) -> int:
+    """Send until the server stops reading; answers how much it took."""
+    sock.settimeout(0.02)
+    sent = 0
+    with contextlib.suppress(TimeoutError):
+        while sent < len(data):
+            sent += sock.send(memoryview(data)[sent : sent + 128 * 1024])
+    return sent
+
+
+def test_announced_frames_cost_nothing(start: Callable[..., Running], sockets: contextlib.ExitStack) -> None:
+    running = start()
+    many = connect_many(running, 300, sockets)
+    before = resident_bytes()
+    for sock in many:
+        sock.sendall(struct.pack(">i", 100 * MIB))
+    wait_for(lambda: running.server.counters.bytes_in == 4 * 300)
+    assert resident_bytes() - before < 4 * MIB
+    assert running.server.held_bytes == 0
+    still_answers(running)
+
+
+def test_half_received_large_frames_stay_within_the_cap(
+    start: Callable[..., Running], sockets: contextlib.ExitStack
+) -> None:
+    running = start(held_bytes_max=64 * MIB, express_after_seconds=100.0)
+    many = connect_many(running, 300, sockets)
+    before = resident_bytes()
+    part = struct.pack(">i", 100 * MIB) + bytes(MIB)
+    for sock in many:
+        send_what_fits(sock, part)
+    wait_for(lambda: running.server.counters.memory_stalls > 100)
+    assert running.server.held_bytes <= 64 * MIB
+    assert resident_bytes() - before < 80 * MIB
+    still_answers(running)
+    with running.connect() as other:
+        body = b"e" + bytes(100_000)
+        other.sendall(frame(body))
+        assert receive_frame(other) == body
+
+
+def test_the_express_lane_moves_when_half_frames_hold_all_memory(
+    start: Callable[..., Running], sockets: contextlib.ExitStack, caplog: pytest.LogCaptureFixture
+) -> None:
+    running = start(held_bytes_max=8 * MIB, express_after_seconds=0.04, express_seconds=0.1)
+    for sock in connect_many(running, 12, sockets):
+        send_what_fits(sock, struct.pack(">i", 100 * MIB) + bytes(MIB))
+    wait_for(lambda: running.server.counters.memory_stalls > 0)
+    with running.connect() as honest:
+        body = b"e" + random.Random(4).randbytes(3 * MIB)
+        sender = threading.Thread(target=honest.sendall, args=(frame(body),))
+        sender.start()
+        assert receive_frame(honest) == body
+        sender.join()
+    assert "did not finish a frame while memory was short" in caplog.text
+
+
+def test_two_thousand_silent_connections(
+    start: Callable[..., Running], sockets: contextlib.ExitStack
+) -> None:
+    if raise_open_file_limit() < 5000:
+        pytest.skip("needs 5,000 descriptors")
+    running = start()
+    before = resident_bytes()
+    connect_many(running, 2000, sockets)
+    # Both ends live in this process.
+    assert resident_bytes() - before < 2000 * 10 * 1024
+    still_answers(running)
+
+
+@pytest.mark.parametrize("request_body", [b"b", b"s", b"e" * 50_000])
+def test_a_peer_that_never_reads_its_answers(
+    start: Callable[..., Running], caplog: pytest.LogCaptureFixture, tmp_path: Path, request_body: bytes
+) -> None:
+    running = start(unread_answer_seconds=0.3)
+    running.dispatcher.slices = make_slices(tmp_path, bytes(8 * MIB), [(0, 8 * MIB)])
+    flood = frame(request_body) * (24 * MIB // len(frame(request_body)))
+    before = resident_bytes()
+    with running.connect() as sock:
+        send_what_fits(sock, flood)
+        assert running.server.held_bytes < 3 * MIB
+        assert resident_bytes() - before < 16 * MIB
+        still_answers(running)
+        wait_for(lambda: running.server.connection_count == 0)
+    assert "took no byte of its answers" in caplog.text
+    assert running.server.held_bytes == 0
+
+
+def make_slices(folder: Path, data: bytes, ranges: list[tuple[int, int]]) -> list[FileSlice]:
+    path = folder / "slices"
+    path.write_bytes(data)
+    file = PosixDisk().open(str(path))
+    return [FileSlice(file, position, length) for position, length in ranges]
+
+
+def test_file_slices_arrive_byte_by_byte(start: Callable[..., Running], tmp_path: Path) -> None:
+    running = start()
+    rng = random.Random(3)
+    data = rng.randbytes(6 * MIB)
+    lengths = [0, 1, 100, 4096, 65_535, 65_536, 65_537, 200_000, MIB, 5 * MIB, 0, 3, 70_000]
+    lengths += [rng.randrange(3000) for _ in range(1200)]
+    ranges = [(rng.randrange(len(data) - length), length) for length in lengths]
+    running.dispatcher.slices = make_slices(tmp_path, data, ranges)
+    expected = b"".join(data[position : position + length] for position, length in ranges)
+    with running.connect() as sock:
+        sock.sendall(frame(b"e1") + frame(b"s") + frame(b"l2") + frame(b"s"))
+        time.sleep(0.05)  # let the socket's buffers fill up
+        assert receive_frame(sock) == b"e1"
+        assert receive_frame(sock) == expected
+        assert receive_frame(sock) == b"l2"
+        assert receive_frame(sock) == expected
+
+
+@pytest.mark.parametrize("length", [1000, MIB])
+def test_a_file_that_is_too_short_ends_the_connection(
+    start: Callable[..., Running], caplog: pytest.LogCaptureFixture, tmp_path: Path, length: int
+) -> None:
+    running = start()
+    running.dispatcher.slices = make_slices(tmp_path, bytes(500), [(0, length)])
+    with running.connect() as sock:
+        sock.sendall(frame(b"s"))
+        with pytest.raises((EOFError, ConnectionResetError)):
+            receive_frame(sock)
+    assert "which was promised to a reader" in caplog.text
+    still_answers(running)
+
+
+def test_a_reset_in_the_middle_of_a_slice_is_quiet(
+    start: Callable[..., Running], caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    running = start()
+    running.dispatcher.slices = make_slices(tmp_path, bytes(16 * MIB), [(0, 16 * MIB)])
+    for _ in range(20):
+        with running.connect() as sock:
+            sock.sendall(frame(b"s"))
+            receive(sock, 100_000)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+    wait_for(lambda: running.server.connection_count == 0)
+    assert caplog.messages == []
+    still_answers(running)
+
+
+def test_drain_answers_what_is_under_way(start: Callable[..., Running]) -> None:
+    running = start()
+    with running.connect() as idle, running.connect() as waiting:
+        waiting.sendall(frame(b"w"))
+        wait_for(lambda: len(running.dispatcher.waiting) == 1)
+        drained = running.drain(DEADLINE)
+        assert is_closed(idle)
+        with pytest.raises(ConnectionRefusedError):
+            running.connect()
+        answer = Reply([frame(b"done")])
+        running.ask(lambda: running.dispatcher.waiting[0].set_result(answer))
+        assert receive_frame(waiting) == b"done"
+        assert is_closed(waiting)
+    assert drained.result(DEADLINE) == 0
+
+
+def test_drain_cuts_off_what_does_not_end(start: Callable[..., Running]) -> None:
+    running = start()
+    with running.connect() as stuck:
+        stuck.sendall(frame(b"w"))
+        wait_for(lambda: len(running.dispatcher.waiting) == 1)
+        assert running.drain(0.1).result(DEADLINE) == 1
+        assert is_closed(stuck)
+
+
+def test_running_out_of_descriptors_pauses_accepting(
+    start: Callable[..., Running], caplog: pytest.LogCaptureFixture
+) -> None:
+    running = start()
+    with running.connect() as old, socket.socket() as new:
+        wait_for(lambda: running.server.connection_count == 1)
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        lowest_free = os.dup(new.fileno())
+        os.close(lowest_free)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, limits[1]))
+        try:
+            new.connect(("127.0.0.1", running.port))
+            new.sendall(frame(b"e new"))
+            wait_for(lambda: "cannot accept on PLAINTEXT://127.0.0.1" in caplog.text)
+            old.sendall(frame(b"e old"))
+            assert receive_frame(old) == b"e old"
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        new.settimeout(DEADLINE)
+        assert receive_frame(new) == b"e new"

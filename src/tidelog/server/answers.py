@@ -8,29 +8,32 @@ from collections import deque
 from collections.abc import Iterator
 
 from tidelog.broker.reply import Reply
+from tidelog.server.buffer_pool import POOLED_BYTES, BufferPool
 
 Outcome = Reply | asyncio.Future[Reply | None]
 
 
 class Answers:
-    __slots__ = ("_queue", "bytes")
+    __slots__ = ("_pool", "_queue", "bytes", "count")
 
-    def __init__(self) -> None:
-        self._queue: deque[tuple[Outcome, int]] = deque()
+    def __init__(self, pool: BufferPool) -> None:
+        self._pool = pool
+        self._queue: deque[tuple[Outcome, int, object]] = deque()
+        self.count = 0
         self.bytes = 0  # of the request frames that are still in use
 
-    def __len__(self) -> int:
-        return len(self._queue)
-
-    def add(self, outcome: Outcome, frame_bytes: int) -> None:
-        self._queue.append((outcome, frame_bytes))
-        self.bytes += frame_bytes
+    def add(self, outcome: Outcome, frame: memoryview) -> None:
+        size = len(frame)
+        # The buffer below the view, since a view in our hands would keep it from being used again.
+        self._queue.append((outcome, size, frame.obj if size >= POOLED_BYTES else None))
+        self.bytes += size
+        self.count += 1
 
     def take_ready(self) -> Iterator[Reply]:
         """The answers that may leave now. Raises, in its turn, what a request's future raised."""
         queue = self._queue
         while queue:
-            outcome, frame_bytes = queue[0]
+            outcome, size, buffer = queue[0]
             if isinstance(outcome, Reply):
                 reply: Reply | None = outcome
             elif outcome.done():
@@ -38,14 +41,17 @@ class Answers:
             else:
                 return
             queue.popleft()
-            self.bytes -= frame_bytes
+            self.bytes -= size
+            self.count -= 1
+            if buffer is not None:
+                self._pool.give(buffer)
             if reply is not None:
                 yield reply
 
     def cancel(self) -> None:
         """The peer is gone: nobody waits for these any more."""
         queue, self._queue = self._queue, deque()
-        self.bytes = 0
-        for outcome, _ in queue:
+        self.bytes = self.count = 0
+        for outcome, _, _ in queue:
             if not isinstance(outcome, Reply):
                 outcome.cancel()

@@ -13,6 +13,7 @@ from tidelog.base.errors import ProtocolError, StorageError
 from tidelog.broker.peer import Peer
 from tidelog.broker.reply import Reply
 from tidelog.server.answers import Answers
+from tidelog.server.buffer_pool import POOLED_BYTES
 from tidelog.server.receive_buffer import FrameRefused, ReceiveBuffer
 from tidelog.server.shared_state import SharedState, log
 from tidelog.server.writer import Writer, peer_is_gone
@@ -58,8 +59,8 @@ class Connection(asyncio.BufferedProtocol):
         self.peer = peer
         self._shared = shared
         self._local_port = local_port
-        self._receive = ReceiveBuffer(shared.chunk, shared.limits.frame_bytes_max)
-        self._answers = Answers()
+        self._receive = ReceiveBuffer(shared.chunk, shared.limits.frame_bytes_max, shared.pool)
+        self._answers = Answers(shared.pool)
         self._transport: Transport
         self._writer: Writer
         self._held = 0  # bytes counted in the shared budget
@@ -90,10 +91,8 @@ class Connection(asyncio.BufferedProtocol):
         shared = self._shared
         shared.counters.bytes_in += nbytes
         self._last_read = shared.now
-        if self._lingering:
-            return
-        self._receive.received(nbytes)
-        self._run()
+        if not self._lingering and self._receive.received(nbytes):
+            self._run()
 
     def eof_received(self) -> None:
         self._close()
@@ -114,7 +113,7 @@ class Connection(asyncio.BufferedProtocol):
     def memory_granted(self, count: int) -> None:
         self._in_line = False
         self._held += count
-        self._receive.grow(count)
+        self._receive.grow()
         self._last_read = self._shared.now
         if not self._blocked():
             self._read_on()
@@ -136,10 +135,6 @@ class Connection(asyncio.BufferedProtocol):
         except StorageError as error:
             log.error("%s: %s; closing", self.peer, error)
             self._abort()
-        except OSError as error:
-            if not peer_is_gone(error):
-                log.error("%s: cannot send an answer: %s; closing", self.peer, error)
-            self._close()
         except (Exception, asyncio.CancelledError):
             log.exception("%s: a request failed inside the broker; closing the connection", self.peer)
             self._abort()
@@ -148,7 +143,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._settle(turn_is_over)
 
     def _collect(self) -> None:
-        if self._answers:
+        if self._answers.count:
             for reply in self._answers.take_ready():
                 self._answer(reply)
 
@@ -157,10 +152,11 @@ class Connection(asyncio.BufferedProtocol):
         shared = self._shared
         limits = shared.limits
         answers = self._answers
+        writer = self._writer
         next_frame = self._receive.next_frame
         dispatch = shared.dispatcher.dispatch
         for _ in range(limits.requests_per_turn):
-            if self._writer.pending_bytes > limits.output_bytes_max:
+            if writer.pending_bytes > limits.output_bytes_max:
                 self._flush()
             if self._blocked():
                 return False
@@ -172,12 +168,14 @@ class Connection(asyncio.BufferedProtocol):
                 shared.budget.frame_arrived(self)
             shared.counters.requests += 1
             outcome = dispatch(frame, self.peer)
-            if outcome is None:
+            if outcome is None or (isinstance(outcome, Reply) and not answers.count):
+                if outcome is not None:
+                    self._answer(outcome)
+                if len(frame) >= POOLED_BYTES:
+                    buffer, frame = frame.obj, None  # our own view would keep it from being used again
+                    shared.pool.give(buffer)
                 continue
-            if type(outcome) is Reply and not answers:
-                self._answer(outcome)
-                continue
-            answers.add(outcome, len(frame))
+            answers.add(outcome, frame)
             if not isinstance(outcome, Reply):
                 outcome.add_done_callback(self._future_done)
         return True
@@ -193,24 +191,31 @@ class Connection(asyncio.BufferedProtocol):
         writer = self._writer
         if writer.pending_bytes:
             before = writer.sent_bytes
-            writer.flush()
+            try:
+                writer.flush()
+            except OSError as error:
+                if not peer_is_gone(error):
+                    log.error("%s: cannot send an answer: %s; closing", self.peer, error)
+                self._close()
+                return
             self._shared.counters.bytes_out += writer.sent_bytes - before
-        if self._finishing and not writer.pending_bytes and not self._answers:
+        done = not writer.pending_bytes and not self._answers.count
+        if done and self._finishing and not self._lingering and not self._closed:
             self._linger()
 
     def _settle(self, turn_is_over: bool) -> None:
+        read_on = not turn_is_over and not self._blocked() and self._has_room()
         receive = self._receive
         receive.keep()
-        budget = self._shared.budget
         held = receive.held_bytes + self._answers.bytes + self._writer.memory_bytes
         if held != self._held:
-            budget.change(held - self._held)
+            self._shared.budget.change(held - self._held)
             self._held = held
         if self._lingering:
             return
         if turn_is_over:
             self._schedule()
-        if not turn_is_over and not self._blocked() and self._has_room():
+        if read_on:
             self._read_on()
         else:
             self._pause()
@@ -229,7 +234,7 @@ class Connection(asyncio.BufferedProtocol):
             self._shared.counters.memory_stalls += 1
             return False
         self._held += wanted
-        receive.grow(wanted)
+        receive.grow()
         return True
 
     def _blocked(self) -> bool:
@@ -238,7 +243,7 @@ class Connection(asyncio.BufferedProtocol):
         return (
             self._finishing
             or self._mute is not None
-            or len(answers) >= limits.in_flight_max
+            or answers.count >= limits.in_flight_max
             or answers.bytes >= limits.in_flight_bytes_max
             or self._writer.pending_bytes > limits.output_bytes_max
         )
@@ -284,7 +289,7 @@ class Connection(asyncio.BufferedProtocol):
         if unread >= limits.unread_answer_seconds:
             self._time_out("unread answers", f"took no byte of its answers for {unread:.1f} s")
             return
-        if self._answers or self._unread_since is not None:
+        if self._answers.count or self._unread_since is not None:
             self._last_busy = now
         if not self._reading:
             return
@@ -346,7 +351,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.close()
 
     def _let_go(self) -> None:
-        self._closed = True
+        self._closed = self._finishing = True
         shared = self._shared
         shared.connections.discard(self)
         if self._mute is not None:

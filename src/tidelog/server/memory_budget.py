@@ -29,7 +29,7 @@ class MemoryBudget:
     def __init__(self, limit: int, express_after_seconds: float, express_seconds: float) -> None:
         self.limit = limit
         self.held = 0
-        self._large_limit = limit * 3 // 4
+        self.large_limit = limit * 3 // 4
         self._express_after = express_after_seconds
         self._express_seconds = express_seconds
         # Waiting frames, oldest first: (bytes wanted, waiting since). Large ones wait apart, so
@@ -92,11 +92,11 @@ class MemoryBudget:
             waiter.memory_granted(count)
 
     def _fits(self, count: int, frame_size: int) -> bool:
-        limit = self._large_limit if frame_size > LARGE_FRAME_BYTES else self.limit
+        limit = self.large_limit if frame_size > LARGE_FRAME_BYTES else self.limit
         return self.held + count <= limit
 
     def _grant(self) -> None:
-        for queue, limit in ((self._small, self.limit), (self._large, self._large_limit)):
+        for queue, limit in ((self._small, self.limit), (self._large, self.large_limit)):
             while queue:
                 waiter, (count, _) = next(iter(queue.items()))
                 if self.held + count > limit:

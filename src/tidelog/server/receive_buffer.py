@@ -11,10 +11,12 @@ import struct
 
 from tidelog.base.errors import ProtocolError
 from tidelog.base.invariant import invariant
+from tidelog.server.buffer_pool import POOLED_BYTES, BufferPool, round_up
 
 SIZE = struct.Struct(">i")
 CHUNK_BYTES = 256 * 1024
-# While memory is short, bytes are taken in sips: enough for a heartbeat or a fetch.
+# While memory is short, bytes are taken in cups, then in sips: enough for a heartbeat or a fetch.
+CUP_BYTES = 16 * 1024
 SIP_BYTES = 1024
 # A frame that misses more than this is received straight into its own buffer ...
 DIRECT_BYTES = 64 * 1024
@@ -43,14 +45,16 @@ class ReceiveBuffer:
         "_filled",
         "_frame",
         "_frame_bytes_max",
+        "_pool",
         "_position",
         "_room",
         "_size",
         "_source",
     )
 
-    def __init__(self, chunk: bytearray, frame_bytes_max: int) -> None:
+    def __init__(self, chunk: bytearray, frame_bytes_max: int, pool: BufferPool) -> None:
         self._chunk = chunk
+        self._pool = pool
         self._frame_bytes_max = frame_bytes_max
         # Bytes that have arrived and are not cut into frames yet: in the chunk, or kept aside.
         self._source = _NOTHING
@@ -81,11 +85,15 @@ class ReceiveBuffer:
         """The rest of a large frame's own buffer; None where bytes go into the shared chunk."""
         return None if self._room is None else self._room[self._filled :]
 
-    def received(self, count: int) -> None:
-        """`count` bytes have arrived in what `writable` gave, or at the beginning of the chunk."""
+    def received(self, count: int) -> bool:
+        """`count` bytes have arrived in what `writable` gave, or at the beginning of the chunk.
+
+        False where they only fill up the buffer of a large frame: there is nothing to do yet.
+        """
         if self._room is not None:
             self._filled += count
-        elif self._position == self._end:
+            return self._filled == len(self._room)
+        if self._position == self._end:
             self._source = self._chunk
             self._position = 0
             self._end = count
@@ -93,6 +101,7 @@ class ReceiveBuffer:
             self._source = self._source[self._position : self._end] + self._chunk[:count]
             self._position = 0
             self._end = len(self._source)
+        return True
 
     def next_frame(self) -> memoryview | None:
         """The next whole frame, writable and owned by the caller; None until more bytes arrive."""
@@ -108,15 +117,19 @@ class ReceiveBuffer:
         stop = start + size
         if stop <= self._end:
             self._position = stop
-            return memoryview(source[start:stop])
+            if size < POOLED_BYTES:
+                return memoryview(source[start:stop])
+            frame = memoryview(self._pool.take(size))[:size]
+            frame[:] = memoryview(source)[start:stop]
+            return frame
         self._size = size
-        self._frame = source[start : self._end]
-        self._filled = len(self._frame)
-        self._position = self._end
+        self._position = start
         return None
 
     def keep(self) -> None:
         """Set aside what is not cut yet, before another connection receives into the chunk."""
+        if self._size >= 0:
+            self._gather()
         if self._position == self._end:
             self._source = _NOTHING
             self._position = self._end = 0
@@ -133,31 +146,32 @@ class ReceiveBuffer:
         if self._size < 0:
             return 0
         if self._room is None:
-            missing = self._size - self._filled
-            if not short and (missing <= DIRECT_BYTES or self._filled < EARNED_BYTES):
+            arrived = self._filled + self._end - self._position
+            missing = self._size - arrived
+            if not short and (missing <= DIRECT_BYTES or arrived < EARNED_BYTES):
                 return 0
-        elif self._filled < len(self._frame):
+        elif self._filled < len(self._room):
             return 0
-        room = min(self._size, max(FIRST_ROOM_BYTES, 2 * self._filled))
-        return room - len(self._frame)
+        return self._room_target() - len(self._frame)
 
-    def grow(self, count: int) -> None:
+    def grow(self) -> None:
+        """Make the room that `room_wanted` asked for."""
         invariant(self._size >= 0, "no frame to make room for")
-        grown = bytearray(len(self._frame) + count)
-        grown[: self._filled] = self._frame
-        self._frame = grown
-        self._room = memoryview(grown)
+        grown = self._pool.take(self._room_target())
+        room = memoryview(grown)[: self._size]
+        room[: self._filled] = memoryview(self._frame)[: self._filled]
+        fresh = self._end - self._position
+        room[self._filled : self._filled + fresh] = memoryview(self._source)[self._position : self._end]
+        self._filled += fresh
+        self._position = self._end
+        outgrown, self._frame, self._room = self._frame, grown, room
+        if len(outgrown) >= POOLED_BYTES:
+            self._pool.give(outgrown)
 
     def _rest_of_frame(self) -> memoryview | None:
-        missing = self._size - self._filled
         if self._room is None:
-            taken = min(missing, self._end - self._position)
-            stop = self._position + taken
-            self._frame += self._source[self._position : stop]
-            self._position = stop
-            self._filled += taken
-            missing -= taken
-        if missing:
+            self._gather()
+        if self._filled < self._size:
             return None
         frame = memoryview(self._frame) if self._room is None else self._room
         self._frame = _NOTHING
@@ -165,6 +179,22 @@ class ReceiveBuffer:
         self._filled = 0
         self._size = -1
         return frame
+
+    def _room_target(self) -> int:
+        arrived = self._filled + self._end - self._position
+        return round_up(min(self._size, max(FIRST_ROOM_BYTES, 2 * arrived)))
+
+    def _gather(self) -> None:
+        """Append what has arrived of a small frame."""
+        taken = min(self._size - self._filled, self._end - self._position)
+        if taken:
+            stop = self._position + taken
+            if self._frame is _NOTHING:
+                self._frame = self._source[self._position : stop]
+            else:
+                self._frame += memoryview(self._source)[self._position : stop]
+            self._position = stop
+            self._filled += taken
 
     def _refuse_strangers(self, size: int, head: bytes) -> None:
         if head in _HTTP:

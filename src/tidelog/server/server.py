@@ -158,3 +158,4 @@ class Server:
                 connection.abort()
         state.budget.tick(now)
         state.gate.tick(now)
+        state.pool.tick()

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Protocol
 
 from tidelog.broker.peer import Peer
 from tidelog.broker.reply import Reply
+from tidelog.server.buffer_pool import BufferPool
 from tidelog.server.counters import Counters
 from tidelog.server.limits import Limits
 from tidelog.server.log_gate import LogGate
 from tidelog.server.memory_budget import MemoryBudget
-from tidelog.server.receive_buffer import CHUNK_BYTES, SIP_BYTES
+from tidelog.server.receive_buffer import CHUNK_BYTES, CUP_BYTES, SIP_BYTES
 
 if TYPE_CHECKING:
     from tidelog.server.connection import Connection
+
+POOL_BYTES_MAX = 16 * 1024 * 1024
 
 log = logging.getLogger("tidelog.server")
 
@@ -45,6 +48,7 @@ class SharedState:
         self.budget = MemoryBudget(
             limits.held_bytes_max, limits.express_after_seconds, limits.express_seconds
         )
+        self.pool = BufferPool(min(POOL_BYTES_MAX, limits.held_bytes_max // 8))
         self.gate = LogGate(log)
         self.connections: set[Connection] = set()
         # Seconds of the loop's clock at the last tick: exact enough for limits, free to read.
@@ -53,12 +57,15 @@ class SharedState:
         self._chunk_view = memoryview(self.chunk)
 
     def chunk_window(self) -> memoryview:
-        """As much of the shared chunk as memory allows; never less than a sip."""
+        """As much of the shared chunk as memory allows.
+
+        Cups for what is left to small frames, so that beginnings of large ones do not take it; sips
+        beyond the cap.
+        """
         budget = self.budget
-        room = budget.limit - budget.held
-        if room >= CHUNK_BYTES:
+        if budget.held < budget.large_limit:
             return self._chunk_view
-        return self._chunk_view[: max(SIP_BYTES, room)]
+        return self._chunk_view[: SIP_BYTES if budget.exhausted else CUP_BYTES]
 
     def refuse(self, cause: str, message: str) -> None:
         """A log line that a stranger caused."""

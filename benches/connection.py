@@ -1,0 +1,230 @@
+"""What a connection costs: CPU per request through the server, against bare system calls.
+
+    python benches/connection.py [--loop asyncio|uvloop] [--quick]
+
+A child process plays the client. The dispatcher answers at once with a few bytes, so what is measured
+is the server alone: receive, cut frames, queue answers, send.
+"""
+
+import argparse
+import asyncio
+import multiprocessing
+import os
+import resource
+import socket
+import struct
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+
+from tidelog.base.disk import PosixDisk
+from tidelog.base.listener import Listener
+from tidelog.base.ports import File, FileSlice
+from tidelog.broker.peer import Peer
+from tidelog.broker.reply import Reply
+from tidelog.server.limits import Limits
+from tidelog.server.server import Server
+
+KIB = 1024
+MIB = 1024 * KIB
+ANSWER = struct.pack(">i", 20) + bytes(20)
+
+
+class SmallAnswers:
+    def dispatch(self, frame: memoryview, peer: Peer) -> Reply:
+        return Reply([ANSWER])
+
+
+class SliceAnswers:
+    """Answers with a header and slices of a file, as a fetch does."""
+
+    def __init__(self, file: File, slices: int, slice_bytes: int) -> None:
+        self._head = struct.pack(">i", slices * slice_bytes)
+        self._slices = [FileSlice(file, index * slice_bytes, slice_bytes) for index in range(slices)]
+
+    def dispatch(self, frame: memoryview, peer: Peer) -> Reply:
+        return Reply([self._head, *self._slices])
+
+
+def send_requests(port: int, request: bytes, count: int, answer_bytes: int, window: int) -> None:
+    """The client: keeps up to `window` requests under way and reads every answer."""
+    sock = socket.create_connection(("127.0.0.1", port))
+    slots = threading.Semaphore(window)
+    per_send = max(1, min(window // 2, 256 * KIB // len(request)))
+
+    def read() -> None:
+        room = bytearray(MIB)
+        owed, got = count * answer_bytes, 0
+        while owed:
+            size = sock.recv_into(room, min(owed, MIB))
+            owed -= size
+            got += size
+            while got >= answer_bytes:
+                got -= answer_bytes
+                slots.release()
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    left = count
+    while left:
+        now = min(per_send, left)
+        for _ in range(now):
+            slots.acquire()
+        sock.sendall(request * now)
+        left -= now
+    reader.join()
+    sock.close()
+
+
+def run_client(*arguments: object) -> multiprocessing.Process:
+    client = multiprocessing.get_context("fork").Process(target=send_requests, args=arguments)
+    client.start()
+    return client
+
+
+def cpu_seconds() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def new_loop(name: str) -> asyncio.AbstractEventLoop:
+    if name == "uvloop":
+        import uvloop
+
+        return uvloop.new_event_loop()
+    return asyncio.new_event_loop()
+
+
+def through_server(
+    loop_name: str,
+    dispatcher: SmallAnswers | SliceAnswers,
+    request: bytes,
+    count: int,
+    answer: int,
+    window: int,
+) -> tuple[float, float]:
+    """(CPU seconds of the server, wall seconds)."""
+
+    async def main() -> tuple[float, float]:
+        server = Server(dispatcher, Limits())
+        server.start([Listener("PLAINTEXT", "127.0.0.1", 0)])
+        client = run_client(server.addresses[0].port, request, count, answer, window)
+        while not server.counters.requests:
+            await asyncio.sleep(0)
+        cpu, wall = cpu_seconds(), time.perf_counter()
+        while server.connection_count:
+            await asyncio.sleep(0.005)
+        result = cpu_seconds() - cpu, time.perf_counter() - wall
+        client.join()
+        server.close()
+        return result
+
+    loop = new_loop(loop_name)
+    try:
+        return loop.run_until_complete(main())
+    finally:
+        loop.close()
+
+
+def bare(
+    serve: Callable[[socket.socket], None], request: bytes, count: int, answer: int, window: int
+) -> tuple[float, float]:
+    """The same client against a blocking loop of system calls."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        client = run_client(listening.getsockname()[1], request, count, answer, window)
+        sock, _ = listening.accept()
+        with sock:
+            cpu, wall = cpu_seconds(), time.perf_counter()
+            serve(sock)
+            result = cpu_seconds() - cpu, time.perf_counter() - wall
+        client.join()
+    return result
+
+
+def receive_only(size: int, count: int) -> Callable[[socket.socket], None]:
+    def serve(sock: socket.socket) -> None:
+        room = memoryview(bytearray(size))
+        for _ in range(count):
+            got = 0
+            while got < size:
+                got += sock.recv_into(room[got:])
+            sock.send(ANSWER)
+
+    return serve
+
+
+def sendfile_only(
+    fd: int, head: bytes, slices: int, slice_bytes: int, request: int, count: int
+) -> Callable[[socket.socket], None]:
+    def serve(sock: socket.socket) -> None:
+        for _ in range(count):
+            sock.recv(request, socket.MSG_WAITALL)
+            sock.send(head, socket.MSG_MORE)
+            for index in range(slices):
+                position, end = index * slice_bytes, (index + 1) * slice_bytes
+                while position < end:
+                    position += os.sendfile(sock.fileno(), fd, position, end - position)
+
+    return serve
+
+
+def show(what: str, count: int, size: int, cpu: float, wall: float) -> None:
+    rate = count * size / wall / 1e6
+    print(f"{what:48} {cpu / count * 1e6:9.2f} us CPU  {wall / count * 1e6:9.2f} us wall  {rate:7.0f} MB/s")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--loop", choices=("asyncio", "uvloop"), action="append")
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    loops = options.loop or ["asyncio", "uvloop"]
+    scale = 10 if options.quick else 1
+
+    for name, size, count, window in (
+        ("100 B requests, pipelined", 100, 300_000 // scale, 1000),
+        ("100 B requests, one at a time", 100, 30_000 // scale, 1),
+        ("16 KiB requests, pipelined", 16 * KIB + 120, 100_000 // scale, 32),
+        ("1 MiB requests, pipelined", MIB + 120, 3_000 // scale, 5),
+    ):
+        request = struct.pack(">i", size) + bytes(size)
+        show(
+            f"{name}, bare recv",
+            count,
+            size,
+            *bare(receive_only(size + 4, count), request, count, 24, window),
+        )
+        for loop in loops:
+            cpu, wall = through_server(loop, SmallAnswers(), request, count, 24, window)
+            show(f"{name}, {loop}", count, size, cpu, wall)
+
+    with tempfile.NamedTemporaryFile() as temporary:
+        temporary.write(os.urandom(4 * MIB))
+        temporary.flush()
+        file = PosixDisk().open(temporary.name)
+        request = struct.pack(">i", 100) + bytes(100)
+        for slices, slice_bytes, count in (
+            (1, MIB, 3_000),
+            (1, 16 * KIB, 30_000),
+            (10, 64 * KIB, 3_000),
+            (50, 4 * KIB, 5_000),
+        ):
+            count //= scale
+            size = slices * slice_bytes
+            name = f"fetch {slices} x {slice_bytes // KIB} KiB"
+            serve = sendfile_only(
+                file.fileno(), struct.pack(">i", size), slices, slice_bytes, len(request), count
+            )
+            show(f"{name}, bare sendfile", count, size, *bare(serve, request, count, size + 4, 2))
+            for loop in loops:
+                cpu, wall = through_server(
+                    loop, SliceAnswers(file, slices, slice_bytes), request, count, size + 4, 2
+                )
+                show(f"{name}, {loop}", count, size, cpu, wall)
+
+
+if __name__ == "__main__":
+    main()
