@@ -67,6 +67,11 @@ def test_malformed_headers(frame):
         read_request_header(view(frame))
 
 
+def test_a_negative_client_id_is_no_long_one():
+    with pytest.raises(ProtocolError):
+        read_request_header(memoryview(bytes.fromhex("000c000300000009fffe") + bytes(70_000)))
+
+
 def test_a_header_has_few_tags():
     tags = b"".join(bytes((tag, 0)) for tag in range(HEADER_TAGS_MAX))
     start = bytes.fromhex("000c000400000009ffff")
