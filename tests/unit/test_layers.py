@@ -57,7 +57,9 @@ def faults(room: str, modules: Iterator[str]) -> list[str]:
 
 
 SOURCES = sorted(
-    path for path in SRC.rglob("*.py") if room_of(path) not in {"__init__", "__main__"} and "messages" not in path.parts
+    path
+    for path in SRC.rglob("*.py")
+    if room_of(path) not in {"__init__", "__main__"} and "messages" not in path.parts
 )
 
 

@@ -6,6 +6,7 @@ from tidelog.base.config import BrokerConfig
 from tidelog.base.ports import Clock, Random
 from tidelog.broker.fetch_sessions import FetchSessions
 from tidelog.broker.hosted import HostedPartitions
+from tidelog.broker.log_moves import LogMoves
 from tidelog.broker.metadata_service import MetadataService
 from tidelog.broker.peer import Peer
 from tidelog.broker.producer_ids import ProducerIds
@@ -20,6 +21,7 @@ class Services:
     random: Random
     metadata: MetadataService
     partitions: HostedPartitions
+    moves: LogMoves
     sessions: FetchSessions
     producer_ids: ProducerIds
     throttle: Throttle

@@ -40,7 +40,9 @@ class DelayedProduce:
 
     def _time_is_up(self) -> None:
         for wait in self._left.values():
-            wait.fail(ErrorCode.REQUEST_TIMED_OUT, "the records are written but not yet safe on every replica")
+            wait.fail(
+                ErrorCode.REQUEST_TIMED_OUT, "the records are written but not yet safe on every replica"
+            )
         if not self.future.done():
             self.future.set_result(self._response)
 

@@ -29,17 +29,17 @@ class Dispatcher:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._routes = {key: (load(key), API[key]) for key in HANDLERS}
+        self._routes = {int(key): (load(key), API[key], API[key].request_class()) for key in HANDLERS}
 
-    def dispatch(self, frame: memoryview, peer: Peer) -> "Reply | asyncio.Future[Reply] | None":
+    def dispatch(self, frame: memoryview, peer: Peer) -> "Reply | asyncio.Future[Reply | None] | None":
         header, body_at = read_request_header(frame)
         route = self._routes.get(header.api_key)
         if route is None:
             raise ProtocolError(f"API key {header.api_key} is not offered by this broker")
-        handle, spec = route
+        handle, spec, request_class = route
         if not spec.min_version <= header.api_version <= spec.max_version:
             return self._refuse_version(header, spec.name)
-        request = decode(spec.request_class(), header.api_version, frame[body_at:])
+        request = decode(request_class, header.api_version, frame, body_at)
         services = self._services
         context = Context(services, peer, header.api_version, header.client_id)
         context.throttle_ms = services.throttle.charge(peer, header.client_id, header.api_key, len(frame))
@@ -69,7 +69,7 @@ class Dispatcher:
 
     def _later(
         self, answer: "asyncio.Future[Any]", header: RequestHeader, context: Context
-    ) -> "asyncio.Future[Reply]":
+    ) -> "asyncio.Future[Reply | None]":
         """A future of the encoded reply. Cancelling it (the peer has gone) ends a wait, but not a change
         of the cluster that is under way in a task: half of one would be worse than all of it."""
         reply: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -99,4 +99,3 @@ class Dispatcher:
     async def drain(self) -> None:
         while self._tasks:
             await asyncio.wait(set(self._tasks))
-

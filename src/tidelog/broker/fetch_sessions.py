@@ -40,7 +40,7 @@ class Wanted:
             or answer.high_watermark != self.sent_high_watermark
             or answer.log_start_offset != self.sent_log_start
             or answer.preferred_read_replica != -1
-            or answer.diverging_epoch.epoch != -1
+            or answer.diverging_epoch is not None
         )
         # An error is repeated until it is gone: the next good answer must count as a change.
         self.sent_high_watermark = answer.high_watermark if answer.error_code == 0 else -1

@@ -6,10 +6,16 @@ Syncing runs in disk threads, one sync per log at a time, so a hundred waiting r
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from tidelog.replication.partition import Durability, Partition
-from tidelog.storage.log import Flush
+from tidelog.base.errors import KafkaError
+from tidelog.replication.partition import Partition
+from tidelog.storage.flush import Flush
+from tidelog.storage.log import PartitionLog
+
+SYNCS_MAX = 64
+"""Logs whose sync may be under way or queued for a thread at once; the others wait here, for free."""
 
 RunInThread = Callable[[Callable[[], Any]], "asyncio.Future[Any]"]
 
@@ -41,10 +47,12 @@ class Flusher:
     def _start(self) -> None:
         self._scheduled = False
         for partition in [p for p in self._waiting if p not in self._syncing]:
+            if len(self._syncing) >= SYNCS_MAX:
+                break
             del self._waiting[partition]
             try:
                 flush = partition.log.begin_flush()
-            except OSError as error:
+            except KafkaError as error:
                 self._failed(partition, error)
                 continue
             if flush is None:
@@ -52,19 +60,20 @@ class Flusher:
                 continue
             self._syncing.add(partition)
             future = self._run_in_thread(flush.run)
-            future.add_done_callback(lambda f, p=partition, fl=flush: self._finished(p, fl, f))
+            future.add_done_callback(partial(self._finished, partition, partition.log, flush))
         self._settle()
 
-    def _finished(self, partition: Partition, flush: Flush, future: "asyncio.Future[None]") -> None:
+    def _finished(
+        self, partition: Partition, synced: PartitionLog, flush: Flush, future: "asyncio.Future[None]"
+    ) -> None:
         self._syncing.discard(partition)
-        error = future.exception() if not future.cancelled() else OSError("the broker is stopping")
-        if error is not None:
+        try:
+            future.result()
+            synced.finish_flush(flush)  # the partition's log may be another one by now: it was moved
+        except KafkaError as error:
             self._failed(partition, error)
         else:
-            partition.log.finish_flush(flush)
             partition.advance()
-            if partition.durability is Durability.FSYNC and partition.log.recovery_point < partition.log.end:
-                self._waiting[partition] = None
         if self._waiting and not self._scheduled:
             self._start()
         self._settle()
@@ -73,9 +82,7 @@ class Flusher:
         if not self._waiting and not self._syncing:
             self._idle.set()
 
-    def _failed(self, partition: Partition, error: BaseException) -> None:
-        """After a failed sync nobody knows what is on the disk: never retry, take the log offline."""
-        cause = error if isinstance(error, OSError) else OSError(str(error))
-        log.error("%s-%d is offline: syncing its log failed: %s", partition.topic, partition.index, error)
-        partition.log.take_offline(cause)
-        partition.release_all(partition.offline_error())
+    def _failed(self, partition: Partition, error: KafkaError) -> None:
+        """After a failed sync nobody knows what is on the disk: the log is offline, and nobody waits on."""
+        log.error("%s-%d: syncing its log failed: %s", partition.topic, partition.index, error.message)
+        partition.release_all(error)

@@ -8,11 +8,14 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+import msgspec
+
 from tidelog.base.config import BrokerConfig
+from tidelog.base.errors import KafkaError
 from tidelog.base.ids import NodeId
 from tidelog.base.ports import Clock
 from tidelog.broker.flusher import RunInThread
-from tidelog.metadata.decision import Decision
+from tidelog.metadata.decision import Decision, Outcome
 from tidelog.metadata.entities import BrokerImage, PartitionImage
 from tidelog.metadata.image import ClusterImage, ImageDelta
 from tidelog.metadata.log import MetadataLog
@@ -71,10 +74,24 @@ class MetadataService:
         async with self._one_at_a_time:
             decision = decide(self.image)
             if decision.records:
-                commit = self._log.stage(decision.records, self._clock.now_ms())
-                await self._run_in_thread(commit.run)
-                self._tell(self._log.apply(commit))
+                try:
+                    commit = self._log.stage(decision.records, self._clock.now_ms())
+                    await self._run_in_thread(commit.run)
+                    delta = self._log.apply(commit)
+                except KafkaError as error:
+                    log.error("the cluster's metadata cannot be changed: %s", error.message)
+                    return [_refused(result, error) for result in decision.results]
+                self._tell(delta)
             return decision.results
+
+    def change_at_start(self, decide: Callable[[ClusterImage], Decision[T]]) -> Sequence[T]:
+        """Before requests are served there is nobody to keep waiting: the disk may block."""
+        decision = decide(self.image)
+        if decision.records:
+            commit = self._log.stage(decision.records, self._clock.now_ms())
+            commit.run()
+            self._tell(self._log.apply(commit))
+        return decision.results
 
     def _tell(self, delta: ImageDelta) -> None:
         if delta.after.broker_configs is not delta.before.broker_configs:
@@ -85,6 +102,16 @@ class MetadataService:
     def _refresh_config(self) -> None:
         configs = self.image.broker_configs
         self.config = self._static_config.with_dynamic(
-            cluster=configs.get("", {}), broker=configs.get(str(self.node_id), {})
+            cluster=configs.get("", {}),
+            broker=configs.get(str(self.node_id), {}),
+            on_problem=lambda problem: log.error("a stored setting is ignored: %s", problem),
         )
 
+
+def _refused(result: T, error: KafkaError) -> T:
+    """An item that was decided but could not be written was not done."""
+    if isinstance(result, Outcome) and result.ok:
+        return msgspec.structs.replace(result, error=error.code, message=error.message)
+    if isinstance(result, Outcome):
+        return result
+    raise error

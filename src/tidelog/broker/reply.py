@@ -19,7 +19,7 @@ class Reply:
 
 
 class CloseConnection:
-    """A handler's answer where the protocol has none: acks=0 went wrong, and closing is the only word left."""
+    """A handler's answer where the protocol has none: acks=0 went wrong, and closing is all one can say."""
 
     __slots__ = ("reason",)
 

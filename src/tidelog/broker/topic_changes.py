@@ -32,7 +32,7 @@ async def create(
 
 
 async def auto_create(services: Services, names: Sequence[str]) -> None:
-    """Create what was named; refusals (a bad name, a race with another client) show in the metadata answer."""
+    """Create what was named; a refusal (a bad name, say) shows in the metadata answer."""
     wanted = [NewTopic(name) for name in dict.fromkeys(names) if name not in INTERNAL_TOPICS]
     if wanted:
         await create(services, wanted)

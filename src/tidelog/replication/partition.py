@@ -10,7 +10,7 @@ from enum import Enum
 from typing import NamedTuple, Protocol
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import NO_TIMESTAMP, Epoch, NodeId, Offset, TimestampMs, Uuid
+from tidelog.base.ids import Epoch, NodeId, Offset, TimestampMs, Uuid
 from tidelog.base.invariant import invariant
 from tidelog.storage.admission import admit
 from tidelog.storage.log import PartitionLog
@@ -24,7 +24,7 @@ class Durability(Enum):
 
 class Produced(NamedTuple):
     base_offset: Offset
-    append_time_ms: TimestampMs  # NO_TIMESTAMP where the producer's own time is kept
+    append_time_ms: TimestampMs  # -1 where the producer's own time is kept
     safe_at: Offset  # acks=all is owed once the high watermark reaches this
 
 
@@ -44,6 +44,7 @@ class Partition:
         "_acks_waiters",
         "_hidden",
         "_on_unsynced",
+        "_unsynced_since",
         "_watchers",
         "durability",
         "high_watermark",
@@ -85,13 +86,16 @@ class Partition:
         # Appends above the high watermark, as (end offset, bytes): what a watcher will be told about.
         self._hidden: deque[tuple[Offset, int]] = deque()
         self._watchers: dict[FetchWatcher, None] = {}
+        self._unsynced_since: float | None = None
         self.high_watermark: Offset = self._safe_end()
         if self.high_watermark < log.end:
             self._hidden.append((log.end, 0))
             on_unsynced(self)
 
     def __repr__(self) -> str:
-        return f"<Partition {self.topic}-{self.index} {self.log.start}..{self.high_watermark}..{self.log.end}>"
+        return (
+            f"<Partition {self.topic}-{self.index} {self.log.start}..{self.high_watermark}..{self.log.end}>"
+        )
 
     @property
     def last_stable_offset(self) -> Offset:
@@ -112,11 +116,6 @@ class Partition:
                 f"min.insync.replicas is {self.min_insync_replicas}",
             )
         admitted = admit(records, log.config, now_ms=now_ms)
-        for _, header in admitted.batches:
-            if header.producer_id >= 0:
-                duplicate = log.producers.check(header)
-                if duplicate is not None:
-                    return Produced(duplicate.base_offset, NO_TIMESTAMP, duplicate.last_offset + 1)
         try:
             appended = log.append(
                 admitted.records, admitted.batches, leader_epoch=self.leader_epoch, now_ms=now_ms
@@ -125,9 +124,12 @@ class Partition:
             if log.offline is not None:
                 self.release_all(self.offline_error())
             raise
-        self._hidden.append((log.end, len(admitted.records)))
-        self.advance()
-        return Produced(appended.base_offset, admitted.append_time, log.end)
+        if not appended.duplicate:
+            self._hidden.append((log.end, len(admitted.records)))
+            self.advance()
+            if log.end - log.recovery_point >= log.config.flush_messages:
+                self._on_unsynced(self)
+        return Produced(appended.base, appended.append_time_ms, appended.last + 1)
 
     def when_safe(self, offset: Offset, done: Callable[[KafkaError | None], None]) -> bool:
         """True if everything below `offset` is safe now; else `done` is called once it is, or can't be."""
@@ -168,7 +170,17 @@ class Partition:
         hidden = self._hidden
         while hidden and hidden[0][0] <= safe:
             fresh += hidden.popleft()[1]
-        self._notify(fresh)
+        self.notify(fresh)
+
+    def sync_is_due(self, now: float) -> bool:
+        """Asked every now and then: has something been unsynced for longer than the topic's `flush.ms`?"""
+        flush_ms = self.log.config.flush_ms
+        if self.log.recovery_point >= self.log.end or self.log.offline is not None:
+            self._unsynced_since = None
+            return False
+        if self._unsynced_since is None:
+            self._unsynced_since = now
+        return (now - self._unsynced_since) * 1000 >= flush_ms
 
     def truncated(self) -> None:
         """The log was cut (never below the high watermark in a healthy cluster)."""
@@ -186,7 +198,7 @@ class Partition:
         waiters, self._acks_waiters = self._acks_waiters, deque()
         for waiter in waiters:
             waiter.done(error)
-        self._notify(0)
+        self.notify(0)
 
     # Readers that wait for more
 
@@ -196,7 +208,8 @@ class Partition:
     def unwatch(self, watcher: FetchWatcher) -> None:
         self._watchers.pop(watcher, None)
 
-    def _notify(self, count: int) -> None:
+    def notify(self, count: int) -> None:
+        """Tell those who wait for more that so many bytes arrived; 0: look again, whatever there is."""
         for watcher in tuple(self._watchers):
             watcher.on_bytes(count)
 

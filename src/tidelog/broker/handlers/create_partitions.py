@@ -1,7 +1,7 @@
 """CreatePartitions: a topic grows; it never shrinks, since keys would move to other partitions."""
 
 from tidelog.broker.context import Context
-from tidelog.metadata.create_partitions import MorePartitions, decide_create_partitions
+from tidelog.metadata.create_partitions import TopicGrowth, decide_create_partitions
 from tidelog.wire.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -23,6 +23,6 @@ async def handle(context: Context, request: CreatePartitionsRequest) -> CreatePa
     )
 
 
-def _wanted(topic: CreatePartitionsTopic) -> MorePartitions:
+def _wanted(topic: CreatePartitionsTopic) -> TopicGrowth:
     assignments = None if topic.assignments is None else [a.broker_ids for a in topic.assignments]
-    return MorePartitions(name=topic.name, count=topic.count, assignments=assignments)
+    return TopicGrowth(name=topic.name, count=topic.count, assignments=assignments)

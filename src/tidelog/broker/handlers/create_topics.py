@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from tidelog.base.config import describe_topic
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.config_view import topic_entries
 from tidelog.broker.context import Context
 from tidelog.broker.topic_changes import create
 from tidelog.metadata.create_topics import CreatedTopic, NewTopic
@@ -58,6 +58,6 @@ def _answer(context: Context, created: CreatedTopic) -> CreatableTopicResult:
             config_source=entry.source,
             is_sensitive=entry.sensitive,
         )
-        for entry in topic_entries(context.services.config, created.configs)
+        for entry in describe_topic(created.configs, context.services.config)
     ]
     return answer

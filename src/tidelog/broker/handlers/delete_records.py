@@ -33,7 +33,7 @@ async def handle(context: Context, request: DeleteRecordsRequest) -> DeleteRecor
         response.topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=answers))
     if touched:
         # Durable before it is answered: records that were deleted must not come back.
-        await partitions.checkpoint_starts()
+        await partitions.checkpoint()
     return response
 
 
@@ -43,7 +43,8 @@ def _delete(partition: Partition, offset: int) -> None:
         raise partition.offline_error()
     if not log.config.delete:
         raise KafkaError(
-            ErrorCode.POLICY_VIOLATION, "records of a topic without cleanup.policy=delete are not deleted by offset"
+            ErrorCode.POLICY_VIOLATION,
+            "records of a topic without cleanup.policy=delete are not deleted by offset",
         )
     before = partition.high_watermark if offset == HIGH_WATERMARK else offset
     if before < 0 or before > partition.high_watermark:

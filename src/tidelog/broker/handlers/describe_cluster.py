@@ -28,7 +28,11 @@ def handle(context: Context, request: DescribeClusterRequest) -> DescribeCluster
         endpoint_type=request.endpoint_type,
         brokers=[
             DescribeClusterBroker(
-                broker_id=broker.id, host=where.host, port=where.port, rack=broker.rack, is_fenced=broker.fenced
+                broker_id=broker.id,
+                host=where.host,
+                port=where.port,
+                rack=broker.rack,
+                is_fenced=broker.fenced,
             )
             for broker, where in metadata.reachable_brokers(context.peer.listener)
             if request.include_fenced_brokers or not broker.fenced

@@ -95,17 +95,19 @@ class FetchJob:
         answer.log_start_offset = log.start
         if not log.start <= asked.fetch_offset <= log.end:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
-        if answer.diverging_epoch.epoch >= 0:
+        if answer.diverging_epoch is not None:
             return
         end = partition.last_stable_offset if self._read_committed else partition.high_watermark
         room = min(self._bytes_max - self.bytes_read, asked.partition_max_bytes)
-        first = self.bytes_read == 0  # the first batch is always returned, however large: else nobody gets past it
+        first = (
+            self.bytes_read == 0
+        )  # the first batch is always returned, however large: else nobody gets past it
         if asked.fetch_offset >= end or (room <= 0 and not first):
             return
         found = log.read(asked.fetch_offset, max(room, 0), end=end, min_one=first)
         if found is not None:
-            answer.records = found
-            self.bytes_read += len(found)
+            answer.records = found.slice
+            self.bytes_read += found.slice.length
 
     def respond(self, answers: list[tuple[Wanted, PartitionData]]) -> FetchResponse:
         topics: dict[TopicKey, FetchableTopicResponse] = {}
@@ -118,4 +120,8 @@ class FetchJob:
 
 
 def _topic_answer(topic: TopicKey) -> FetchableTopicResponse:
-    return FetchableTopicResponse(topic=topic) if isinstance(topic, str) else FetchableTopicResponse(topic_id=topic)
+    return (
+        FetchableTopicResponse(topic=topic)
+        if isinstance(topic, str)
+        else FetchableTopicResponse(topic_id=topic)
+    )

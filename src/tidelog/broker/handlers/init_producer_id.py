@@ -7,7 +7,7 @@ from tidelog.wire.messages.init_producer_id import InitProducerIdRequest, InitPr
 
 async def handle(context: Context, request: InitProducerIdRequest) -> InitProducerIdResponse:
     if request.transactional_id is not None:
-        # An empty id is the client's mistake; a real one asks for transactions, which nobody here coordinates.
+        # An empty id is a mistake; a real one asks for transactions, which nobody coordinates here.
         code = ErrorCode.COORDINATOR_NOT_AVAILABLE if request.transactional_id else ErrorCode.INVALID_REQUEST
         return InitProducerIdResponse(error_code=code, producer_id=-1, producer_epoch=-1)
     return InitProducerIdResponse(producer_id=await context.services.producer_ids.take(), producer_epoch=0)

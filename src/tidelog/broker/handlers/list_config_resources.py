@@ -20,7 +20,7 @@ def handle(context: Context, request: ListConfigResourcesRequest) -> ListConfigR
     if not wanted <= KNOWN:
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     names = {TOPIC: list(image.topics), BROKER: [str(id) for id in image.brokers]}
-    # Every broker has loggers and nobody has subscribed to client metrics, as there is no place for either here.
+    # There are no client metrics subscriptions, groups or loggers with settings of their own here.
     return ListConfigResourcesResponse(
         config_resources=[
             ConfigResource(resource_name=name, resource_type=kind)

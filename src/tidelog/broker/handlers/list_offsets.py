@@ -53,7 +53,7 @@ def _look_up(
             answer.leader_epoch = partition.leader_epoch
         case -2 | -4:
             answer.offset = log.start
-            answer.leader_epoch = log.epoch_at(log.start)
+            answer.leader_epoch = log.leader_epochs.epoch_of(log.start)
         case -5 | -6:
             answer.leader_epoch = partition.leader_epoch if asked.timestamp == LATEST_TIERED else -1
         case wanted:

@@ -36,7 +36,9 @@ async def handle(context: Context, request: MetadataRequest) -> MetadataResponse
     services = context.services
     wanted = request.topics
     if wanted and request.allow_auto_topic_creation:
-        missing = [topic.name for topic in wanted if topic.name and services.metadata.image.topic(topic.name) is None]
+        missing = [
+            topic.name for topic in wanted if topic.name and services.metadata.image.topic(topic.name) is None
+        ]
         if missing and services.config.bool("auto.create.topics.enable"):
             await auto_create(services, missing)
     image = services.metadata.image
@@ -88,7 +90,9 @@ def _describe(context: Context, request: MetadataRequest, topic: TopicImage) -> 
     return answer
 
 
-def _partitions(context: Context, partitions: Iterable[PartitionImage]) -> Iterable[MetadataResponsePartition]:
+def _partitions(
+    context: Context, partitions: Iterable[PartitionImage]
+) -> Iterable[MetadataResponsePartition]:
     metadata = context.services.metadata
     for partition in partitions:
         leaderless = partition.leader == NO_LEADER

@@ -6,6 +6,7 @@ Every partition gets its own verdict; one bad batch does not keep the others fro
 import asyncio
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import uuid_text
 from tidelog.broker.context import Context
 from tidelog.broker.delayed_produce import DelayedProduce, Written
 from tidelog.broker.reply import CloseConnection
@@ -45,11 +46,9 @@ def _append_all(context: Context, request: ProduceRequest) -> tuple[ProduceRespo
             answer = PartitionProduceResponse(index=data.index)
             answers.append(answer)
             try:
-                _check_request(request, data)
+                records = _checked_records(request, data)
                 partition = partitions.find(topic.topic_id if by_id else topic.name, data.index)
-                produced = partition.produce(
-                    data.records, all_replicas=request.acks == ACKS_ALL, now_ms=now_ms
-                )
+                produced = partition.produce(records, all_replicas=request.acks == ACKS_ALL, now_ms=now_ms)
             except KafkaError as error:
                 answer.error_code = error.code
                 answer.error_message = error.message
@@ -65,7 +64,7 @@ def _append_all(context: Context, request: ProduceRequest) -> tuple[ProduceRespo
     return response, written
 
 
-def _check_request(request: ProduceRequest, data: PartitionProduceData) -> None:
+def _checked_records(request: ProduceRequest, data: PartitionProduceData) -> memoryview:
     if request.acks not in (ACKS_ALL, 0, 1):
         raise KafkaError(
             ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {request.acks}; it may be -1 (all), 0 or 1"
@@ -76,6 +75,7 @@ def _check_request(request: ProduceRequest, data: PartitionProduceData) -> None:
         )
     if data.records is None:
         raise KafkaError(ErrorCode.INVALID_RECORD, "the request holds no records for the partition")
+    return data.records
 
 
 def _silence_or_close(response: ProduceResponse) -> CloseConnection | None:
@@ -83,8 +83,9 @@ def _silence_or_close(response: ProduceResponse) -> CloseConnection | None:
     for topic in response.responses:
         for answer in topic.partition_responses:
             if answer.error_code:
-                code = ErrorCode(answer.error_code)
+                where = topic.name or uuid_text(topic.topic_id)
                 return CloseConnection(
-                    f"acks=0 produce to {topic.name}-{answer.index} failed with {code.name}: {answer.error_message}"
+                    f"acks=0 produce to {where}-{answer.index} failed with error {answer.error_code:d}: "
+                    f"{answer.error_message}"
                 )
     return None

@@ -1,0 +1,44 @@
+"""IncrementalAlterConfigs: set, delete, append to or subtract from single settings."""
+
+from tidelog.broker.context import Context
+from tidelog.metadata.alter_configs import ConfigAlteration, decide_incremental_alter_configs
+from tidelog.metadata.config_edits import ConfigEdit
+from tidelog.wire.messages.incremental_alter_configs import (
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+
+
+async def handle(
+    context: Context, request: IncrementalAlterConfigsRequest
+) -> IncrementalAlterConfigsResponse:
+    metadata = context.services.metadata
+    wanted = [
+        ConfigAlteration(
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
+            edits=[ConfigEdit(c.name, c.value, c.config_operation) for c in resource.configs],
+        )
+        for resource in request.resources
+    ]
+    results = await metadata.change(
+        lambda image: decide_incremental_alter_configs(
+            image,
+            wanted,
+            node_id=metadata.node_id,
+            config=metadata.config,
+            validate_only=request.validate_only,
+        )
+    )
+    return IncrementalAlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(
+                error_code=result.error,
+                error_message=result.message,
+                resource_type=result.resource_type,
+                resource_name=result.resource_name,
+            )
+            for result in results
+        ]
+    )

@@ -1,0 +1,221 @@
+"""Every partition on this broker: found by topic name or id, opened and dropped as the metadata says."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TypeAlias
+
+from tidelog.base.config import BrokerConfig, resolve_topic
+from tidelog.base.errors import ErrorCode, KafkaError, StorageError
+from tidelog.base.ids import NodeId, Uuid
+from tidelog.base.ports import Clock
+from tidelog.broker.data_folders import DataFolder, DataFolders
+from tidelog.broker.flusher import Flusher, RunInThread
+from tidelog.metadata.entities import PartitionImage, TopicImage
+from tidelog.metadata.image import ClusterImage, ImageDelta
+from tidelog.metadata.records import ResourceKind
+from tidelog.replication.partition import Durability, Partition
+from tidelog.storage.log import PartitionLog
+from tidelog.storage.log_config import LogConfig
+
+log = logging.getLogger("tidelog.broker.partitions")
+
+TopicKey: TypeAlias = str | Uuid
+
+
+class HostedPartitions:
+    def __init__(
+        self,
+        node_id: NodeId,
+        folders: DataFolders,
+        flusher: Flusher,
+        clock: Clock,
+        run_in_thread: RunInThread,
+    ) -> None:
+        self._node_id = node_id
+        self.folders = folders
+        self._flusher = flusher
+        self._clock = clock
+        self._run_in_thread = run_in_thread
+        self._by_key: dict[tuple[TopicKey, int], Partition] = {}
+        self._partitions: dict[tuple[str, int], Partition] = {}
+        # Partitions that are ours but cannot be opened, with the reason that clients and operators get.
+        self._unusable: dict[tuple[TopicKey, int], str] = {}
+        self._config = BrokerConfig()
+        self._image = ClusterImage()
+
+    def __iter__(self) -> Iterator[Partition]:
+        return iter(tuple(self._partitions.values()))
+
+    def __len__(self) -> int:
+        return len(self._partitions)
+
+    def find(self, topic: TopicKey, index: int) -> Partition:
+        """Raises KafkaError with the code that tells a client whether to refresh, retry or give up."""
+        partition = self._by_key.get((topic, index))
+        if partition is None:
+            raise self._why_not(topic, index)
+        return partition
+
+    def current(self, topic_id: Uuid, index: int) -> Partition | None:
+        return self._by_key.get((topic_id, index))
+
+    def _why_not(self, topic: TopicKey, index: int) -> KafkaError:
+        unusable = self._unusable.get((topic, index))
+        if unusable is not None:
+            return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, unusable)
+        if isinstance(topic, str):
+            return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        known = self._image.topic_by_id(topic) is not None
+        return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known else ErrorCode.UNKNOWN_TOPIC_ID)
+
+    # Opening
+
+    async def open_all(self, image: ClusterImage, config: BrokerConfig) -> None:
+        """At start: open what the image says is ours, in threads where logs must be scanned."""
+        self._image, self._config = image, config
+        ours = [
+            (topic, partition)
+            for topic in image.topics.values()
+            for partition in topic.partitions
+            if self._node_id in partition.replicas
+        ]
+        self.folders.settle_moves({topic.id: topic.name for topic in image.topics.values()})
+        self.folders.set_strays_aside({(topic.id, partition.index) for topic, partition in ours})
+        if self.folders.all_clean:
+            for topic, partition in ours:
+                self._open(topic, partition)
+            return
+        room = asyncio.Semaphore(max(1, config.int("num.recovery.threads.per.data.dir")) * len(self.folders))
+
+        async def recover(topic: TopicImage, partition: PartitionImage) -> None:
+            async with room:
+                opened = await self._run_in_thread(partial(self._open_log, topic, partition))
+                self._host(topic, partition, opened)
+
+        await asyncio.gather(*(recover(topic, partition) for topic, partition in ours))
+
+    def _open(self, topic: TopicImage, partition: PartitionImage) -> None:
+        self._host(topic, partition, self._open_log(topic, partition))
+
+    def _open_log(self, topic: TopicImage, partition: PartitionImage) -> PartitionLog | str:
+        """The log, or why it cannot be used. May run in a thread."""
+        try:
+            folder = self.folders.home_of(topic.id, partition.index) or self.folders.least_loaded()
+            return folder.open_log(
+                topic.name, topic.id, partition.index, self._log_config(topic), now_ms=self._clock.now_ms()
+            )
+        except (OSError, StorageError) as error:
+            log.error("%s-%d cannot be opened and is offline: %s", topic.name, partition.index, error)
+            return f"{topic.name}-{partition.index} cannot be opened: {error}"
+
+    def _host(self, topic: TopicImage, image: PartitionImage, opened: PartitionLog | str) -> None:
+        keys: list[tuple[TopicKey, int]] = [(topic.name, image.index), (topic.id, image.index)]
+        if isinstance(opened, str):
+            self._unusable.update(dict.fromkeys(keys, opened))
+            return
+        _report_recovery(topic.name, image.index, opened)
+        settings = resolve_topic(topic.configs, self._config)
+        partition = Partition(
+            topic.name,
+            topic.id,
+            image.index,
+            opened,
+            leader_epoch=image.leader_epoch,
+            replicas=image.replicas,
+            isr=image.isr,
+            durability=Durability(settings.text("durability")),
+            min_insync_replicas=settings.int("min.insync.replicas"),
+            on_unsynced=self._flusher.request,
+        )
+        self._partitions[topic.name, image.index] = partition
+        self._by_key.update(dict.fromkeys(keys, partition))
+
+    def _log_config(self, topic: TopicImage) -> LogConfig:
+        settings = resolve_topic(topic.configs, self._config)
+        expiration = self._config.int("producer.id.expiration.ms")
+        return LogConfig.from_topic({**settings, "producer.id.expiration.ms": expiration})
+
+    # Following the metadata
+
+    def on_change(self, delta: ImageDelta, config: BrokerConfig) -> None:
+        self._image = delta.after
+        for topic in delta.topics_deleted:
+            for partition in topic.partitions:
+                self._drop(topic, partition.index)
+        for topic, partition in delta.partitions_created:
+            if self._node_id in partition.replicas:
+                self._open(topic, partition)
+        broker_settings_changed = config is not self._config
+        self._config = config
+        changed = {c.name for c in delta.configs_changed if c.kind is ResourceKind.TOPIC}
+        self._configure(delta.after.topics if broker_settings_changed else changed)
+
+    def _configure(self, names: Iterable[str]) -> None:
+        for name in names:
+            topic = self._image.topics[name]
+            settings = resolve_topic(topic.configs, self._config)
+            log_config = self._log_config(topic)
+            for image in topic.partitions:
+                partition = self._partitions.get((name, image.index))
+                if partition is not None:
+                    partition.log.configure(log_config)
+                    partition.min_insync_replicas = settings.int("min.insync.replicas")
+                    partition.durability = Durability(settings.text("durability"))
+                    partition.advance()
+
+    def _drop(self, topic: TopicImage, index: int) -> None:
+        for key in ((topic.name, index), (topic.id, index)):
+            self._by_key.pop(key, None)
+            self._unusable.pop(key, None)
+        partition = self._partitions.pop((topic.name, index), None)
+        if partition is None:
+            return
+        partition.release_all(KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted"))
+        partition.log.close(clean=False)
+        try:
+            doomed = self.folders.doom(topic.id, index, topic.id)
+        except OSError as error:
+            log.error("the folder of the deleted %s-%d cannot be renamed: %s", topic.name, index, error)
+            return
+        if doomed is not None:
+            self._run_in_thread(doomed).add_done_callback(partial(_report_removal, topic.name, index))
+
+    # Checkpoints and the end
+
+    async def checkpoint(self) -> None:
+        """Write down, for each folder, how far its logs are known to be synced and where they start."""
+        for folder in self.folders:
+            if folder.offline is None:
+                await self._run_in_thread(folder.checkpoint(self._in(folder)))
+
+    def wake_readers(self) -> None:
+        """Fetches that wait for more are answered with what there is: the broker is about to stop."""
+        for partition in self:
+            partition.notify(0)
+
+    async def close(self) -> None:
+        """Sync and close every log; the folders may then be marked as clean."""
+        for partition in self:
+            partition.release_all(KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the broker is stopping"))
+            if partition.log.offline is None and partition.log.recovery_point < partition.log.end:
+                self._flusher.request(partition)
+        await self._flusher.drain()
+        for folder in self.folders:
+            if folder.offline is None:
+                logs = self._in(folder)
+                await self._run_in_thread(partial(folder.close_logs, logs))
+
+    def _in(self, folder: DataFolder) -> list[Partition]:
+        return [p for p in self if folder.holds(p.log.directory)]
+
+
+def _report_recovery(topic: str, index: int, opened: PartitionLog) -> None:
+    for line in opened.recovery.lines():
+        log.warning("%s-%d: %s", topic, index, line)
+
+
+def _report_removal(topic: str, index: int, future: "asyncio.Future[None]") -> None:
+    if not future.cancelled() and (error := future.exception()) is not None:
+        log.warning("the folder of the deleted %s-%d is not gone yet: %s", topic, index, error)

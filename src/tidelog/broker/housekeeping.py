@@ -1,0 +1,76 @@
+"""What a broker does without being asked: retention, periodic syncs, checkpoints, forgetting old producers.
+
+Each chore is a plain method that looks at every partition once; `server.tickers` calls them by the clock.
+"""
+
+import asyncio
+import logging
+
+from tidelog.base.errors import KafkaError
+from tidelog.base.ports import Clock
+from tidelog.broker.flusher import Flusher, RunInThread
+from tidelog.broker.hosted import HostedPartitions
+from tidelog.replication.partition import Durability, Partition
+from tidelog.storage.doomed import Doomed
+
+log = logging.getLogger("tidelog.broker.housekeeping")
+
+
+class Housekeeping:
+    def __init__(
+        self, partitions: HostedPartitions, flusher: Flusher, clock: Clock, run_in_thread: RunInThread
+    ) -> None:
+        self._partitions = partitions
+        self._flusher = flusher
+        self._clock = clock
+        self._run_in_thread = run_in_thread
+
+    def retire_segments(self) -> None:
+        """Retention by time, by size and by log start."""
+        now_ms = self._clock.now_ms()
+        for partition in self._partitions:
+            try:
+                doomed = partition.log.retire(now_ms, limit=partition.high_watermark)
+            except KafkaError as error:
+                log.error("%s-%d: retention failed: %s", partition.topic, partition.index, error.message)
+                partition.release_all(error)
+                continue
+            for segment in doomed:
+                delay = (segment.remove_at_ms - now_ms) / 1000
+                asyncio.get_running_loop().call_later(delay, self._remove, partition, segment)
+
+    def _remove(self, partition: Partition, doomed: Doomed) -> None:
+        def report(future: "asyncio.Future[None]") -> None:
+            if not future.cancelled() and (error := future.exception()) is not None:
+                # The log no longer needs these files; the next start tries again.
+                log.warning(
+                    "deleting old segments of %s-%d failed: %s", partition.topic, partition.index, error
+                )
+
+        self._run_in_thread(doomed.run).add_done_callback(report)
+
+    def sync_by_interval(self) -> None:
+        """Durability `interval`: everything written so far goes to the disk."""
+        for partition in self._partitions:
+            if partition.durability is Durability.INTERVAL and _is_unsynced(partition):
+                self._flusher.request(partition)
+
+    def sync_by_topic_rules(self) -> None:
+        """`flush.ms` and `flush.messages`, where somebody asked for them."""
+        now = self._clock.monotonic()
+        for partition in self._partitions:
+            if partition.sync_is_due(now):
+                self._flusher.request(partition)
+
+    def forget_producers(self) -> None:
+        now_ms = self._clock.now_ms()
+        for partition in self._partitions:
+            partition.log.expire_producers(now_ms)
+
+    async def checkpoint(self) -> None:
+        """What is known to be synced, so that a restart after a crash reads only the rest."""
+        await self._partitions.checkpoint()
+
+
+def _is_unsynced(partition: Partition) -> bool:
+    return partition.log.offline is None and partition.log.recovery_point < partition.log.end

@@ -1,0 +1,160 @@
+"""Moving a partition's log to another data folder of this broker, while it is written to and read.
+
+The copy grows in a folder ending in `-future`. When it has caught up, the rest is copied and the folders
+are swapped in one turn of the loop, with the old folder renamed first: a start that finds a `-future`
+folder without the partition's own one knows that the copy is complete, and takes it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+from tidelog.base.errors import ErrorCode, KafkaError, StorageError
+from tidelog.base.ids import Uuid
+from tidelog.base.ports import Clock, Disk
+from tidelog.broker.data_folders import DataFolder, ReplicaHere
+from tidelog.broker.flusher import RunInThread
+from tidelog.broker.hosted import HostedPartitions
+from tidelog.replication.partition import Partition
+from tidelog.storage.log import PartitionLog
+from tidelog.storage.segment import LogRead
+from tidelog.wire.batch import iter_batches
+
+CHUNK_BYTES = 1 << 20
+FINAL_BYTES = 1 << 20
+"""The last part, which is copied without letting anybody else run."""
+
+log = logging.getLogger("tidelog.broker.moves")
+
+
+class Move(NamedTuple):
+    partition: Partition
+    copy: PartitionLog
+    folder: DataFolder
+    task: "asyncio.Task[None]"
+
+
+class LogMoves:
+    def __init__(
+        self, disk: Disk, partitions: HostedPartitions, clock: Clock, run_in_thread: RunInThread
+    ) -> None:
+        self._disk = disk
+        self._partitions = partitions
+        self._clock = clock
+        self._run_in_thread = run_in_thread
+        self._moves: dict[tuple[Uuid, int], Move] = {}
+
+    def begin(self, topic: str, index: int, path: str) -> None:
+        """Start a move, or turn one round that is under way. KafkaError says why it cannot be."""
+        folder = next((f for f in self._partitions.folders if f.path == path.rstrip("/")), None)
+        if folder is None:
+            raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, f"{path} is not one of this broker's log.dirs")
+        if folder.offline is not None:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path} is offline: {folder.offline}")
+        partition = self._partitions.find(topic, index)
+        key = (partition.topic_id, index)
+        running = self._moves.get(key)
+        if running is not None:
+            if running.folder is folder:
+                return
+            running.task.cancel()
+            del self._moves[key]
+        if folder.holds(partition.log.directory):
+            return
+        try:
+            copy = folder.begin_copy(partition, self._clock.now_ms())
+        except OSError as error:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path}: {error}") from error
+        task = asyncio.get_running_loop().create_task(
+            self._run(partition, copy, folder), name=f"move {topic}-{index} to {path}"
+        )
+        self._moves[key] = Move(partition, copy, folder, task)
+
+    def replicas_in(self, folder: DataFolder) -> Iterator[ReplicaHere]:
+        for partition in self._partitions:
+            if folder.holds(partition.log.directory):
+                yield ReplicaHere(partition.topic, partition.index, partition.log.size_bytes, 0, False)
+        for move in self._moves.values():
+            if move.folder is folder:
+                partition, copy = move.partition, move.copy
+                lag = max(0, partition.log.end - copy.end)
+                yield ReplicaHere(partition.topic, partition.index, copy.size_bytes, lag, True)
+
+    async def close(self) -> None:
+        """Moves that are not complete begin anew when somebody asks again."""
+        tasks = [move.task for move in self._moves.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run(self, partition: Partition, copy: PartitionLog, folder: DataFolder) -> None:
+        key = (partition.topic_id, partition.index)
+        try:
+            await self._catch_up(partition, copy)
+            self._finish(partition, copy, folder)
+            log.info("%s-%d moved to %s", partition.topic, partition.index, folder.path)
+        except (OSError, KafkaError, StorageError) as error:
+            log.error("%s-%d could not be moved to %s: %s", *key_text(partition), folder.path, error)
+            self._abandon(copy)
+        except asyncio.CancelledError:
+            self._abandon(copy)
+            raise
+        finally:
+            move = self._moves.get(key)
+            if move is not None and move.copy is copy:
+                del self._moves[key]
+
+    async def _catch_up(self, partition: Partition, copy: PartitionLog) -> None:
+        """Copy and sync until little enough is left to do the rest at once."""
+        while _bytes_behind(partition.log, copy) > FINAL_BYTES:
+            chunk = _next_chunk(partition.log, copy)
+            await self._run_in_thread(partial(_append, chunk, copy, self._clock.now_ms()))
+            flush = copy.begin_flush() if copy.end - copy.recovery_point > 0 else None
+            if flush is not None:
+                await self._run_in_thread(flush.run)
+                copy.finish_flush(flush)
+
+    def _finish(self, partition: Partition, copy: PartitionLog, folder: DataFolder) -> None:
+        """No await in here: nobody may append between the last chunk and the swap."""
+        if self._partitions.current(partition.topic_id, partition.index) is not partition:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted meanwhile")
+        old = partition.log
+        while copy.end < old.end:
+            _append(_next_chunk(old, copy), copy, self._clock.now_ms())
+        if old.start > copy.start:
+            copy.delete_before(old.start)
+        copy.close(clean=True)
+        remove_old = self._partitions.folders.swap(partition, copy, folder, self._clock.now_ms())
+        partition.advance()
+        self._run_in_thread(remove_old)
+
+    def _abandon(self, copy: PartitionLog) -> None:
+        copy.close(clean=False)
+        self._run_in_thread(partial(self._disk.remove_tree, copy.directory))
+
+
+def key_text(partition: Partition) -> tuple[str, int]:
+    return partition.topic, partition.index
+
+
+def _bytes_behind(source: PartitionLog, copy: PartitionLog) -> int:
+    return source.size_bytes - copy.size_bytes if copy.end < source.end else 0
+
+
+def _next_chunk(source: PartitionLog, copy: PartitionLog) -> LogRead:
+    """Where the next whole batches lie. What retention removed meanwhile is skipped."""
+    offset = max(copy.end, source.start)
+    found = source.read(offset, CHUNK_BYTES, end=source.end)
+    if found is None:
+        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"nothing to copy at offset {offset}")
+    return found
+
+
+def _append(chunk: LogRead, copy: PartitionLog, now_ms: int) -> None:
+    """In a thread, or on the loop for the last chunk: nobody else touches the copy."""
+    if copy.end != chunk.first_batch_offset and copy.size_bytes == 0:
+        copy.truncate_fully_at(chunk.first_batch_offset)
+    records = memoryview(bytearray(chunk.slice.read()))
+    copy.append_as_follower(records, list(iter_batches(records)), now_ms=now_ms)
