@@ -62,7 +62,7 @@ class LogScan:
         # A snapshot is written only when the segment that begins where it ends is durable.
         if self._bases[-1] < self._since:
             raise self._error(
-                f"the log stops at offset {self._due}: no file begins at {self._since}, where a snapshot ends",
+                f"the log stops at {self._due}: no file begins at {self._since}, where a snapshot ends",
                 "Restore what is missing from a backup. Without one, move all .log files out of this folder: "
                 "the broker then goes on with the snapshot, and what changed after it is lost.",
             )
