@@ -29,9 +29,11 @@ from tidelog.cli.writer import Writer
     "--partition",
     type=click.IntRange(min=0),
     metavar="N",
-    help="[default: by the key's hash, as Java does]",
+    help="Where every record goes. [default: by the hash of its key, as in Java]",
 )
-@click.option("-t", "--timestamp", type=PositionType(), metavar="TIME", help="[default: now]")
+@click.option(
+    "-t", "--timestamp", type=PositionType(), metavar="TIME", help="The time of every record. [default: now]"
+)
 @click.option(
     "-F",
     "--format",
@@ -45,13 +47,20 @@ from tidelog.cli.writer import Writer
 @click.option(
     "--null-value", is_flag=True, help="Send a tombstone; with -K, for records with an empty value."
 )
-@click.option("--acks", type=click.Choice(["0", "1", "all"]), default="all", show_default=True)
+@click.option(
+    "--acks",
+    type=click.Choice(["0", "1", "all"]),
+    default="all",
+    show_default=True,
+    help="Whose acknowledgement to wait for: nobody's, the leader's, every in-sync replica's.",
+)
 @click.option(
     "-z",
     "--compression",
     type=click.Choice(["none", "gzip", "snappy", "lz4", "zstd"]),
     default="none",
     show_default=True,
+    help="How batches are compressed.",
 )
 @click.option("--idempotent", is_flag=True, help="Let the broker refuse duplicates that a retry would make.")
 @click.option("--receipts", is_flag=True, help="Print partition and offset of every record.")

@@ -41,7 +41,7 @@ def config_pairs(values: tuple[str, ...]) -> dict[str, str]:
     "--partitions",
     type=click.IntRange(min=1),
     metavar="N",
-    help="[default: the broker's num.partitions]",
+    help="How many partitions. [default: the broker's num.partitions]",
 )
 @click.option(
     "-r",

@@ -26,10 +26,18 @@ DEFAULT_DATA = "data"
 
 @click.command()
 @click.option(
-    "-d", "--data", metavar="DIR", type=click.Path(file_okay=False), help=f"[default: ./{DEFAULT_DATA}]"
+    "-d",
+    "--data",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help=f"The folder for everything it keeps. [default: ./{DEFAULT_DATA}]",
 )
 @click.option(
-    "-p", "--port", type=click.IntRange(0, 65535), metavar="N", help="0 takes a free one. [default: 9092]"
+    "-p",
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="Where it listens; 0 takes a free port. [default: 9092]",
 )
 @click.option(
     "-c", "--config", "file", metavar="FILE", type=click.Path(dir_okay=False), help="Settings as YAML."

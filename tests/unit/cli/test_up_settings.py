@@ -1,0 +1,87 @@
+"""Flags over environment over file; and why a broker did not start."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from tidelog.cli.banner import banner
+from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.up_failures import start_failure
+from tidelog.cli.up_settings import broker_config
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("TIDELOG_")]:
+        monkeypatch.delenv(name)
+
+
+def test_the_data_is_in_the_folder_data_unless_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert broker_config(None, None, None, {}).list("log.dirs") == (str(tmp_path / "data"),)
+    assert broker_config(None, "mine", None, {}).list("log.dirs") == (str(tmp_path / "mine"),)
+    monkeypatch.setenv("TIDELOG_LOG_DIRS", "/a,/b")
+    assert broker_config(None, None, None, {}).list("log.dirs") == ("/a", "/b")
+
+
+def test_the_port_changes_and_the_host_stays(tmp_path: Path) -> None:
+    file = tmp_path / "broker.yaml"
+    file.write_text("listeners: PLAINTEXT://192.0.2.1:9000\n")
+    assert str(broker_config(str(file), None, 7, {}).listeners()[0]) == "PLAINTEXT://192.0.2.1:7"
+    assert str(broker_config(None, None, None, {}).listeners()[0]) == "PLAINTEXT://localhost:9092"
+
+
+def test_a_port_for_two_listeners_is_refused() -> None:
+    with pytest.raises(CliError, match="between 2 listeners"):
+        broker_config(None, None, 7, {"listeners": "A://localhost:1,B://localhost:2"})
+
+
+def test_a_flag_beats_the_environment_and_the_environment_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "broker.yaml"
+    file.write_text("num.partitions: 2\n")
+    assert broker_config(str(file), None, None, {}).int("num.partitions") == 2
+    monkeypatch.setenv("TIDELOG_NUM_PARTITIONS", "3")
+    assert broker_config(str(file), None, None, {}).int("num.partitions") == 3
+    assert broker_config(str(file), None, None, {"num.partitions": "4"}).int("num.partitions") == 4
+
+
+def test_a_bad_value_leads_to_its_explanation() -> None:
+    with pytest.raises(CliError, match=r"num\.partitions") as caught:
+        broker_config(None, None, None, {"num.partitions": "many"})
+    assert caught.value.code is Exit.USAGE
+    assert caught.value.attempt == "tidelog config explain num.partitions"
+
+
+def test_a_missing_file_is_not_found(tmp_path: Path) -> None:
+    with pytest.raises(CliError) as caught:
+        broker_config(str(tmp_path / "nope.yaml"), None, None, {})
+    assert caught.value.code in (Exit.NOT_FOUND, Exit.USAGE)
+    assert "nope.yaml" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "attempt"),
+    [
+        (OSError(errno.EADDRINUSE, "in use"), "the port is taken", "--port 9093"),
+        (OSError(errno.EACCES, "denied"), "permission denied", "--port 9092"),
+        (PermissionError(errno.EACCES, "Permission denied", "/data/x"), "Cannot use /data/x", "--data DIR"),
+    ],
+)
+def test_a_failed_start_is_explained(error: OSError, message: str, attempt: str) -> None:
+    shown = start_failure(error, broker_config(None, None, None, {}))
+    assert message in shown.message
+    assert attempt in (shown.attempt or "")
+
+
+def test_the_banner_gives_commands_that_reach_this_broker() -> None:
+    facts = {"bootstrap_servers": "localhost:9999", "data": ["/var/lib/tidelog"], "durability": "fsync"}
+    text = banner(facts, ["mind the gap"], started_s=0.214)
+    assert "after 0.21 s" in text
+    assert "/var/lib/tidelog" in text
+    assert text.count("-b localhost:9999") == 3
+    assert "mind the gap" in text
+    assert "-b" not in banner({**facts, "bootstrap_servers": "localhost:9092"}, [], None)
