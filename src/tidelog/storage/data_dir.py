@@ -43,7 +43,9 @@ class DataDir:
         An empty cluster or directory id in a directory that has one takes on what is there.
         """
         path = path.rstrip("/") or "/"
-        disk.make_dirs(path)
+        if not disk.is_dir(path):
+            disk.make_dirs(path)
+            disk.sync_dir(path.rpartition("/")[0] or "/")
         lock = disk.lock(f"{path}/{LOCK}")
         try:
             identity = cls._settle_identity(disk, path, identity)

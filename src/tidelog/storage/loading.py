@@ -28,7 +28,7 @@ from tidelog.storage.offset_index import ENTRY_BYTES, CorruptIndex, OffsetIndex
 from tidelog.storage.producer_snapshot_files import ProducerSnapshotFiles
 from tidelog.storage.producers import Producers
 from tidelog.storage.recovery import Recovered, recover_segment
-from tidelog.storage.recovery_report import RecoveryReport
+from tidelog.storage.recovery_report import Gap, RecoveryReport
 from tidelog.storage.replay import replay, replay_epochs
 from tidelog.storage.segment import Segment
 from tidelog.storage.segment_list import SegmentList
@@ -191,6 +191,8 @@ class Loader:
             )
             checked_from = recovered.scan_start if checked_from is None else checked_from
             if above is not None:
+                if recovered.end < above:
+                    self._report.gaps.append(Gap(segment.path + LOG, segment.size, recovered.end, above))
                 recovered.indexes.seal()
                 recovered.indexes.write(self._disk, segment.path)
                 segment.adopt(None, (recovered.indexes.newest_timestamp, recovered.indexes.newest_offset))

@@ -35,12 +35,29 @@ class Damage:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The end of a segment never reached the disk, but the next segment did."""
+
+    file: str
+    position: int
+    first_missing: int
+    next_found: int
+
+    def __str__(self) -> str:
+        return (
+            f"MISSING: offsets {self.first_missing} to {self.next_found - 1}, which should follow in "
+            f"{self.file} at {self.position}; they were not flushed when the machine stopped"
+        )
+
+
 @dataclass(slots=True)
 class RecoveryReport:
     scanned_bytes: int = 0
     """How much was read and checked against its CRC."""
     cuts: list[Cut] = field(default_factory=list)
     damages: list[Damage] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
     rebuilt: list[str] = field(default_factory=list)
     """Index files that were built anew."""
     removed: list[str] = field(default_factory=list)
@@ -49,8 +66,8 @@ class RecoveryReport:
 
     @property
     def is_clean(self) -> bool:
-        return not (self.cuts or self.damages or self.notes)
+        return not (self.cuts or self.damages or self.gaps or self.notes)
 
     def lines(self) -> list[str]:
         """The worst first."""
-        return [*map(str, self.damages), *map(str, self.cuts), *self.notes]
+        return [*map(str, self.damages), *map(str, self.gaps), *map(str, self.cuts), *self.notes]
