@@ -45,16 +45,19 @@ log = logging.getLogger("tidelog.metadata")
 class Commit:
     """Records that are written but not yet durable."""
 
-    __slots__ = ("delta", "done", "flush", "snapshot")
+    __slots__ = ("base", "begun", "delta", "done", "flush", "snapshot")
 
-    def __init__(self, flush: Flush, delta: ImageDelta, snapshot: SnapshotWrite | None) -> None:
+    def __init__(self, base: Offset, flush: Flush, delta: ImageDelta, snapshot: SnapshotWrite | None) -> None:
+        self.base = base
         self.flush = flush
         self.delta = delta
         self.snapshot = snapshot
+        self.begun = False
         self.done = False
 
     def run(self) -> None:
         """Wait for the disk. Never raises: `MetadataLog.apply` looks at what came of it."""
+        self.begun = True
         self.flush.run()
         if self.snapshot is not None and self.flush.error is None:
             self.snapshot.run()
@@ -115,7 +118,8 @@ class MetadataLog:
 
     def stage(self, records: Sequence[Record], now_ms: TimestampMs) -> Commit:
         """Write the records of one decision. KafkaError if they cannot be; then none of them holds."""
-        invariant(self._staged is None, "a decision before the last one was applied")
+        if self._staged is not None:
+            self._withdraw(self._staged)
         delta = advance(self.image, records)  # first of all: what cannot be applied must not be written
         invariant(not delta.is_empty, "a commit without records")
         batch = encode_batch(records, base_offset=0, now_ms=now_ms)
@@ -126,13 +130,14 @@ class MetadataLog:
                 "Split the request.",
             )
         snapshot = self._begin_snapshot(now_ms)  # before the append: it ends where the new records begin
-        self._log.append(memoryview(batch), [(0, read_header(batch))], leader_epoch=_EPOCH, now_ms=now_ms)
+        header = read_header(batch)
+        written = self._log.append(memoryview(batch), [(0, header)], leader_epoch=_EPOCH, now_ms=now_ms)
         flush = self._log.begin_flush()
         if flush is None:
             raise InvariantError("nothing to sync after an append")
         self._records_since_snapshot += len(records)
         self._bytes_since_snapshot += len(batch)
-        self._staged = Commit(flush, delta, snapshot)
+        self._staged = Commit(written.base, flush, delta, snapshot)
         return self._staged
 
     def apply(self, commit: Commit) -> ImageDelta:
@@ -153,6 +158,12 @@ class MetadataLog:
 
     def close(self) -> None:
         self._log.close(clean=self._staged is None)
+
+    def _withdraw(self, commit: Commit) -> None:
+        """A commit that never ran, since no thread was free or its owner gave up: nobody was told of it."""
+        invariant(not commit.begun, "a decision before the last one was applied")
+        self._staged = None
+        self._log.truncate_to(commit.base)
 
     def _begin_snapshot(self, now_ms: TimestampMs) -> SnapshotWrite | None:
         """A snapshot of the image as it is now, without the records being staged, when one is due."""

@@ -101,9 +101,32 @@ def test_one_commit_at_a_time(folder):
     log = folder.open()
     commit = log.stage([topic(1)], NOW)
     with pytest.raises(InvariantError):
-        log.stage([topic(2)], NOW)
-    with pytest.raises(InvariantError):
         log.apply(commit)  # it has not run
+    commit.run()
+    with pytest.raises(InvariantError):
+        log.stage([topic(2)], NOW)  # it is durable and must be applied first
+
+
+def test_commit_that_never_ran_is_withdrawn(folder):
+    log = folder.open()
+    log.submit([topic(0)], NOW)
+    given_up = log.stage([topic(1), topic(2)], NOW)
+    log.submit([topic(1)], NOW)
+    assert log.end == 2
+    with pytest.raises(InvariantError):
+        log.apply(given_up)
+    again = folder.open()
+    assert again.image == log.image
+    assert set(again.image.topics) == {"topic-0", "topic-1"}
+
+
+def test_commit_that_never_ran_is_withdrawn_with_its_snapshot(folder, small_snapshots):
+    log = folder.open()
+    fill(log, 0, 5)
+    log.stage([topic(5)], NOW)
+    fill(log, 5, 30)
+    assert folder.reopened_image() == log.image
+    assert len(log.image.topics) == 30
 
 
 def test_too_large_a_change_is_refused_and_the_log_goes_on(folder, monkeypatch):
