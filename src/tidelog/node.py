@@ -24,6 +24,7 @@ from tidelog.broker.metadata_service import MetadataService
 from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.throttle import Unlimited
 from tidelog.metadata.brokers import decide_create_cluster, decide_register_broker
+from tidelog.metadata.elections import decide_epochs_after_crash
 from tidelog.metadata.log import MetadataLog
 from tidelog.metadata.producer_ids import decide_producer_id_block
 from tidelog.metadata.records import Endpoint
@@ -100,6 +101,8 @@ class Node:
         opened.callback(metadata_log.close)
         metadata = MetadataService(metadata_log, config, node_id, clock, threads.run)
         _settle_cluster(metadata, folders)
+        if not folders.all_clean:
+            metadata.change_at_start(lambda image: decide_epochs_after_crash(image, broker_id=node_id))
         flusher = Flusher(threads.run)
         partitions = HostedPartitions(node_id, folders, flusher, clock, threads.run)
         opened.push_async_callback(partitions.close)

@@ -98,7 +98,7 @@ class DataFolder:
     def open_log(
         self, topic: str, topic_id: Uuid, index: int, config: LogConfig, *, now_ms: int
     ) -> PartitionLog:
-        """Open the partition's log, or begin it. Touches only its own files: threads may do it side by side."""
+        """Open the log, or begin it. Touches only its own files, so threads may do it side by side."""
         known = (topic_id, index) in self.homes
         path = self.dir.partition_path(topic, index)
         if not known:

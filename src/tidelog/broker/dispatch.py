@@ -39,7 +39,7 @@ class Dispatcher:
         handle, spec, request_class = route
         if not spec.min_version <= header.api_version <= spec.max_version:
             return self._refuse_version(header, spec.name)
-        request = decode(request_class, header.api_version, frame, body_at)
+        request = decode(request_class, header.api_version, frame, body_at, rest=True)
         services = self._services
         context = Context(services, peer, header.api_version, header.client_id)
         context.throttle_ms = services.throttle.charge(peer, header.client_id, header.api_key, len(frame))

@@ -147,6 +147,11 @@ class HostedPartitions:
         for topic, partition in delta.partitions_created:
             if self._node_id in partition.replicas:
                 self._open(topic, partition)
+        for topic, partition in delta.partitions_changed:
+            hosted = self._partitions.get((topic.name, partition.index))
+            if hosted is not None:
+                hosted.leader_epoch = partition.leader_epoch
+                hosted.replicas, hosted.isr = partition.replicas, partition.isr
         broker_settings_changed = config is not self._config
         self._config = config
         changed = {c.name for c in delta.configs_changed if c.kind is ResourceKind.TOPIC}

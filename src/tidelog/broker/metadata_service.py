@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from tidelog.base.config import BrokerConfig
-from tidelog.base.errors import KafkaError
+from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
 from tidelog.base.ids import NodeId
 from tidelog.base.ports import Clock
 from tidelog.broker.flusher import RunInThread
@@ -78,8 +78,8 @@ class MetadataService:
                     commit = self._log.stage(decision.records, self._clock.now_ms())
                     await self._run_in_thread(commit.run)
                     delta = self._log.apply(commit)
-                except KafkaError as error:
-                    log.error("the cluster's metadata cannot be changed: %s", error.message)
+                except TidelogError as error:
+                    log.error("the cluster's metadata cannot be changed: %s", error)
                     return [_refused(result, error) for result in decision.results]
                 self._tell(delta)
             return decision.results
@@ -108,10 +108,11 @@ class MetadataService:
         )
 
 
-def _refused(result: T, error: KafkaError) -> T:
+def _refused(result: T, error: TidelogError) -> T:
     """An item that was decided but could not be written was not done."""
-    if isinstance(result, Outcome) and result.ok:
-        return msgspec.structs.replace(result, error=error.code, message=error.message)
-    if isinstance(result, Outcome):
+    if not isinstance(result, Outcome):
+        raise error
+    if not result.ok:
         return result
-    raise error
+    code = error.code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
+    return msgspec.structs.replace(result, error=code, message=str(error))

@@ -27,6 +27,7 @@ async def create(
             defaults=defaults,
             new_id=lambda: new_topic_id(services),
             validate_only=validate_only,
+            config=config,
         )
     )
 

@@ -19,10 +19,14 @@ _decoders: dict[tuple[type[Message], int], Callable[..., Any]] = {}
 _encoders: dict[tuple[type[Message], int], Callable[..., list[Part]]] = {}
 
 
-def decode(cls: type[M], version: int, data: Buffer, position: int = 0) -> M:
-    """The message that fills `data` from `position` to the end. Records stay views into `data`."""
+def decode(cls: type[M], version: int, data: Buffer, position: int = 0, *, rest: bool = False) -> M:
+    """The message that fills `data` from `position` to the end. Records stay views into `data`.
+
+    With `rest`, bytes may follow it: librdkafka leaves three of them behind its Metadata requests, and
+    Kafka's own broker never looked at what comes after a request.
+    """
     found = _decoders.get((cls, version)) or decoder(cls, version)
-    message: M = found(data if type(data) is memoryview else memoryview(data), position)
+    message: M = found(data if type(data) is memoryview else memoryview(data), position, rest)
     return message
 
 
@@ -33,7 +37,7 @@ def encode(message: Message, version: int) -> list[Part]:
 
 
 def decoder(cls: type[M], version: int) -> Callable[..., M]:
-    """`decode(data: memoryview, position: int = 0)` for this class and version."""
+    """`decode(data: memoryview, position: int = 0, rest: bool = False)` for this class and version."""
     found = _decoders.get((cls, version))
     if found is None:
         from tidelog.wire.compile_decoder import compile_decoder

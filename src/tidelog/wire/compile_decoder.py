@@ -63,7 +63,7 @@ class _Decoder:
 
     def compile(self) -> Decoder:
         title = self.title
-        with self.block("def decode(data, p=0):"):
+        with self.block("def decode(data, p=0, rest=False):"):
             self.emit("end = len(data)")
             if not self.keeps_view:
                 # Slices of bytes cost half of what slices of a memoryview do, so it pays to copy first.
@@ -75,7 +75,7 @@ class _Decoder:
             with self.block("try:"):
                 built = self.struct(self.schema.name, self.schema.fields)
                 self.flush()
-                with self.block("if p == end:"):
+                with self.block("if p == end or (rest and p < end):"):
                     self.emit(f"return {built}")
             with self.block("except Malformed as error:"):
                 self.emit(f"raise ProtocolError(f'{title}: malformed near byte {{p}}: {{error}}') from None")

@@ -286,3 +286,13 @@ def test_importing_the_codec_imports_no_message():
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "['tidelog.wire.messages.index']"
+
+
+def test_bytes_after_a_request_are_let_through_where_asked_for() -> None:
+    """librdkafka 2.16 asks for all topics like this: three bytes too many, after a null array."""
+    as_sent = bytes.fromhex("00000000010000")
+    with pytest.raises(ProtocolError, match="3 bytes too many"):
+        decode(MetadataRequest, 13, as_sent)
+    assert decode(MetadataRequest, 13, as_sent, rest=True).topics is None
+    with pytest.raises(ProtocolError, match="malformed"):
+        decode(MetadataRequest, 13, as_sent[:3], rest=True)
