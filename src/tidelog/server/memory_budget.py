@@ -55,10 +55,12 @@ class MemoryBudget:
 
     def take(self, waiter: Waiter, count: int, frame_size: int, now: float) -> bool:
         """Claim `count` bytes for a frame of `frame_size`; False puts the waiter in line."""
-        if waiter is self._express or self._fits(count, frame_size):
+        large = frame_size > LARGE_FRAME_BYTES
+        queue, limit = (self._large, self.large_limit) if large else (self._small, self.limit)
+        fits = not queue and self.held + count <= limit  # no overtaking
+        if fits or waiter is self._express:
             self.held += count
             return True
-        queue = self._large if frame_size > LARGE_FRAME_BYTES else self._small
         queue[waiter] = (count, now)
         return False
 
@@ -90,10 +92,6 @@ class MemoryBudget:
             self._express_until = now + self._express_seconds
             self.held += count
             waiter.memory_granted(count)
-
-    def _fits(self, count: int, frame_size: int) -> bool:
-        limit = self.large_limit if frame_size > LARGE_FRAME_BYTES else self.limit
-        return self.held + count <= limit
 
     def _grant(self) -> None:
         for queue, limit in ((self._small, self.limit), (self._large, self.large_limit)):
