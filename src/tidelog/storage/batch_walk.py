@@ -7,17 +7,20 @@ from tidelog.base.ports import File
 from tidelog.wire.batch import HEADER, LENGTH_MIN, MAGIC, OVERHEAD, BatchHeader, read_header
 
 _CHUNK_BYTES = 16 * 1024
-"""Read at once: many small batches cost one read, and of a large one little more than the header."""
+"""Read at once where batches are small: many of them cost one read."""
+_HEADER_BYTES = 256
+"""Read at once where they are large: of each little more than the header."""
 
 
 def walk(file: File, position: int, stop: int) -> Iterator[tuple[int, BatchHeader]]:
     """(position, header) of the batches from `position` up to `stop`; KafkaError where there is none."""
     chunk, chunk_at = b"", position
+    read_bytes = _CHUNK_BYTES
     header_bytes = HEADER.size
     while position < stop:
         at = position - chunk_at
         if at + header_bytes > len(chunk):
-            chunk, chunk_at, at = file.read_at(position, min(_CHUNK_BYTES, stop - position)), position, 0
+            chunk, chunk_at, at = file.read_at(position, min(read_bytes, stop - position)), position, 0
             if len(chunk) < header_bytes:
                 raise no_batch(file, position, f"only {len(chunk)} bytes are left")
         header = read_header(chunk, at)
@@ -27,6 +30,7 @@ def walk(file: File, position: int, stop: int) -> Iterator[tuple[int, BatchHeade
         if position + OVERHEAD + length > stop:
             raise no_batch(file, position, f"length {length} with {stop - position} bytes left")
         yield position, header
+        read_bytes = _CHUNK_BYTES if length < _CHUNK_BYTES // 4 else _HEADER_BYTES
         position += OVERHEAD + length
 
 
