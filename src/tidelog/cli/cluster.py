@@ -195,8 +195,8 @@ def as_cli_error(error: Any, session: Session, what: str = "") -> CliError:
     said = said if said.endswith((".", "!", "?")) else said + "."
     if code is Exit.UNREACHABLE:
         return CliError(
-            f"The connection to {session.servers} broke.",
-            cause=f"the broker stopped, or something else than a broker listens there ({said})",
+            f"No Kafka broker answers at {session.servers}.",
+            cause=f"it stopped, or something else than a broker listens there ({said.rstrip('.')}).",
             attempt=start_command(session.servers),
             code=code,
         )

@@ -39,7 +39,7 @@ class Broker:
         data_dir: str | os.PathLike[str] | None = None,
         port: int = 0,
     ) -> None:
-        self._settings = {**TEST_SETTINGS, **(settings or {})}
+        self.settings: dict[str, SettingValue] = {**TEST_SETTINGS, **(settings or {})}
         self._kept_dir = None if data_dir is None else os.path.abspath(data_dir)
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._port = port
@@ -113,7 +113,7 @@ class Broker:
             raise life.failure
 
     def _config(self) -> BrokerConfig:
-        flags = {name: _text(value) for name, value in self._settings.items()}
+        flags = {name: _text(value) for name, value in self.settings.items()}
         flags.setdefault("listeners", f"PLAINTEXT://127.0.0.1:{self._port}")
         flags.setdefault("log.dirs", self.data_dir)
         # The environment is not read: a test must not change with the machine it runs on.
