@@ -1,0 +1,134 @@
+"""Runs Apache Kafka itself, one KRaft node, from Maven's jars: the yardstick for the interop tests.
+
+python tests/interop/apache_kafka.py --port 9092
+TIDELOG_INTEROP_BOOTSTRAP=localhost:9092 TIDELOG_INTEROP_DATA=<the folder it prints> pytest tests/interop
+"""
+
+import argparse
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from base64 import urlsafe_b64encode
+from pathlib import Path
+from types import FrameType
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from kafka_jars import JVM, QUIET, classpath
+
+SETTINGS = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@localhost:{controller_port}
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://localhost:{port},CONTROLLER://localhost:{controller_port}
+advertised.listeners=PLAINTEXT://localhost:{port}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+log.dirs={data}
+num.partitions=1
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+"""
+
+
+class ApacheKafka:
+    """One broker in its own process, with its data and server.log under `folder`."""
+
+    def __init__(
+        self, port: int, folder: Path, extra_settings: dict[str, str] | None = None, heap: str = "512m"
+    ) -> None:
+        self.bootstrap = f"localhost:{port}"
+        self.data = folder / "data"
+        self.log_file = folder / "server.log"
+        settings = folder / "server.properties"
+        text = SETTINGS.format(port=port, controller_port=free_port(), data=self.data)
+        text += "".join(f"{name}={value}\n" for name, value in (extra_settings or {}).items())
+        settings.write_text(text)
+        java = [*JVM, f"-Xmx{heap}", *QUIET, "-cp", classpath()]
+        cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        subprocess.run(
+            [*java, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(settings)],
+            check=True,
+            capture_output=True,
+        )
+        # The benches compare against this process, so it gets every compiler tier.
+        server = [
+            "java",
+            f"-Xms{heap}",
+            f"-Xmx{heap}",
+            *QUIET,
+            "-cp",
+            classpath(),
+            "kafka.Kafka",
+            str(settings),
+        ]
+        with self.log_file.open("wb") as log:
+            self.process = subprocess.Popen(server, stdout=log, stderr=subprocess.STDOUT)
+        self._wait_until_it_listens(port)
+
+    def _wait_until_it_listens(self, port: int) -> None:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                break
+            try:
+                socket.create_connection(("localhost", port), timeout=1).close()
+                return
+            except OSError:
+                time.sleep(0.1)
+        self.stop()
+        raise RuntimeError(f"Apache Kafka did not start:\n{self.log_file.read_text()}")
+
+    def stop(self) -> None:
+        self.process.terminate()
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        return int(probe.getsockname()[1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--port", type=int, default=9092)
+    parser.add_argument("--folder", type=Path, help="where data and logs go; a temporary folder unless given")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="one more server setting"
+    )
+    arguments = parser.parse_args()
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
+    with tempfile.TemporaryDirectory(prefix="apache-kafka-") as temporary:
+        folder = arguments.folder or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        kafka = ApacheKafka(arguments.port, folder, dict(pair.split("=", 1) for pair in arguments.set))
+        print(f"bootstrap {kafka.bootstrap}\ndata {kafka.data}\nlog {kafka.log_file}", flush=True)
+        try:
+            kafka.process.wait()
+        except KeyboardInterrupt:
+            kafka.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""The broker under test: `tidelog up` in its own process, or one that is already up."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+START_PATIENCE_S = 20.0
+STOP_PATIENCE_S = 20.0
+
+
+@dataclass
+class BrokerProcess:
+    address: str
+    data: Path | None
+    log_file: Path | None = None
+    process: subprocess.Popen[bytes] | None = None
+
+    @classmethod
+    def of_environment(cls) -> "BrokerProcess | None":
+        address = os.environ.get("TIDELOG_INTEROP_BOOTSTRAP")
+        data = os.environ.get("TIDELOG_INTEROP_DATA")
+        return None if address is None else cls(address, Path(data) if data else None)
+
+    @classmethod
+    def start(cls, folder: Path) -> "BrokerProcess":
+        data, log_file, ready = folder / "data", folder / "broker.log", folder / "ready.json"
+        options = ["--port", "0", "--data", str(data), "--set", "durability=os", "--ready-file", str(ready)]
+        with log_file.open("wb") as log:
+            process = subprocess.Popen(
+                [console_script(), "up", *options], stdout=log, stderr=subprocess.STDOUT
+            )
+        running = cls("", data, log_file, process)
+        deadline = time.monotonic() + START_PATIENCE_S
+        while not ready.exists():
+            if time.monotonic() > deadline or process.poll() is not None:
+                process.kill()
+                raise RuntimeError(f"tidelog up did not get ready:\n{running.log_tail()}")
+            time.sleep(0.05)
+        running.address = json.loads(ready.read_text())["bootstrap_servers"]
+        return running
+
+    def stop(self) -> None:
+        """Stop it the way a service manager does, and insist that it goes."""
+        if self.process is None:
+            return
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            code = self.process.wait(STOP_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise RuntimeError(f"tidelog up did not stop on SIGTERM:\n{self.log_tail()}") from None
+        if code != 0:
+            raise RuntimeError(f"tidelog up ended with {code}:\n{self.log_tail()}")
+
+    def log_tail(self, lines: int = 60) -> str:
+        if self.log_file is None:
+            return "kept by whoever started the broker"
+        return "\n".join(self.log_file.read_text(errors="replace").splitlines()[-lines:])
+
+
+def console_script() -> str:
+    beside_python = Path(sys.executable).parent / "tidelog"
+    found = str(beside_python) if beside_python.exists() else shutil.which("tidelog")
+    if found is None:
+        raise RuntimeError("the tidelog command is not installed: pip install -e .")
+    return found

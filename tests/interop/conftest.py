@@ -1,0 +1,120 @@
+"""Fixtures of the interop suite: a broker in its own process, and every Kafka client there is to talk to it.
+
+TIDELOG_INTEROP_BOOTSTRAP=host:port (with TIDELOG_INTEROP_DATA, its data folder) runs the same tests against a
+broker that is already up; that is how apache_kafka.py proves that what they expect is what Apache Kafka does.
+"""
+
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from all_drivers import DRIVERS
+from broker_process import BrokerProcess
+from driver import Refused
+from waiting import eventually
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that takes `client` runs once for each client that has the methods its `needs` mark names."""
+    if "client" in metafunc.fixturenames:
+        needed = [name for mark in metafunc.definition.iter_markers("needs") for name in mark.args]
+        able = [
+            name
+            for name, module in DRIVERS.items()
+            if all(hasattr(module.Driver, method) for method in needed)
+        ]
+        metafunc.parametrize("client", able, indirect=True, scope="session")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "needs(*methods): run for every client whose driver has these methods")
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+    running = BrokerProcess.of_environment() or BrokerProcess.start(tmp_path_factory.mktemp("broker"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def broker_address(broker: BrokerProcess) -> str:
+    return broker.address
+
+
+@pytest.fixture(scope="session")
+def open_client(broker_address: str) -> Iterator[Callable[[str], Any]]:
+    """Clients by name, each opened once: a JVM, a Node.js and a Go process serve the whole session."""
+    opened: dict[str, Any] = {}
+    with ExitStack() as stack:
+
+        def open_one(name: str) -> Any:
+            if name not in opened:
+                missing = getattr(DRIVERS[name], "missing_tool", lambda: None)()
+                if missing is not None:
+                    pytest.skip(missing)
+                opened[name] = DRIVERS[name].Driver(broker_address)
+                stack.callback(opened[name].close)
+            return opened[name]
+
+        yield open_one
+
+
+@pytest.fixture(scope="session")
+def client(request: pytest.FixtureRequest, open_client: Callable[[str], Any]) -> Any:
+    return open_client(request.param)
+
+
+@pytest.fixture(scope="session")
+def reference(open_client: Callable[[str], Any]) -> Any:
+    """The client that prepares and checks what another one is tested with."""
+    return open_client("confluent")
+
+
+@pytest.fixture
+def topic_name(request: pytest.FixtureRequest) -> str:
+    """A name that no other test, worker or run uses."""
+    words = "".join(letter if letter.isalnum() else "-" for letter in request.node.name)
+    return f"{words[:80]}-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def make_topic(reference: Any, topic_name: str) -> Iterator[Callable[..., str]]:
+    made: list[str] = []
+
+    def make(partitions: int = 1, **configs: str) -> str:
+        name = f"{topic_name}-{len(made)}"
+        reference.create_topic(
+            name, partitions, configs={key.replace("_", "."): text for key, text in configs.items()}
+        )
+        made.append(name)
+        eventually(lambda: len(reference.describe_topic(name)) == partitions)
+        return name
+
+    yield make
+    for name in made:
+        try:
+            reference.delete_topic(name)
+        except Refused:
+            pass  # the test deleted it
+
+
+@pytest.fixture
+def topic(make_topic: Callable[..., str]) -> str:
+    return make_topic()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    report = yield
+    running = getattr(item, "funcargs", {}).get("broker")
+    if report.failed and running is not None:
+        report.sections.append(("the end of the broker's log", running.log_tail()))
+    return report

@@ -1,0 +1,29 @@
+"""Apache Kafka's own Java client, through the agent in java/."""
+
+from agent import Agent, ConsumingAgentDriver
+from kafka_jars import HERE, JVM, QUIET, compiled, missing_tool
+
+__all__ = ["Driver", "ToolFailed", "missing_tool"]
+
+
+class Driver(ConsumingAgentDriver):
+    name = "java"
+
+    def __init__(self, bootstrap: str) -> None:
+        path = compiled(HERE / "java")
+        super().__init__(Agent([*JVM, "-Xmx512m", *QUIET, "-cp", path, "Agent", bootstrap]))
+
+    def offset_for_time(self, topic: str, time_ms: int, partition: int = 0) -> int | None:
+        offset = int(self._agent.ask("offset_for_time", topic=topic, time_ms=time_ms, partition=partition))
+        return None if offset < 0 else offset
+
+    def tool(self, name: str, *arguments: str, stdin: str = "") -> str:
+        """Run one of Kafka's command-line tools by its class and give what it printed."""
+        answer = self._agent.ask("tool", **{"class": name, "arguments": arguments, "stdin": stdin})
+        if answer["status"] != 0:
+            raise ToolFailed(answer["output"] + answer["errors"])
+        return str(answer["output"])
+
+
+class ToolFailed(Exception):
+    """A command-line tool ended with a status other than 0."""

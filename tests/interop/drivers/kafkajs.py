@@ -1,0 +1,48 @@
+"""KafkaJS, through the agent in kafkajs/: it reads only in groups, so other clients read what it wrote."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from agent import Agent, AgentDriver
+from driver import Record
+from kafka_jars import CACHE, HERE, lock, run
+
+SOURCES = HERE / "kafkajs"
+
+
+def missing_tool() -> str | None:
+    for tool in ("node", "npm"):
+        if shutil.which(tool) is None:
+            return f"{tool} is not installed: apt-get install nodejs npm"
+    return None
+
+
+def installed() -> Path:
+    """KafkaJS and its codecs in the cache folder, fetched again when package.json changes."""
+    folder = CACHE / "kafkajs"
+    with lock("kafkajs"):
+        wanted = (SOURCES / "package.json").read_text()
+        stamp = folder / "installed.json"
+        if not stamp.exists() or stamp.read_text() != wanted:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "package.json").write_text(wanted)
+            run(["npm", "install", "--no-package-lock", "--no-audit", "--no-fund"], cwd=folder)
+            stamp.write_text(wanted)
+    return folder / "node_modules"
+
+
+class Driver(AgentDriver):
+    name = "kafkajs"
+
+    def __init__(self, bootstrap: str) -> None:
+        environment = os.environ | {"NODE_PATH": str(installed()), "KAFKAJS_NO_PARTITIONER_WARNING": "1"}
+        super().__init__(Agent(["node", str(SOURCES / "agent.js"), bootstrap], environment=environment))
+
+    @staticmethod
+    def can_write(record: Record) -> bool:
+        return all(value is not None for _, value in record.headers)
+
+    def replace_configs(self, kind: str, name: str, configs: Mapping[str, str]) -> None:
+        self._agent.ask("replace_configs", kind=kind, name=name, configs=dict(configs))

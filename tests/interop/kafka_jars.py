@@ -1,0 +1,96 @@
+"""Apache Kafka's jars (Java client, command-line tools, server), fetched by Maven into the cache folder.
+
+The release is the one that java/pom.xml names. The first use needs a network, later ones do not.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+HERE = Path(__file__).parent
+CACHE = HERE.parent.parent / ".cache" / "interop"
+POM = HERE / "java" / "pom.xml"
+# The serial collector and one compiler tier start fastest, and the tests are many short JVM runs.
+JVM = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xshare:auto"]
+QUIET = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
+
+
+def kafka_version() -> str:
+    match = re.search(r"<kafka.version>(.+?)</kafka.version>", POM.read_text())
+    if match is None:
+        raise ValueError(f"{POM} names no kafka.version")
+    return match.group(1)
+
+
+def missing_tool() -> str | None:
+    """What stands in the way of running Java, with the way to get it; None when all is there."""
+    for tool, package in (
+        ("java", "openjdk-17-jdk-headless"),
+        ("javac", "openjdk-17-jdk-headless"),
+        ("mvn", "maven"),
+    ):
+        if shutil.which(tool) is None:
+            return f"{tool} is not installed: apt-get install {package}"
+    return None
+
+
+def jars() -> Path:
+    """The folder of jars, filled on first use; a lock lets parallel test workers share the work."""
+    folder = CACHE / f"kafka-{kafka_version()}"
+    with lock("kafka-jars"):
+        if not folder.exists():
+            unfinished = folder.with_suffix(".unfinished")
+            command = ["mvn", "-q", "-B", "-f", str(POM), "dependency:copy-dependencies"]
+            run([*command, f"-DoutputDirectory={unfinished}", "-DincludeScope=runtime"])
+            unfinished.rename(folder)
+    return folder
+
+
+def classpath() -> str:
+    return f"{jars()}/*"
+
+
+def compiled(sources: Path) -> str:
+    """Compile the Java sources of a folder and give the class path to run them with."""
+    newest = max(source.stat().st_mtime_ns for source in sources.glob("*.java"))
+    classes = CACHE / "java-classes" / f"{kafka_version()}-{newest}"
+    path = classpath()
+    with lock("java-classes"):
+        if not classes.exists():
+            unfinished = classes.with_suffix(".unfinished")
+            run(
+                [
+                    "javac",
+                    "-Xlint:all,-processing",
+                    "-Werror",
+                    "-cp",
+                    path,
+                    "-d",
+                    str(unfinished),
+                    *map(str, sources.glob("*.java")),
+                ]
+            )
+            unfinished.rename(classes)
+    return f"{classes}{os.pathsep}{path}"
+
+
+@contextmanager
+def lock(name: str) -> Iterator[None]:
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / f"{name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def run(command: list[str], cwd: Path | None = None) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(
+            f"{' '.join(command[:4])} … ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+        )
+    return done.stdout

@@ -1,0 +1,19 @@
+"""Waiting for what a broker shows a moment after it agreed to it: Apache Kafka spreads metadata lazily."""
+
+import time
+from collections.abc import Callable
+
+from driver import Refused
+
+
+def eventually(holds: Callable[[], bool], patience_s: float = 20) -> None:
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            if holds():
+                return
+        except Refused:
+            if time.monotonic() > deadline:
+                raise
+        assert time.monotonic() < deadline, "it never came true"
+        time.sleep(0.05)
