@@ -13,12 +13,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from broker_process import console_script, free_port
+from broker_process import console_script
 from click.shell_completion import ShellComplete
 
 from tidelog.cli.exits import Exit
 from tidelog.cli.main import cli, run
 from tidelog.cli.session import Session
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 @dataclass

@@ -30,7 +30,7 @@ class Cluster:
         if self._admin is None:
             from confluent_kafka.admin import AdminClient
 
-            self._admin = AdminClient(self.settings())
+            self._admin = self._kept(AdminClient(self.settings()))
         return self._admin
 
     def consumer(self, **settings: object) -> Any:
@@ -39,12 +39,16 @@ class Cluster:
         from confluent_kafka import Consumer
 
         fixed = {"group.id": "tidelog-cli", "enable.auto.commit": False, "enable.auto.offset.store": False}
-        return Consumer(self.settings(fixed | settings))
+        return self._kept(Consumer(self.settings(fixed | settings)))
 
     def producer(self, **settings: object) -> Any:
         from confluent_kafka import Producer
 
-        return Producer(self.settings(settings))
+        return self._kept(Producer(self.settings(settings)))
+
+    def _kept(self, client: Any) -> Any:
+        self.session.clients.append(client)
+        return client
 
     def settings(self, wanted: Mapping[str, object] | None = None) -> dict[str, Any]:
         self.reach()

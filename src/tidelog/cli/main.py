@@ -55,11 +55,17 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command and leave with one of the documented exit codes."""
-    sys.exit(run(sys.argv[1:]))
-
-
-def run(arguments: list[str]) -> int:
     session = Session()
+    code = run(sys.argv[1:], session)
+    if session.clients:
+        # Everything is done and flushed, but to take a librdkafka client down can last a second.
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
+def run(arguments: list[str], session: Session | None = None) -> int:
+    session = session or Session()
     try:
         result = cli.main(arguments, prog_name="tidelog", standalone_mode=False, obj=session)
         sys.stdout.flush()

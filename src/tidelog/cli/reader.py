@@ -37,11 +37,9 @@ class Reader:
         from confluent_kafka import TopicPartition
 
         places = [TopicPartition(self.topic, part, span.start) for part, span in self._open.items()]
-        try:
-            self._consumer.assign(places)
-            yield from self._poll()
-        finally:
-            self._consumer.close()
+        self._consumer.assign(places)
+        yield from self._poll()
+        # Not closed: there is no group to leave.
 
     def _poll(self) -> Iterator[Consumed]:
         heard = time.monotonic()

@@ -22,6 +22,8 @@ class Session:
     json: bool = False
     timeout_s: float = DEFAULT_TIMEOUT_S
     properties: dict[str, str] = field(default_factory=dict)
+    clients: list[object] = field(default_factory=list)
+    """Kafka clients that were made; they are taken down with the session."""
 
 
 pass_session = click.make_pass_decorator(Session, ensure=True)

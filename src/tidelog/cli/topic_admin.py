@@ -73,7 +73,7 @@ def describe(cluster: Cluster, names: Sequence[str]) -> list[TopicState]:
     return [
         TopicState(
             name=topic.name,
-            topic_id=str(topic.topic_id) if topic.topic_id else None,
+            topic_id=_id_text(topic.topic_id),
             internal=topic.is_internal,
             config=own[topic.name],
             partitions=[
@@ -91,6 +91,11 @@ def describe(cluster: Cluster, names: Sequence[str]) -> list[TopicState]:
         )
         for topic in found
     ]
+
+
+def _id_text(topic_id: Any) -> str | None:
+    """As Kafka prints ids; librdkafka uses the base64 alphabet that is not safe in URLs."""
+    return str(topic_id).replace("+", "-").replace("/", "_") if topic_id else None
 
 
 def partition_ids(cluster: Cluster, name: str) -> list[int]:

@@ -4,18 +4,20 @@ import errno
 
 from tidelog.base.config import BrokerConfig
 from tidelog.cli.exits import CliError
+from tidelog.server.listener import ListenError
 
 
 def start_failure(error: Exception, config: BrokerConfig) -> CliError:
     where = ", ".join(str(listener) for listener in config.listeners())
-    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+    refused = error.__cause__ if isinstance(error, ListenError) else None
+    if isinstance(refused, OSError) and refused.errno == errno.EADDRINUSE:
         port = config.listeners()[0].port
         return CliError(
             f"Cannot listen at {where}: the port is taken.",
             cause="another broker, or another program, runs there.",
             attempt=f"tidelog up --port {port + 1}, or --port 0 for a free one",
         )
-    if isinstance(error, OSError) and error.errno == errno.EACCES and error.filename is None:
+    if isinstance(refused, OSError) and refused.errno == errno.EACCES:
         return CliError(
             f"Cannot listen at {where}: permission denied.",
             cause="ports below 1024 are for the system.",

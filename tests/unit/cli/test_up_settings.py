@@ -10,6 +10,7 @@ from tidelog.cli.banner import banner
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.up_failures import start_failure
 from tidelog.cli.up_settings import broker_config
+from tidelog.server.listener import ListenError
 
 
 @pytest.fixture(autouse=True)
@@ -63,15 +64,21 @@ def test_a_missing_file_is_not_found(tmp_path: Path) -> None:
     assert "nope.yaml" in caught.value.message
 
 
+def listening(number: int) -> ListenError:
+    error = ListenError("cannot listen")
+    error.__cause__ = OSError(number, "why")
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "message", "attempt"),
     [
-        (OSError(errno.EADDRINUSE, "in use"), "the port is taken", "--port 9093"),
-        (OSError(errno.EACCES, "denied"), "permission denied", "--port 9092"),
+        (listening(errno.EADDRINUSE), "the port is taken", "--port 9093"),
+        (listening(errno.EACCES), "permission denied", "--port 9092"),
         (PermissionError(errno.EACCES, "Permission denied", "/data/x"), "Cannot use /data/x", "--data DIR"),
     ],
 )
-def test_a_failed_start_is_explained(error: OSError, message: str, attempt: str) -> None:
+def test_a_failed_start_is_explained(error: Exception, message: str, attempt: str) -> None:
     shown = start_failure(error, broker_config(None, None, None, {}))
     assert message in shown.message
     assert attempt in (shown.attempt or "")
