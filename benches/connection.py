@@ -17,6 +17,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from multiprocessing.process import BaseProcess
+from typing import NamedTuple
 
 from tidelog.base.disk import PosixDisk
 from tidelog.base.listener import Listener
@@ -25,6 +27,7 @@ from tidelog.broker.peer import Peer
 from tidelog.broker.reply import Reply
 from tidelog.server.limits import Limits
 from tidelog.server.server import Server
+from tidelog.server.shared_state import RequestDispatcher
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -47,8 +50,18 @@ class SliceAnswers:
         return Reply([self._head, *self._slices])
 
 
-def send_requests(port: int, request: bytes, count: int, answer_bytes: int, window: int) -> None:
-    """The client: keeps up to `window` requests under way and reads every answer."""
+class Work(NamedTuple):
+    """What the client does: `count` requests, up to `window` of them under way."""
+
+    request: bytes
+    count: int
+    answer_bytes: int
+    window: int
+
+
+def send_requests(port: int, work: Work) -> None:
+    """The client: sends as far as the window allows and reads every answer."""
+    request, count, answer_bytes, window = work
     sock = socket.create_connection(("127.0.0.1", port))
     slots = threading.Semaphore(window)
     per_send = max(1, min(window // 2, 256 * KIB // len(request)))
@@ -77,8 +90,8 @@ def send_requests(port: int, request: bytes, count: int, answer_bytes: int, wind
     sock.close()
 
 
-def run_client(*arguments: object) -> multiprocessing.Process:
-    client = multiprocessing.get_context("fork").Process(target=send_requests, args=arguments)
+def run_client(port: int, work: Work) -> BaseProcess:
+    client = multiprocessing.get_context("fork").Process(target=send_requests, args=(port, work))
     client.start()
     return client
 
@@ -96,27 +109,16 @@ def new_loop(name: str) -> asyncio.AbstractEventLoop:
     return asyncio.new_event_loop()
 
 
-def through_server(
-    loop_name: str,
-    dispatcher: SmallAnswers | SliceAnswers,
-    request: bytes,
-    count: int,
-    answer: int,
-    window: int,
-) -> tuple[float, float]:
+def through_server(loop_name: str, dispatcher: RequestDispatcher, work: Work) -> tuple[float, float]:
     """(CPU seconds of the server, wall seconds)."""
 
     async def main() -> tuple[float, float]:
         server = Server(dispatcher, Limits())
         server.start([Listener("PLAINTEXT", "127.0.0.1", 0)])
-        client = run_client(server.addresses[0].port, request, count, answer, window)
-        while not server.counters.requests:
-            await asyncio.sleep(0)
+        client = run_client(server.addresses[0].port, work)
         cpu, wall = cpu_seconds(), time.perf_counter()
-        while server.connection_count:
-            await asyncio.sleep(0.005)
+        await asyncio.to_thread(client.join)
         result = cpu_seconds() - cpu, time.perf_counter() - wall
-        client.join()
         server.close()
         return result
 
@@ -127,12 +129,10 @@ def through_server(
         loop.close()
 
 
-def bare(
-    serve: Callable[[socket.socket], None], request: bytes, count: int, answer: int, window: int
-) -> tuple[float, float]:
+def bare(serve: Callable[[socket.socket], None], work: Work) -> tuple[float, float]:
     """The same client against a blocking loop of system calls."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        client = run_client(listening.getsockname()[1], request, count, answer, window)
+        client = run_client(listening.getsockname()[1], work)
         sock, _ = listening.accept()
         with sock:
             cpu, wall = cpu_seconds(), time.perf_counter()
@@ -142,10 +142,12 @@ def bare(
     return result
 
 
-def receive_only(size: int, count: int) -> Callable[[socket.socket], None]:
+def receive_only(work: Work) -> Callable[[socket.socket], None]:
+    size = len(work.request)
+
     def serve(sock: socket.socket) -> None:
         room = memoryview(bytearray(size))
-        for _ in range(count):
+        for _ in range(work.count):
             got = 0
             while got < size:
                 got += sock.recv_into(room[got:])
@@ -154,12 +156,12 @@ def receive_only(size: int, count: int) -> Callable[[socket.socket], None]:
     return serve
 
 
-def sendfile_only(
-    fd: int, head: bytes, slices: int, slice_bytes: int, request: int, count: int
-) -> Callable[[socket.socket], None]:
+def sendfile_only(work: Work, fd: int, slices: int, slice_bytes: int) -> Callable[[socket.socket], None]:
+    head = struct.pack(">i", slices * slice_bytes)
+
     def serve(sock: socket.socket) -> None:
-        for _ in range(count):
-            sock.recv(request, socket.MSG_WAITALL)
+        for _ in range(work.count):
+            sock.recv(len(work.request), socket.MSG_WAITALL)
             sock.send(head, socket.MSG_MORE)
             for index in range(slices):
                 position, end = index * slice_bytes, (index + 1) * slice_bytes
@@ -169,9 +171,21 @@ def sendfile_only(
     return serve
 
 
-def show(what: str, count: int, size: int, cpu: float, wall: float) -> None:
-    rate = count * size / wall / 1e6
-    print(f"{what:48} {cpu / count * 1e6:9.2f} us CPU  {wall / count * 1e6:9.2f} us wall  {rate:7.0f} MB/s")
+def compare(
+    name: str,
+    bytes_each: int,
+    loops: list[str],
+    *,
+    dispatcher: RequestDispatcher,
+    work: Work,
+    serve: Callable[[socket.socket], None],
+) -> None:
+    measured = {"bare system calls": bare(serve, work)}
+    measured |= {loop: through_server(loop, dispatcher, work) for loop in loops}
+    print(name)
+    for way, (cpu, wall) in measured.items():
+        each, rate = 1e6 / work.count, work.count * bytes_each / wall / 1e6
+        print(f"    {way:18} {cpu * each:9.2f} us CPU {wall * each:9.2f} us wall {rate:7.0f} MB/s")
 
 
 def main() -> None:
@@ -184,46 +198,30 @@ def main() -> None:
     loops = options.loop or ["asyncio", "uvloop"]
     scale = 10 if options.quick else 1
 
-    for name, size, count, window in (
-        ("100 B requests, pipelined", 100, 300_000 // scale, 1000),
-        ("100 B requests, one at a time", 100, 30_000 // scale, 1),
-        ("16 KiB requests, pipelined", 16 * KIB + 120, 100_000 // scale, 32),
-        ("1 MiB requests, pipelined", MIB + 120, 3_000 // scale, 5),
+    for name, size, requests, window in (
+        ("100 B requests, pipelined", 100, 300_000, 1000),
+        ("100 B requests, one at a time", 100, 30_000, 1),
+        ("16 KiB requests, pipelined", 16 * KIB + 120, 100_000, 32),
+        ("1 MiB requests, pipelined", MIB + 120, 3_000, 5),
     ):
-        request = struct.pack(">i", size) + bytes(size)
-        show(
-            f"{name}, bare recv",
-            count,
-            size,
-            *bare(receive_only(size + 4, count), request, count, 24, window),
-        )
-        for loop in loops:
-            cpu, wall = through_server(loop, SmallAnswers(), request, count, 24, window)
-            show(f"{name}, {loop}", count, size, cpu, wall)
+        work = Work(struct.pack(">i", size) + bytes(size), requests // scale, len(ANSWER), window)
+        compare(name, size, loops, dispatcher=SmallAnswers(), work=work, serve=receive_only(work))
 
     with tempfile.NamedTemporaryFile() as temporary:
         temporary.write(os.urandom(4 * MIB))
         temporary.flush()
         file = PosixDisk().open(temporary.name)
-        request = struct.pack(">i", 100) + bytes(100)
-        for slices, slice_bytes, count in (
+        for slices, each, requests in (
             (1, MIB, 3_000),
             (1, 16 * KIB, 30_000),
             (10, 64 * KIB, 3_000),
             (50, 4 * KIB, 5_000),
         ):
-            count //= scale
-            size = slices * slice_bytes
-            name = f"fetch {slices} x {slice_bytes // KIB} KiB"
-            serve = sendfile_only(
-                file.fileno(), struct.pack(">i", size), slices, slice_bytes, len(request), count
-            )
-            show(f"{name}, bare sendfile", count, size, *bare(serve, request, count, size + 4, 2))
-            for loop in loops:
-                cpu, wall = through_server(
-                    loop, SliceAnswers(file, slices, slice_bytes), request, count, size + 4, 2
-                )
-                show(f"{name}, {loop}", count, size, cpu, wall)
+            work = Work(struct.pack(">i", 100) + bytes(100), requests // scale, slices * each + 4, 2)
+            name = f"fetch {slices} x {each // KIB} KiB"
+            serve = sendfile_only(work, file.fileno(), slices, each)
+            dispatcher = SliceAnswers(file, slices, each)
+            compare(name, slices * each, loops, dispatcher=dispatcher, work=work, serve=serve)
 
 
 if __name__ == "__main__":

@@ -364,7 +364,9 @@ def test_connection_limits(start: Callable[..., Running], caplog: pytest.LogCapt
     total = start(connections_max=1)
     with total.connect(), total.connect() as second:
         assert is_closed(second)
-    assert "max.connections=1 reached" in caplog.text
+        assert "max.connections=1 reached" in caplog.text
+        total.ask(lambda: total.server.change_limits(Limits(connections_max=2)))
+        still_answers(total)
 
 
 RESET = struct.pack("ii", 1, 0)

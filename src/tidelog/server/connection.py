@@ -24,6 +24,8 @@ class Transport(Protocol):
 
     def resume_reading(self) -> None: ...
 
+    def has_unread_input(self) -> bool: ...
+
     def end_of_answers(self) -> None: ...
 
     def close(self) -> None: ...
@@ -189,7 +191,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _flush(self) -> None:
         writer = self._writer
-        if writer.pending_bytes:
+        if writer.pending_bytes and not self._closed:
             before = writer.sent_bytes
             try:
                 writer.flush()
@@ -334,6 +336,9 @@ class Connection(asyncio.BufferedProtocol):
         self._abort()
 
     def _linger(self) -> None:
+        if not self._transport.has_unread_input():
+            self._close()
+            return
         # Closing with unread input resets the connection, which may destroy the last answer on its way.
         self._lingering = True
         self._last_busy = self._shared.now

@@ -87,7 +87,7 @@ def _listen(address: Listener, limits: Limits) -> socket.socket:
     try:
         family, place, dual = _resolve(address)
         sock = socket.socket(family, socket.SOCK_STREAM)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # the latter for names that no host can have
         raise ListenError(f"cannot listen on {address}: {error}") from error
     try:
         sock.setblocking(False)

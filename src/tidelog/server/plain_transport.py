@@ -7,8 +7,10 @@ can starve the others.
 
 import asyncio
 import contextlib
+import fcntl
 import socket
 import struct
+import termios
 
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER with no time: drop what is queued, tell the peer at once
 
@@ -34,6 +36,13 @@ class PlainTransport:
         if self._reading:
             self._reading = False
             self._loop.remove_reader(self._fd)
+
+    def has_unread_input(self) -> bool:
+        """Whether the kernel holds bytes of the peer that were not received."""
+        try:
+            return any(fcntl.ioctl(self._fd, termios.FIONREAD, bytes(4)))
+        except OSError:
+            return False
 
     def end_of_answers(self) -> None:
         """Tell the peer that nothing more will come; it may still send."""

@@ -70,6 +70,12 @@ class Server:
         if self._shared is not None:
             self._shared.limits = limits
 
+    def change_limits(self, limits: Limits) -> None:
+        """From now on, for new and open connections; the memory cap stays as it was at the start."""
+        self._limits = limits
+        if self._shared is not None:
+            self._shared.limits = limits
+
     def stop_accepting(self) -> None:
         for listener in self._listeners:
             listener.close()
