@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tidelog.cli.cluster import Cluster
+from tidelog.cli.cluster import Cluster, translated
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.output import note
 from tidelog.cli.record_format import Consumed
@@ -37,6 +37,9 @@ class Reader:
         from confluent_kafka import TopicPartition
 
         places = [TopicPartition(self.topic, part, span.start) for part, span in self._open.items()]
+        # Metadata first: a topic that is assigned just after librdkafka has connected waits a second for it.
+        with translated(self.session):
+            self._consumer.list_topics(self.topic, timeout=self.session.timeout_s)
         self._consumer.assign(places)
         yield from self._poll()
         # Not closed: there is no group to leave.
