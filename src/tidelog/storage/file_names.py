@@ -17,6 +17,11 @@ RECOVERING = ".recovering"
 DAMAGED = ".damaged-"
 """Between the name of a segment and the position of the bytes that recovery set aside from it."""
 
+CLEANED = ".cleaned"
+"""Added to the name of a file that compaction is writing; worthless until it is renamed."""
+SWAP = ".swap"
+"""Added to the name of a compacted segment that is complete and takes the place of those it was made from."""
+
 LEADER_EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
 

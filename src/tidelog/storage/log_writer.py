@@ -49,6 +49,7 @@ class LogWriter:
         "_snapshots",
         "_truncations",
         "_unsynced",
+        "cleaned_to",
         "end",
         "ended_transactions",
         "leader_epochs",
@@ -77,6 +78,8 @@ class LogWriter:
         self.producers: Producers = loaded.producers
         self.recovery: RecoveryReport = loaded.report
         self.offline: OSError | None = None
+        self.cleaned_to: Offset | None = None
+        """Compaction has seen everything below; None where that is not known."""
         self.ended_transactions: list[EndedTransaction] = []
         """Those whose marker came in since this was last emptied, for the transaction index."""
 

@@ -73,6 +73,19 @@ class SegmentList:
             self.active = activate(self.sealed.pop())
         return doomed
 
+    def find_run(self, run: list[Segment]) -> int | None:
+        """Where these very segments stand, one behind the other; None unless they do."""
+        for place, segment in enumerate(self.sealed):
+            if segment is run[0]:
+                found = self.sealed[place : place + len(run)]
+                same = len(found) == len(run) and all(a is b for a, b in zip(found, run, strict=True))
+                return place if same else None
+        return None
+
+    def replace_run(self, place: int, count: int, segment: Segment) -> None:
+        self.sealed[place : place + count] = [segment]
+        self._bases[place : place + count] = [segment.base]
+
     def restart(self, active: ActiveSegment) -> None:
         """Everything has been dropped; the log begins anew."""
         self.sealed.clear()
