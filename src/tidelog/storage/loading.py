@@ -24,7 +24,7 @@ from tidelog.storage.file_names import (
 from tidelog.storage.flush import Unsynced
 from tidelog.storage.leader_epochs import LeaderEpochs
 from tidelog.storage.log_folder import LogFolder
-from tidelog.storage.offset_index import ENTRY_BYTES, CorruptIndex, OffsetIndex
+from tidelog.storage.offset_index import ENTRY_BYTES, RELATIVE_MAX, CorruptIndex, OffsetIndex
 from tidelog.storage.producer_snapshot_files import ProducerSnapshotFiles
 from tidelog.storage.producers import Producers
 from tidelog.storage.recovery import Recovered, recover_segment
@@ -148,12 +148,15 @@ class Loader:
             return last.base
         try:
             indexed, position = self._last_index_entry(last)
+            if not 0 <= position < last.size:
+                return None
             end = last.base
             for at, header in walk(last.file, position, last.size):
                 if indexed is not None and header.last_offset != indexed:
                     return None
                 indexed = None
-                if header.base_offset < end or not crc_ok(last.read_batch(at, header), 0, header):
+                in_reach = end <= header.base_offset and header.last_offset - last.base <= RELATIVE_MAX
+                if not in_reach or not crc_ok(last.read_batch(at, header), 0, header):
                     return None
                 end = header.next_offset
                 if header.max_timestamp > last.newest[0]:
@@ -191,7 +194,7 @@ class Loader:
             )
             checked_from = recovered.scan_start if checked_from is None else checked_from
             if above is not None:
-                if recovered.end < above:
+                if recovered.end < above and not self._folder.config.compact:  # compaction leaves gaps
                     self._report.gaps.append(Gap(segment.path + LOG, segment.size, recovered.end, above))
                 recovered.indexes.seal()
                 recovered.indexes.write(self._disk, segment.path)

@@ -166,6 +166,8 @@ class PartitionLog(LogWriter):
             doomed = [doom(segment, now_ms) for segment in reversed(self.segments)]
             self._segments.restart(self._new_segment(offset, now_ms))
             self.start = self.end = offset
+            self.leader_epochs.clear()
+            self._snapshots.clear()
             self._after_cut()
             return doomed
 

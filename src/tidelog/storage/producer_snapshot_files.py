@@ -63,6 +63,10 @@ class ProducerSnapshotFiles:
             if not start <= offset <= end:
                 self._remove(offset)
 
+    def clear(self) -> None:
+        for offset in list(self._offsets):
+            self._remove(offset)
+
     def _remove(self, offset: Offset) -> None:
         self._disk.remove(self.path(offset))
         self._offsets.remove(offset)

@@ -86,7 +86,7 @@ def _trusted_part(
     next_offset = base
     try:
         for at, header in walk(segment.file, position, segment.size):
-            if header.base_offset >= trusted_below or header.base_offset < next_offset:
+            if not next_offset <= header.base_offset < trusted_below:
                 break
             indexes.note(header.last_offset, at, header.size, header.max_timestamp)
             position, next_offset = at + header.size, header.next_offset
@@ -129,18 +129,20 @@ def _keep(disk: Disk, file: File, path: str, stretch: Bad) -> str:
     name = f"{path}{DAMAGED}{stretch.position}"
     number = 0
     target = name
-    while disk.exists(target) and disk.size(target):
+    while disk.exists(target):
         if disk.size(target) == stretch.end - stretch.position and _same(disk, target, file, stretch):
             return target  # an earlier recovery got this far
         number += 1
         target = f"{name}.{number}"
-    side = disk.open(target, create=True)
+    temporary = target + ".tmp"
+    side = disk.open(temporary, create=True)
     try:
         side.truncate(0)
         _copy(file, stretch.position, stretch.end, side, 0)
         side.sync()
     finally:
         side.close()
+    disk.rename(temporary, target)
     return target
 
 

@@ -168,8 +168,8 @@ class Segment:
             return 0
         last_offset, position = entry
         try:
-            for _, header in walk(self.file, position, self.size):
-                if header.last_offset == last_offset:
+            for _, header in walk(self.file, max(0, position), self.size):
+                if header.last_offset == last_offset and position >= 0:
                     return position
                 break
         except KafkaError:

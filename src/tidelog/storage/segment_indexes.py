@@ -6,9 +6,9 @@
 from tidelog.base.errors import KafkaError
 from tidelog.base.ids import NO_TIMESTAMP, Offset, TimestampMs
 from tidelog.base.ports import Disk, File, read_file
-from tidelog.storage.batch_walk import walk
+from tidelog.storage.batch_walk import no_batch, walk
 from tidelog.storage.file_names import INDEX, TIME_INDEX
-from tidelog.storage.offset_index import ENTRY_BYTES, CorruptIndex, OffsetIndex
+from tidelog.storage.offset_index import ENTRY_BYTES, RELATIVE_MAX, CorruptIndex, OffsetIndex
 from tidelog.storage.time_index import ENTRY as TIME_ENTRY
 from tidelog.storage.time_index import TimeIndex
 
@@ -19,6 +19,7 @@ class SegmentIndexes:
         "_offsets_written",
         "_since_entry",
         "_times_written",
+        "base",
         "newest_offset",
         "newest_timestamp",
         "offsets",
@@ -26,6 +27,7 @@ class SegmentIndexes:
     )
 
     def __init__(self, base: Offset, interval_bytes: int) -> None:
+        self.base = base
         self.offsets = OffsetIndex(base)
         self.times = TimeIndex(base)
         self.newest_timestamp: TimestampMs = NO_TIMESTAMP
@@ -67,6 +69,8 @@ class SegmentIndexes:
     def note_from(self, file: File, position: int, stop: int) -> None:
         """Note the batches between two positions of the segment; KafkaError where there is none."""
         for at, header in walk(file, position, stop):
+            if not 0 <= header.last_offset - self.base <= RELATIVE_MAX:
+                raise no_batch(file, at, f"offset {header.last_offset} in the segment of {self.base}")
             self.note(header.last_offset, at, header.size, header.max_timestamp)
 
     def note(self, last_offset: Offset, position: int, size: int, timestamp: TimestampMs) -> None:
