@@ -18,6 +18,7 @@ from types import FrameType
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from broker_process import free_port
 from kafka_jars import JVM, QUIET, classpath
 
 SETTINGS = """\
@@ -96,12 +97,6 @@ class ApacheKafka:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        return int(probe.getsockname()[1])
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -70,3 +71,9 @@ def console_script() -> str:
     if found is None:
         raise RuntimeError("the tidelog command is not installed: pip install -e .")
     return found
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        return int(probe.getsockname()[1])
