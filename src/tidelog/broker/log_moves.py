@@ -22,8 +22,8 @@ from tidelog.storage.log import PartitionLog
 from tidelog.storage.segment import LogRead
 from tidelog.wire.batch import iter_batches
 
-CHUNK_BYTES = 1 << 20
-FINAL_BYTES = 1 << 20
+CHUNK_BYTES = 16 << 20
+FINAL_BYTES = 2 << 20
 """The last part, which is copied without letting anybody else run."""
 
 log = logging.getLogger("tidelog.broker.moves")
@@ -107,14 +107,21 @@ class LogMoves:
                 del self._moves[key]
 
     async def _catch_up(self, partition: Partition, copy: PartitionLog) -> None:
-        """Copy and sync until little enough is left to do the rest at once."""
-        while _bytes_behind(partition.log, copy) > FINAL_BYTES:
+        """Copy until little enough is left, and is unsynced, to do the rest at once.
+
+        While the copy is synced its source grows on. What counts as little doubles each time, so that a
+        partition that is written to without a pause is caught up with all the same.
+        """
+        little = FINAL_BYTES
+        while _bytes_behind(partition.log, copy) > little:
             chunk = _next_chunk(partition.log, copy)
             await self._run_in_thread(partial(_append, chunk, copy, self._clock.now_ms()))
-            flush = copy.begin_flush() if copy.end - copy.recovery_point > 0 else None
-            if flush is not None:
-                await self._run_in_thread(flush.run)
-                copy.finish_flush(flush)
+            if _bytes_behind(partition.log, copy) <= little:
+                flush = copy.begin_flush()
+                if flush is not None:
+                    await self._run_in_thread(flush.run)
+                    copy.finish_flush(flush)
+                little *= 2
 
     def _finish(self, partition: Partition, copy: PartitionLog, folder: DataFolder) -> None:
         """No await in here: nobody may append between the last chunk and the swap."""
@@ -153,7 +160,7 @@ def _next_chunk(source: PartitionLog, copy: PartitionLog) -> LogRead:
 
 
 def _append(chunk: LogRead, copy: PartitionLog, now_ms: int) -> None:
-    """In a thread, or on the loop for the last chunk: nobody else touches the copy."""
+    """In a thread, or on the loop for the last part: nobody else touches the copy."""
     if copy.end != chunk.first_batch_offset and copy.size_bytes == 0:
         copy.truncate_fully_at(chunk.first_batch_offset)
     records = memoryview(bytearray(chunk.slice.read()))

@@ -1,6 +1,7 @@
 import itertools
 
 import pytest
+
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.fetch_sessions import FINAL_EPOCH, INITIAL_EPOCH, FetchPlan, FetchSessions
 from tidelog.wire.messages.fetch import (
