@@ -134,6 +134,7 @@ def bare(serve: Callable[[socket.socket], None], work: Work) -> tuple[float, flo
     with socket.create_server(("127.0.0.1", 0)) as listening:
         client = run_client(listening.getsockname()[1], work)
         sock, _ = listening.accept()
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with sock:
             cpu, wall = cpu_seconds(), time.perf_counter()
             serve(sock)

@@ -70,6 +70,8 @@ class EchoDispatcher:
                 return Reply([struct.pack(">i", 1), b"t"], throttle_ms=200)
             case b"c":
                 return Reply([struct.pack(">i", 1), b"c"], close=True)
+            case b"C":
+                return Reply([struct.pack(">i", 8 * MIB), bytes(8 * MIB)], close=True)
             case b"x":
                 raise ValueError("a bug in a handler")
             case _:
@@ -219,11 +221,13 @@ def test_log_lines_of_strangers_are_bounded(
     start: Callable[..., Running], caplog: pytest.LogCaptureFixture
 ) -> None:
     running = start()
-    for _ in range(100):
+    begin = time.monotonic()
+    for _ in range(200):
         with running.connect() as sock:
             sock.sendall(b"GET / HTTP/1.1\r\n\r\n")
             assert is_closed(sock)
-    assert 1 <= len(caplog.messages) <= 30
+    seconds = time.monotonic() - begin
+    assert 1 <= len(caplog.messages) <= 11 * (seconds + 1)
 
 
 def test_a_bug_in_a_handler_costs_one_connection(
@@ -316,9 +320,8 @@ def test_a_throttled_answer_mutes_the_next_request(start: Callable[..., Running]
         begin = time.monotonic()
         sock.sendall(frame(b"t") + frame(b"e"))
         assert receive_frame(sock) == b"t"
-        early = time.monotonic() - begin
         assert receive_frame(sock) == b"e"
-        assert early < 0.15 <= time.monotonic() - begin
+        assert time.monotonic() - begin >= 0.19
 
 
 def test_an_answer_may_end_the_connection(start: Callable[..., Running]) -> None:
@@ -326,6 +329,16 @@ def test_an_answer_may_end_the_connection(start: Callable[..., Running]) -> None
     with running.connect() as sock:
         sock.sendall(frame(b"c") + frame(b"e" * 1000))
         assert receive_frame(sock) == b"c"
+        assert is_closed(sock)
+
+
+def test_a_last_answer_arrives_whole_though_the_peer_goes_on_sending(start: Callable[..., Running]) -> None:
+    running = start()
+    with running.connect() as sock:
+        sock.sendall(frame(b"C"))
+        send_what_fits(sock, frame(b"e" * 1000) * 4000)
+        sock.settimeout(DEADLINE)
+        assert len(receive_frame(sock)) == 8 * MIB
         assert is_closed(sock)
 
 
