@@ -7,6 +7,7 @@ from itertools import islice
 import click
 
 from tidelog.cli.cluster import Cluster
+from tidelog.cli.output import coloured
 from tidelog.cli.positions import Anchor, Position, PositionType
 from tidelog.cli.reader import Reader
 from tidelog.cli.record_format import Columns, choose
@@ -88,7 +89,8 @@ def consume(
     tidelog consume orders -F '%o %k=%v\\n'       # a template
     """
     columns = Columns(*(shown or everything for shown in (keys, headers, timestamps, offsets)))
-    show, end = choose("json" if session.json else form, columns, sys.stdout.isatty())
+    form = "json" if session.json else form
+    show, end = choose(form, columns, on_terminal=sys.stdout.isatty(), colour=coloured())
     start = start or Position(Anchor.END if follow else Anchor.BEGINNING)
     cluster = Cluster(session)
     asked = Asked(cluster, topic, isolation)

@@ -7,7 +7,7 @@ import click
 
 from tidelog.cli.dumped import Dumped
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.output import print_json_line
+from tidelog.cli.output import coloured, print_json_line
 from tidelog.cli.session import Session, json_option, pass_session
 
 CHECKPOINTS = (
@@ -46,7 +46,7 @@ def dump(session: Session, files: tuple[str, ...], records: bool, count: int | N
     paths = [path for file in files for path in _expand(file)]
     for path in paths:
         if len(paths) > 1 and not session.json:
-            click.secho(path, bold=True)
+            print(click.style(path, bold=True) if coloured() else path)
         damaged += _print(session, path, _dump(path, records), count)
     return Exit.FAILED if damaged else Exit.OK
 
@@ -75,7 +75,7 @@ def _print(session: Session, path: str, lines: Iterator[Dumped], count: int | No
             if session.json:
                 print_json_line({"file": path, "kind": line.kind, **line.facts})
             else:
-                click.secho(line.text, fg="red" if line.damage else None)
+                print(click.style(line.text, fg="red") if line.damage and coloured() else line.text)
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             raise

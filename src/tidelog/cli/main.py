@@ -10,6 +10,7 @@ import click
 from tidelog import __version__
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.lazy_group import Entry, LazyGroup
+from tidelog.cli.output import coloured
 from tidelog.cli.session import SERVERS_VARIABLE, Session, json_option, servers_option
 
 COMMANDS = {
@@ -94,14 +95,10 @@ def _show(error: CliError, session: Session) -> None:
         return
     first, *rest = error.lines()
     head, _, tail = first.partition(":")
-    head = click.style(head + ":", fg="red", bold=True) if _coloured() else head + ":"
+    head = click.style(head + ":", fg="red", bold=True) if coloured(sys.stderr) else head + ":"
     click.echo(head + tail, err=True)
     for line in rest:
         click.echo(f"  {line}", err=True)
-
-
-def _coloured() -> bool:
-    return sys.stderr.isatty() and not os.environ.get("NO_COLOR")
 
 
 def _quiet_interrupt() -> None:

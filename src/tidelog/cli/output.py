@@ -4,9 +4,10 @@ A pipe gets the full width of every cell, so that grep and awk never see a cut v
 """
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,6 +33,11 @@ def console(stderr: bool = False) -> "Console":
     return Console(file=stream, width=width, highlight=False, soft_wrap=False, emoji=False)
 
 
+def coloured(stream: TextIO | None = None) -> bool:
+    """A terminal, and nobody who asked for no colour."""
+    return (stream or sys.stdout).isatty() and not os.environ.get("NO_COLOR")
+
+
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
     """A table without frames. A column whose name starts with '>' holds numbers and aligns right."""
     from rich.table import Table
@@ -47,9 +53,12 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title:
         pad_edge=False,
         padding=(0, 2, 0, 0),
     )
-    for column in columns:
+    for number, column in enumerate(columns):
         right = column.startswith(">")
-        table.add_column(column.lstrip(">"), justify="right" if right else "left", overflow="fold")
+        # The first column holds names, which people copy: the others give way on a narrow screen.
+        table.add_column(
+            column.lstrip(">"), justify="right" if right else "left", overflow="fold", no_wrap=number == 0
+        )
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(_cell(cell)) for cell in row))
     screen = console()

@@ -87,9 +87,11 @@ def plain(columns: Columns) -> Format:
     return show
 
 
-def pretty(columns: Columns) -> Format:
+def pretty(columns: Columns, colour: bool) -> Format:
     """One line for a person: where it is, its key, its value; times and headers when asked for."""
-    style = click.style
+
+    def style(shown: str, fg: str) -> str:
+        return click.style(shown, fg=fg) if colour else shown
 
     def show(record: Consumed) -> str:
         line = style(f"{record.partition}:{record.offset:<6}", fg="bright_black") + " "
@@ -175,7 +177,9 @@ def template(pattern: str) -> Format:
 NAMES = ("pretty", "plain", "json", "hex", "raw")
 
 
-def choose(name: str | None, columns: Columns, on_terminal: bool) -> tuple[Format, str]:
+def choose(
+    name: str | None, columns: Columns, *, on_terminal: bool, colour: bool = False
+) -> tuple[Format, str]:
     """The format and what ends a record: a template says its own line ends."""
     name = name or ("pretty" if on_terminal else "plain")
     if name == "json":
@@ -185,7 +189,7 @@ def choose(name: str | None, columns: Columns, on_terminal: bool) -> tuple[Forma
     if name == "raw":
         return raw, ""
     if name == "pretty":
-        return pretty(columns), "\n"
+        return pretty(columns, colour), "\n"
     if name == "plain":
         return plain(columns), "\n"
     if "%" in name:

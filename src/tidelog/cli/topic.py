@@ -187,7 +187,8 @@ def delete(session: Session, names: tuple[str, ...], yes: bool, if_exists: bool)
     cluster.reach()
     if not yes and sys.stdin.isatty():
         shown = ", ".join(names)
-        click.confirm(f"Delete {shown} at {session.servers} with all records?", abort=True, err=True)
+        if not click.confirm(f"Delete {shown} at {session.servers} with all records?", err=True):
+            raise CliError("Nothing was deleted.")
     answers = cluster.ask(cluster.admin.delete_topics, list(dict.fromkeys(names)))
     fine = {Exit.NOT_FOUND: "absent"} if if_exists else {}
     _report(session, answers, "deleted", fine)

@@ -36,9 +36,8 @@ def test_plain_columns_are_separated_by_tabs() -> None:
 
 
 def test_pretty_shows_place_key_and_value() -> None:
-    line = click.unstyle(shown("pretty"))
-    assert line == "2:41     k1  Grüße\n"
-    assert click.unstyle(shown("pretty", TOMBSTONE)) == "2:41     k1  null\n"
+    assert shown("pretty") == "2:41     k1  Grüße\n"
+    assert shown("pretty", TOMBSTONE) == "2:41     k1  null\n"
     assert "trace=a1" in shown("pretty", columns=Columns(headers=True))
 
 
@@ -106,5 +105,7 @@ def test_an_unknown_format_is_refused_with_the_names() -> None:
 
 
 def test_a_terminal_gets_pretty_and_a_pipe_plain() -> None:
-    assert click.unstyle(choose(None, Columns(), on_terminal=True)[0](RECORD)).startswith("2:41")
+    assert choose(None, Columns(), on_terminal=True)[0](RECORD).startswith("2:41")
+    coloured = choose(None, Columns(), on_terminal=True, colour=True)[0](RECORD)
+    assert coloured != click.unstyle(coloured) == "2:41     k1  Grüße"
     assert choose(None, Columns(), on_terminal=False)[0](RECORD) == "Grüße"
