@@ -366,6 +366,18 @@ def test_requests_of_a_peer_that_left_are_cancelled(start: Callable[..., Running
     wait_for(lambda: running.server.held_bytes == 0)
 
 
+def test_a_request_that_the_broker_cancels_ends_the_connection_quietly(
+    start: Callable[..., Running], caplog: pytest.LogCaptureFixture
+) -> None:
+    running = start()
+    with running.connect() as sock:
+        sock.sendall(frame(b"w"))
+        wait_for(lambda: len(running.dispatcher.waiting) == 1)
+        running.ask(running.dispatcher.waiting[0].cancel)
+        assert is_closed(sock)
+    assert caplog.messages == []
+
+
 def test_connection_limits(start: Callable[..., Running], caplog: pytest.LogCaptureFixture) -> None:
     running = start(connections_per_ip_max=2)
     with running.connect() as first, running.connect(), running.connect() as third:

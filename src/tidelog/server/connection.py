@@ -137,7 +137,10 @@ class Connection(asyncio.BufferedProtocol):
         except StorageError as error:
             log.error("%s: %s; closing", self.peer, error)
             self._abort()
-        except (Exception, asyncio.CancelledError):
+        except asyncio.CancelledError:
+            log.debug("%s: a request was cancelled by the broker; closing", self.peer)
+            self._close()
+        except Exception:
             log.exception("%s: a request failed inside the broker; closing the connection", self.peer)
             self._abort()
         else:
