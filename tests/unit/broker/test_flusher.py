@@ -1,0 +1,116 @@
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.broker.flusher import SYNCS_MAX, Flusher
+from tidelog.replication.partition import Durability, Partition
+from tidelog.storage.log import PartitionLog
+from tidelog.storage.log_config import LogConfig
+from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.virtual_time import run
+from tidelog.wire.record import Record, write_batch
+
+
+class Threads:
+    """Jobs that run when the test says so."""
+
+    def __init__(self) -> None:
+        self.jobs: list[tuple[Callable[[], Any], asyncio.Future[Any]]] = []
+
+    def run(self, job: Callable[[], Any]) -> "asyncio.Future[Any]":
+        future = asyncio.get_running_loop().create_future()
+        self.jobs.append((job, future))
+        return future
+
+    async def finish(self, count: int = 1) -> None:
+        for _ in range(count):
+            job, future = self.jobs.pop(0)
+            future.set_result(job())
+        await turns()
+
+
+async def turns() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def partition(disk: MemoryDisk, flusher: Flusher, number: int = 0) -> Partition:
+    log = PartitionLog.open(disk, f"/data/orders-{number}", LogConfig(), now_ms=0)
+    return Partition(
+        "orders",
+        bytes(16),
+        number,
+        log,
+        leader_epoch=0,
+        replicas=(1,),
+        isr=(1,),
+        durability=Durability.FSYNC,
+        min_insync_replicas=1,
+        on_unsynced=flusher.request,
+    )
+
+
+def produce(to: Partition) -> int:
+    batch = write_batch([Record(0, 0, None, b"x", [])])
+    return to.produce(memoryview(batch), all_replicas=True, now_ms=0).safe_at
+
+
+def test_appends_that_come_during_a_sync_share_the_next_one() -> None:
+    async def main() -> None:
+        threads = Threads()
+        flusher = Flusher(threads.run)
+        orders = partition(MemoryDisk(), flusher)
+        done: list[KafkaError | None] = []
+        orders.when_safe(produce(orders), done.append)
+        await turns()
+        assert len(threads.jobs) == 1
+        for _ in range(100):
+            orders.when_safe(produce(orders), done.append)
+        await turns()
+        assert len(threads.jobs) == 1, "one sync of a log at a time"
+        await threads.finish()
+        assert done == [None]
+        assert len(threads.jobs) == 1, "and one for all who came meanwhile"
+        await threads.finish()
+        assert done == [None] * 101
+        await flusher.drain()
+
+    run(main())
+
+
+def test_a_failed_sync_is_told_to_all_who_wait_and_never_tried_again() -> None:
+    async def main() -> None:
+        threads = Threads()
+        flusher = Flusher(threads.run)
+        disk = MemoryDisk()
+        orders = partition(disk, flusher)
+        done: list[KafkaError | None] = []
+        orders.when_safe(produce(orders), done.append)
+        await turns()
+        disk.fail("sync", ".log")
+        await threads.finish()
+        assert [error.code for error in done if error] == [ErrorCode.KAFKA_STORAGE_ERROR]
+        assert orders.high_watermark == 0
+        assert threads.jobs == []
+        await flusher.drain()
+
+    run(main())
+
+
+def test_the_number_of_syncs_under_way_is_bounded() -> None:
+    async def main() -> None:
+        threads = Threads()
+        flusher = Flusher(threads.run)
+        disk = MemoryDisk()
+        partitions = [partition(disk, flusher, number) for number in range(SYNCS_MAX + 10)]
+        for each in partitions:
+            produce(each)
+        await turns()
+        assert len(threads.jobs) == SYNCS_MAX
+        while threads.jobs:
+            await threads.finish()
+        assert all(each.high_watermark == 1 for each in partitions)
+        await flusher.drain()
+
+    run(main())
