@@ -14,6 +14,7 @@ from tidelog.base.ids import Epoch, NodeId, Offset, TimestampMs, Uuid
 from tidelog.base.invariant import invariant
 from tidelog.storage.admission import admit
 from tidelog.storage.log import PartitionLog
+from tidelog.wire.batch import TRANSACTIONAL
 
 
 class Durability(Enum):
@@ -116,6 +117,12 @@ class Partition:
                 f"min.insync.replicas is {self.min_insync_replicas}",
             )
         admitted = admit(records, log.config, now_ms=now_ms)
+        if admitted.batches[0][1].attributes & TRANSACTIONAL:
+            # Nobody coordinates transactions here, so nobody would ever end the one that this batch opens.
+            raise KafkaError(
+                ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                "a transactional batch, and this broker does not offer transactions",
+            )
         try:
             appended = log.append(
                 admitted.records, admitted.batches, leader_epoch=self.leader_epoch, now_ms=now_ms
@@ -181,11 +188,6 @@ class Partition:
         if self._unsynced_since is None:
             self._unsynced_since = now
         return (now - self._unsynced_since) * 1000 >= flush_ms
-
-    def truncated(self) -> None:
-        """The log was cut (never below the high watermark in a healthy cluster)."""
-        self.high_watermark = min(self.high_watermark, self.log.end)
-        self._hidden.clear()
 
     def offline_error(self) -> KafkaError:
         return KafkaError(

@@ -43,6 +43,8 @@ LENGTH_MIN: Final = HEADER.size - OVERHEAD
 MAGIC: Final = 2
 RECORD_BYTES_MIN: Final = 7
 """The smallest record: length, attributes, two deltas, two null lengths and a header count, one byte each."""
+COMPRESSED_RECORDS_MAX: Final = 250_000
+"""In 250 bytes there is room for as many as these; each costs 200 bytes and a microsecond to look at."""
 
 CODEC_MASK: Final = 0x07
 CODEC_MAX: Final = 4
@@ -182,6 +184,7 @@ def check_batches(buf: Buffer) -> list[tuple[int, BatchHeader]]:
             or delta != count - 1
             or sequence < 0 <= producer
             or (codec == 0 and count * RECORD_BYTES_MIN > length - LENGTH_MIN)
+            or (codec and count > COMPRESSED_RECORDS_MAX)
         ):
             raise _fault(header, size - position)
         if crc32c(view[position + ATTRIBUTES_AT : end]) != crc:
@@ -233,6 +236,11 @@ def _fault(header: BatchHeader, available: int) -> KafkaError:
         return KafkaError(
             ErrorCode.INVALID_RECORD,
             f"sequence {header.base_sequence} in a batch of producer {header.producer_id}",
+        )
+    if header.codec:
+        return KafkaError(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"{header.record_count} records in a compressed batch, the limit is {COMPRESSED_RECORDS_MAX}",
         )
     return KafkaError(
         ErrorCode.INVALID_RECORD,

@@ -14,6 +14,9 @@ from tidelog.wire.varint import encode_varint, read_varint, read_varlong
 # Header keys are text, but nothing on the way checked them: this keeps foreign bytes as they were.
 _NULL = encode_varint(-1)
 _ANY_TEXT = "surrogateescape"
+_TIME_MAX = 2**63 - 1
+HEADERS_MAX = 1_000_000
+"""In one batch. Compressed, as many fit into a kilobyte; in memory each takes a hundred bytes."""
 
 Headers = list[tuple[str, bytes | None]]
 
@@ -47,6 +50,8 @@ def parse_records(data: bytes, header: BatchHeader) -> tuple[list[Record], int]:
     records: list[Record] = []
     append = records.append
     new = _new
+    time_max, time_min = _TIME_MAX, ~_TIME_MAX
+    headers_left = HEADERS_MAX
     if header.record_count < 0:
         raise ValueError(f"a record count of {header.record_count}")
     position = 0
@@ -100,7 +105,8 @@ def parse_records(data: bytes, header: BatchHeader) -> tuple[list[Record], int]:
         else:
             raise ValueError(f"a value of {length} bytes")
         if data[position]:
-            headers, position = _parse_headers(data, position)
+            headers, position = _parse_headers(data, position, headers_left)
+            headers_left -= len(headers)
         else:
             headers = []
             position += 1
@@ -108,16 +114,20 @@ def parse_records(data: bytes, header: BatchHeader) -> tuple[list[Record], int]:
             raise ValueError(f"a record whose fields end {position - end} bytes from its end")
         if append_time is None:
             timestamp += base_timestamp
+            if timestamp > time_max or timestamp < time_min:  # no answer has room for it
+                raise ValueError(f"a timestamp of {timestamp}")
         else:
             timestamp = append_time
         append(new((base_offset + offset, timestamp, key, value, headers)))
     return records, position
 
 
-def _parse_headers(data: bytes, position: int) -> tuple[Headers, int]:
+def _parse_headers(data: bytes, position: int, count_max: int) -> tuple[Headers, int]:
     count, position = read_varint(data, position)
     if count < 0:
         raise ValueError(f"a header count of {count}")
+    if count > count_max:
+        raise ValueError(f"more than {HEADERS_MAX} headers in a batch")
     headers: Headers = []
     for _ in range(count):
         length, position = read_varint(data, position)

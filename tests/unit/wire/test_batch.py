@@ -222,3 +222,15 @@ def test_patching_the_timestamp_renews_the_crc() -> None:
 
 def test_the_layout_is_61_bytes() -> None:
     assert HEADER.size == 61
+
+
+def test_the_records_of_a_compressed_batch_are_bounded_by_their_number() -> None:
+    def of(count: int, codec: int) -> bytearray:
+        data = from_client(1, codec=codec)
+        header = read_header(data)._replace(record_count=count, last_offset_delta=count - 1)
+        HEADER.pack_into(data, 0, *header)
+        batch.patch_crc(data, 0)
+        return data
+
+    assert len(check_batches(of(batch.COMPRESSED_RECORDS_MAX, 4))) == 1
+    assert refusal(of(batch.COMPRESSED_RECORDS_MAX + 1, 4)) is ErrorCode.MESSAGE_TOO_LARGE

@@ -19,6 +19,7 @@ from tidelog.wire.record import (
     write_batch,
     write_control_batch,
 )
+from tidelog.wire.record_body import HEADERS_MAX
 from tidelog.wire.varint import encode_varint as v
 
 NOW = 1_700_000_000_000
@@ -296,3 +297,18 @@ def test_a_client_may_not_send_a_marker() -> None:
     )
     assert refusal(data, check_batches) is ErrorCode.INVALID_RECORD
     assert batches.CONTROL & read_header(data).attributes
+
+
+def test_a_time_that_no_field_can_hold_is_refused() -> None:
+    batch = write_batch([Record(0, 0, b"k", b"v"), Record(1, 2**63 - 1, b"k", b"v")])
+    HEADER.pack_into(batch, 0, *read_header(batch)._replace(base_timestamp=1))
+    with pytest.raises(KafkaError, match="a timestamp of 9223372036854775808"):
+        read_records(batch)
+
+
+def test_the_number_of_headers_is_bounded() -> None:
+    headers = [("", None)] * (HEADERS_MAX // 2)
+    assert len(read_records(write_batch([Record(0, 0, b"k", b"v", headers)]))[0].headers) == len(headers)
+    three = [Record(number, 0, b"k", b"v", headers) for number in range(3)]
+    with pytest.raises(KafkaError, match="more than 1000000 headers"):
+        read_records(write_batch(three))

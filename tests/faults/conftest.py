@@ -1,0 +1,72 @@
+"""Fixtures of the fault tests: a real broker with its log in sight. A traceback in it fails the test."""
+
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from raw_client import RawClient
+
+from tidelog.testing import Broker
+
+
+class Lines(logging.Handler):
+    """What the broker logged, line by line."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.seen: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.seen.append(record)
+
+    @property
+    def text(self) -> list[str]:
+        return [record.getMessage() for record in self.seen]
+
+    @property
+    def failures(self) -> list[str]:
+        """Lines that only a bug of the broker writes."""
+        formatter = logging.Formatter()
+        return [
+            formatter.format(record)
+            for record in self.seen
+            if record.exc_info or "failed inside the broker" in record.getMessage()
+        ]
+
+
+@pytest.fixture(autouse=True)
+def broker_log() -> Iterator[Lines]:
+    lines = Lines()
+    loggers = [logging.getLogger("tidelog"), logging.getLogger("asyncio")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.addHandler(lines)
+        logger.setLevel(logging.INFO)
+    yield lines
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.removeHandler(lines)
+        logger.setLevel(level)
+
+
+@pytest.fixture
+def no_failures(broker_log: Lines) -> Iterator[None]:
+    yield
+    assert not broker_log.failures
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    """One broker for the tests of a file; each uses topics of its own."""
+    with Broker(settings={"auto.create.topics.enable": False}) as running:
+        yield running
+
+
+@pytest.fixture
+def client(broker: Broker) -> Iterator[RawClient]:
+    with RawClient(broker.port) as connected:
+        yield connected
