@@ -35,7 +35,6 @@ def show_it_working(session: Session) -> str:
     return (
         f"  It works: wrote '{text(record.value)}' to topic '{TOPIC}', partition 0, offset {offset}, "
         f"and read it back in {took_ms:.0f} ms.\n"
-        f"    tidelog topic describe {TOPIC}\n"
     )
 
 
