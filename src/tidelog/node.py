@@ -112,10 +112,10 @@ class Node:
         opened.push_async_callback(moves.close)
         dispatcher = Dispatcher(self._services(metadata, partitions, moves))
         opened.push_async_callback(dispatcher.drain)
-        server = Server(dispatcher, _limits(metadata.config))
+        server = Server(dispatcher, Limits.from_config(metadata.config))
         server.start(config.listeners())
         opened.push_async_callback(self._drain, server, partitions)
-        metadata.on_change(lambda _: server.use_limits(_limits(metadata.config)))
+        metadata.on_change(lambda _: server.change_limits(Limits.from_config(metadata.config)))
         # No await between listening and registering: the first request already finds this broker's address.
         self._endpoints = _endpoints(config.advertised_listeners(), server.addresses)
         self._register(metadata, metadata_log.end, folders)
@@ -185,22 +185,6 @@ def _settle_cluster(metadata: MetadataService, folders: DataFolders) -> None:
 
 def _absolute(paths: Sequence[str]) -> list[str]:
     return [os.path.abspath(path) for path in paths]
-
-
-def _limits(config: BrokerConfig) -> Limits:
-    return Limits(
-        frame_bytes_max=config.int("socket.request.max.bytes"),
-        held_bytes_max=config.int("queued.max.request.bytes"),
-        connections_max=config.int("max.connections"),
-        connections_per_ip_max=config.int("max.connections.per.ip"),
-        in_flight_max=config.int("max.in.flight.requests.per.connection"),
-        idle_seconds=config.int("connections.max.idle.ms") / 1000,
-        half_frame_seconds=config.int("connections.half.frame.timeout.ms") / 1000,
-        unread_answer_seconds=config.int("connections.unread.answer.timeout.ms") / 1000,
-        backlog=config.int("socket.listen.backlog.size"),
-        send_buffer_bytes=config.int("socket.send.buffer.bytes"),
-        receive_buffer_bytes=config.int("socket.receive.buffer.bytes"),
-    )
 
 
 def _endpoints(advertised: tuple[Listener, ...], bound: list[Listener]) -> list[Endpoint]:

@@ -168,6 +168,14 @@ class DataFolder:
         self._disk.rename(path, target)
         self._disk.sync_dir(self.path)
 
+    def remembers_strangers(self, ours: set[TopicPartition]) -> bool:
+        """Whether a checkpoint speaks of a partition that is gone, and could mislead one of the same name."""
+        return any(
+            key not in ours
+            for offsets in (self._recovery_points, self._log_starts, self.cleaner_offsets)
+            for key in offsets
+        )
+
     def topic_id_of(self, path: str) -> Uuid | None:
         return read_topic_id(self._disk, path)
 
@@ -324,6 +332,9 @@ class DataFolders:
         partition.log.close(clean=False)
         partition.log = folder.adopt(copy.directory, partition, now_ms)
         return remove_old or (lambda: None)
+
+    def remembers_strangers(self, ours: set[TopicPartition]) -> bool:
+        return any(folder.remembers_strangers(ours) for folder in self._folders)
 
     def settle_moves(self, topics: Mapping[Uuid, str]) -> None:
         """At start: a copy whose original is gone is complete; any other is worthless."""

@@ -44,6 +44,7 @@ class HostedPartitions:
         self._unusable: dict[tuple[TopicKey, int], str] = {}
         self._config = BrokerConfig()
         self._image = ClusterImage()
+        self._one_checkpoint = asyncio.Lock()
 
     def __iter__(self) -> Iterator[Partition]:
         return iter(tuple(self._partitions.values()))
@@ -86,8 +87,14 @@ class HostedPartitions:
         if self.folders.all_clean:
             for topic, partition in ours:
                 self._open(topic, partition)
-            return
-        room = asyncio.Semaphore(max(1, config.int("num.recovery.threads.per.data.dir")) * len(self.folders))
+        else:
+            await self._recover(ours)
+        if self.folders.remembers_strangers({(topic.name, partition.index) for topic, partition in ours}):
+            self._checkpoint_now()
+
+    async def _recover(self, ours: list[tuple[TopicImage, PartitionImage]]) -> None:
+        threads = max(1, self._config.int("num.recovery.threads.per.data.dir")) * len(self.folders)
+        room = asyncio.Semaphore(threads)
 
         async def recover(topic: TopicImage, partition: PartitionImage) -> None:
             async with room:
@@ -144,6 +151,8 @@ class HostedPartitions:
         for topic in delta.topics_deleted:
             for partition in topic.partitions:
                 self._drop(topic, partition.index)
+        if delta.topics_deleted:
+            self._checkpoint_now()
         for topic, partition in delta.partitions_created:
             if self._node_id in partition.replicas:
                 self._open(topic, partition)
@@ -191,9 +200,19 @@ class HostedPartitions:
 
     async def checkpoint(self) -> None:
         """Write down, for each folder, how far its logs are known to be synced and where they start."""
+        async with self._one_checkpoint:
+            for folder in self.folders:
+                if folder.offline is None:
+                    await self._run_in_thread(folder.checkpoint(self._in(folder)))
+
+    def _checkpoint_now(self) -> None:
+        """A topic of the same name must never find the offsets of one that is gone, so this cannot wait."""
         for folder in self.folders:
             if folder.offline is None:
-                await self._run_in_thread(folder.checkpoint(self._in(folder)))
+                try:
+                    folder.checkpoint(self._in(folder))()
+                except OSError as error:
+                    log.error("the checkpoint of %s cannot be written: %s", folder.path, error)
 
     def wake_readers(self) -> None:
         """Fetches that wait for more are answered with what there is: the broker is about to stop."""

@@ -64,12 +64,6 @@ class Server:
             self._accept_from(listener)
         self._tick = loop.call_later(self._limits.tick_seconds, self._sweep)
 
-    def use_limits(self, limits: Limits) -> None:
-        """Changed settings hold for new connections and from the next request on; memory and sockets stay."""
-        self._limits = limits
-        if self._shared is not None:
-            self._shared.limits = limits
-
     def change_limits(self, limits: Limits) -> None:
         """From now on, for new and open connections; the memory cap stays as it was at the start."""
         self._limits = limits

@@ -3,7 +3,7 @@
 Naming a topic that does not exist creates it where both the client and `auto.create.topics.enable` agree.
 """
 
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ids import ZERO_UUID
@@ -32,15 +32,25 @@ TOPIC_OPERATIONS = _operations(3, 4, 5, 6, 7, 8, 10, 11)
 CLUSTER_OPERATIONS = _operations(5, 7, 8, 9, 10, 11, 12)
 
 
-async def handle(context: Context, request: MetadataRequest) -> MetadataResponse:
+def handle(
+    context: Context, request: MetadataRequest
+) -> MetadataResponse | Coroutine[None, None, MetadataResponse]:
     services = context.services
-    wanted = request.topics
-    if wanted and request.allow_auto_topic_creation:
-        missing = [
-            topic.name for topic in wanted if topic.name and services.metadata.image.topic(topic.name) is None
-        ]
+    if request.topics and request.allow_auto_topic_creation:
+        image = services.metadata.image
+        missing = [topic.name for topic in request.topics if topic.name and image.topic(topic.name) is None]
         if missing and services.config.bool("auto.create.topics.enable"):
-            await auto_create(services, missing)
+            return _create_first(context, request, missing)
+    return _answer(context, request)
+
+
+async def _create_first(context: Context, request: MetadataRequest, missing: list[str]) -> MetadataResponse:
+    await auto_create(context.services, missing)
+    return _answer(context, request)
+
+
+def _answer(context: Context, request: MetadataRequest) -> MetadataResponse:
+    services, wanted = context.services, request.topics
     image = services.metadata.image
     if wanted is None or (context.version == 0 and not wanted):
         topics = [_describe(context, request, topic) for topic in image.topics.values()]
