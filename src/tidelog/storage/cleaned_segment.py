@@ -100,6 +100,3 @@ class CleanedSegment:
         finally:
             file.close()
         self._disk.rename(path + CLEANED, path + SWAP)
-
-    def discard(self) -> None:
-        discard(self._disk, self._path)

@@ -12,6 +12,7 @@ from tidelog.storage.batch_cleaning import BatchCleaner, emptied
 from tidelog.storage.batch_reader import read_batches
 from tidelog.storage.cleaned_segment import Cleaned, CleanedSegment, Pace
 from tidelog.storage.compaction_groups import Group, Source, group
+from tidelog.storage.compaction_swap import discard
 from tidelog.storage.file_names import LOG
 from tidelog.storage.key_map import KeyMap
 from tidelog.storage.log_config import LogConfig
@@ -38,10 +39,10 @@ class Compaction:
         """`producers`: the last offset of each one that is still known, whose batch must not vanish."""
         self._disk = disk
         self._config = config
-        self._sources = sources
+        self.sources = sources
         self._outcomes = outcomes
         self._producers = producers
-        self._truncations = truncations
+        self.truncations = truncations
         self._keys = KeyMap(key_bytes_max)
         self._cleaner = BatchCleaner(self._keys, now_ms, config.delete_retention_ms)
         self.first_dirty = first_dirty
@@ -59,7 +60,7 @@ class Compaction:
         Raises KafkaError where a batch is damaged, OSError, and what `pace` raises.
         """
         is_first = True
-        for source in self._sources:
+        for source in self.sources:
             if source.end <= self.first_dirty:
                 continue
             file = self._disk.open(source.path + LOG)
@@ -87,7 +88,7 @@ class Compaction:
 
     def groups(self) -> list[Group]:
         """What to clean, the oldest first: a tombstone never goes before the value that it deletes."""
-        return group([source for source in self._sources if source.base < self.end], self._config)
+        return group([source for source in self.sources if source.base < self.end], self._config)
 
     def clean(self, sources: Group, pace: Pace) -> Cleaned | None:
         """Write the group anew, without what is outdated. None where that would change nothing.
@@ -98,14 +99,14 @@ class Compaction:
         try:
             is_changed = self._write(sources, cleaned, pace)
             if is_changed or len(sources) > 1:
-                result = cleaned.finish(self._truncations)
+                result = cleaned.finish(self.truncations)
                 self.bytes_before += sum(source.size for source in sources)
                 self.bytes_after += result.size
                 return result
         except BaseException:
-            self._discard(cleaned)
+            self.discard(sources)
             raise
-        cleaned.discard()
+        self.discard(sources)
         return None
 
     def _write(self, sources: Group, cleaned: CleanedSegment, pace: Pace) -> bool:
@@ -140,9 +141,9 @@ class Compaction:
             return emptied(header, keep_timestamp=True) if header.record_count else batch
         return left
 
-    @staticmethod
-    def _discard(cleaned: CleanedSegment) -> None:
+    def discard(self, sources: Group) -> None:
+        """The result for this group is not wanted any more."""
         try:
-            cleaned.discard()
+            discard(self._disk, sources[0].path)
         except OSError:
-            pass  # the disk that failed fails again; the next start removes what is left
+            pass  # the folder is gone, or the disk fails: then the next start removes what is left

@@ -6,6 +6,7 @@ from tidelog.base.errors import KafkaError, StorageError
 from tidelog.base.ids import Offset, TimestampMs
 from tidelog.base.invariant import broken
 from tidelog.base.ports import read_file
+from tidelog.storage import compaction_swap
 from tidelog.storage.active_segment import ActiveSegment, activate, create_segment
 from tidelog.storage.batch_walk import walk
 from tidelog.storage.doomed import doom
@@ -63,6 +64,7 @@ class Loader:
 
     def load(self, recovery_point: Offset | None, clean: bool, log_start: Offset | None) -> Loaded:
         self._make_directory()
+        self._report.removed += compaction_swap.settle(self._disk, self._folder.path)
         bases, snapshots, names = self._sort_names()
         segments = [self._segment(base) for base in bases]
         checked_from: Offset | None = None

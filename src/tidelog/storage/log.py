@@ -3,19 +3,27 @@
 Everything here runs on one thread, except `Flush.run` and `Doomed.run`, which touch only what they captured.
 """
 
+from collections.abc import Sequence
+
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, Offset, TimestampMs
 from tidelog.base.ports import Disk
-from tidelog.storage import retention, time_lookup
+from tidelog.storage import compaction_swap, dirt, retention, time_lookup
+from tidelog.storage.cleaned_segment import Cleaned
+from tidelog.storage.compaction import Compaction
+from tidelog.storage.compaction_groups import Source
+from tidelog.storage.dirt import Dirt
 from tidelog.storage.doomed import Doomed, doom
+from tidelog.storage.file_names import LOG
 from tidelog.storage.flush import Flush
 from tidelog.storage.loading import load
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.log_folder import LogFolder
 from tidelog.storage.log_writer import Appended, Batches, LogWriter
 from tidelog.storage.replay import replay
-from tidelog.storage.segment import LogRead
+from tidelog.storage.segment import LogRead, Segment
 from tidelog.storage.time_lookup import TimeFound
+from tidelog.storage.transaction_outcomes import TransactionOutcomes
 from tidelog.storage.warm_segments import WarmSegments
 
 __all__ = ["Appended", "Batches", "LogRead", "PartitionLog", "TimeFound"]
@@ -173,6 +181,8 @@ class PartitionLog(LogWriter):
 
     def _after_cut(self) -> None:
         self._complete_at = None
+        if self.cleaned_to is not None:
+            self.cleaned_to = min(self.cleaned_to, self.end)
         self.start = min(self.start, self.end)
         self.recovery_point = min(self.recovery_point, self.end)
         self.leader_epochs.cut_end(self.end)
@@ -218,6 +228,75 @@ class PartitionLog(LogWriter):
         self.leader_epochs.cut_start(start)
         self._write_epochs()
         self._snapshots.keep_between(self._segments.first_base, self.end)
+
+    # Compaction
+
+    def dirt(self, stable_below: Offset, now_ms: TimestampMs) -> Dirt:
+        """What waits for compaction, of what lies below `stable_below` and below every open transaction."""
+        first_open = self.producers.first_open
+        return dirt.measure(
+            self.segments,
+            self.config,
+            start=self.start,
+            end=self.end,
+            cleaned_to=self.cleaned_to,
+            stable_below=stable_below if first_open is None else min(stable_below, first_open),
+            now_ms=now_ms,
+        )
+
+    def begin_compaction(self, found: Dirt, now_ms: TimestampMs, key_bytes_max: int) -> Compaction:
+        """What must be known to compact this log's dirty part elsewhere; nothing happens to the log yet."""
+        segments = self.segments
+        ends = [*(segment.base for segment in segments[1:]), self.end]
+        sources = [
+            Source(segment, segment.base, end, segment.size, segment.path)
+            for segment, end in zip(segments, ends, strict=True)
+            if self.start < end <= found.end
+        ]
+        files = [(segment.path + LOG, segment.size) for segment in segments if segment.size]
+        known = ((number, producer.batches) for number, producer in self.producers)
+        return Compaction(
+            self._folder.disk,
+            self.config,
+            sources,
+            first_dirty=found.start,
+            outcomes=TransactionOutcomes(self._folder.disk, files),
+            producers={number: batches[-1].last_offset for number, batches in known if batches},
+            truncations=self._truncations,
+            key_bytes_max=key_bytes_max,
+            now_ms=now_ms,
+        )
+
+    def holds(self, sources: Sequence[Source], truncations: int) -> bool:
+        """Whether these segments are as they were when a compaction was planned."""
+        return truncations == self._truncations and self._run_of(sources) is not None
+
+    def _run_of(self, sources: Sequence[Source]) -> int | None:
+        return self._segments.find_run([source.segment for source in sources])
+
+    def finish_compaction(self, cleaned: Cleaned, now_ms: TimestampMs) -> list[Doomed] | None:
+        """Take in a compacted segment. None if the log changed meanwhile: then it is thrown away.
+
+        An OSError before the swap is decided on leaves the log as it was; after that it takes it offline.
+        """
+        disk, path = self._folder.disk, cleaned.sources[0].path
+        place = self._run_of(cleaned.sources) if cleaned.truncations == self._truncations else None
+        if place is None or self.offline is not None:
+            compaction_swap.discard(disk, path)
+            return None
+        compaction_swap.decide(disk, path)
+        with self._disk_errors():
+            replaced = [source.segment for source in cleaned.sources]
+            created_ms = max(segment.created_ms for segment in replaced)
+            remove_at_ms = now_ms + self.config.file_delete_delay_ms
+            doomed = [doom(segment, remove_at_ms) for segment in reversed(replaced)]
+            self._folder.sync()
+            compaction_swap.give_final_names(disk, path)
+            segment = Segment(self._folder, replaced[0].base, cleaned.size, created_ms)
+            segment.adopt(None, cleaned.newest)
+            self._segments.replace_run(place, len(replaced), segment)
+            self._snapshots.drop_between_segments(self._segments.bases)
+            return doomed
 
     def expire_producers(self, now_ms: TimestampMs) -> int:
         return self.producers.expire(now_ms, self.config.producer_id_expiration_ms)
