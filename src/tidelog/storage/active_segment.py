@@ -12,6 +12,7 @@ from crc32c import crc32c
 
 from tidelog.base.ids import NO_TIMESTAMP, Offset, TimestampMs
 from tidelog.base.ports import FileSlice
+from tidelog.storage.batch_walk import walk
 from tidelog.storage.file_names import INDEX, LOG, TIME_INDEX
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.log_folder import LogFolder
@@ -168,6 +169,14 @@ class ActiveSegment(Segment):
         if stop <= position:
             return None
         return LogRead(FileSlice(self._file or self.file, position, stop - position), offsets[number])
+
+    def find_end(self) -> Offset:
+        """The offset after the last batch; the base where there is none."""
+        last = self.index.last
+        end = self.base
+        for _, header in walk(self.file, last[1] if last else 0, self.size):
+            end = header.next_offset
+        return end
 
     def write_indexes(self, *, sync: bool = False) -> None:
         self.indexes.write(self._disk, self.path, sync=sync)

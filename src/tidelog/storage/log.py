@@ -149,7 +149,11 @@ class PartitionLog(LogWriter):
     # Cutting
 
     def truncate_to(self, offset: Offset) -> list[Doomed]:
-        """Remove the batch that holds `offset` and all after it. The log then ends at `offset` or below."""
+        """Remove the batch that holds `offset` and all after it; the log then ends with the batch before.
+
+        The caller must write down the lower recovery point before he appends again: batches that take the
+        place of flushed ones are not flushed.
+        """
         if offset >= self.end:
             return []
         if offset < self._segments.first_base:
@@ -159,10 +163,9 @@ class PartitionLog(LogWriter):
             doomed = self._segments.drop_above(offset, self._segments.active.created_ms)
             self._folder.sync()
             active = self._segments.active
-            found = active.locate(offset)
-            self.end = min(offset, found[1].base_offset) if found else offset
-            if found:
+            if found := active.locate(offset):
                 active.cut(found[0], found[1].base_offset)
+            self.end = max(active.find_end(), min(self.start, offset))
             self._after_cut()
             return doomed
 
