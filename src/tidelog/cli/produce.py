@@ -7,6 +7,7 @@ from typing import BinaryIO
 import click
 
 from tidelog.cli.cluster import Cluster
+from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.positions import Anchor, Position, PositionType
 from tidelog.cli.record_input import FORMATS, Outgoing, Recipe
 from tidelog.cli.session import Session, broker_options, parse_pair, pass_session
@@ -18,7 +19,7 @@ from tidelog.cli.writer import Writer
 @click.command()
 @click.argument("topic", shell_complete=complete_topic)
 @click.argument("values", nargs=-1, metavar="[VALUE]…")
-@click.option("-f", "--file", "file", type=click.File("rb"), help="Read records from here instead of stdin.")
+@click.option("-f", "--file", "file", type=click.Path(), help="Read records from here instead of stdin.")
 @click.option("-k", "--key", help="The key of every record.")
 @click.option(
     "-K", "--key-separator", metavar="TEXT", help="Split each record into key and value at this text."
@@ -73,7 +74,7 @@ def produce(
     session: Session,
     topic: str,
     values: tuple[str, ...],
-    file: BinaryIO | None,
+    file: str | None,
     key: str | None,
     key_separator: str | None,
     headers: tuple[str, ...],
@@ -128,8 +129,6 @@ def _bytes(argument: str) -> bytes:
 
 
 def _check_topic(cluster: Cluster, topic: str, partition: int | None, create: bool) -> None:
-    from tidelog.cli.exits import CliError, Exit
-
     try:
         existing = partition_ids(cluster, topic)
     except CliError as error:
@@ -150,19 +149,25 @@ def _check_topic(cluster: Cluster, topic: str, partition: int | None, create: bo
         )
 
 
-def _outgoing(
-    recipe: Recipe, values: tuple[str, ...], file: BinaryIO | None, whole: bool
-) -> Iterable[Outgoing]:
+def _outgoing(recipe: Recipe, values: tuple[str, ...], file: str | None, whole: bool) -> Iterable[Outgoing]:
     if values:
         return recipe.records(map(_bytes, values))
     if recipe.null_value and recipe.key_separator is None and file is None:
         return [recipe.tombstone()]
-    stream = file or sys.stdin.buffer
+    stream = sys.stdin.buffer if file is None else _open(file)
     if file is None and sys.stdin.isatty():
         from tidelog.cli.output import note
 
         note("One record per line; Ctrl-D ends.")
     return recipe.records([stream.read()] if whole else _lines(stream))
+
+
+def _open(path: str) -> BinaryIO:
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        code = Exit.NOT_FOUND if isinstance(error, FileNotFoundError) else Exit.FAILED
+        raise CliError(f"Cannot read {path}: {error.strerror}.", code=code) from error
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes]:
