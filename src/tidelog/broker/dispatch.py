@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from inspect import iscoroutine
-from typing import Any
+from typing import Any, NamedTuple
 
 from tidelog.base.errors import ProtocolError
 from tidelog.broker.context import Context, Services
@@ -17,46 +17,70 @@ from tidelog.broker.handlers.api_versions import unsupported_version
 from tidelog.broker.peer import Peer
 from tidelog.broker.reply import CloseConnection, Reply
 from tidelog.wire.apis import API, ApiKey
-from tidelog.wire.codec import decode
-from tidelog.wire.frame import RequestHeader, read_request_header, write_response
+from tidelog.wire.codec import decoder
+from tidelog.wire.frame import read_request_header, response_writer, write_response
+from tidelog.wire.message import Part
 
 Handler = Callable[[Context, Any], Any]
 
 log = logging.getLogger("tidelog.broker")
 
 
+class Route(NamedTuple):
+    """All that the requests of one API and version need, looked up once."""
+
+    name: str
+    handle: Handler
+    decode: Callable[[memoryview, int, bool], Any]
+    response_class: type
+    write: Callable[[int, Any], list[Part]]
+
+
 class Dispatcher:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._routes = {int(key): (load(key), API[key], API[key].request_class()) for key in HANDLERS}
+        self._routes: dict[tuple[int, int], Route] = {}
 
     def dispatch(self, frame: memoryview, peer: Peer) -> "Reply | asyncio.Future[Reply | None] | None":
         header, body_at = read_request_header(frame)
-        route = self._routes.get(header.api_key)
+        api_key, version, _, client_id = header
+        route = self._routes.get((api_key, version)) or self._find_route(api_key, version)
         if route is None:
-            raise ProtocolError(f"API key {header.api_key} is not offered by this broker")
-        handle, spec, request_class = route
-        if not spec.min_version <= header.api_version <= spec.max_version:
-            return self._refuse_version(header, spec.name)
-        request = decode(request_class, header.api_version, frame, body_at, rest=True)
-        services = self._services
-        context = Context(services, peer, header.api_version, header.client_id)
-        context.throttle_ms = services.throttle.charge(peer, header.client_id, header.api_key, len(frame))
-        answer = handle(context, request)
-        if iscoroutine(answer):
-            answer = self._own(answer, spec.name)
-        if isinstance(answer, asyncio.Future):
-            return self._later(answer, header, context)
-        return self._reply(answer, header, context)
-
-    def _refuse_version(self, header: RequestHeader, name: str) -> Reply:
-        if header.api_key == ApiKey.API_VERSIONS:
             # A newer client asks first with the version it likes best: tell it ours, in the oldest form.
-            return Reply(write_response(header.api_key, 0, header.correlation_id, unsupported_version()))
-        raise ProtocolError(f"version {header.api_version} of {name} is not offered by this broker")
+            return Reply(write_response(api_key, 0, header.correlation_id, unsupported_version()))
+        request = route.decode(frame, body_at, True)
+        services = self._services
+        context = Context(services, peer, version, client_id)
+        context.throttle_ms = services.throttle.charge(peer, client_id, api_key, len(frame))
+        answer = route.handle(context, request)
+        if type(answer) is not route.response_class:
+            if iscoroutine(answer):
+                answer = self._own(answer, route.name)
+            if isinstance(answer, asyncio.Future):
+                return self._later(answer, route, header.correlation_id, context)
+        return self._reply(answer, route, header.correlation_id, context)
 
-    def _reply(self, answer: Any, header: RequestHeader, context: Context) -> Reply | None:
+    def _find_route(self, api_key: int, version: int) -> "Route | None":
+        """None for a version of ApiVersions that is not ours, which is no reason to close a connection."""
+        if api_key not in HANDLERS:
+            raise ProtocolError(f"API key {api_key} is not offered by this broker")
+        spec = API[api_key]
+        if not spec.supports(version):
+            if api_key == ApiKey.API_VERSIONS:
+                return None
+            raise ProtocolError(f"version {version} of {spec.name} is not offered by this broker")
+        route = Route(
+            spec.name,
+            load(ApiKey(api_key)),
+            decoder(spec.request_class(), version),
+            spec.response_class(),
+            response_writer(api_key, version),
+        )
+        self._routes[api_key, version] = route
+        return route
+
+    def _reply(self, answer: Any, route: Route, correlation_id: int, context: Context) -> Reply | None:
         if answer is None:
             return None
         if isinstance(answer, CloseConnection):
@@ -64,11 +88,10 @@ class Dispatcher:
             return Reply([], close=True)
         if context.throttle_ms:
             answer.throttle_time_ms = context.throttle_ms
-        parts = write_response(header.api_key, header.api_version, header.correlation_id, answer)
-        return Reply(parts, throttle_ms=context.throttle_ms)
+        return Reply(route.write(correlation_id, answer), context.throttle_ms)
 
     def _later(
-        self, answer: "asyncio.Future[Any]", header: RequestHeader, context: Context
+        self, answer: "asyncio.Future[Any]", route: Route, correlation_id: int, context: Context
     ) -> "asyncio.Future[Reply | None]":
         """A future of the encoded reply. Cancelling it (the peer has gone) ends a wait, but not a change
         of the cluster that is under way in a task: half of one would be worse than all of it."""
@@ -81,7 +104,7 @@ class Dispatcher:
                 reply.cancel()
                 return
             try:
-                reply.set_result(self._reply(done.result(), header, context))
+                reply.set_result(self._reply(done.result(), route, correlation_id, context))
             except Exception as error:
                 reply.set_exception(error)
 

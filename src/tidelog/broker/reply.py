@@ -10,7 +10,7 @@ from tidelog.base.ports import Buffer, FileSlice
 class Reply:
     __slots__ = ("close", "parts", "throttle_ms")
 
-    def __init__(self, parts: list[Buffer | FileSlice], *, throttle_ms: int = 0, close: bool = False) -> None:
+    def __init__(self, parts: list[Buffer | FileSlice], throttle_ms: int = 0, *, close: bool = False) -> None:
         self.parts = parts
         # The connection's next request waits this long after the answer went out (KIP-219).
         self.throttle_ms = throttle_ms

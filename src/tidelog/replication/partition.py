@@ -9,9 +9,10 @@ from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, NodeId, Offset, TimestampMs, Uuid
-from tidelog.base.invariant import invariant
 from tidelog.storage.admission import admit
 from tidelog.storage.log import PartitionLog
 from tidelog.wire.batch import TRANSACTIONAL
@@ -23,7 +24,7 @@ class Durability(Enum):
     OS = "os"  # the page cache decides
 
 
-class Produced(NamedTuple):
+class Produced(msgspec.Struct, frozen=True, gc=False):
     base_offset: Offset
     append_time_ms: TimestampMs  # -1 where the producer's own time is kept
     safe_at: Offset  # acks=all is owed once the high watermark reaches this
@@ -116,7 +117,8 @@ class Partition:
                 f"{len(self.isr)} of {len(self.replicas)} replicas are in sync, "
                 f"min.insync.replicas is {self.min_insync_replicas}",
             )
-        admitted = admit(records, log.config, now_ms=now_ms)
+        config = log.config
+        admitted = admit(records, config, now_ms=now_ms)
         if admitted.batches[0][1].attributes & TRANSACTIONAL:
             # Nobody coordinates transactions here, so nobody would ever end the one that this batch opens.
             raise KafkaError(
@@ -134,7 +136,7 @@ class Partition:
         if not appended.duplicate:
             self._hidden.append((log.end, len(admitted.records)))
             self.advance()
-            if log.end - log.recovery_point >= log.config.flush_messages:
+            if log.end - log.recovery_point >= config.flush_messages:
                 self._on_unsynced(self)
         return Produced(appended.base, appended.append_time_ms, appended.last + 1)
 
@@ -163,12 +165,12 @@ class Partition:
     def advance(self) -> None:
         """Move the high watermark as far as the log and its durability allow, and tell who waits."""
         log = self.log
-        if self.durability is Durability.FSYNC and log.recovery_point < log.end:
+        safe = log.end
+        if self.durability is Durability.FSYNC and log.recovery_point < safe:
+            safe = log.recovery_point
             self._on_unsynced(self)
-        safe = self._safe_end()
         if safe <= self.high_watermark:
             return
-        invariant(safe <= log.end, "high watermark beyond the end", safe=safe, end=log.end)
         self.high_watermark = safe
         waiters = self._acks_waiters
         while waiters and waiters[0].safe_at <= safe:
@@ -177,7 +179,8 @@ class Partition:
         hidden = self._hidden
         while hidden and hidden[0][0] <= safe:
             fresh += hidden.popleft()[1]
-        self.notify(fresh)
+        if self._watchers:
+            self.notify(fresh)
 
     def sync_is_due(self, now: float) -> bool:
         """Asked every now and then: has something been unsynced for longer than the topic's `flush.ms`?"""

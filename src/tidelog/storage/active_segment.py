@@ -122,7 +122,7 @@ class ActiveSegment(Segment):
         if self.size + size > bytes_max:
             return True
         indexes = self._indexes or self.indexes
-        if len(indexes.offsets) >= entries_max or len(indexes.times) >= time_entries_max:
+        if len(indexes.offsets.relatives) >= entries_max or len(indexes.times.timestamps) >= time_entries_max:
             return True
         first = self.first_timestamp
         if first is None:

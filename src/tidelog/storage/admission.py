@@ -4,14 +4,14 @@ The usual batch is judged by its header and its CRC. Records are walked only whe
 compaction (keys), another compression, or `produce.validation=records`.
 """
 
-from typing import NamedTuple
+import msgspec
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_TIMESTAMP, TimestampMs
 from tidelog.storage.log_config import LogConfig
 from tidelog.wire.batch import (
+    CONTROL,
     LOG_APPEND_TIME,
-    OVERHEAD,
     BatchHeader,
     check_batches,
     crc_ok,
@@ -22,7 +22,7 @@ from tidelog.wire.batch import (
 from tidelog.wire.record import Record, walk_records, write_batch
 
 
-class Admitted(NamedTuple):
+class Admitted(msgspec.Struct, frozen=True, gc=False):
     records: memoryview
     """What was produced, or what the settings made of it. Writable."""
     batches: list[tuple[int, BatchHeader]]
@@ -40,10 +40,13 @@ def admit(
             ErrorCode.INVALID_RECORD, f"{len(batches)} batches for one partition in a request; one is allowed"
         )
     header = batches[0][1]
-    _check_size(OVERHEAD + header.length, config)
-    if header.is_control:
+    if len(records) > config.batch_bytes_max:
+        raise _too_large(len(records), config)
+    if header.attributes & CONTROL:
         return Admitted(records, batches, NO_TIMESTAMP)
-    if config.compact or config.validate_records or config.codec not in (None, header.codec):
+    if config.looks_inside and (
+        config.compact or config.validate_records or config.codec not in (None, header.codec)
+    ):
         walked = walk_records(records)
         _check_records(walked, config, now_ms)
         records, header = _rewritten(records, header, walked, config, now_ms)
@@ -52,8 +55,10 @@ def admit(
             patch_timestamp(records, 0, header.attributes | LOG_APPEND_TIME, now_ms)
             header = read_header(records)
         return Admitted(records, [(0, header)], now_ms)
-    _check_timestamp(header.base_timestamp, config, now_ms)
-    _check_timestamp(header.max_timestamp, config, now_ms)
+    oldest, newest = now_ms - config.timestamp_before_max_ms, now_ms + config.timestamp_after_max_ms
+    if not (oldest <= header.base_timestamp <= newest and oldest <= header.max_timestamp <= newest):
+        _check_timestamp(header.base_timestamp, config, now_ms)
+        _check_timestamp(header.max_timestamp, config, now_ms)
     return Admitted(records, [(0, header)], NO_TIMESTAMP)
 
 
@@ -64,17 +69,16 @@ def _own_batches(records: memoryview) -> list[tuple[int, BatchHeader]]:
     return batches
 
 
-def _check_size(size: int, config: LogConfig) -> None:
+def _too_large(size: int, config: LogConfig) -> KafkaError:
     if size > config.max_message_bytes:
-        raise KafkaError(
+        return KafkaError(
             ErrorCode.MESSAGE_TOO_LARGE,
             f"a batch of {size} bytes, max.message.bytes is {config.max_message_bytes}",
         )
-    if size > config.segment_bytes:
-        raise KafkaError(
-            ErrorCode.RECORD_LIST_TOO_LARGE,
-            f"a batch of {size} bytes does not fit into a segment, segment.bytes is {config.segment_bytes}",
-        )
+    return KafkaError(
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        f"a batch of {size} bytes does not fit into a segment, segment.bytes is {config.segment_bytes}",
+    )
 
 
 def _check_timestamp(timestamp: TimestampMs, config: LogConfig, now_ms: TimestampMs) -> None:
@@ -125,7 +129,8 @@ def _rewritten(
                 log_append_time=now_ms if config.log_append_time else None,
             )
         )
-        _check_size(len(records), config)
+        if len(records) > config.batch_bytes_max:
+            raise _too_large(len(records), config)
     else:
         newest = max(record.timestamp for record in walked)
         if newest != header.max_timestamp:

@@ -1,7 +1,7 @@
 """What a partition log needs to know of its topic's settings, parsed once instead of at each append."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tidelog.wire.compression import Codec
@@ -57,6 +57,16 @@ class LogConfig:
     validate_records: bool = False
     """Walk every record of a produced batch instead of trusting its header."""
     producer_id_expiration_ms: int = _DAY_MS
+
+    # What follows from the settings above, so that an append need not work it out again.
+    batch_bytes_max: int = field(init=False)
+    looks_inside: bool = field(init=False)
+    """Some batches, at least, must be walked record by record before they are admitted."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "batch_bytes_max", min(self.max_message_bytes, self.segment_bytes))
+        looks_inside = self.compact or self.validate_records or self.codec is not None
+        object.__setattr__(self, "looks_inside", looks_inside)
 
     @property
     def index_entries_max(self) -> int:

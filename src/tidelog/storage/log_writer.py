@@ -5,7 +5,8 @@ One writer, no locks. A disk error takes the log offline; nothing is retried and
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+
+import msgspec
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_TIMESTAMP, Epoch, Offset, TimestampMs
@@ -22,14 +23,14 @@ from tidelog.storage.offset_index import RELATIVE_MAX
 from tidelog.storage.producers import EndedTransaction, Producers
 from tidelog.storage.recovery_report import RecoveryReport
 from tidelog.storage.segment import Segment
-from tidelog.wire.batch import CONTROL, LOG_APPEND_TIME, OVERHEAD, BatchHeader, patch_base
+from tidelog.wire.batch import CONTROL, LOG_APPEND_TIME, OVERHEAD, BatchHeader, patch_front
 from tidelog.wire.record import read_control
 
 Batches = list[tuple[int, BatchHeader]]
 """(position in the records, header) of each batch, one behind the other without a gap."""
 
 
-class Appended(NamedTuple):
+class Appended(msgspec.Struct, frozen=True, gc=False):
     base: Offset
     last: Offset
     """Of the last record, inclusive."""
@@ -123,7 +124,7 @@ class LogWriter:
         last = base - 1
         newest = NO_TIMESTAMP
         for position, header in batches:
-            patch_base(records, position, last + 1, leader_epoch)
+            patch_front(records, position, last + 1, header.length, leader_epoch)
             last += header.last_offset_delta + 1
             newest = max(newest, header.max_timestamp)
         active = self._segment_for(len(records), newest, base, last, now_ms)

@@ -25,11 +25,11 @@ class CorruptIndex(Exception):
 
 
 class OffsetIndex:
-    __slots__ = ("_base", "_positions", "_relatives")
+    __slots__ = ("_base", "_positions", "relatives")
 
     def __init__(self, base: Offset) -> None:
         self._base = base
-        self._relatives = array("i")
+        self.relatives = array("i")  # one for each entry
         self._positions = array("i")
 
     @classmethod
@@ -41,7 +41,7 @@ class OffsetIndex:
         if sys.byteorder == "little":
             both.byteswap()
         index = cls(base)
-        index._relatives, index._positions = both[0::2], both[1::2]
+        index.relatives, index._positions = both[0::2], both[1::2]
         if index._positions and index._positions[-1] >= log_bytes:
             raise CorruptIndex(f"position {index._positions[-1]} in a segment of {log_bytes} bytes")
         return index
@@ -56,13 +56,13 @@ class OffsetIndex:
         """Slow for a large index, and not needed to find a batch: an entry is compared before it is used."""
         return all(
             numbers[0] >= 0 and all(below < above for below, above in pairwise(numbers))
-            for numbers in (self._relatives, self._positions)
+            for numbers in (self.relatives, self._positions)
             if numbers
         )
 
     def dump(self, first: int = 0) -> bytes:
         """The entries from number `first` on, as they are in the file."""
-        relatives, positions = self._relatives[first:], self._positions[first:]
+        relatives, positions = self.relatives[first:], self._positions[first:]
         both = array("i", bytes(ENTRY_BYTES * len(relatives)))
         both[0::2], both[1::2] = relatives, positions
         if sys.byteorder == "little":
@@ -70,15 +70,15 @@ class OffsetIndex:
         return both.tobytes()
 
     def __len__(self) -> int:
-        return len(self._relatives)
+        return len(self.relatives)
 
     def add(self, last_offset: Offset, position: int) -> None:
-        self._relatives.append(last_offset - self._base)
+        self.relatives.append(last_offset - self._base)
         self._positions.append(position)
 
     def at_or_below(self, offset: Offset) -> tuple[Offset, int] | None:
         """(last offset, position) of the last indexed batch that ends at or below `offset`."""
-        return self._entry(bisect_right(self._relatives, offset - self._base) - 1)
+        return self._entry(bisect_right(self.relatives, offset - self._base) - 1)
 
     def at_or_before(self, position: int) -> tuple[Offset, int] | None:
         """(last offset, position) of the last indexed batch that starts at or before `position`."""
@@ -86,14 +86,14 @@ class OffsetIndex:
 
     @property
     def last(self) -> tuple[Offset, int] | None:
-        return self._entry(len(self._relatives) - 1)
+        return self._entry(len(self.relatives) - 1)
 
     def _entry(self, number: int) -> tuple[Offset, int] | None:
         if number < 0:
             return None
-        return self._base + self._relatives[number], self._positions[number]
+        return self._base + self.relatives[number], self._positions[number]
 
     def truncate(self, position: int) -> None:
         """Forget the batches that start at or after `position`."""
         kept = bisect_right(self._positions, position - 1)
-        del self._relatives[kept:], self._positions[kept:]
+        del self.relatives[kept:], self._positions[kept:]

@@ -17,11 +17,11 @@ ENTRY = struct.Struct(">qi")
 
 
 class TimeIndex:
-    __slots__ = ("_base", "_offsets", "_timestamps")
+    __slots__ = ("_base", "_offsets", "timestamps")
 
     def __init__(self, base: Offset) -> None:
         self._base = base
-        self._timestamps = array("q")
+        self.timestamps = array("q")  # one for each entry
         self._offsets = array("q")
 
     @classmethod
@@ -33,7 +33,7 @@ class TimeIndex:
         for timestamp, relative in ENTRY.iter_unpack(raw):
             if timestamp <= last_timestamp or relative <= last_relative:
                 raise CorruptIndex("an entry is not above the one before it")
-            index._timestamps.append(timestamp)
+            index.timestamps.append(timestamp)
             index._offsets.append(base + relative)
             last_timestamp, last_relative = timestamp, relative
         return index
@@ -49,30 +49,31 @@ class TimeIndex:
         return timestamp, base + relative
 
     def dump(self, first: int = 0) -> bytes:
-        pairs = zip(self._timestamps[first:], self._offsets[first:], strict=True)
+        pairs = zip(self.timestamps[first:], self._offsets[first:], strict=True)
         return b"".join(ENTRY.pack(timestamp, offset - self._base) for timestamp, offset in pairs)
 
     def __len__(self) -> int:
-        return len(self._timestamps)
+        return len(self.timestamps)
 
     def add(self, timestamp: TimestampMs, last_offset: Offset) -> None:
         """Nothing happens unless `timestamp` is news."""
-        if timestamp > self.last[0]:
-            self._timestamps.append(timestamp)
+        timestamps = self.timestamps
+        if timestamp > (timestamps[-1] if timestamps else NO_TIMESTAMP):
+            timestamps.append(timestamp)
             self._offsets.append(last_offset)
 
     @property
     def last(self) -> tuple[TimestampMs, Offset]:
-        if not self._timestamps:
+        if not self.timestamps:
             return NO_TIMESTAMP, self._base
-        return self._timestamps[-1], self._offsets[-1]
+        return self.timestamps[-1], self._offsets[-1]
 
     def below(self, timestamp: TimestampMs) -> Offset:
         """An offset up to which nothing is as new as `timestamp`; the segment's base where none is known."""
-        number = bisect_left(self._timestamps, timestamp) - 1
+        number = bisect_left(self.timestamps, timestamp) - 1
         return self._offsets[number] if number >= 0 else self._base
 
     def truncate(self, offset: Offset) -> None:
         """Forget the batches that end at or above `offset`."""
         kept = bisect_right(self._offsets, offset - 1)
-        del self._timestamps[kept:], self._offsets[kept:]
+        del self.timestamps[kept:], self._offsets[kept:]

@@ -263,6 +263,10 @@ def _legacy(magic: int) -> KafkaError:
     )
 
 
+patch_front = struct.Struct(">qii").pack_into
+"""`patch_base` in one call, for who knows the length: (buf, position, base_offset, length, leader_epoch)."""
+
+
 def patch_base(buf: memoryview | bytearray, position: int, base_offset: Offset, leader_epoch: Epoch) -> None:
     """Both fields lie outside of the CRC."""
     _i64.pack_into(buf, position, base_offset)

@@ -3,8 +3,10 @@
 The frames that are read here come without their size; the ones that are written carry it.
 """
 
+from collections.abc import Callable
+from functools import partial
 from struct import Struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tidelog.base.errors import ProtocolError
 from tidelog.base.ports import Buffer
@@ -20,6 +22,13 @@ _SIZED_TAGGED_RESPONSE = Struct(">iix")
 _SIZE = Struct(">i")
 _FRAME_BYTES_MAX = (1 << 31) - 1
 
+# Of every version that is known: asked for each request, so it is looked up rather than worked out.
+_IS_FLEXIBLE = {
+    (spec.key, version): spec.is_flexible(version)
+    for spec in API.values()
+    for version in range(spec.min_version, spec.max_version + 1)
+}
+
 HEADER_TAGS_MAX = 128
 """Tagged fields of a header; Kafka defines none, so any number above a few is an attack."""
 
@@ -31,6 +40,9 @@ class RequestHeader(NamedTuple):
     client_id: str | None
 
 
+_new_header = partial(tuple.__new__, RequestHeader)
+
+
 def read_request_header(frame: memoryview) -> tuple[RequestHeader, int]:
     """The header, and where the body starts.
 
@@ -40,12 +52,12 @@ def read_request_header(frame: memoryview) -> tuple[RequestHeader, int]:
     if len(frame) < 8:
         raise ProtocolError(f"a request of {len(frame)} bytes has no header")
     api_key, version, correlation_id = _REQUEST_START.unpack_from(frame)
-    spec = API.get(api_key)
-    if spec is not None and spec.supports(version):
+    flexible = _IS_FLEXIBLE.get((api_key, version))
+    if flexible is not None:
         client_id, position = _client_id(frame)
-        if spec.is_flexible(version):
+        if flexible:
             position = _header_tags(frame, position)
-        return RequestHeader(api_key, version, correlation_id, client_id), position
+        return _new_header((api_key, version, correlation_id, client_id)), position
     try:
         client_id, position = _client_id(frame)
     except ProtocolError:
@@ -96,9 +108,20 @@ def write_request(
 
 
 def write_response(api_key: int, version: int, correlation_id: int, message: Message) -> list[Part]:
-    tagged = API[api_key].tags_in_response_header(version)
-    out = bytearray((_SIZED_TAGGED_RESPONSE if tagged else _SIZED_RESPONSE).pack(0, correlation_id))
-    return _sized(out, encoder(type(message), version)(message, out))
+    return response_writer(api_key, version)(correlation_id, message)
+
+
+def response_writer(api_key: int, version: int) -> Callable[[int, Any], list[Part]]:
+    """`write_response` with all that one API and version need looked up: `write(correlation_id, message)`."""
+    spec = API[api_key]
+    pack = (_SIZED_TAGGED_RESPONSE if spec.tags_in_response_header(version) else _SIZED_RESPONSE).pack
+    encode = encoder(spec.response_class(), version)
+
+    def write(correlation_id: int, message: Any) -> list[Part]:
+        out = bytearray(pack(0, correlation_id))
+        return _sized(out, encode(message, out))
+
+    return write
 
 
 def _sized(out: bytearray, parts: list[Part]) -> list[Part]:

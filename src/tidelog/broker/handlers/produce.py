@@ -6,10 +6,11 @@ Every partition gets its own verdict; one bad batch does not keep the others fro
 import asyncio
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import uuid_text
+from tidelog.base.ids import TimestampMs, uuid_text
 from tidelog.broker.context import Context
 from tidelog.broker.delayed_produce import DelayedProduce, Written
 from tidelog.broker.reply import CloseConnection
+from tidelog.replication.partition import Partition
 from tidelog.wire.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -24,44 +25,58 @@ ACKS_ALL = -1
 def handle(
     context: Context, request: ProduceRequest
 ) -> "ProduceResponse | asyncio.Future[ProduceResponse] | CloseConnection | None":
-    response, written = _append_all(context, request)
+    unsafe: list[Written] = []
+    response = _append_all(context, request, unsafe)
     if request.acks == 0:
         return _silence_or_close(response)
-    if request.acks == ACKS_ALL:
-        unsafe = [w for w in written if w.safe_at > w.partition.high_watermark]
-        if unsafe:
-            return DelayedProduce(response, unsafe, request.timeout_ms).future
+    if unsafe:
+        return DelayedProduce(response, unsafe, request.timeout_ms).future
     return response
 
 
-def _append_all(context: Context, request: ProduceRequest) -> tuple[ProduceResponse, list[Written]]:
-    partitions = context.services.partitions
-    now_ms = context.services.clock.now_ms()
+def _append_all(context: Context, request: ProduceRequest, unsafe: list[Written]) -> ProduceResponse:
+    """`unsafe` gets what acks=all must wait for."""
+    services = context.services
+    now_ms = services.clock.now_ms()
     by_id = context.version >= 13
-    written: list[Written] = []
-    response = ProduceResponse()
+    topics: list[TopicProduceResponse] = []
     for topic in request.topic_data:
+        key = topic.topic_id if by_id else topic.name
         answers: list[PartitionProduceResponse] = []
         for data in topic.partition_data:
-            answer = PartitionProduceResponse(index=data.index)
-            answers.append(answer)
             try:
-                records = _checked_records(request, data)
-                partition = partitions.find(topic.topic_id if by_id else topic.name, data.index)
-                produced = partition.produce(records, all_replicas=request.acks == ACKS_ALL, now_ms=now_ms)
+                partition = services.partitions.find(key, data.index)
+                answers.append(_append(partition, request, data, now_ms, unsafe))
             except KafkaError as error:
-                answer.error_code = error.code
-                answer.error_message = error.message
-                answer.base_offset = -1
-            else:
-                answer.base_offset = produced.base_offset
-                answer.log_append_time = produced.append_time_ms
-                answer.log_start_offset = partition.log.start
-                written.append(Written(partition, produced.safe_at, answer))
-        response.responses.append(
+                refused = PartitionProduceResponse(
+                    index=data.index, error_code=error.code, error_message=error.message, base_offset=-1
+                )
+                answers.append(refused)
+        topics.append(
             TopicProduceResponse(topic_id=topic.topic_id, name=topic.name, partition_responses=answers)
         )
-    return response, written
+    return ProduceResponse(responses=topics)
+
+
+def _append(
+    partition: Partition,
+    request: ProduceRequest,
+    data: PartitionProduceData,
+    now_ms: TimestampMs,
+    unsafe: list[Written],
+) -> PartitionProduceResponse:
+    records = _checked_records(request, data)
+    all_replicas = request.acks == ACKS_ALL
+    produced = partition.produce(records, all_replicas=all_replicas, now_ms=now_ms)
+    answer = PartitionProduceResponse(
+        index=data.index,
+        base_offset=produced.base_offset,
+        log_append_time=produced.append_time_ms,
+        log_start_offset=partition.log.start,
+    )
+    if all_replicas and produced.safe_at > partition.high_watermark:
+        unsafe.append(Written(partition, produced.safe_at, answer))
+    return answer
 
 
 def _checked_records(request: ProduceRequest, data: PartitionProduceData) -> memoryview:
