@@ -151,7 +151,7 @@ class LogCleaner:
             del self._retry_at[gone]
 
     def _judge(self, job: CleaningJob, error: Exception) -> None:
-        """What becomes of a partition whose job failed. If its log was cut meanwhile, no error is a surprise."""
+        """What becomes of a partition whose job failed. After a cut of its log no error is a surprise."""
         partition, its_log = job.partition, job.log
         if isinstance(error, CompactionStopped) or not job.is_wanted():
             return

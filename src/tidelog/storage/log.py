@@ -107,6 +107,7 @@ class PartitionLog(LogWriter):
             return None
         active = self._segments.active
         with self._disk_errors():
+            self._write_epochs()  # those that recovery learned from batches which are about to be durable
             if active.unwritten_index_entries >= _INDEX_ENTRIES_PENDING_MAX:
                 active.write_indexes()
             if self._bytes_since_snapshot >= _SNAPSHOT_INTERVAL_BYTES:
@@ -249,14 +250,13 @@ class PartitionLog(LogWriter):
 
     def begin_compaction(self, found: Dirt, now_ms: TimestampMs, key_bytes_max: int) -> Compaction:
         """What must be known to compact this log's dirty part elsewhere; nothing happens to the log yet."""
-        segments = self.segments
-        ends = [*(segment.base for segment in segments[1:]), self.end]
+        sealed, ends = self._segments.sealed, self._segments.bases[1:]
         sources = [
             Source(segment, segment.base, end, segment.size, segment.path)
-            for segment, end in zip(segments, ends, strict=True)
+            for segment, end in zip(sealed, ends, strict=True)
             if self.start < end <= found.end
         ]
-        files = [(segment.path + LOG, segment.size) for segment in segments if segment.size]
+        files = [(segment.path + LOG, segment.size) for segment in self.segments if segment.size]
         known = ((number, producer.batches) for number, producer in self.producers)
         return Compaction(
             self._folder.disk,

@@ -80,6 +80,8 @@ def _outline(data: bytes, count: int) -> tuple[list[Outline], int]:
         if length >= 0:
             key = data[position : position + length]
             position += length
+        elif length != -1:
+            raise ValueError(f"a key of {length} bytes")
         byte = data[position]
         is_tombstone = byte & 1 == 1  # the only negative length is -1, null
         if position >= end:

@@ -474,3 +474,12 @@ def test_truncation_takes_back_what_counts_as_clean(dirty):
     assert dirty.cleaned_to == 8
     dirty.truncate_to(6)
     assert dirty.cleaned_to == 6
+
+
+def test_a_truncation_elsewhere_makes_the_result_worthless_too(dirty):
+    """What displaced the old value is gone: the segment that holds it is as it was, but the plan is wrong."""
+    dirty.configure(LogConfig(compact=True, segment_bytes=1))  # each segment for itself
+    _, cleaned = run(dirty)
+    dirty.truncate_to(2)
+    assert dirty.finish_compaction(cleaned[0], NOW_MS) is None
+    assert offsets(dirty) == [0, 1]
