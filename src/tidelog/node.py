@@ -12,6 +12,7 @@ from tidelog.base.errors import StorageError
 from tidelog.base.ids import Epoch, uuid_from_random
 from tidelog.base.listener import Listener
 from tidelog.base.ports import Clock, Disk, Random
+from tidelog.broker.cleaner import LogCleaner
 from tidelog.broker.context import Services
 from tidelog.broker.data_folders import DataFolders
 from tidelog.broker.dispatch import Dispatcher
@@ -119,7 +120,10 @@ class Node:
         # No await between listening and registering: the first request already finds this broker's address.
         self._endpoints = _endpoints(config.advertised_listeners(), server.addresses)
         self._register(metadata, metadata_log.end, folders)
-        tickers = self._start_chores(metadata, Housekeeping(partitions, flusher, clock, threads.run))
+        cleaner = LogCleaner(partitions, clock, lambda: metadata.config, threads.run)
+        opened.push_async_callback(cleaner.close)
+        chores = Housekeeping(partitions, flusher, clock, threads.run)
+        tickers = self._start_chores(metadata, chores, cleaner)
         opened.push_async_callback(tickers.stop)
 
     async def _drain(self, server: Server, partitions: HostedPartitions) -> None:
@@ -158,7 +162,7 @@ class Node:
             )
         )
 
-    def _start_chores(self, metadata: MetadataService, chores: Housekeeping) -> Tickers:
+    def _start_chores(self, metadata: MetadataService, chores: Housekeeping, cleaner: LogCleaner) -> Tickers:
         tickers = Tickers()
 
         def every(setting: str, chore: Chore, name: str) -> None:
@@ -167,6 +171,7 @@ class Node:
         every("log.retention.check.interval.ms", chores.retire_segments, "retention")
         every("durability.interval.ms", chores.sync_by_interval, "interval sync")
         every("log.flush.offset.checkpoint.interval.ms", chores.checkpoint, "checkpoint")
+        every("log.cleaner.backoff.ms", cleaner.clean_once, "compaction")
         tickers.every(lambda: FLUSH_RULES_SECONDS, chores.sync_by_topic_rules, "flush rules")
         tickers.every(lambda: PRODUCER_EXPIRY_SECONDS, chores.forget_producers, "producer expiry")
         return tickers

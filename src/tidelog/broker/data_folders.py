@@ -57,7 +57,7 @@ class DataFolder:
         self._dir: DataDir | None = None
         self._recovery_points: dict[TopicPartition, Offset] = {}
         self._log_starts: dict[TopicPartition, Offset] = {}
-        self.cleaner_offsets: dict[TopicPartition, Offset] = {}
+        self._cleaned_to: dict[TopicPartition, Offset] = {}
         self.homes: dict[tuple[Uuid, int], PartitionFolder] = {}
 
     def open(self, identity: DirectoryIdentity) -> None:
@@ -66,7 +66,7 @@ class DataFolder:
             self._dir = DataDir.open(self._disk, self.path, identity)
             self._recovery_points = self._dir.read_checkpoint(RECOVERY_POINTS)
             self._log_starts = self._dir.read_checkpoint(LOG_STARTS)
-            self.cleaner_offsets = self._dir.read_checkpoint(CLEANER_OFFSETS)
+            self._cleaned_to = self._dir.read_checkpoint(CLEANER_OFFSETS)
             self._find_partitions()
         except OSError as error:
             log.error("data folder %s is offline: %s", self.path, error)
@@ -105,7 +105,7 @@ class DataFolder:
             self._clear_way(path, topic_id)
             self.dir.create_partition(topic, index, topic_id)
             self.homes[topic_id, index] = PartitionFolder(path, topic, index, False)
-        return PartitionLog.open(
+        opened = PartitionLog.open(
             self._disk,
             path,
             config,
@@ -115,6 +115,8 @@ class DataFolder:
             log_start=self._log_starts.get((topic, index)) if known else None,
             warm=self._warm,
         )
+        opened.cleaned_to = self._cleaned_to.get((topic, index)) if known else None
+        return opened
 
     def begin_copy(self, partition: Partition, now_ms: int) -> PartitionLog:
         """An empty log beside the others, for the copy of one that lives in another folder."""
@@ -135,7 +137,7 @@ class DataFolder:
         self.homes[partition.topic_id, partition.index] = PartitionFolder(
             path, partition.topic, partition.index, False
         )
-        return PartitionLog.open(
+        opened = PartitionLog.open(
             self._disk,
             path,
             partition.log.config,
@@ -145,6 +147,8 @@ class DataFolder:
             log_start=partition.log.start,
             warm=self._warm,
         )
+        opened.cleaned_to = partition.log.cleaned_to
+        return opened
 
     def futures(self) -> list[str]:
         """Folders of moves that a stop interrupted."""
@@ -172,7 +176,7 @@ class DataFolder:
         """Whether a checkpoint speaks of a partition that is gone, and could mislead one of the same name."""
         return any(
             key not in ours
-            for offsets in (self._recovery_points, self._log_starts, self.cleaner_offsets)
+            for offsets in (self._recovery_points, self._log_starts, self._cleaned_to)
             for key in offsets
         )
 
@@ -191,7 +195,7 @@ class DataFolder:
     def forget(self, topic_id: Uuid, index: int) -> PartitionFolder | None:
         folder = self.homes.pop((topic_id, index), None)
         if folder is not None:
-            for offsets in (self._recovery_points, self._log_starts, self.cleaner_offsets):
+            for offsets in (self._recovery_points, self._log_starts, self._cleaned_to):
                 offsets.pop((folder.topic, folder.partition), None)
         return folder
 
@@ -210,13 +214,15 @@ class DataFolder:
         """Taken now; the returned job writes it and may run in a thread."""
         points: dict[TopicPartition, Offset] = {}
         starts: dict[TopicPartition, Offset] = {}
+        cleaned: dict[TopicPartition, Offset] = {}
         for partition in partitions:
             key = (partition.topic, partition.index)
             points[key] = partition.log.recovery_point
             if partition.log.start > 0:
                 starts[key] = partition.log.start
-        self._recovery_points, self._log_starts = points, starts
-        cleaned = dict(self.cleaner_offsets)
+            if partition.log.cleaned_to is not None:
+                cleaned[key] = partition.log.cleaned_to
+        self._recovery_points, self._log_starts, self._cleaned_to = points, starts, cleaned
         directory = self.dir
 
         def write() -> None:
@@ -236,13 +242,20 @@ class DataFolder:
                 log.error("%s-%d was not closed in order: %s", partition.topic, partition.index, error)
                 clean = False
             clean = clean and partition.log.offline is None
-        self.checkpoint(partitions)()
+        try:
+            self.checkpoint(partitions)()
+        except OSError as error:
+            log.error("the checkpoints of %s cannot be written: %s", self.path, error)
+            clean = False
         self._closed_in_order = clean
 
     def close(self) -> None:
         """Let go of the folder, marked as clean if every log in it was closed in order."""
         if self._dir is not None:
-            self._dir.close(clean=self._closed_in_order)
+            try:
+                self._dir.close(clean=self._closed_in_order)
+            except OSError as error:
+                log.error("%s cannot be marked as closed in order: %s", self.path, error)
             self._dir = None
 
 

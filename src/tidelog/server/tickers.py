@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 log = logging.getLogger("tidelog.server.tickers")
 
-Chore = Callable[[], Awaitable[None] | None]
+Chore = Callable[[], Awaitable[object] | None]
 
 
 class Tickers:
