@@ -35,11 +35,14 @@ class RollLimits(NamedTuple):
     @classmethod
     def of(cls, config: LogConfig, path: str) -> "RollLimits":
         """`path` spreads rolls by time over partitions: it is the dice, so that a run can be repeated."""
-        jitter_below = min(config.segment_jitter_ms, config.segment_ms)
+        roll_ms = config.segment_ms
+        if config.compact:  # only sealed segments are compacted, so none may stay open for longer than this
+            roll_ms = min(roll_ms, config.max_compaction_lag_ms)
+        jitter_below = min(config.segment_jitter_ms, roll_ms)
         jitter_ms = crc32c(path.encode()) % jitter_below if jitter_below > 0 else 0
         return cls(
             min(config.segment_bytes, _POSITION_MAX),
-            config.segment_ms - jitter_ms,
+            roll_ms - jitter_ms,
             config.index_entries_max,
             config.time_index_entries_max,
         )

@@ -109,3 +109,13 @@ def test_an_overdue_log_without_dirt_is_not_due(log):
     log.configure(config)
     log.cleaned_to = 4
     assert not log.dirt(log.end, NOW_MS * 2).is_due(config)
+
+
+def test_an_active_segment_does_not_hold_records_back_for_longer_than_the_longest_lag():
+    log = open_log(MemoryDisk(), replace(CONFIG, max_compaction_lag_ms=1000))
+    for waited_ms in (0, 1000, 1001):
+        append(log, [(b"a", b"v")], timestamp=NOW_MS + waited_ms)
+    assert [segment.base for segment in log.segments] == [0, 2]
+    log.configure(replace(CONFIG, compact=False, max_compaction_lag_ms=1))
+    append(log, [(b"a", b"v")], timestamp=NOW_MS + 5000)
+    assert [segment.base for segment in log.segments] == [0, 2]
