@@ -79,9 +79,10 @@ class Loader:
             active, end, checked_from = self._recover(segments, trusted_below, names)
         start = max(log_start or 0, segments[0].base if segments else active.base)
         if start > end:
-            self._report.notes.append(
-                f"{self._folder.path} ends at {end}, below its start {start}: all in it was deleted"
-            )
+            if segments or active.size:
+                self._report.notes.append(
+                    f"{self._folder.path} ends at {end}, below its start {start}: all in it was deleted"
+                )
             for segment in [*segments, active]:
                 doom(segment, self._now_ms).run()
             segments, active, end, checked_from = [], self._create(start), start, None
@@ -108,15 +109,20 @@ class Loader:
     def _make_directory(self) -> None:
         if not self._disk.is_dir(self._folder.path):
             self._disk.make_dirs(self._folder.path)
-            self._unsynced.add(directory=self._folder.parent)
 
     def _create(self, base: Offset) -> ActiveSegment:
         segment = create_segment(self._folder, base, self._now_ms)
-        # The owner may have put the topic's id beside it a moment ago, and made the folder for that.
-        metadata = f"{self._folder.path}/{PARTITION_METADATA}"
-        self._unsynced.add(segment.path + LOG, metadata, directory=self._folder.path)
-        self._unsynced.add(directory=self._folder.parent)
+        self._unsynced.add(segment.path + LOG)
+        self._trust_no_name()
         return segment
+
+    def _trust_no_name(self) -> None:
+        """The folder may be new, with the topic's id in it, and nobody may have synced it yet."""
+        kept_beside = (PARTITION_METADATA, LEADER_EPOCHS)
+        self._unsynced.add(
+            *(f"{self._folder.path}/{name}" for name in kept_beside), directory=self._folder.path
+        )
+        self._unsynced.add(directory=self._folder.parent)
 
     def _segment(self, base: Offset) -> Segment:
         return Segment(self._folder, base, self._disk.size(self._folder.file(base, LOG)), self._now_ms)
@@ -208,6 +214,7 @@ class Loader:
         active = activate(last, recovered.indexes)
         active.write_indexes()
         self._unsynced.add(*(last.path + suffix for suffix in (LOG, INDEX, TIME_INDEX)))
+        self._trust_no_name()
         return active, recovered.end, checked_from
 
     def _check_index_files(self, segment: Segment, names: set[str]) -> None:

@@ -569,6 +569,33 @@ def test_a_start_after_a_crash_reads_only_what_was_not_flushed() -> None:
     assert bases(again) == bases(log)
 
 
+def test_a_folder_that_was_made_before_a_kill_is_made_durable_by_the_first_flush_after_it() -> None:
+    for seed in range(20):
+        disk = MemoryDisk(seed)
+        disk.make_dirs("/data")
+        disk.sync_dir("/")
+        open_log(disk)  # killed here: nobody has synced the folder
+        log = open_log(disk)
+        append(log)
+        flush(log)
+        disk.crash()
+        assert open_log(disk, recovery_point=1).end == 1
+
+
+def test_epochs_that_recovery_learned_are_durable_before_the_batches_that_carry_them_are_trusted() -> None:
+    disk = MemoryDisk()
+    log = open_log(disk)
+    append(log, epoch=1)
+    append(log, epoch=2)
+    path = f"{FOLDER}/leader-epoch-checkpoint"
+    disk.open(path).truncate(0)
+    disk.open(path).write_at(0, [b"0\n1\n1 0\n"])  # as power left it
+    again = open_log(disk, recovery_point=1)
+    assert again.leader_epochs.entries == [(1, 0), (2, 1)]
+    flush(again)
+    assert open_log(disk, recovery_point=again.recovery_point).leader_epochs.entries == [(1, 0), (2, 1)]
+
+
 def test_records_survive_word_for_word() -> None:
     disk = MemoryDisk()
     log = open_log(disk)
