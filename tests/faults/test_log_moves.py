@@ -1,4 +1,4 @@
-"""Moving a partition between data folders while it is written to, and what an interrupted move leaves behind."""
+"""Moving a partition between data folders while it is written to, and what an interrupted move leaves."""
 
 import shutil
 import threading
