@@ -199,11 +199,20 @@ class HostedPartitions:
     # Checkpoints and the end
 
     async def checkpoint(self) -> None:
-        """Write down, for each folder, how far its logs are known to be synced and where they start."""
+        """Write down, for each folder, how far its logs are known to be synced and where they start.
+
+        OSError if that failed in one of them; the others are written all the same.
+        """
+        failure: OSError | None = None
         async with self._one_checkpoint:
             for folder in self.folders:
                 if folder.offline is None:
-                    await self._run_in_thread(folder.checkpoint(self._in(folder)))
+                    try:
+                        await self._run_in_thread(folder.checkpoint(self._in(folder)))
+                    except OSError as error:
+                        failure = error
+        if failure is not None:
+            raise failure
 
     def _checkpoint_now(self) -> None:
         """A topic of the same name must never find the offsets of one that is gone, so this cannot wait."""

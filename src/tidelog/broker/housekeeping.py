@@ -69,7 +69,11 @@ class Housekeeping:
 
     async def checkpoint(self) -> None:
         """What is known to be synced, so that a restart after a crash reads only the rest."""
-        await self._partitions.checkpoint()
+        try:
+            await self._partitions.checkpoint()
+        except OSError as error:
+            # Nothing is lost: a restart after a crash reads more than it would have to.
+            log.error("the offset checkpoints cannot be written: %s", error)
 
 
 def _is_unsynced(partition: Partition) -> bool:

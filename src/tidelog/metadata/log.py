@@ -157,7 +157,10 @@ class MetadataLog:
         return self.apply(commit)
 
     def close(self) -> None:
-        self._log.close(clean=self._staged is None)
+        try:
+            self._log.close(clean=self._staged is None)
+        except KafkaError as error:  # what holds is on the disk already; the next start reads it again
+            log.error("the metadata log was not closed in order: %s", error.message)
 
     def _withdraw(self, commit: Commit) -> None:
         """A commit that never ran, since no thread was free or its owner gave up: nobody was told of it."""

@@ -79,9 +79,11 @@ class DataDir:
 
     def close(self, *, clean: bool) -> None:
         """Clean: every log in here has been closed in order, and its recovery point written."""
-        if clean:
-            replace_file(self._disk, f"{self.path}/{CLEAN_SHUTDOWN}", b'{"version":0,"brokerEpoch":-1}\n')
-        self._lock.release()
+        try:
+            if clean:
+                replace_file(self._disk, f"{self.path}/{CLEAN_SHUTDOWN}", b'{"version":0,"brokerEpoch":-1}\n')
+        finally:
+            self._lock.release()
 
     # Partitions
 

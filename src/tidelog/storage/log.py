@@ -3,7 +3,8 @@
 Everything here runs on one thread, except `Flush.run` and `Doomed.run`, which touch only what they captured.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, Offset, TimestampMs
@@ -87,11 +88,22 @@ class PartitionLog(LogWriter):
 
     def find_by_time(self, timestamp: TimestampMs) -> TimeFound | None:
         """The first record that is as new as `timestamp`."""
-        return time_lookup.find(self.segments, self.start, timestamp)
+        with self._unreadable():
+            return time_lookup.find(self.segments, self.start, timestamp)
 
     def max_timestamp(self) -> TimeFound | None:
         """The record with the largest timestamp."""
-        return time_lookup.newest(self.segments, self.start)
+        with self._unreadable():
+            return time_lookup.newest(self.segments, self.start)
+
+    @contextmanager
+    def _unreadable(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise KafkaError(
+                ErrorCode.KAFKA_STORAGE_ERROR, f"cannot read {self._folder.path}: {error}"
+            ) from error
 
     def epoch_end(self, epoch: Epoch) -> tuple[Epoch, Offset]:
         """(largest epoch at or below `epoch`, where it ended); (-1, -1) where nothing can be said."""

@@ -1,5 +1,7 @@
 """DeleteRecords: move the start of a log forward; what lies before is gone for readers at once."""
 
+import logging
+
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.context import Context
 from tidelog.replication.partition import Partition
@@ -12,11 +14,13 @@ from tidelog.wire.messages.delete_records import (
 
 HIGH_WATERMARK = -1
 
+log = logging.getLogger("tidelog.broker")
+
 
 async def handle(context: Context, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
     partitions = context.services.partitions
     response = DeleteRecordsResponse()
-    touched: list[Partition] = []
+    deleted: list[DeleteRecordsPartitionResult] = []
     for topic in request.topics:
         answers = []
         for asked in topic.partitions:
@@ -29,19 +33,23 @@ async def handle(context: Context, request: DeleteRecordsRequest) -> DeleteRecor
                 answer.error_code = error.code
             else:
                 answer.low_watermark = partition.log.start
-                touched.append(partition)
+                deleted.append(answer)
         response.topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=answers))
-    if touched:
-        # Durable before it is answered: records that were deleted must not come back.
-        await partitions.checkpoint()
+    if deleted:
+        try:
+            # Durable before it is answered: records that were deleted must not come back.
+            await partitions.checkpoint()
+        except OSError as error:
+            log.error("records were deleted, but a restart could bring them back: %s", error)
+            for answer in deleted:
+                answer.error_code, answer.low_watermark = ErrorCode.KAFKA_STORAGE_ERROR, -1
     return response
 
 
 def _delete(partition: Partition, offset: int) -> None:
-    log = partition.log
-    if log.offline is not None:
+    if partition.log.offline is not None:
         raise partition.offline_error()
-    if not log.config.delete:
+    if not partition.log.config.delete:
         raise KafkaError(
             ErrorCode.POLICY_VIOLATION,
             "records of a topic without cleanup.policy=delete are not deleted by offset",
@@ -49,4 +57,4 @@ def _delete(partition: Partition, offset: int) -> None:
     before = partition.high_watermark if offset == HIGH_WATERMARK else offset
     if before < 0 or before > partition.high_watermark:
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
-    log.delete_before(before)
+    partition.log.delete_before(before)

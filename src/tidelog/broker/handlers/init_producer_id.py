@@ -1,6 +1,6 @@
 """InitProducerId: an id and epoch for an idempotent producer."""
 
-from tidelog.base.errors import ErrorCode
+from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.context import Context
 from tidelog.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
@@ -10,4 +10,8 @@ async def handle(context: Context, request: InitProducerIdRequest) -> InitProduc
         # An empty id is a mistake; a real one asks for transactions, which nobody coordinates here.
         code = ErrorCode.COORDINATOR_NOT_AVAILABLE if request.transactional_id else ErrorCode.INVALID_REQUEST
         return InitProducerIdResponse(error_code=code, producer_id=-1, producer_epoch=-1)
-    return InitProducerIdResponse(producer_id=await context.services.producer_ids.take(), producer_epoch=0)
+    try:
+        producer_id = await context.services.producer_ids.take()
+    except KafkaError as error:  # a new block of ids could not be written down
+        return InitProducerIdResponse(error_code=error.code, producer_id=-1, producer_epoch=-1)
+    return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
