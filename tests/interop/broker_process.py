@@ -32,10 +32,12 @@ class BrokerProcess:
     def start(cls, folder: Path) -> "BrokerProcess":
         data, log_file, ready = folder / "data", folder / "broker.log", folder / "ready.json"
         options = ["--port", "0", "--data", str(data), "--set", "durability=os", "--ready-file", str(ready)]
-        with log_file.open("wb") as log:
-            process = subprocess.Popen(
-                [console_script(), "up", *options], stdout=log, stderr=subprocess.STDOUT
-            )
+        ready.unlink(missing_ok=True)
+        # TIDELOG_… in the environment are settings of the broker: none of ours, and none of this machine's.
+        environment = {name: text for name, text in os.environ.items() if not name.startswith("TIDELOG_")}
+        command = [console_script(), "up", *options]
+        with log_file.open("ab") as log:
+            process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
         running = cls("", data, log_file, process)
         deadline = time.monotonic() + START_PATIENCE_S
         while not ready.exists():

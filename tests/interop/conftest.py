@@ -15,7 +15,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from all_drivers import DRIVERS
+from all_drivers import CLIENTS
 from broker_process import BrokerProcess
 from driver import Refused
 from waiting import eventually
@@ -27,8 +27,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         needed = [name for mark in metafunc.definition.iter_markers("needs") for name in mark.args]
         able = [
             name
-            for name, module in DRIVERS.items()
-            if all(hasattr(module.Driver, method) for method in needed)
+            for name, client in CLIENTS.items()
+            if all(hasattr(client.driver, method) for method in needed)
         ]
         metafunc.parametrize("client", able, indirect=True, scope="session")
 
@@ -57,10 +57,10 @@ def open_client(broker_address: str) -> Iterator[Callable[[str], Any]]:
 
         def open_one(name: str) -> Any:
             if name not in opened:
-                missing = getattr(DRIVERS[name], "missing_tool", lambda: None)()
-                if missing is not None:
-                    pytest.skip(missing)
-                opened[name] = DRIVERS[name].Driver(broker_address)
+                client = CLIENTS[name]
+                if client.missing_tool is not None:
+                    pytest.skip(client.missing_tool)
+                opened[name] = client.driver(broker_address)
                 stack.callback(opened[name].close)
             return opened[name]
 

@@ -20,10 +20,11 @@ JVM = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"
 QUIET = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
 
 
-def kafka_version() -> str:
-    match = re.search(r"<kafka.version>(.+?)</kafka.version>", POM.read_text())
+def pinned(name: str) -> str:
+    """A version that java/pom.xml names."""
+    match = re.search(f"<{name}>(.+?)</{name}>", POM.read_text())
     if match is None:
-        raise ValueError(f"{POM} names no kafka.version")
+        raise ValueError(f"{POM} names no {name}")
     return match.group(1)
 
 
@@ -41,7 +42,7 @@ def missing_tool() -> str | None:
 
 def jars() -> Path:
     """The folder of jars, filled on first use; a lock lets parallel test workers share the work."""
-    folder = CACHE / f"kafka-{kafka_version()}"
+    folder = CACHE / f"kafka-{pinned('kafka.version')}"
     with lock("kafka-jars"):
         if not folder.exists():
             unfinished = folder.with_suffix(".unfinished")
@@ -51,6 +52,17 @@ def jars() -> Path:
     return folder
 
 
+def older_client() -> Path:
+    """The client jar of an older release, to put in front of the class path."""
+    version = pinned("kafka.older.version")
+    jar = CACHE / f"kafka-clients-{version}.jar"
+    with lock("older-client"):
+        if not jar.exists():
+            wanted = f"-Dartifact=org.apache.kafka:kafka-clients:{version}"
+            run(["mvn", "-q", "-B", "-f", str(POM), "dependency:copy", wanted, f"-DoutputDirectory={CACHE}"])
+    return jar
+
+
 def classpath() -> str:
     return f"{jars()}/*"
 
@@ -58,7 +70,7 @@ def classpath() -> str:
 def compiled(sources: Path) -> str:
     """Compile the Java sources of a folder and give the class path to run them with."""
     newest = max(source.stat().st_mtime_ns for source in sources.glob("*.java"))
-    classes = CACHE / "java-classes" / f"{kafka_version()}-{newest}"
+    classes = CACHE / "java-classes" / f"{pinned('kafka.version')}-{newest}"
     path = classpath()
     with lock("java-classes"):
         if not classes.exists():

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from all_drivers import DRIVERS
+from all_drivers import CLIENTS
 from driver import CODECS, EARLIEST, contents
 from samples import AWKWARD, writable_by
 
-READERS = [name for name, module in DRIVERS.items() if hasattr(module.Driver, "consume")]
+READERS = [name for name, client in CLIENTS.items() if hasattr(client.driver, "consume")]
 
 
 @pytest.mark.parametrize("codec", CODECS)

@@ -1,16 +1,18 @@
-"""Apache Kafka's own Java client, through the agent in java/."""
+"""Apache Kafka's own Java client, through the agent in java/: the newest, and the one that Spark brings."""
+
+import os
 
 from agent import Agent, ConsumingAgentDriver
-from kafka_jars import HERE, JVM, QUIET, compiled, missing_tool
+from kafka_jars import HERE, JVM, QUIET, compiled, missing_tool, older_client
 
-__all__ = ["Driver", "ToolFailed", "missing_tool"]
+__all__ = ["Driver", "OlderDriver", "ToolFailed", "missing_tool"]
 
 
 class Driver(ConsumingAgentDriver):
     name = "java"
 
-    def __init__(self, bootstrap: str) -> None:
-        path = compiled(HERE / "java")
+    def __init__(self, bootstrap: str, class_path_start: str = "") -> None:
+        path = class_path_start + compiled(HERE / "java")
         super().__init__(Agent([*JVM, "-Xmx512m", *QUIET, "-cp", path, "Agent", bootstrap]))
 
     def offset_for_time(self, topic: str, time_ms: int, partition: int = 0) -> int | None:
@@ -23,6 +25,13 @@ class Driver(ConsumingAgentDriver):
         if answer["status"] != 0:
             raise ToolFailed(answer["output"] + answer["errors"])
         return str(answer["output"])
+
+
+class OlderDriver(Driver):
+    name = "java-3.9"
+
+    def __init__(self, bootstrap: str) -> None:
+        super().__init__(bootstrap, f"{older_client()}{os.pathsep}")
 
 
 class ToolFailed(Exception):

@@ -73,7 +73,17 @@ func (a *agent) alterConfigs(ctx context.Context, c command) error {
 	for _, change := range c.Changes {
 		changes = append(changes, kadm.AlterConfig{Op: operations[*change[0]], Name: *change[1], Value: change[2]})
 	}
-	answers, err := a.admin.AlterTopicConfigs(ctx, changes, c.Name)
+	var answers kadm.AlterConfigsResponses
+	var err error
+	if c.Kind == "broker" {
+		var id int32
+		if _, err := fmt.Sscan(c.Name, &id); err != nil {
+			return err
+		}
+		answers, err = a.admin.AlterBrokerConfigs(ctx, changes, id)
+	} else {
+		answers, err = a.admin.AlterTopicConfigs(ctx, changes, c.Name)
+	}
 	if err != nil {
 		return err
 	}
