@@ -1,4 +1,8 @@
-"""Keeps compaction to its rate, all threads together, and stops it when it is no longer wanted."""
+"""Keeps compaction to its rate, all threads together, and stops it when it is no longer wanted.
+
+It also makes it breathe: decoding records holds the interpreter's lock, and without short pauses every turn
+of the event loop would wait for the lock's switch interval of 5 ms.
+"""
 
 import sys
 import threading
@@ -9,6 +13,8 @@ from tidelog.base.ports import Clock
 
 _WAIT_SECONDS_MIN = 0.01
 """Shorter waits are saved up: a batch is small, and waking a thread is not free."""
+_BREATH_BYTES = 16 * 1024
+_BREATH_SECONDS = 0.00005
 
 
 class CompactionStopped(TidelogError):
@@ -38,9 +44,17 @@ class CleanerPace:
     def of(self, stop: threading.Event) -> Callable[[int], None]:
         """The pace of one compaction; it raises CompactionStopped once `stop` is set."""
 
+        unbreathed = 0
+
         def pace(count: int) -> None:
+            nonlocal unbreathed
             delay = self.delay(count)
-            if stop.is_set() or (delay >= _WAIT_SECONDS_MIN and stop.wait(delay)):
+            unbreathed += count
+            if delay < _WAIT_SECONDS_MIN:
+                delay = 0.0
+                if unbreathed >= _BREATH_BYTES:
+                    delay, unbreathed = _BREATH_SECONDS, 0
+            if stop.is_set() or (delay and stop.wait(delay)):
                 raise CompactionStopped
 
         return pace

@@ -48,7 +48,7 @@ def test_short_waits_are_saved_up():
     take = pace.of(stop)
     for _ in range(1000):
         take(100)
-    assert len(stop.waits) <= 10
+    assert len([wait for wait in stop.waits if wait >= 0.01]) <= 10
     assert 0.08 < clock.seconds - 100 <= 0.1
 
 
@@ -63,13 +63,14 @@ def test_several_compactions_share_the_rate():
     assert 9 < clock.seconds - 100 <= 10
 
 
-def test_without_a_limit_nobody_waits():
+def test_without_a_limit_there_are_only_breaths_for_the_event_loop():
     clock = Clock()
     stop = Stop(clock)
     take = CleanerPace(clock).of(stop)
-    for _ in range(100):
-        take(1 << 40)
-    assert stop.waits == []
+    for _ in range(16):
+        take(4096)
+    assert len(stop.waits) == 4
+    assert max(stop.waits) < 0.001
 
 
 def test_stopped_is_stopped_also_while_waiting():
