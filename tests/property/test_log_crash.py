@@ -132,6 +132,11 @@ def check(workload: Workload, log: PartitionLog) -> None:
             assert log.recovery.damages or log.recovery.gaps, f"silent gap before {base}"
         (header,) = (header for _, header in iter_batches(data))
         expected = header.next_offset
+        last_sequence = header.last_sequence
+    if found:
+        producer = log.producers.get(7)
+        assert producer is not None
+        assert producer.last_sequence == last_sequence
     assert log.end >= workload.durable, log.recovery.lines()
     assert log.start >= workload.start
     if not workload.truncated:

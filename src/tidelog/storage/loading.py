@@ -89,7 +89,10 @@ class Loader:
         everything = [*segments, active]
         epochs = self._load_epochs(everything, start, end, checked_from)
         files = ProducerSnapshotFiles(self._disk, self._folder.path, snapshots)
-        producers = files.load(everything[0].base, end)
+        # A snapshot may have reached the disk when the batches it speaks of did not: a retry of those would
+        # be taken for a duplicate. Only what is known to be flushed may be taken from one.
+        first_base = everything[0].base
+        producers = files.load(first_base, end if checked_from is None else max(first_base, checked_from))
         replay(everything, producers, end)
         producers.expire(self._now_ms, self._folder.config.producer_id_expiration_ms)
         durable_below = end if checked_from is None else min(recovery_point or 0, end)

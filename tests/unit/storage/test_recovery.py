@@ -179,6 +179,34 @@ def test_damage_in_an_earlier_segment_keeps_the_later_ones() -> None:
     assert (damage.file, damage.position) == (path, 2 * BATCH_BYTES)
 
 
+def test_a_snapshot_does_not_outlive_the_batches_it_speaks_of() -> None:
+    """Their producer was never answered and retries: that must not be taken for a duplicate."""
+    config = LogConfig(segment_bytes=3 * BATCH_BYTES, retention_ms=-1)
+    disk = written(3, config, clean=False)
+    log = open_log(disk, config, recovery_point=2)
+    log.roll(NOW)
+    assert f"{6:020d}.snapshot" in disk.names(FOLDER)
+    disk.open(LOG).truncate(BATCH_BYTES)  # the batches at 2 and 4 never reached the disk
+    log = open_log(disk, config, recovery_point=2)
+    assert bases(log) == [0]
+    assert log.end == 6  # the segment that follows is empty, but nobody gets its offsets twice
+    assert len(log.recovery.gaps) == 1
+    producer = log.producers.get(7)
+    assert producer is not None
+    assert producer.last_sequence == 1
+
+
+def test_a_lost_end_of_a_segment_before_others_is_reported_as_a_gap() -> None:
+    config = LogConfig(segment_bytes=3 * BATCH_BYTES, retention_ms=-1)
+    disk = written(7, config, clean=False)
+    disk.open(LOG).truncate(BATCH_BYTES)
+    log = open_log(disk, config)
+    assert bases(log) == [0, 6, 8, 10, 12]
+    (gap,) = log.recovery.gaps
+    assert (gap.file, gap.position, gap.first_missing, gap.next_found) == (LOG, BATCH_BYTES, 2, 6)
+    assert "offsets 2 to 5" in log.recovery.lines()[0]
+
+
 def test_damage_below_the_recovery_point_is_not_looked_for() -> None:
     disk = written(clean=False)
     disk.flip_bit(LOG, 70)
