@@ -11,6 +11,7 @@ from tidelog.storage.active_segment import ActiveSegment, activate, create_segme
 from tidelog.storage.batch_walk import walk
 from tidelog.storage.doomed import doom
 from tidelog.storage.file_names import (
+    DAMAGED,
     DELETED,
     INDEX,
     LEADER_EPOCHS,
@@ -141,6 +142,8 @@ class Loader:
                 self._remove(name)
             elif parsed is None:
                 continue
+            elif suffix.startswith(LOG + DAMAGED):
+                self._report.kept.append(f"{self._folder.path}/{name}")
             elif suffix == LOG:
                 bases.append(offset)
             elif suffix == SNAPSHOT:

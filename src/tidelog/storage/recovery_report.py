@@ -62,6 +62,8 @@ class RecoveryReport:
     """Index files that were built anew."""
     removed: list[str] = field(default_factory=list)
     """Litter of an earlier crash or deletion."""
+    kept: list[str] = field(default_factory=list)
+    """Damaged bytes that an earlier recovery set aside, and nobody has taken away yet."""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -70,4 +72,8 @@ class RecoveryReport:
 
     def lines(self) -> list[str]:
         """The worst first."""
-        return [*map(str, self.damages), *map(str, self.gaps), *map(str, self.cuts), *self.notes]
+        kept = [
+            f"kept from an earlier recovery: {path}; remove it when you need it no longer"
+            for path in self.kept
+        ]
+        return [*map(str, self.damages), *map(str, self.gaps), *map(str, self.cuts), *self.notes, *kept]

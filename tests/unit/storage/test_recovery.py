@@ -126,7 +126,10 @@ def test_damage_and_a_torn_tail_together() -> None:
     log = open_log(disk)
     assert bases(log) == [0, 2, 6, 8, 10, 12, 14, 16]
     assert len(log.recovery.damages) == len(log.recovery.cuts) == 1
-    assert open_log(disk).recovery.is_clean
+    again = open_log(disk).recovery
+    assert again.is_clean
+    assert again.kept == [f"{LOG}.damaged-{2 * BATCH_BYTES}"]
+    assert again.kept[0] in again.lines()[0]
 
 
 def test_a_crash_at_any_point_of_setting_damage_aside_is_safe() -> None:
