@@ -15,6 +15,7 @@ from tidelog.broker.context import Context, Services
 from tidelog.broker.handlers import HANDLERS, load
 from tidelog.broker.handlers.api_versions import unsupported_version
 from tidelog.broker.peer import Peer
+from tidelog.broker.produce_shortcut import PRODUCE, ProduceShortcut
 from tidelog.broker.reply import CloseConnection, Reply
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.codec import decoder
@@ -39,10 +40,13 @@ class Route(NamedTuple):
 class Dispatcher:
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._shortcut = ProduceShortcut(services)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._routes: dict[tuple[int, int], Route] = {}
 
     def dispatch(self, frame: memoryview, peer: Peer) -> "Reply | asyncio.Future[Reply | None] | None":
+        if peer.produce_front_end and (reply := self._shortcut.answer(frame, peer)) is not None:
+            return reply
         header, body_at = read_request_header(frame)
         api_key, version, _, client_id = header
         route = self._routes.get((api_key, version)) or self._find_route(api_key, version)
@@ -54,6 +58,8 @@ class Dispatcher:
         context = Context(services, peer, version, client_id)
         context.throttle_ms = services.throttle.charge(peer, client_id, api_key, len(frame))
         answer = route.handle(context, request)
+        if api_key == PRODUCE:
+            self._shortcut.learn(frame, version, client_id, request, peer)
         if type(answer) is not route.response_class:
             if iscoroutine(answer):
                 answer = self._own(answer, route.name)

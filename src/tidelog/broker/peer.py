@@ -13,6 +13,7 @@ class Peer:
         "listener",
         "port",
         "principal",
+        "produce_front_end",
         "software_name",
         "software_version",
     )
@@ -25,6 +26,7 @@ class Peer:
         self.client_id: str | None = None
         self.software_name = ""
         self.software_version = ""
+        self.produce_front_end = 0  # see produce_shortcut.py; 0: nothing is known
         self.principal = "User:ANONYMOUS"
 
     def __str__(self) -> str:

@@ -48,10 +48,7 @@ def _append_all(context: Context, request: ProduceRequest, unsafe: list[Written]
                 partition = services.partitions.find(key, data.index)
                 answers.append(_append(partition, request, data, now_ms, unsafe))
             except KafkaError as error:
-                refused = PartitionProduceResponse(
-                    index=data.index, error_code=error.code, error_message=error.message, base_offset=-1
-                )
-                answers.append(refused)
+                answers.append(refused(data.index, error))
         topics.append(
             TopicProduceResponse(topic_id=topic.topic_id, name=topic.name, partition_responses=answers)
         )
@@ -77,6 +74,12 @@ def _append(
     if all_replicas and produced.safe_at > partition.high_watermark:
         unsafe.append(Written(partition, produced.safe_at, answer))
     return answer
+
+
+def refused(index: int, error: KafkaError) -> PartitionProduceResponse:
+    return PartitionProduceResponse(
+        index=index, error_code=error.code, error_message=error.message, base_offset=-1
+    )
 
 
 def _checked_records(request: ProduceRequest, data: PartitionProduceData) -> memoryview:
