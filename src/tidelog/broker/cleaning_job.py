@@ -75,7 +75,11 @@ class CleaningJob:
             if not self.is_wanted():
                 plan.discard(group)
                 raise CompactionStopped
-            doomed = self.log.finish_compaction(cleaned, self._clock.now_ms())
+            try:
+                doomed = self.log.finish_compaction(cleaned, self._clock.now_ms())
+            except OSError:
+                plan.discard(group)
+                raise
             if doomed is None:
                 log.info("%s: its log was cut during compaction, which is tried again", self.name)
                 return

@@ -34,9 +34,8 @@ def discard(disk: Disk, path: str) -> None:
 
 
 def decide(disk: Disk, path: str) -> None:
-    """From now on the compacted segment counts, whatever happens."""
+    """From now on the compacted segment counts, whatever happens. Durable once the folder is synced."""
     disk.rename(path + LOG + CLEANED, path + LOG + SWAP)
-    disk.sync_dir(path.rpartition("/")[0])
 
 
 def give_final_names(disk: Disk, path: str) -> None:

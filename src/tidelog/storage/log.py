@@ -23,6 +23,7 @@ from tidelog.storage.log_folder import LogFolder
 from tidelog.storage.log_writer import Appended, Batches, LogWriter
 from tidelog.storage.replay import replay
 from tidelog.storage.segment import LogRead, Segment
+from tidelog.storage.segment_list import out_of_place
 from tidelog.storage.time_lookup import TimeFound
 from tidelog.storage.transaction_outcomes import TransactionOutcomes
 from tidelog.storage.warm_segments import WarmSegments
@@ -79,7 +80,10 @@ class PartitionLog(LogWriter):
         active = self._segments.active
         try:
             if offset >= active.base:
-                return active.read(offset, max_bytes, end if end < log_end else None, min_one)
+                found = active.read(offset, max_bytes, end if end < log_end else None, min_one)
+                if found is not None and found.first_batch_offset >= end:
+                    raise out_of_place(active, found)
+                return found
             return self._segments.read_sealed(offset, max_bytes, end, min_one)
         except OSError as error:
             raise KafkaError(
@@ -268,7 +272,11 @@ class PartitionLog(LogWriter):
             for segment, end in zip(sealed, ends, strict=True)
             if self.start < end <= found.end
         ]
-        files = [(segment.path + LOG, segment.size) for segment in self.segments if segment.size]
+        files = [
+            (segment.path + LOG, segment.size)
+            for segment, end in zip(self.segments, [*ends, self.end], strict=True)
+            if segment.size and end > found.start
+        ]
         known = ((number, producer.batches) for number, producer in self.producers)
         return Compaction(
             self._folder.disk,
@@ -301,6 +309,7 @@ class PartitionLog(LogWriter):
             return None
         compaction_swap.decide(disk, path)
         with self._disk_errors():
+            self._folder.sync()
             replaced = [source.segment for source in cleaned.sources]
             created_ms = max(segment.created_ms for segment in replaced)
             remove_at_ms = now_ms + self.config.file_delete_delay_ms

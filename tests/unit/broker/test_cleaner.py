@@ -214,6 +214,16 @@ def test_a_full_disk_is_tried_again_later(caplog):
     assert keys(partition) == CLEAN
 
 
+def test_a_swap_that_cannot_begin_leaves_nothing_behind():
+    rig = Rig()
+    partition = rig.partition("orders")
+    names = rig.names("orders")
+    rig.disk.fail("rename", ".log.cleaned", error=errno.ENOSPC)
+    run(rig.cleaner.clean_once())
+    assert rig.names("orders") == names
+    assert partition.log.offline is None
+
+
 def test_an_error_of_our_own_stops_nothing_else(caplog, monkeypatch):
     rig = Rig()
     partition = rig.partition("orders")

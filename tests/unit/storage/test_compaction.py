@@ -483,3 +483,12 @@ def test_a_truncation_elsewhere_makes_the_result_worthless_too(dirty):
     dirty.truncate_to(2)
     assert dirty.finish_compaction(cleaned[0], NOW_MS) is None
     assert offsets(dirty) == [0, 1]
+
+
+def test_a_decision_that_may_not_be_durable_takes_the_log_offline(disk, dirty):
+    """The swap would come back after a crash, whatever the log did in the meantime."""
+    _, [cleaned] = run(dirty)
+    disk.fail("sync_dir", DIRECTORY)
+    with pytest.raises(KafkaError):
+        dirty.finish_compaction(cleaned, NOW_MS)
+    assert dirty.offline is not None
