@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from broker_process import console_script
 from click.shell_completion import ShellComplete
+from waiting import eventually
 
 from tidelog.cli.exits import Exit
 from tidelog.cli.main import cli, run
@@ -66,6 +67,7 @@ def tidelog(
 def topic(tidelog: Tidelog) -> Iterator[str]:
     name = f"cli-{uuid.uuid4().hex[:10]}"
     assert tidelog("topic", "create", name, "-p", "2").code == Exit.OK
+    eventually(lambda: tidelog("topic", "describe", name).code == Exit.OK)
     yield name
     tidelog("topic", "delete", name, "--yes", "--if-exists")
 
@@ -331,16 +333,19 @@ def test_a_closed_pipe_ends_quietly(tidelog: Tidelog, topic: str, broker_address
 def test_follow_shows_new_records_at_once_and_ctrl_c_ends_it(
     tidelog: Tidelog, topic: str, broker_address: str
 ) -> None:
-    tidelog("produce", topic, "old", "-p", "0")
+    assert tidelog("produce", topic, "old", "-p", "0").code == Exit.OK
     command = [console_script(), "-b", broker_address, "consume", topic, "-f", "--from", "beginning"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as follower:
-        assert follower.stdout is not None
-        assert follower.stderr is not None
-        assert follower.stdout.readline() == "old\n"
-        tidelog("produce", topic, "new", "-p", "1")
-        assert follower.stdout.readline() == "new\n"
-        began = time.monotonic()
-        follower.send_signal(signal.SIGINT)
-        assert follower.wait(20) == Exit.INTERRUPTED
-        assert time.monotonic() - began < 10
-        assert follower.stderr.read().strip() == ""
+        try:
+            assert follower.stdout is not None
+            assert follower.stderr is not None
+            assert follower.stdout.readline() == "old\n"
+            assert tidelog("produce", topic, "new", "-p", "1").code == Exit.OK
+            assert follower.stdout.readline() == "new\n"
+            began = time.monotonic()
+            follower.send_signal(signal.SIGINT)
+            assert follower.wait(20) == Exit.INTERRUPTED
+            assert time.monotonic() - began < 10
+            assert follower.stderr.read().strip() == ""
+        finally:
+            follower.kill()  # a failed check must not wait for it
