@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from crc32c import crc32c
 
+from tidelog.base.errors import KafkaError
 from tidelog.base.ids import NO_TIMESTAMP, Offset, TimestampMs
 from tidelog.base.ports import FileSlice
 from tidelog.storage.batch_walk import walk
@@ -67,7 +68,7 @@ class ActiveSegment(Segment):
         indexes: SegmentIndexes | None = None,
         newest: tuple[TimestampMs, Offset] | None = None,
     ) -> None:
-        """`indexes` where they are known better than in the files; otherwise what is `newest`, if known."""
+        """`indexes` where they are known better than in the files; `newest` of its last batches."""
         super().__init__(folder, base, size, created_ms)
         self.first_timestamp: TimestampMs | None = None if size else NO_TIMESTAMP
         """Of the first batch, for rolling by time; None until it is asked for."""
@@ -83,17 +84,31 @@ class ActiveSegment(Segment):
 
     @property
     def indexes(self) -> SegmentIndexes:
+        """Read on the first need: a start with many partitions must not wait for all their indexes."""
         if self._indexes is None:
-            newest = self.newest
             interval_bytes = self.folder.config.index_interval_bytes
             try:
-                indexes = SegmentIndexes.load(self._disk, self.path, self.base, self.size, interval_bytes)
+                self._indexes = SegmentIndexes.load(
+                    self._disk, self.path, self.base, self.size, interval_bytes
+                )
+                if not self._time_index_is_true(self._indexes):
+                    raise CorruptIndex("its last entry speaks of no batch")
             except CorruptIndex:
-                indexes, _ = SegmentIndexes.rebuild(self.file, self.base, self.size, interval_bytes)
-            if newest[0] > indexes.newest_timestamp:
-                indexes.newest_timestamp, indexes.newest_offset = newest
-            self._indexes = indexes
+                self._indexes, _ = SegmentIndexes.rebuild(self.file, self.base, self.size, interval_bytes)
+                self._indexes.seal()
+                self._indexes.write(self._disk, self.path)
+            if self._newest is not None and self._newest[0] > self._indexes.newest_timestamp:
+                self._indexes.newest_timestamp, self._indexes.newest_offset = self._newest
         return self._indexes
+
+    def _time_index_is_true(self, indexes: SegmentIndexes) -> bool:
+        if indexes.newest_timestamp < 0:
+            return True
+        try:
+            found = self.locate(indexes.newest_offset)
+        except KafkaError:
+            return False
+        return found is not None and found[1].max_timestamp == indexes.newest_timestamp
 
     @property
     def index(self) -> OffsetIndex:
@@ -109,9 +124,8 @@ class ActiveSegment(Segment):
 
     @property
     def newest(self) -> tuple[TimestampMs, Offset]:
-        if self._indexes is not None:
-            return self._indexes.newest_timestamp, self._indexes.newest_offset
-        return super().newest
+        indexes = self.indexes
+        return indexes.newest_timestamp, indexes.newest_offset
 
     def must_roll(
         self, size: int, newest: TimestampMs, last_offset: Offset, now_ms: TimestampMs, limits: RollLimits
@@ -232,11 +246,14 @@ def create_segment(folder: LogFolder, base: Offset, now_ms: TimestampMs) -> Acti
     return segment
 
 
-def activate(segment: Segment, indexes: SegmentIndexes | None = None) -> ActiveSegment:
-    """The segment as the one that is appended to."""
+def activate(
+    segment: Segment,
+    indexes: SegmentIndexes | None = None,
+    newest: tuple[TimestampMs, Offset] | None = None,
+) -> ActiveSegment:
+    """The segment as the one that is appended to. `newest` is known of its last batches, if anything is."""
     if isinstance(segment, ActiveSegment):
         return segment
-    newest = segment.newest if indexes is None else None
     active = ActiveSegment(
         segment.folder, segment.base, segment.size, segment.created_ms, indexes=indexes, newest=newest
     )

@@ -62,6 +62,7 @@ class Loader:
         self._now_ms = now_ms
         self._report = RecoveryReport()
         self._unsynced = Unsynced()
+        self._tail_newest: tuple[TimestampMs, Offset] | None = None
 
     def load(self, recovery_point: Offset | None, clean: bool, log_start: Offset | None) -> Loaded:
         self._make_directory()
@@ -74,7 +75,7 @@ class Loader:
             active = self._create(log_start or 0)
             end = active.base
         elif clean and (end := self._find_end(segments[-1])) is not None:
-            active = activate(segments.pop())
+            active = activate(segments.pop(), newest=self._tail_newest)
         else:
             trusted_below = segments[-1].base if clean else recovery_point or 0
             active, end, checked_from = self._recover(segments, trusted_below, names)
@@ -173,8 +174,8 @@ class Loader:
                 if not in_reach or not crc_ok(last.read_batch(at, header), 0, header):
                     return None
                 end = header.next_offset
-                if header.max_timestamp > last.newest[0]:
-                    last.adopt(last.file, (header.max_timestamp, header.last_offset))
+                if self._tail_newest is None or header.max_timestamp > self._tail_newest[0]:
+                    self._tail_newest = header.max_timestamp, header.last_offset
         except (KafkaError, CorruptIndex, FileNotFoundError):
             return None
         return end

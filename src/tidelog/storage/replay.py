@@ -13,6 +13,8 @@ from tidelog.wire.record import Control, read_control
 
 def replay(segments: Sequence[Segment], producers: Producers, end: Offset) -> None:
     """Bring the state of producers from where it stands up to `end`."""
+    if producers.end >= end:  # after a clean shutdown: not even an index is read
+        return
     for segment in _from(segments, producers.end):
         for position, header in segment.batches_from(producers.end):
             if header.base_offset >= end:
