@@ -119,7 +119,7 @@ def recovery(folder: str) -> None:
         if log.end % 1_000 == 0 and (flush := log.begin_flush()) is not None:
             flush.run()
             log.finish_flush(flush)
-    for recovery_point in (0, log.end - 100):
+    for recovery_point in (log.end - 100, 0):
         start = time.perf_counter()
         again = PartitionLog.open(
             disk, f"{folder}/recover-0", config, now_ms=now_ms, recovery_point=recovery_point
