@@ -22,6 +22,7 @@ from tidelog.storage.log_config import LogConfig
 log = logging.getLogger("tidelog.broker.partitions")
 
 TopicKey: TypeAlias = str | Uuid
+PROGRESS_SECONDS = 5.0
 
 
 class HostedPartitions:
@@ -93,15 +94,34 @@ class HostedPartitions:
             self._checkpoint_now()
 
     async def _recover(self, ours: list[tuple[TopicImage, PartitionImage]]) -> None:
+        """The last stop was not clean: check what was not known to be synced, and say how far we are."""
         threads = max(1, self._config.int("num.recovery.threads.per.data.dir")) * len(self.folders)
         room = asyncio.Semaphore(threads)
+        began = told = self._clock.monotonic()
+        done = scanned = 0
 
         async def recover(topic: TopicImage, partition: PartitionImage) -> None:
+            nonlocal done, scanned, told
             async with room:
                 opened = await self._run_in_thread(partial(self._open_log, topic, partition))
-                self._host(topic, partition, opened)
+            self._host(topic, partition, opened)
+            done += 1
+            if not isinstance(opened, str):
+                scanned += opened.recovery.scanned_bytes
+            now = self._clock.monotonic()
+            if now - told >= PROGRESS_SECONDS:
+                told = now
+                log.info("checked %d of %d logs, %.1f MB so far", done, len(ours), scanned / 1e6)
 
         await asyncio.gather(*(recover(topic, partition) for topic, partition in ours))
+        if ours:
+            seconds = self._clock.monotonic() - began
+            log.warning(
+                "the last stop was not a clean one: checked the unsynced part of %d logs, %.1f MB, in %.2f s",
+                len(ours),
+                scanned / 1e6,
+                seconds,
+            )
 
     def _open(self, topic: TopicImage, partition: PartitionImage) -> None:
         self._host(topic, partition, self._open_log(topic, partition))
