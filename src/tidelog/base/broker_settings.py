@@ -4,7 +4,7 @@ Names, meanings and defaults are Kafka's where it has the setting; `ours` and `k
 """
 
 from tidelog.base.setting import Setting
-from tidelog.base.settings import cleaner, log, network, node, topics
+from tidelog.base.settings import cleaner, groups, log, network, node, topics
 
 BROKER_THEMES: dict[str, tuple[Setting, ...]] = {
     "The node": node.SETTINGS,
@@ -12,6 +12,7 @@ BROKER_THEMES: dict[str, tuple[Setting, ...]] = {
     "Topics and writes": topics.SETTINGS,
     "Logs on disk": log.SETTINGS,
     "Cleanup and compaction": cleaner.SETTINGS,
+    "Consumer groups": groups.SETTINGS,
 }
 
 BROKER_SETTINGS: dict[str, Setting] = {

@@ -1,0 +1,1 @@
+"""Groups that speak JoinGroup and SyncGroup: the leader among the members makes the assignment."""

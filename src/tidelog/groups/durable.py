@@ -1,0 +1,68 @@
+"""The state of a shard that must survive: exactly what its records say, and nothing else.
+
+`replay` is the only place it changes: right after an append, and again when a new coordinator loads.
+"""
+
+from enum import Enum
+from typing import NamedTuple
+
+from tidelog.groups.offsets import OffsetStore
+from tidelog.groups.record_formats import group_metadata, offset_commit
+from tidelog.groups.record_formats.group_metadata import StoredGroup
+
+
+class Change(Enum):
+    OFFSET = "an offset was committed"
+    OFFSET_GONE = "an offset was deleted"
+    GROUP = "a classic group was stored"
+    GROUP_GONE = "a classic group was deleted"
+
+
+class Replayed(NamedTuple):
+    change: Change
+    group_id: str
+
+
+class DurableState:
+    __slots__ = ("classic_groups", "offsets", "skipped")
+
+    def __init__(self) -> None:
+        self.classic_groups: dict[str, StoredGroup] = {}
+        self.offsets = OffsetStore()
+        self.skipped = 0
+        """Records of kinds that this version does not know, left alone as Kafka does."""
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, DurableState)
+            and self.classic_groups == other.classic_groups
+            and self.offsets == other.offsets
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def replay(self, key: bytes, value: bytes | None) -> Replayed | None:
+        """What a record changed, and for which group; None for a kind of record that is not known."""
+        version = int.from_bytes(key[:2], "big")
+        if version in (0, 1):
+            return self._replay_offset(key, value)
+        if version == group_metadata.KEY_VERSION:
+            return self._replay_group(key, value)
+        self.skipped += 1
+        return None
+
+    def _replay_offset(self, key: bytes, value: bytes | None) -> Replayed:
+        group_id, topic, partition = offset_commit.decode_key(key)
+        if value is None:
+            self.offsets.remove(group_id, topic, partition)
+            return Replayed(Change.OFFSET_GONE, group_id)
+        self.offsets.put(group_id, topic, partition, offset_commit.decode_value(value))
+        return Replayed(Change.OFFSET, group_id)
+
+    def _replay_group(self, key: bytes, value: bytes | None) -> Replayed:
+        group_id = group_metadata.decode_key(key)
+        if value is None:
+            self.classic_groups.pop(group_id, None)
+            return Replayed(Change.GROUP_GONE, group_id)
+        self.classic_groups[group_id] = group_metadata.decode_value(value)
+        return Replayed(Change.GROUP, group_id)

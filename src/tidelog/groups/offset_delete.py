@@ -1,0 +1,63 @@
+"""Deletes committed offsets: some on request, all of a group, or those of topics that are gone."""
+
+from collections.abc import Iterable, Sequence
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.groups.group import Group
+from tidelog.groups.offset_messages import (
+    DeletedGroup,
+    DeleteOffsetsAnswer,
+    DeleteTopic,
+    PartitionResult,
+    TopicResult,
+)
+from tidelog.groups.offsets import OffsetStore
+from tidelog.groups.outcome import OffsetsRecord, Outcome, Pending
+from tidelog.groups.record_formats.offset_commit import encode_key
+from tidelog.groups.step import Step
+
+
+def delete_offsets(
+    step: Step, offsets: OffsetStore, group: Group | None, topics: Sequence[DeleteTopic]
+) -> Outcome[DeleteOffsetsAnswer]:
+    try:
+        if group is None:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
+        group.check_offset_delete()
+    except KafkaError as refusal:
+        return Outcome(Pending.ready(DeleteOffsetsAnswer(refusal.code)))
+    results = []
+    for topic in topics:
+        in_use = group.is_subscribed(topic.name)
+        error = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if in_use else ErrorCode.NONE
+        results.append(
+            TopicResult(topic.name, [PartitionResult(index, error) for index in topic.partition_indexes])
+        )
+        if not in_use:
+            for index in topic.partition_indexes:
+                if offsets.get(group.id, topic.name, index) is not None:
+                    step.append(tombstone(group.id, topic.name, index))
+    return step.answer(DeleteOffsetsAnswer(topics=results), DeleteOffsetsAnswer)
+
+
+def delete_group(step: Step, offsets: OffsetStore, group_id: str, group: Group | None) -> DeletedGroup:
+    if group is None:
+        return DeletedGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND)
+    try:
+        group.check_delete()
+    except KafkaError as refusal:
+        return DeletedGroup(group_id, refusal.code)
+    for topic, partitions in offsets.of_group(group_id).items():
+        step.records.extend(tombstone(group_id, topic, index) for index in partitions)
+    step.records.extend(group.tombstones())
+    return DeletedGroup(group_id)
+
+
+def delete_topics(step: Step, offsets: OffsetStore, topics: Iterable[str]) -> None:
+    for topic in topics:
+        for group_id, index in offsets.partitions_of_topic(topic):
+            step.append(tombstone(group_id, topic, index))
+
+
+def tombstone(group_id: str, topic: str, partition: int) -> OffsetsRecord:
+    return OffsetsRecord(encode_key(group_id, topic, partition), None)

@@ -1,0 +1,249 @@
+"""All groups and offsets of one partition of `__consumer_offsets`: the one door to this room.
+
+Decide, append, apply. A request method decides and returns an `Outcome`. The shell appends its records as one
+batch, calls `apply` in the same breath, and `release` once they are safe; or `fail` where the append failed.
+No other method may run between a decision with records and its `apply`, save `commit`, whose records may be
+gathered from many requests: a commit never depends on another one.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import TimestampMs
+from tidelog.base.invariant import invariant
+from tidelog.base.ports import Random
+from tidelog.groups import listing, offset_commit, offset_delete, offset_fetch
+from tidelog.groups.classic import describe, heartbeat, join, leave, lifecycle, sync
+from tidelog.groups.classic.group import ClassicGroup
+from tidelog.groups.classic.messages import (
+    NO_MEMBER,
+    DescribedGroup,
+    JoinAnswer,
+    JoinRequest,
+    LeaveAnswer,
+    LeavingMember,
+    SyncAnswer,
+    SyncRequest,
+)
+from tidelog.groups.classic.states import State
+from tidelog.groups.durable import Change, DurableState
+from tidelog.groups.offset_commit import CommitAnswer
+from tidelog.groups.offset_expiry import OffsetSweep
+from tidelog.groups.offset_fetch import IsUnstable
+from tidelog.groups.offset_messages import (
+    CommitRequest,
+    DeletedGroup,
+    DeleteOffsetsAnswer,
+    DeleteTopic,
+    FetchedGroup,
+    FetchGroup,
+    ListedGroup,
+)
+from tidelog.groups.outcome import Outcome, Pending
+from tidelog.groups.settings import GroupSettings
+from tidelog.groups.step import Context, Step
+
+
+class GroupShard:
+    def __init__(
+        self, settings: GroupSettings, random: Random, *, is_unstable: IsUnstable = lambda *_: False
+    ) -> None:
+        self.durable = DurableState()
+        self.groups: dict[str, ClassicGroup] = {}
+        self._context = Context(settings, random, self._forget)
+        self._is_unstable = is_unstable
+        self._sweep = OffsetSweep(self._context, self.durable.offsets, self.groups)
+        self._is_live = False
+
+    # --- state that survives
+
+    def replay(self, key: bytes, value: bytes | None, now_ms: TimestampMs = -1) -> None:
+        """Make one record true: while loading, and live right after the append."""
+        replayed = self.durable.replay(key, value)
+        if not self._is_live or replayed is None:
+            return
+        change, group_id = replayed
+        if change is Change.OFFSET and group_id not in self.groups:
+            # Commits without a group make a simple one: empty and without a protocol.
+            self.groups[group_id] = lifecycle.new_group(self._context, group_id, now_ms)
+        elif change is Change.GROUP and group_id not in self.groups:
+            stored = self.durable.classic_groups[group_id]
+            self.groups[group_id] = lifecycle.load_group(self._context, group_id, stored)
+        elif change is Change.GROUP_GONE and (group := self.groups.pop(group_id, None)) is not None:
+            lifecycle.end_group(group, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+    def on_loaded(self, now: float, now_ms: TimestampMs) -> list[Outcome[None]]:
+        """The whole partition was replayed: from here on requests are served and sessions run."""
+        step = self._step(now, now_ms)
+        for group_id, stored in self.durable.classic_groups.items():
+            self.groups[group_id] = lifecycle.load_group(self._context, group_id, stored)
+        for group_id in self.durable.offsets.group_ids():
+            if group_id not in self.groups:
+                self.groups[group_id] = lifecycle.new_group(self._context, group_id, now_ms)
+        for group in self.groups.values():
+            lifecycle.start_sessions(step, group)
+        self._sweep.start(step)
+        self._is_live = True
+        return _effects(step)
+
+    def unload(self, error: ErrorCode = ErrorCode.NOT_COORDINATOR) -> None:
+        """This broker leads the partition no more: tell all who wait. The shard is of no use after that."""
+        for group in self.groups.values():
+            lifecycle.end_group(group, error)
+        self.groups.clear()
+        self._sweep.timer.cancel()
+        self._is_live = False
+
+    # --- what became of an outcome
+
+    def apply(self, outcome: Outcome[Any], now_ms: TimestampMs) -> None:
+        """Its records were appended."""
+        for key, value in outcome.records:
+            self.replay(key, value, now_ms)
+
+    def release(self, outcome: Outcome[Any], now: float, now_ms: TimestampMs) -> None:
+        """Its records are safe: the answers that waited for them go out."""
+        step = self._step(now, now_ms)
+        outcome.release(step)
+        invariant(not step.records, "a release leads to further records")
+
+    def fail(self, outcome: Outcome[Any], error: ErrorCode, now: float, now_ms: TimestampMs) -> None:
+        """Its records were not appended, or may never become safe."""
+        step = self._step(now, now_ms)
+        outcome.fail(step, error)
+        invariant(not step.records, "a failure leads to further records")
+
+    # --- time
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When `tick` has to run next, on the monotonic clock."""
+        return self._context.timers.next_deadline
+
+    def tick(self, now: float, now_ms: TimestampMs) -> list[Outcome[None]]:
+        """Whatever is due by now; what has to be written for that, in order."""
+        outcomes: list[Outcome[None]] = []
+        while (timer := self._context.timers.pop_due(now)) is not None:
+            step = self._step(now, now_ms)
+            timer.action(step)
+            outcomes += _effects(step)
+        return outcomes
+
+    def take_notes(self) -> list[str]:
+        """Lines for the broker's log since the last call."""
+        notes = list(self._context.notes)
+        self._context.notes.clear()
+        return notes
+
+    def configure(self, settings: GroupSettings) -> None:
+        self._context.settings = settings
+
+    # --- classic groups
+
+    def join(self, request: JoinRequest, now: float, now_ms: TimestampMs) -> Outcome[JoinAnswer]:
+        try:
+            request = join.checked(request, self._context.settings)
+        except KafkaError as refusal:
+            return Outcome(Pending.ready(JoinAnswer(refusal.code, request.member_id)))
+        group = self.groups.get(request.group_id)
+        if group is None:
+            if request.member_id != NO_MEMBER:
+                return Outcome(Pending.ready(JoinAnswer(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)))
+            group = lifecycle.new_group(self._context, request.group_id, now_ms)
+            self.groups[request.group_id] = group
+        step = self._step(now, now_ms)
+        pending = join.join(step, group, request)
+        step.forget(group.id)
+        return step.outcome(pending)
+
+    def sync(self, request: SyncRequest, now: float, now_ms: TimestampMs) -> Outcome[SyncAnswer]:
+        if not request.group_id:
+            return Outcome(Pending.ready(SyncAnswer(ErrorCode.INVALID_GROUP_ID)))
+        group = self.groups.get(request.group_id)
+        if group is None:
+            return Outcome(Pending.ready(SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID)))
+        step = self._step(now, now_ms)
+        return step.outcome(sync.sync(step, group, request))
+
+    def heartbeat(
+        self, group_id: str, member_id: str, instance_id: str | None, generation: int, now: float
+    ) -> ErrorCode:
+        if not group_id:
+            return ErrorCode.INVALID_GROUP_ID
+        group = self.groups.get(group_id)
+        if group is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        return heartbeat.heartbeat(self._step(now, -1), group, member_id, instance_id, generation)
+
+    def leave(
+        self, group_id: str, members: Sequence[LeavingMember], now: float, now_ms: TimestampMs
+    ) -> Outcome[LeaveAnswer]:
+        if not group_id:
+            return Outcome(Pending.ready(LeaveAnswer(ErrorCode.INVALID_GROUP_ID)))
+        group = self.groups.get(group_id)
+        if group is None:
+            return Outcome(Pending.ready(LeaveAnswer(ErrorCode.UNKNOWN_MEMBER_ID)))
+        return leave.leave(self._step(now, now_ms), group, members)
+
+    def describe(self, group_id: str) -> DescribedGroup:
+        group = self.groups.get(group_id)
+        if group is None:
+            return DescribedGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND, group_state=State.DEAD.value)
+        return describe.describe(group)
+
+    # --- offsets, and groups of any kind
+
+    def commit(self, request: CommitRequest, now: float, now_ms: TimestampMs) -> Outcome[CommitAnswer]:
+        return offset_commit.commit(self._step(now, now_ms), self.groups.get(request.group_id), request)
+
+    def fetch(self, request: FetchGroup, *, require_stable: bool = False) -> FetchedGroup:
+        group = self.groups.get(request.group_id)
+        is_unstable = self._is_unstable if require_stable else None
+        return offset_fetch.fetch(self.durable.offsets, group, request, is_unstable)
+
+    def delete_offsets(
+        self, group_id: str, topics: Sequence[DeleteTopic], now: float, now_ms: TimestampMs
+    ) -> Outcome[DeleteOffsetsAnswer]:
+        group = self.groups.get(group_id)
+        return offset_delete.delete_offsets(self._step(now, now_ms), self.durable.offsets, group, topics)
+
+    def delete_groups(
+        self, group_ids: Sequence[str], now: float, now_ms: TimestampMs
+    ) -> Outcome[list[DeletedGroup]]:
+        step = self._step(now, now_ms)
+        results = [
+            offset_delete.delete_group(step, self.durable.offsets, group_id, self.groups.get(group_id))
+            for group_id in dict.fromkeys(group_ids)
+        ]
+
+        def refused(error: ErrorCode) -> list[DeletedGroup]:
+            return [one if one.error else DeletedGroup(one.group_id, error) for one in results]
+
+        return step.answer(results, refused)
+
+    def delete_topics(self, topics: Collection[str], now: float, now_ms: TimestampMs) -> list[Outcome[None]]:
+        """Topics are gone: so are the offsets that groups committed for them."""
+        step = self._step(now, now_ms)
+        offset_delete.delete_topics(step, self.durable.offsets, topics)
+        return _effects(step)
+
+    def list_groups(self, states: Collection[str] = (), types: Collection[str] = ()) -> list[ListedGroup]:
+        return listing.list_groups(self.groups.values(), states, types)
+
+    def _step(self, now: float, now_ms: TimestampMs) -> Step:
+        return Step(self._context, now, now_ms)
+
+    def _forget(self, group_id: str) -> None:
+        group = self.groups.get(group_id)
+        if (
+            group is not None
+            and group.is_idle
+            and group_id not in self.durable.classic_groups
+            and not self.durable.offsets.of_group(group_id)
+        ):
+            del self.groups[group_id]
+
+
+def _effects(step: Step) -> list[Outcome[None]]:
+    return [step.outcome(Pending.ready(None))] if step.records else []
