@@ -136,7 +136,9 @@ class Partition:
         if not appended.duplicate:
             self._hidden.append((log.end, len(admitted.records)))
             self.advance()
-            if log.end - log.recovery_point >= config.flush_messages:
+            if log.has_rolled or log.end - log.recovery_point >= config.flush_messages:
+                # A sealed segment is synced whatever the durability: after a crash only the rest is read.
+                log.has_rolled = False
                 self._on_unsynced(self)
         return Produced(appended.base, appended.append_time_ms, appended.last + 1)
 

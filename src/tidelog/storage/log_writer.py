@@ -53,6 +53,7 @@ class LogWriter:
         "cleaned_to",
         "end",
         "ended_transactions",
+        "has_rolled",
         "leader_epochs",
         "offline",
         "producers",
@@ -79,6 +80,8 @@ class LogWriter:
         self.producers: Producers = loaded.producers
         self.recovery: RecoveryReport = loaded.report
         self.offline: OSError | None = None
+        self.has_rolled = False
+        """A segment was sealed since this was last taken back: now is the time to sync it, once for good."""
         self.cleaned_to: Offset | None = None
         """Compaction has seen everything below; None where that is not known."""
         self.ended_transactions: list[EndedTransaction] = []
@@ -223,6 +226,7 @@ class LogWriter:
             sealed = active.seal()
             self._take_snapshot()
             self._segments.push(sealed, self._new_segment(base, now_ms))
+            self.has_rolled = True
             self._unsynced.add(*(sealed.path + suffix for suffix in (LOG, INDEX, TIME_INDEX)))
 
     def _new_segment(self, base: Offset, now_ms: TimestampMs) -> ActiveSegment:

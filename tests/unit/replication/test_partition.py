@@ -215,3 +215,16 @@ def test_flush_messages_and_flush_ms_ask_for_syncs_of_their_own() -> None:
     assert rig.partition.sync_is_due(11.0)
     rig.sync()
     assert not rig.partition.sync_is_due(20.0)
+
+
+def test_a_sealed_segment_is_synced_even_if_the_page_cache_decides() -> None:
+    rig = Rig(Durability.OS)
+    rig.produce([b"first"])
+    assert rig.asked_to_sync == 0
+    rig.partition.log.roll(NOW_MS)
+    rig.produce([b"second"])
+    assert rig.asked_to_sync == 1
+    rig.sync()
+    rig.produce([b"third"])
+    assert rig.asked_to_sync == 1
+    assert rig.partition.log.recovery_point == 2
