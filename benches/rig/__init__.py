@@ -1,0 +1,1 @@
+"""What the benchmarks share: a broker in its own process, prebuilt frames, load generators, bare servers."""
