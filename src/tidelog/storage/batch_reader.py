@@ -1,10 +1,12 @@
 """Reading a segment file from its first batch to its last, whole batches in large reads, for compaction.
 
-Every batch is checked against its CRC: one that is written anew would get a CRC that hides the damage.
+Every batch is checked against its CRC: one that is written anew would get a CRC that hides the damage. Its
+offset, which no CRC covers, must come after the one before and lie within the segment.
 """
 
 from collections.abc import Iterator
 
+from tidelog.base.ids import Offset
 from tidelog.base.ports import File
 from tidelog.storage.batch_walk import no_batch
 from tidelog.wire.batch import HEADER, LENGTH_MIN, MAGIC, BatchHeader, crc_ok, read_header
@@ -12,9 +14,15 @@ from tidelog.wire.batch import HEADER, LENGTH_MIN, MAGIC, BatchHeader, crc_ok, r
 _CHUNK_BYTES = 1 << 20
 
 
-def read_batches(file: File, stop: int) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-    """(position, header, bytes) of every batch below `stop`; KafkaError where there is none."""
+def read_batches(
+    file: File, stop: int, base: Offset, end: Offset
+) -> Iterator[tuple[BatchHeader, memoryview]]:
+    """Header and bytes of every batch below the position `stop`, with offsets from `base` up to `end`.
+
+    KafkaError where there is none.
+    """
     position = 0
+    expected = base
     wanted = _CHUNK_BYTES
     while position < stop:
         left = stop - position
@@ -30,7 +38,10 @@ def read_batches(file: File, stop: int) -> Iterator[tuple[int, BatchHeader, memo
                 break
             if not crc_ok(chunk, at, header):
                 raise no_batch(file, position + at, "its CRC is wrong")
-            yield position + at, header, chunk[at : at + header.size]
+            if not expected <= header.base_offset < header.next_offset <= end:
+                raise no_batch(file, position + at, f"offset {header.base_offset} in {expected} to {end}")
+            expected = header.next_offset
+            yield header, chunk[at : at + header.size]
             at += header.size
         if not at and not asked < wanted <= left:  # a larger read would not bring the whole batch either
             raise no_batch(file, position, f"{len(chunk)} of {left} bytes could be read")

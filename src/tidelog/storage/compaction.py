@@ -66,7 +66,7 @@ class Compaction:
             file = self._disk.open(source.path + LOG)
             # An older value may go only when the newer one cannot be lost any more.
             file.sync()
-            for _, header, batch in read_batches(file, source.size):
+            for header, batch in read_batches(file, source.size, source.base, source.end):
                 pace(len(batch))
                 if header.last_offset < self.first_dirty:
                     continue
@@ -114,7 +114,8 @@ class Compaction:
         # Positions have 31 bits. A batch may grow: by new timestamp deltas, or if it was compressed harder.
         growth_left = RELATIVE_MAX - sum(source.size for source in sources)
         for source in sources:
-            for _, header, batch in read_batches(self._disk.open(source.path + LOG), source.size):
+            file = self._disk.open(source.path + LOG)
+            for header, batch in read_batches(file, source.size, source.base, source.end):
                 pace(len(batch))
                 left = self._left_of(header, batch)
                 if left is batch:

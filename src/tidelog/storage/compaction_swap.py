@@ -8,7 +8,7 @@
 The folder is synced between the steps. Each can be done again.
 """
 
-from tidelog.base.errors import KafkaError
+from tidelog.base.errors import KafkaError, StorageError
 from tidelog.base.ids import Offset
 from tidelog.base.ports import Disk
 from tidelog.storage.batch_walk import walk
@@ -66,8 +66,10 @@ def settle(disk: Disk, directory: str) -> list[str]:
 def _carry_through(disk: Disk, directory: str, base: Offset) -> list[str]:
     path = f"{directory}/{file_name(base, '')}"
     last = _last_offset(disk, path + LOG + SWAP)
+    names = disk.names(directory)
+    _check_reach(disk, directory, base, last, names)
     replaced = []
-    for name in disk.names(directory):
+    for name in names:
         parsed = parse(name)
         if parsed and base < parsed[0] <= last and parsed[1] in SEGMENT_SUFFIXES:
             disk.remove(f"{directory}/{name}")
@@ -75,6 +77,18 @@ def _carry_through(disk: Disk, directory: str, base: Offset) -> list[str]:
     disk.sync_dir(directory)
     give_final_names(disk, path)
     return replaced
+
+
+def _check_reach(disk: Disk, directory: str, base: Offset, last: Offset, names: list[str]) -> None:
+    """No CRC covers the offset of a batch: before segments are removed by it, it must fit what they hold."""
+    bases = [parsed[0] for name in names if (parsed := parse(name)) and parsed[1] == LOG]
+    for replaced in [other for other in bases if base < other <= last]:
+        path = f"{directory}/{file_name(replaced, LOG)}"
+        if replaced == max(bases) or _last_offset(disk, path) > last:
+            raise StorageError(
+                f"{directory}/{file_name(base, LOG + SWAP)} is damaged: it claims to replace {path}, and "
+                "cannot; look at both with `tidelog log dump`, then move the damaged one away"
+            )
 
 
 def _last_offset(disk: Disk, path: str) -> Offset:

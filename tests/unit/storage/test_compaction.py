@@ -400,6 +400,13 @@ def test_a_damaged_batch_is_not_written_anew(disk, dirty):
     assert disk.names(DIRECTORY) == names
 
 
+@pytest.mark.parametrize("bit", [0, 3])
+def test_a_batch_with_a_damaged_offset_is_not_believed(disk, dirty, bit):
+    disk.flip_bit(dirty.segments[1].path + ".log", 7, bit)  # which no CRC covers
+    with pytest.raises(KafkaError, match=r"00002\.log at 0: offset"):
+        run(dirty)
+
+
 def test_it_can_be_stopped_between_batches(disk, dirty):
     class Stop(Exception):
         pass

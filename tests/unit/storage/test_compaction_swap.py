@@ -2,7 +2,9 @@
 
 import pytest
 
+from tidelog.base.errors import StorageError
 from tidelog.storage import compaction_swap
+from tidelog.storage.batch_walk import walk
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing import log_rig
 from tidelog.testing.disk import MemoryDisk
@@ -80,6 +82,18 @@ def test_other_files_are_not_touched(disk, path):
     assert {"notes.swap.txt", "leader-epoch-checkpoint.bak", "00000000000000000002.log.damaged-10"} <= set(
         disk.names(DIRECTORY)
     )
+
+
+@pytest.mark.parametrize("reach", [6, 7, 1000])
+def test_a_damaged_offset_does_not_cost_other_segments(disk, path, reach):
+    compaction_swap.decide(disk, path)
+    file = disk.open(path + ".log.swap")
+    *_, (position, _) = walk(file, 0, file.size())
+    file.write_at(position, [reach.to_bytes(8, "big")])
+    names = disk.names(DIRECTORY)
+    with pytest.raises(StorageError, match=r"\.log\.swap is damaged"):
+        open_log(disk, CONFIG)
+    assert disk.names(DIRECTORY) == names
 
 
 def test_discard_leaves_a_decided_segment(disk, path):
