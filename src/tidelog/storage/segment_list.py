@@ -5,6 +5,7 @@ Nothing here decides when; the log does.
 
 from bisect import bisect_right
 
+from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Offset, TimestampMs
 from tidelog.storage.active_segment import ActiveSegment, activate
 from tidelog.storage.doomed import Doomed, doom
@@ -50,6 +51,9 @@ class SegmentList:
                 break
             is_hidden = number + 1 == len(segments) or segments[number + 1].base > end
             found = segment.read(offset, max_bytes, end if is_hidden else None, min_one)
+            above = end if is_hidden else segments[number + 1].base
+            if found is not None and found.first_batch_offset >= above:
+                raise out_of_place(segment, found)
             if found is not None or segment.locate(offset) is not None:
                 return found
         return None
@@ -91,3 +95,11 @@ class SegmentList:
         self.sealed.clear()
         self._bases.clear()
         self.active = active
+
+
+def out_of_place(segment: Segment, found: LogRead) -> KafkaError:
+    """No CRC covers a batch's offset. A reader that believed a wrong one would skip all that follows."""
+    return KafkaError(
+        ErrorCode.CORRUPT_MESSAGE,
+        f"the batch in {segment.path}.log at {found.slice.position} claims offset {found.first_batch_offset}",
+    )
