@@ -64,13 +64,21 @@ class DataFolder:
         """Lock it and read its checkpoints; OSError leaves it offline, another broker's folder is refused."""
         try:
             self._dir = DataDir.open(self._disk, self.path, identity)
-            self._recovery_points = self._dir.read_checkpoint(RECOVERY_POINTS)
-            self._log_starts = self._dir.read_checkpoint(LOG_STARTS)
-            self._cleaned_to = self._dir.read_checkpoint(CLEANER_OFFSETS)
+            self._recovery_points = self._read_checkpoint(RECOVERY_POINTS, "every log is checked")
+            self._log_starts = self._read_checkpoint(LOG_STARTS, "deleted records may show again")
+            self._cleaned_to = self._read_checkpoint(CLEANER_OFFSETS, "compaction begins anew")
             self._find_partitions()
         except OSError as error:
             log.error("data folder %s is offline: %s", self.path, error)
             self.offline = error
+
+    def _read_checkpoint(self, name: str, otherwise: str) -> dict[TopicPartition, Offset]:
+        """A checkpoint saves work; one that cannot be understood must not keep the broker from its data."""
+        try:
+            return self.dir.read_checkpoint(name)
+        except StorageError as error:
+            log.error("%s; without it, %s", error, otherwise)
+            return {}
 
     @property
     def dir(self) -> DataDir:
@@ -91,7 +99,7 @@ class DataFolder:
             if folder.is_doomed:
                 self.dir.remove(folder)  # a deletion that a crash interrupted
                 continue
-            topic_id = read_topic_id(self._disk, folder.path)
+            topic_id = self.topic_id_of(folder.path)
             if topic_id is not None:
                 self.homes[topic_id, folder.partition] = folder
 
@@ -158,7 +166,7 @@ class DataFolder:
         """A folder of that name without our id: an older topic's, or one that a crash left half made."""
         if not self._disk.exists(path):
             return
-        found = read_topic_id(self._disk, path)
+        found = self.topic_id_of(path)
         if found is not None and found != topic_id:
             self.set_aside(path)
 
@@ -181,7 +189,12 @@ class DataFolder:
         )
 
     def topic_id_of(self, path: str) -> Uuid | None:
-        return read_topic_id(self._disk, path)
+        """None where the folder does not say: then its name tells which partition it is."""
+        try:
+            return read_topic_id(self._disk, path)
+        except StorageError as error:
+            log.error("%s; it is taken by its name", error)
+            return None
 
     def discard(self, path: str) -> None:
         self._disk.remove_tree(path)

@@ -122,20 +122,48 @@ class Segment:
     def newest(self) -> tuple[TimestampMs, Offset]:
         """(largest timestamp, last offset of the batch that holds it)."""
         if self._newest is None:
-            path = self.path + TIME_INDEX
             try:
-                size = self._disk.size(path)
-                file = self._disk.open(path)
-                try:
-                    raw = file.read_at(max(0, size - TIME_ENTRY.size), TIME_ENTRY.size)
-                finally:
-                    file.close()
-                if size % TIME_ENTRY.size or (not size and self.size):
-                    raise CorruptIndex(f"{size} bytes")
-                self._newest = TimeIndex.read_last(self.base, raw)
+                newest = self._last_time_entry()
+                if self.size and not (self._holds(*newest) and self._ends_before(newest[0])):
+                    raise CorruptIndex("its last entry does not speak of the newest batch")
+                self._newest = newest
             except (CorruptIndex, FileNotFoundError):
                 self.rebuild_indexes()
         return self._newest or (NO_TIMESTAMP, self.base)
+
+    def _last_time_entry(self) -> tuple[TimestampMs, Offset]:
+        """What the file of the time index ends with."""
+        path = self.path + TIME_INDEX
+        size = self._disk.size(path)
+        file = self._disk.open(path)
+        try:
+            raw = file.read_at(max(0, size - TIME_ENTRY.size), TIME_ENTRY.size)
+        finally:
+            file.close()
+        if size % TIME_ENTRY.size or (not size and self.size):
+            raise CorruptIndex(f"{size} bytes")
+        return TimeIndex.read_last(self.base, raw)
+
+    def _holds(self, timestamp: TimestampMs, last_offset: Offset) -> bool:
+        """Whether the batch that a time index speaks of is there; retention deletes by what it says."""
+        try:
+            found = self.locate(last_offset)
+        except KafkaError:
+            return False
+        if found is None:
+            return False
+        header = found[1]
+        return header.last_offset == last_offset and header.max_timestamp == timestamp
+
+    def _ends_before(self, timestamp: TimestampMs) -> bool:
+        """Whether none of the last batches is newer, as they are where the end of the index is missing."""
+        last_indexed = self._checked(lambda: self.index.at_or_before(self.size))
+        try:
+            return all(
+                header.max_timestamp <= timestamp for _, header in walk(self.file, last_indexed, self.size)
+            )
+        except KafkaError:
+            return False
 
     @property
     def retention_timestamp(self) -> TimestampMs:
@@ -214,7 +242,11 @@ class Segment:
 
     def batches_by_time(self, timestamp: TimestampMs, start: Offset) -> Iterator[tuple[int, BatchHeader]]:
         """Batches from `start` on that, by their headers, hold a record as new as `timestamp`."""
-        for position, header in self.batches_from(max(start, self.time_index().below(timestamp))):
+        times = self.time_index()
+        before = times.entry_below(timestamp)
+        if before is not None and not self._holds(*before):
+            before = self.rebuild_indexes().times.entry_below(timestamp)
+        for position, header in self.batches_from(max(start, before[1] if before else self.base)):
             if header.max_timestamp >= timestamp:
                 yield position, header
 

@@ -68,10 +68,10 @@ class TimeIndex:
             return NO_TIMESTAMP, self._base
         return self.timestamps[-1], self._offsets[-1]
 
-    def below(self, timestamp: TimestampMs) -> Offset:
-        """An offset up to which nothing is as new as `timestamp`; the segment's base where none is known."""
+    def entry_below(self, timestamp: TimestampMs) -> tuple[TimestampMs, Offset] | None:
+        """The last entry older than `timestamp`: nothing up to its offset is as new."""
         number = bisect_left(self.timestamps, timestamp) - 1
-        return self._offsets[number] if number >= 0 else self._base
+        return (self.timestamps[number], self._offsets[number]) if number >= 0 else None
 
     def truncate(self, offset: Offset) -> None:
         """Forget the batches that end at or above `offset`."""

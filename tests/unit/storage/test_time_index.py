@@ -18,10 +18,10 @@ def test_only_news_is_added() -> None:
 
 def test_below_names_an_offset_up_to_which_nothing_is_as_new() -> None:
     index = index_of((1000, 105), (2000, 110))
-    assert index.below(500) == 100
-    assert index.below(1000) == 100
-    assert index.below(1001) == 105
-    assert index.below(9999) == 110
+    assert index.entry_below(500) is None
+    assert index.entry_below(1000) is None
+    assert index.entry_below(1001) == (1000, 105)
+    assert index.entry_below(9999) == (2000, 110)
 
 
 def test_is_written_as_kafka_writes_it() -> None:
