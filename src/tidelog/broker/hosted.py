@@ -156,8 +156,17 @@ class HostedPartitions:
             min_insync_replicas=settings.int("min.insync.replicas"),
             on_unsynced=self._flusher.request,
         )
+        self._lead(partition, image)
         self._partitions[topic.name, image.index] = partition
         self._by_key.update(dict.fromkeys(keys, partition))
+
+    def _lead(self, partition: Partition, image: PartitionImage) -> None:
+        partition.leader_epoch = image.leader_epoch
+        partition.replicas, partition.isr = image.replicas, image.isr
+        try:
+            partition.log.begin_epoch(image.leader_epoch)
+        except KafkaError as error:
+            log.error("%s-%d: %s", partition.topic, partition.index, error.message)
 
     def _log_config(self, topic: TopicImage) -> LogConfig:
         settings = resolve_topic(topic.configs, self._config)
@@ -179,8 +188,7 @@ class HostedPartitions:
         for topic, partition in delta.partitions_changed:
             hosted = self._partitions.get((topic.name, partition.index))
             if hosted is not None:
-                hosted.leader_epoch = partition.leader_epoch
-                hosted.replicas, hosted.isr = partition.replicas, partition.isr
+                self._lead(hosted, partition)
         broker_settings_changed = config is not self._config
         self._config = config
         changed = {c.name for c in delta.configs_changed if c.kind is ResourceKind.TOPIC}

@@ -107,17 +107,19 @@ class ProduceShortcut:
             return None
         services = self._services
         throttle_ms = services.throttle.charge(peer, known.client_id, api_key, size)
+        log_start = -1
         try:
             partition = services.partitions.find(known.topic, known.index)
+            log_start = partition.log.start
             produced = partition.produce(
                 frame[start:stop], all_replicas=False, now_ms=services.clock.now_ms()
             )
         except KafkaError as error:
-            out = _encoded(version, known.topic, refused(known.index, error))
+            out = _encoded(version, known.topic, refused(known.index, error, log_start))
         else:
             out = bytearray(known.answer)
             _WRITTEN.pack_into(
-                out, known.written_at, produced.base_offset, produced.append_time_ms, partition.log.start
+                out, known.written_at, produced.base_offset, produced.append_time_ms, log_start
             )
         _INT.pack_into(out, CORRELATION_ID_AT, correlation_id)
         if throttle_ms:

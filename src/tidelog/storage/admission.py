@@ -22,6 +22,14 @@ from tidelog.wire.batch import (
 from tidelog.wire.record import Record, walk_records, write_batch
 
 
+class RecordsRefused(KafkaError):
+    """Some records of a batch are to blame, so that a producer can tell them from the others."""
+
+    def __init__(self, code: ErrorCode, message: str, numbers: list[int]) -> None:
+        super().__init__(code, message)
+        self.numbers = numbers
+
+
 class Admitted(msgspec.Struct, frozen=True, gc=False):
     records: memoryview
     """What was produced, or what the settings made of it. Writable."""
@@ -57,9 +65,19 @@ def admit(
         return Admitted(records, [(0, header)], now_ms)
     oldest, newest = now_ms - config.timestamp_before_max_ms, now_ms + config.timestamp_after_max_ms
     if not (oldest <= header.base_timestamp <= newest and oldest <= header.max_timestamp <= newest):
-        _check_timestamp(header.base_timestamp, config, now_ms)
-        _check_timestamp(header.max_timestamp, config, now_ms)
+        _check_header_times(records, header, config, now_ms)
     return Admitted(records, [(0, header)], NO_TIMESTAMP)
+
+
+def _check_header_times(
+    records: memoryview, header: BatchHeader, config: LogConfig, now_ms: TimestampMs
+) -> None:
+    """The header names a time that no record may have; which records do is looked up for the producer."""
+    reasons = [_why_not_at(at, config, now_ms) for at in (header.base_timestamp, header.max_timestamp)]
+    why = reasons[0] or reasons[1]
+    if why is not None:
+        _check_timestamps(walk_records(records), config, now_ms)
+        raise KafkaError(ErrorCode.INVALID_TIMESTAMP, why)
 
 
 def _own_batches(records: memoryview) -> list[tuple[int, BatchHeader]]:
@@ -81,35 +99,43 @@ def _too_large(size: int, config: LogConfig) -> KafkaError:
     )
 
 
-def _check_timestamp(timestamp: TimestampMs, config: LogConfig, now_ms: TimestampMs) -> None:
-    if timestamp == NO_TIMESTAMP:
-        return
+def _why_not_at(timestamp: TimestampMs, config: LogConfig, now_ms: TimestampMs) -> str | None:
+    """Why a record may not have this timestamp, or None."""
     age = now_ms - timestamp
-    if age > config.timestamp_before_max_ms:
-        raise KafkaError(
-            ErrorCode.INVALID_TIMESTAMP,
+    if timestamp != NO_TIMESTAMP and age > config.timestamp_before_max_ms:
+        return (
             f"timestamp {timestamp} lies {age} ms in the past, "
-            f"message.timestamp.before.max.ms is {config.timestamp_before_max_ms}",
+            f"message.timestamp.before.max.ms is {config.timestamp_before_max_ms}"
         )
-    if -age > config.timestamp_after_max_ms:
-        raise KafkaError(
-            ErrorCode.INVALID_TIMESTAMP,
+    if timestamp != NO_TIMESTAMP and -age > config.timestamp_after_max_ms:
+        return (
             f"timestamp {timestamp} lies {-age} ms in the future, "
-            f"message.timestamp.after.max.ms is {config.timestamp_after_max_ms}",
+            f"message.timestamp.after.max.ms is {config.timestamp_after_max_ms}"
         )
+    return None
 
 
 def _check_records(records: list[Record], config: LogConfig, now_ms: TimestampMs) -> None:
     if config.compact:
-        for number, record in enumerate(records):
-            if record.key is None:
-                raise KafkaError(
-                    ErrorCode.INVALID_RECORD,
-                    f"record {number} has no key, which a topic with cleanup.policy=compact needs",
-                )
+        keyless = [number for number, record in enumerate(records) if record.key is None]
+        if keyless:
+            raise RecordsRefused(
+                ErrorCode.INVALID_RECORD,
+                f"record {keyless[0]} has no key, which a topic with cleanup.policy=compact needs",
+                keyless,
+            )
     if not config.log_append_time:
-        for record in records:
-            _check_timestamp(record.timestamp, config, now_ms)
+        _check_timestamps(records, config, now_ms)
+
+
+def _check_timestamps(records: list[Record], config: LogConfig, now_ms: TimestampMs) -> None:
+    bad = {
+        number: why
+        for number, record in enumerate(records)
+        if (why := _why_not_at(record.timestamp, config, now_ms)) is not None
+    }
+    if bad:
+        raise RecordsRefused(ErrorCode.INVALID_TIMESTAMP, next(iter(bad.values())), list(bad))
 
 
 def _rewritten(

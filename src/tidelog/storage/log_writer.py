@@ -197,6 +197,11 @@ class LogWriter:
             if ended is not None:
                 self.ended_transactions.append(ended)
 
+    def begin_epoch(self, epoch: Epoch) -> None:
+        """This broker leads from now on: what is appended next belongs to `epoch`, whenever it comes."""
+        if epoch > self.leader_epochs.latest:
+            self._assign_epoch(epoch, self.end)
+
     def _assign_epoch(self, epoch: Epoch, start: Offset) -> None:
         self.leader_epochs.assign(epoch, start)
         with self._disk_errors():

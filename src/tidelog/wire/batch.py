@@ -258,7 +258,7 @@ def _leftover(rest: memoryview) -> KafkaError:
 
 def _legacy(magic: int) -> KafkaError:
     return KafkaError(
-        ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+        ErrorCode.INVALID_RECORD,  # as Kafka answers since it takes v2 only
         f"messages of format v{magic}; the broker takes v2, which clients of Kafka 0.11 and later write",
     )
 

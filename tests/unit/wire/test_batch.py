@@ -130,8 +130,8 @@ def test_several_batches_pass_each_with_its_position() -> None:
 @pytest.mark.parametrize(
     ("field", "code"),
     [
-        ({"magic": 0}, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT),
-        ({"magic": 1}, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT),
+        ({"magic": 0}, ErrorCode.INVALID_RECORD),
+        ({"magic": 1}, ErrorCode.INVALID_RECORD),
         ({"magic": 3}, ErrorCode.CORRUPT_MESSAGE),
         ({"magic": -1}, ErrorCode.CORRUPT_MESSAGE),
         ({"length": 48}, ErrorCode.CORRUPT_MESSAGE),
@@ -194,7 +194,7 @@ def test_bytes_after_the_last_batch_are_refused(garbage: bytes) -> None:
 
 def test_a_short_legacy_message_is_told_so() -> None:
     message = struct.pack(">qiIbbii", 0, 14, 0, 1, 0, -1, -1)
-    assert refusal(message) is ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+    assert refusal(message) is ErrorCode.INVALID_RECORD
 
 
 def test_patching_the_base_keeps_the_crc() -> None:

@@ -18,7 +18,7 @@ async def handle(context: Context, request: CreatePartitionsRequest) -> CreatePa
     return CreatePartitionsResponse(
         results=[
             CreatePartitionsTopicResult(name=r.name, error_code=r.error, error_message=r.message)
-            for r in results
+            for r in {result.name: result for result in results}.values()
         ]
     )
 

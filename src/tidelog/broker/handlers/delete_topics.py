@@ -28,6 +28,6 @@ async def handle(context: Context, request: DeleteTopicsRequest) -> DeleteTopics
                 error_code=result.error,
                 error_message=result.message,
             )
-            for result in results
+            for result in {(result.name, result.topic_id): result for result in results}.values()
         ]
     )

@@ -6,7 +6,7 @@ from tidelog.base.errors import ErrorCode
 from tidelog.broker.context import Context
 from tidelog.broker.handlers.metadata import TOPIC_OPERATIONS
 from tidelog.metadata.entities import NO_LEADER, PartitionImage
-from tidelog.metadata.topic_names import is_internal
+from tidelog.metadata.topic_names import is_internal, why_illegal
 from tidelog.wire.messages.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -22,6 +22,10 @@ def handle(context: Context, request: DescribeTopicPartitionsRequest) -> Describ
     image = context.services.metadata.image
     names = sorted({topic.name for topic in request.topics} or image.topics)
     cursor = request.cursor
+    if cursor is not None and (
+        cursor.partition_index < 0 or (request.topics and cursor.topic_name not in names)
+    ):
+        return _refused(names)
     if cursor is not None:
         names = [name for name in names if name >= cursor.topic_name]
     room = min(max(request.response_partition_limit, 1), PARTITIONS_MAX)
@@ -34,11 +38,14 @@ def handle(context: Context, request: DescribeTopicPartitionsRequest) -> Describ
         if topic is None:
             response.topics.append(
                 DescribeTopicPartitionsResponseTopic(
-                    error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=name, is_internal=is_internal(name)
+                    error_code=_why_missing(name),
+                    name=name,
+                    is_internal=is_internal(name),
+                    topic_authorized_operations=TOPIC_OPERATIONS,
                 )
             )
             continue
-        first = max(cursor.partition_index, 0) if cursor is not None and cursor.topic_name == name else 0
+        first = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
         shown = list(islice(topic.partitions, first, first + room))
         room -= len(shown)
         response.topics.append(
@@ -54,6 +61,20 @@ def handle(context: Context, request: DescribeTopicPartitionsRequest) -> Describ
             response.next_cursor = Cursor(topic_name=name, partition_index=first + len(shown))
             break
     return response
+
+
+def _why_missing(name: str) -> ErrorCode:
+    return ErrorCode.INVALID_TOPIC_EXCEPTION if why_illegal(name) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _refused(names: list[str]) -> DescribeTopicPartitionsResponse:
+    """A cursor that no answer of ours can have given."""
+    return DescribeTopicPartitionsResponse(
+        topics=[
+            DescribeTopicPartitionsResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=name)
+            for name in names
+        ]
+    )
 
 
 def _partition(context: Context, partition: PartitionImage) -> DescribeTopicPartitionsResponsePartition:

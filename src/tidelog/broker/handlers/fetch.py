@@ -78,8 +78,14 @@ class FetchJob:
             self._fill(answer, partition, wanted)
             self.partitions.append(partition)
         except KafkaError as error:
-            answer.error_code = error.code
             self.must_answer = True
+            return PartitionData(
+                partition_index=asked.partition,
+                error_code=error.code,
+                high_watermark=-1,
+                aborted_transactions=[],
+                records=b"",
+            )
         return answer
 
     def _fill(self, answer: PartitionData, partition: Partition, wanted: Wanted) -> None:
@@ -99,9 +105,8 @@ class FetchJob:
             return
         end = partition.last_stable_offset if self._read_committed else partition.high_watermark
         room = min(self._bytes_max - self.bytes_read, asked.partition_max_bytes)
-        first = (
-            self.bytes_read == 0
-        )  # the first batch is always returned, however large: else nobody gets past it
+        # The first batch is always returned, however large: else nobody would get past it.
+        first = self.bytes_read == 0
         if asked.fetch_offset >= end or (room <= 0 and not first):
             return
         found = log.read(asked.fetch_offset, max(room, 0), end=end, min_one=first)

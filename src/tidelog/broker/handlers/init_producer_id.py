@@ -10,6 +10,8 @@ async def handle(context: Context, request: InitProducerIdRequest) -> InitProduc
         # An empty id is a mistake; a real one asks for transactions, which nobody coordinates here.
         code = ErrorCode.COORDINATOR_NOT_AVAILABLE if request.transactional_id else ErrorCode.INVALID_REQUEST
         return InitProducerIdResponse(error_code=code, producer_id=-1, producer_epoch=-1)
+    if (request.producer_id < 0) != (request.producer_epoch < 0):
+        return InitProducerIdResponse(error_code=ErrorCode.INVALID_REQUEST, producer_id=-1, producer_epoch=-1)
     try:
         producer_id = await context.services.producer_ids.take()
     except KafkaError as error:  # a new block of ids could not be written down

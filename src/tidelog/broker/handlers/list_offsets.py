@@ -1,5 +1,7 @@
 """ListOffsets: where a log starts and ends, and which offset belongs to a time."""
 
+from collections import Counter
+
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.context import Context
 from tidelog.replication.partition import Partition
@@ -18,28 +20,42 @@ EARLIEST_LOCAL = -4  # without tiers, everything is local,
 LATEST_TIERED = -5  # nothing is tiered,
 EARLIEST_PENDING_UPLOAD = -6  # and nothing waits to be
 
+FIRST_VERSION_OF = {
+    LATEST: 1,
+    EARLIEST: 1,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
 READ_COMMITTED = 1
 
 
 def handle(context: Context, request: ListOffsetsRequest) -> ListOffsetsResponse:
     response = ListOffsetsResponse()
     for topic in request.topics:
-        seen: set[int] = set()
+        times = Counter(asked.partition_index for asked in topic.partitions)
         answers = []
-        for asked in topic.partitions:
+        for asked in {asked.partition_index: asked for asked in topic.partitions}.values():
             answer = ListOffsetsPartitionResponse(partition_index=asked.partition_index)
             answers.append(answer)
             try:
-                if asked.partition_index in seen:
-                    raise KafkaError(ErrorCode.INVALID_REQUEST)
-                seen.add(asked.partition_index)
+                if times[asked.partition_index] > 1:
+                    raise KafkaError(ErrorCode.INVALID_REQUEST, "the partition is named twice")
                 partition = context.services.partitions.find(topic.name, asked.partition_index)
                 partition.check_epoch(asked.current_leader_epoch)
+                _check_version(asked.timestamp, context.version)
                 _look_up(partition, asked, answer, request.isolation_level)
             except KafkaError as error:
                 answer.error_code = error.code
         response.topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
     return response
+
+
+def _check_version(timestamp: int, version: int) -> None:
+    """Negative timestamps are words, and each came with a version of its own."""
+    if timestamp < 0 and version < FIRST_VERSION_OF.get(timestamp, 2**15):
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
 
 
 def _look_up(
@@ -55,7 +71,7 @@ def _look_up(
             answer.offset = log.start
             answer.leader_epoch = log.leader_epochs.epoch_of(log.start)
         case -5 | -6:
-            answer.leader_epoch = partition.leader_epoch if asked.timestamp == LATEST_TIERED else -1
+            pass
         case wanted:
             found = log.max_timestamp() if wanted == MAX_TIMESTAMP else log.find_by_time(wanted)
             if found is not None and found.offset < readable_end:

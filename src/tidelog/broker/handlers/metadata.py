@@ -20,6 +20,8 @@ from tidelog.wire.messages.metadata import (
     MetadataResponseTopic,
 )
 
+FIRST_VERSION_BY_ID = 12
+
 
 def _operations(*codes: int) -> int:
     """Kafka's bit field of what the caller may do; without ACLs, all that makes sense for the resource."""
@@ -36,12 +38,32 @@ def handle(
     context: Context, request: MetadataRequest
 ) -> MetadataResponse | Coroutine[None, None, MetadataResponse]:
     services = context.services
+    if _asks_by_id_too_early(context, request):
+        return _refused(request)
     if request.topics and request.allow_auto_topic_creation:
         image = services.metadata.image
         missing = [topic.name for topic in request.topics if topic.name and image.topic(topic.name) is None]
         if missing and services.config.bool("auto.create.topics.enable"):
             return _create_first(context, request, missing)
     return _answer(context, request)
+
+
+def _asks_by_id_too_early(context: Context, request: MetadataRequest) -> bool:
+    """Versions 10 and 11 carry topic ids in requests, but a broker must not serve them (KAFKA-10774)."""
+    return context.version < FIRST_VERSION_BY_ID and any(
+        topic.topic_id != ZERO_UUID for topic in request.topics or ()
+    )
+
+
+def _refused(request: MetadataRequest) -> MetadataResponse:
+    return MetadataResponse(
+        topics=[
+            MetadataResponseTopic(
+                error_code=ErrorCode.INVALID_REQUEST, name=topic.name or "", topic_id=topic.topic_id
+            )
+            for topic in request.topics or ()
+        ]
+    )
 
 
 async def _create_first(context: Context, request: MetadataRequest, missing: list[str]) -> MetadataResponse:
@@ -55,7 +77,8 @@ def _answer(context: Context, request: MetadataRequest) -> MetadataResponse:
     if wanted is None or (context.version == 0 and not wanted):
         topics = [_describe(context, request, topic) for topic in image.topics.values()]
     else:
-        topics = [_find(context, request, topic) for topic in wanted]
+        named_once = {(topic.name, topic.topic_id): topic for topic in wanted}
+        topics = [_find(context, request, topic) for topic in named_once.values()]
     response = MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id=broker.id, host=where.host, port=where.port, rack=broker.rack)
@@ -76,9 +99,8 @@ def _find(context: Context, request: MetadataRequest, wanted: MetadataRequestTop
         by_id = image.topic_by_id(wanted.topic_id)
         if by_id is not None:
             return _describe(context, request, by_id)
-        name = None if context.version >= 12 else ""
         return MetadataResponseTopic(
-            error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=name, topic_id=wanted.topic_id, partitions=[]
+            error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=wanted.topic_id, partitions=[]
         )
     by_name = image.topic(wanted.name)
     if by_name is not None:

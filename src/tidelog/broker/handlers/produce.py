@@ -6,12 +6,16 @@ Every partition gets its own verdict; one bad batch does not keep the others fro
 import asyncio
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import TimestampMs, uuid_text
+from tidelog.base.ids import Offset, TimestampMs, uuid_text
 from tidelog.broker.context import Context
 from tidelog.broker.delayed_produce import DelayedProduce, Written
 from tidelog.broker.reply import CloseConnection
 from tidelog.replication.partition import Partition
+from tidelog.storage.admission import RecordsRefused
+from tidelog.wire.batch import ATTRIBUTES_AT, CODEC_MASK
+from tidelog.wire.compression import Codec
 from tidelog.wire.messages.produce import (
+    BatchIndexAndErrorMessage,
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
@@ -20,6 +24,7 @@ from tidelog.wire.messages.produce import (
 )
 
 ACKS_ALL = -1
+FIRST_VERSION_WITH_ZSTD = 7
 
 
 def handle(
@@ -44,11 +49,15 @@ def _append_all(context: Context, request: ProduceRequest, unsafe: list[Written]
         key = topic.topic_id if by_id else topic.name
         answers: list[PartitionProduceResponse] = []
         for data in topic.partition_data:
+            log_start = -1
             try:
                 partition = services.partitions.find(key, data.index)
+                if context.version < FIRST_VERSION_WITH_ZSTD:
+                    _refuse_zstd(data)
+                log_start = partition.log.start
                 answers.append(_append(partition, request, data, now_ms, unsafe))
             except KafkaError as error:
-                answers.append(refused(data.index, error))
+                answers.append(refused(data.index, error, log_start))
         topics.append(
             TopicProduceResponse(topic_id=topic.topic_id, name=topic.name, partition_responses=answers)
         )
@@ -76,10 +85,27 @@ def _append(
     return answer
 
 
-def refused(index: int, error: KafkaError) -> PartitionProduceResponse:
-    return PartitionProduceResponse(
-        index=index, error_code=error.code, error_message=error.message, base_offset=-1
+def refused(index: int, error: KafkaError, log_start: Offset) -> PartitionProduceResponse:
+    answer = PartitionProduceResponse(
+        index=index,
+        error_code=error.code,
+        error_message=error.message,
+        base_offset=-1,
+        log_start_offset=log_start,
     )
+    if isinstance(error, RecordsRefused):
+        answer.record_errors = [BatchIndexAndErrorMessage(batch_index=number) for number in error.numbers]
+    return answer
+
+
+def _refuse_zstd(data: PartitionProduceData) -> None:
+    """Clients that speak such old versions could not read it back."""
+    records = data.records or b""
+    if len(records) > ATTRIBUTES_AT + 1 and records[ATTRIBUTES_AT + 1] & CODEC_MASK == Codec.ZSTD:
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+            f"zstd needs version {FIRST_VERSION_WITH_ZSTD} of Produce",
+        )
 
 
 def _checked_records(request: ProduceRequest, data: PartitionProduceData) -> memoryview:
