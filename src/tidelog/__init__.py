@@ -1,3 +1,125 @@
-"""Tidelog: a message queue that speaks the Kafka protocol, written in Python."""
+"""Tidelog: a message queue that speaks the Kafka protocol, written in Python.
+
+The client's names are loaded on first use: `import tidelog` stays cheap, and a broker never loads librdkafka.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from tidelog.base.errors import TidelogError as TidelogError
+    from tidelog.clients.admin import Admin as Admin
+    from tidelog.clients.admin_offsets import OffsetAt as OffsetAt
+    from tidelog.clients.admin_results import ClusterDescription as ClusterDescription
+    from tidelog.clients.admin_results import ConfigSource as ConfigSource
+    from tidelog.clients.admin_results import ConfigValue as ConfigValue
+    from tidelog.clients.admin_results import FoundOffset as FoundOffset
+    from tidelog.clients.admin_results import GroupDescription as GroupDescription
+    from tidelog.clients.admin_results import GroupListing as GroupListing
+    from tidelog.clients.admin_results import GroupMember as GroupMember
+    from tidelog.clients.admin_results import GroupState as GroupState
+    from tidelog.clients.admin_results import GroupType as GroupType
+    from tidelog.clients.admin_results import Node as Node
+    from tidelog.clients.admin_results import PartitionDescription as PartitionDescription
+    from tidelog.clients.admin_results import TopicDescription as TopicDescription
+    from tidelog.clients.async_consumer import AsyncConsumer as AsyncConsumer
+    from tidelog.clients.async_producer import AsyncProducer as AsyncProducer
+    from tidelog.clients.client_config import AdminConfig as AdminConfig
+    from tidelog.clients.consumer import Consumer as Consumer
+    from tidelog.clients.consumer_config import ConsumerConfig as ConsumerConfig
+    from tidelog.clients.errors import AuthenticationFailed as AuthenticationFailed
+    from tidelog.clients.errors import AuthorizationFailed as AuthorizationFailed
+    from tidelog.clients.errors import BufferFull as BufferFull
+    from tidelog.clients.errors import ClientClosed as ClientClosed
+    from tidelog.clients.errors import ClientError as ClientError
+    from tidelog.clients.errors import CommitRefused as CommitRefused
+    from tidelog.clients.errors import ConfigurationError as ConfigurationError
+    from tidelog.clients.errors import ConnectionFailed as ConnectionFailed
+    from tidelog.clients.errors import ConsumeError as ConsumeError
+    from tidelog.clients.errors import CoordinatorUnavailable as CoordinatorUnavailable
+    from tidelog.clients.errors import DataError as DataError
+    from tidelog.clients.errors import DeliveryTimedOut as DeliveryTimedOut
+    from tidelog.clients.errors import DeserializationError as DeserializationError
+    from tidelog.clients.errors import GroupError as GroupError
+    from tidelog.clients.errors import GroupNotEmpty as GroupNotEmpty
+    from tidelog.clients.errors import MemberFenced as MemberFenced
+    from tidelog.clients.errors import MessageTooLarge as MessageTooLarge
+    from tidelog.clients.errors import NoLeader as NoLeader
+    from tidelog.clients.errors import NotEnoughReplicas as NotEnoughReplicas
+    from tidelog.clients.errors import OffsetOutOfRange as OffsetOutOfRange
+    from tidelog.clients.errors import PollIntervalExceeded as PollIntervalExceeded
+    from tidelog.clients.errors import ProduceError as ProduceError
+    from tidelog.clients.errors import ProducerFenced as ProducerFenced
+    from tidelog.clients.errors import RequestRefused as RequestRefused
+    from tidelog.clients.errors import RequestTimedOut as RequestTimedOut
+    from tidelog.clients.errors import SerializationError as SerializationError
+    from tidelog.clients.errors import TopicError as TopicError
+    from tidelog.clients.errors import TopicExists as TopicExists
+    from tidelog.clients.errors import UnknownGroup as UnknownGroup
+    from tidelog.clients.errors import UnknownTopic as UnknownTopic
+    from tidelog.clients.errors import UnsupportedByBroker as UnsupportedByBroker
+    from tidelog.clients.errors import UsageError as UsageError
+    from tidelog.clients.options import AckMode as AckMode
+    from tidelog.clients.options import AssignmentStrategy as AssignmentStrategy
+    from tidelog.clients.options import CompressionType as CompressionType
+    from tidelog.clients.options import GroupProtocol as GroupProtocol
+    from tidelog.clients.options import IsolationLevel as IsolationLevel
+    from tidelog.clients.options import OffsetResetPolicy as OffsetResetPolicy
+    from tidelog.clients.options import Partitioner as Partitioner
+    from tidelog.clients.producer import Producer as Producer
+    from tidelog.clients.producer_config import ProducerConfig as ProducerConfig
+    from tidelog.clients.records import Message as Message
+    from tidelog.clients.records import OffsetAndMetadata as OffsetAndMetadata
+    from tidelog.clients.records import Receipt as Receipt
+    from tidelog.clients.records import TimestampType as TimestampType
+    from tidelog.clients.records import TopicPartition as TopicPartition
+    from tidelog.clients.serializers import bytes_deserializer as bytes_deserializer
+    from tidelog.clients.serializers import bytes_serializer as bytes_serializer
+    from tidelog.clients.serializers import json_deserializer as json_deserializer
+    from tidelog.clients.serializers import json_serializer as json_serializer
+    from tidelog.clients.serializers import text_deserializer as text_deserializer
+    from tidelog.clients.serializers import text_serializer as text_serializer
+
+# The same names again, for run time; a test compares the two.
+_HOMES = {
+    "base.errors": "TidelogError",
+    "clients.admin": "Admin",
+    "clients.admin_offsets": "OffsetAt",
+    "clients.admin_results": "ClusterDescription ConfigSource ConfigValue FoundOffset GroupDescription "
+    "GroupListing GroupMember GroupState GroupType Node PartitionDescription TopicDescription",
+    "clients.async_consumer": "AsyncConsumer",
+    "clients.async_producer": "AsyncProducer",
+    "clients.client_config": "AdminConfig",
+    "clients.consumer": "Consumer",
+    "clients.consumer_config": "ConsumerConfig",
+    "clients.errors": "AuthenticationFailed AuthorizationFailed BufferFull ClientClosed ClientError "
+    "CommitRefused ConfigurationError ConnectionFailed ConsumeError CoordinatorUnavailable DataError "
+    "DeliveryTimedOut DeserializationError GroupError GroupNotEmpty MemberFenced MessageTooLarge NoLeader "
+    "NotEnoughReplicas OffsetOutOfRange PollIntervalExceeded ProduceError ProducerFenced RequestRefused "
+    "RequestTimedOut SerializationError TopicError TopicExists UnknownGroup UnknownTopic "
+    "UnsupportedByBroker UsageError",
+    "clients.options": "AckMode AssignmentStrategy CompressionType GroupProtocol IsolationLevel "
+    "OffsetResetPolicy Partitioner",
+    "clients.producer": "Producer",
+    "clients.producer_config": "ProducerConfig",
+    "clients.records": "Message OffsetAndMetadata Receipt TimestampType TopicPartition",
+    "clients.serializers": "bytes_deserializer bytes_serializer json_deserializer json_serializer "
+    "text_deserializer text_serializer",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    found = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME_OF})

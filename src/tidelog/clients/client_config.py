@@ -1,0 +1,133 @@
+"""What every client's configuration has: the brokers, a name, patience, any librdkafka property in `extra`.
+
+Configurations are frozen and refuse contradictions when they are made, so that a mistake shows where it
+was written and not at the first record.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from tidelog.clients.errors import ConfigurationError
+
+Word = TypeVar("Word", bound=Enum)
+
+INT32_MAX = 2_147_483_647
+
+# librdkafka knows some properties by two names; both mean the same field.
+SECOND_NAMES = {
+    "metadata.broker.list": "bootstrap.servers",
+    "request.required.acks": "acks",
+    "queue.buffering.max.ms": "linger.ms",
+    "compression.codec": "compression.type",
+    "delivery.timeout.ms": "message.timeout.ms",
+    "retries": "message.send.max.retries",
+    "max.in.flight": "max.in.flight.requests.per.connection",
+    "fetch.message.max.bytes": "max.partition.fetch.bytes",
+}
+
+KEPT_BY_THE_CLIENT = {
+    "enable.auto.offset.store": "the consumer stores the offset of a message when it has been handled",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientConfig:
+    bootstrap_servers: Sequence[str] | str
+    """`host:port` of brokers to contact first; the others are learnt from them."""
+    client_id: str = "tidelog"
+    """The name that the broker's log and quotas see."""
+    request_timeout_ms: int = 30_000
+    """How long a call waits for the broker's answer."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Further librdkafka properties by their own names: `{"socket.keepalive.enable": True}`."""
+
+    def __post_init__(self) -> None:
+        servers = self.bootstrap_servers
+        parts = servers.split(",") if isinstance(servers, str) else servers
+        self._replace("bootstrap_servers", tuple(filter(None, (part.strip() for part in parts))))
+        self._replace("extra", MappingProxyType(dict(self.extra)))
+        if not self.bootstrap_servers:
+            raise refused(
+                "bootstrap_servers is empty.", 'name at least one broker, such as "localhost:9092".'
+            )
+        self._between("request_timeout_ms", 10, 300_000)
+        self._check()
+        self._check_extra()
+
+    def to_librdkafka(self) -> dict[str, Any]:
+        """Everything as librdkafka reads it: what `confluent_kafka.Producer(...)` takes."""
+        known = {name: value for name, value in self._properties().items() if value is not None}
+        return {**known, **self.extra}
+
+    def _check(self) -> None:
+        """The rules of one kind of client."""
+
+    def _properties(self) -> dict[str, Any]:
+        """The fields by librdkafka's names; None is left out."""
+        return {
+            "bootstrap.servers": ",".join(self.bootstrap_servers),
+            "client.id": self.client_id,
+            "socket.timeout.ms": max(self.request_timeout_ms, 10_000),
+        }
+
+    def _check_extra(self) -> None:
+        known = {name for name, value in self._properties().items() if value is not None}
+        for name in self.extra:
+            if name in KEPT_BY_THE_CLIENT:
+                raise refused(f"extra may not set {name}: {KEPT_BY_THE_CLIENT[name]}.", "leave it out.")
+            if SECOND_NAMES.get(name, name) in known:
+                raise refused(
+                    f"extra sets {name}, which a field of {type(self).__name__} says already.",
+                    "use the field, so that both cannot disagree.",
+                )
+
+    def _between(self, name: str, low: int, high: int = INT32_MAX) -> None:
+        value = getattr(self, name)
+        if value is None:
+            return
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise refused(f"{name}={value!r} is not a whole number.", f"use {low:_} to {high:_}.")
+        if not low <= value <= high:
+            raise refused(f"{name}={value:_} is out of bounds.", f"use {low:_} to {high:_}.")
+
+    def _word(self, name: str, kind: type[Word]) -> None:
+        """Take the enum's member, or its text: CompressionType.ZSTD and "zstd" are the same."""
+        value = getattr(self, name)
+        if value is None or isinstance(value, kind):
+            return
+        wanted = str(value).lower()
+        for member in kind:
+            if wanted in (str(member.value), member.name.lower()):
+                self._replace(name, member)
+                return
+        choices = ", ".join(f"{kind.__name__}.{member.name}" for member in kind)
+        raise refused(f"{name}={value!r} is not known.", f"use one of {choices}.")
+
+    def _replace(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+
+def refused(what: str, attempt: str, cause: str | None = None) -> ConfigurationError:
+    return ConfigurationError(what, attempt=attempt, cause=cause)
+
+
+def refuse_if(wrong: bool, what: str, attempt: str, cause: str | None = None) -> None:
+    if wrong:
+        raise refused(what, attempt, cause)
+
+
+def word_value(word: Any) -> Any:
+    return None if word is None else word.value
+
+
+def kilobytes(number: int | None) -> int | None:
+    """librdkafka counts some limits in kilobytes; a limit is never rounded to nothing."""
+    return None if number is None else max(1, number // 1024)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdminConfig(ClientConfig):
+    """How to reach the brokers for administration."""

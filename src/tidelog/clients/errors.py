@@ -1,0 +1,260 @@
+"""What a client can meet, as one tree under `TidelogError`; docs/client.md draws it.
+
+Every error says what happened, the likely cause and what to do. Catch a leaf to handle one case,
+`ClientError` to handle all of them.
+"""
+
+from typing import ClassVar
+
+from tidelog.base.errors import ErrorCode, TidelogError
+from tidelog.clients.records import TopicPartition
+
+
+class ClientError(TidelogError):
+    """The root of what producers, consumers and `Admin` raise."""
+
+    cause: ClassVar[str] = "the text above comes from the broker or from librdkafka as it is."
+    attempt: ClassVar[str] = "look into the broker's log for the same moment."
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        cause: str | None = None,
+        attempt: str | None = None,
+        code: ErrorCode | None = None,
+        reason: str = "",
+        retriable: bool = False,
+        fatal: bool = False,
+    ) -> None:
+        self.what = what
+        self.likely_cause = cause or self.cause
+        self.what_to_do = attempt or self.attempt
+        self.code = code
+        """Kafka's code where a broker refused; None where the client itself gave up."""
+        self.reason = reason
+        """librdkafka's name of the error, such as `_MSG_TIMED_OUT`; empty where it was not involved."""
+        self.retriable = retriable
+        """True where the same call may succeed later."""
+        self.fatal = fatal
+        """True where this client object is of no further use: make a new one."""
+        super().__init__(f"{what} Likely cause: {self.likely_cause} What to do: {self.what_to_do}")
+
+
+class ConfigurationError(ClientError, ValueError):
+    """A configuration that contradicts itself, or that librdkafka does not accept."""
+
+    cause = "a value is out of its bounds, or two of them exclude each other."
+    attempt = "change the value that the message names."
+
+
+class ClientClosed(ClientError):
+    """A call on a producer, consumer or admin that is closed."""
+
+    cause = "the `with` block has ended, or close() was called."
+    attempt = "make a new client, or move the call into the block."
+
+
+class UsageError(ClientError):
+    """A call that does not fit the state of the client, such as commit() without a group."""
+
+    cause = "the client was not prepared for this call."
+    attempt = "see docs/client.md for the order of calls."
+
+
+class ConnectionFailed(ClientError):
+    """No broker could be reached, or the connection broke."""
+
+    cause = (
+        "the broker is down, the address is wrong, or it advertises a host that this machine cannot reach."
+    )
+    attempt = "check bootstrap_servers with: tidelog -b HOST:PORT cluster describe"
+
+
+class RequestTimedOut(ClientError):
+    """The broker did not answer in time."""
+
+    cause = "the broker is overloaded, still starting, or unreachable from here."
+    attempt = "call again, or allow more time (request_timeout_ms)."
+
+
+class AuthenticationFailed(ClientError):
+    """The broker does not accept who we say we are."""
+
+    cause = "wrong credentials, or a security.protocol that does not fit the listener."
+    attempt = "check the sasl.* and ssl.* properties in `extra`."
+
+
+class AuthorizationFailed(ClientError):
+    """The broker knows us, and does not allow this."""
+
+    cause = "no ACL allows the operation for this user."
+    attempt = "ask for the ACL, or use another user."
+
+
+class UnsupportedByBroker(ClientError):
+    """The broker does not know this request, or not in a version that the client speaks."""
+
+    cause = "an older broker, or a feature that it does not offer."
+    attempt = "compare the broker's version with what the feature needs."
+
+
+class RequestRefused(ClientError):
+    """The broker found the request invalid: a name, a number or a setting."""
+
+    cause = "a value that the broker does not accept; its own words are above."
+    attempt = "correct the value and call again."
+
+
+class TopicError(ClientError):
+    """About topics and partitions."""
+
+
+class UnknownTopic(TopicError):
+    """The topic or partition does not exist."""
+
+    cause = "it was never created, was deleted, has fewer partitions, or lives in another cluster."
+    attempt = "create it first: tidelog topic create NAME, or Admin.create_topic(NAME)."
+
+
+class TopicExists(TopicError):
+    """A topic of this name exists already."""
+
+    cause = "somebody created it before."
+    attempt = "use it as it is, or pass if_not_exists=True."
+
+
+class NoLeader(TopicError):
+    """The partition has no leader that could serve the request now."""
+
+    cause = "brokers are down or an election is under way."
+    attempt = "wait a moment and call again."
+
+
+class ProduceError(ClientError):
+    """A record was not written."""
+
+    attempt = "send the record again, if the cause is gone."
+
+
+class MessageTooLarge(ProduceError):
+    """The record is larger than the client or the broker allows."""
+
+    cause = "message.max.bytes of the client, or max.message.bytes of the topic, is smaller than the record."
+    attempt = "send less, or raise both limits."
+
+
+class BufferFull(ProduceError):
+    """The queue of records that wait to be sent stayed full."""
+
+    cause = "records are produced faster than the broker takes them, or no broker can be reached."
+    attempt = "slow down, raise buffer_records or buffer_memory, or wait longer (max_block_ms)."
+
+
+class DeliveryTimedOut(ProduceError):
+    """The record was not acknowledged within delivery_timeout_ms. It may have been written all the same."""
+
+    cause = "the broker cannot be reached, or is too slow."
+    attempt = (
+        "check that the broker answers (tidelog cluster describe); raise delivery_timeout_ms if it is slow."
+    )
+
+
+class NotEnoughReplicas(ProduceError):
+    """Fewer replicas are in sync than min.insync.replicas asks for."""
+
+    cause = "a broker of the partition is down or behind."
+    attempt = "bring the broker back; the record can be sent again then."
+
+
+class ProducerFenced(ProduceError):
+    """Another producer with the same transactional id has taken over."""
+
+    cause = "two processes use one transactional_id."
+    attempt = "close this producer; give each process its own transactional_id."
+
+
+class ConsumeError(ClientError):
+    """Reading failed."""
+
+
+class OffsetOutOfRange(ConsumeError):
+    """The wanted offset is not in the log, and auto_offset_reset is NONE."""
+
+    cause = "records were deleted by retention, or there is no committed offset yet."
+    attempt = "seek to an offset that exists, or choose OffsetResetPolicy.EARLIEST or LATEST."
+
+
+class PollIntervalExceeded(ConsumeError):
+    """Too much time passed between two polls, so the group gave the partitions to others."""
+
+    cause = "handling the messages of one poll took longer than max_poll_interval_ms."
+    attempt = "lower max_poll_records or raise max_poll_interval_ms; the next poll joins the group again."
+
+
+class GroupError(ClientError):
+    """About consumer groups and committed offsets."""
+
+
+class CommitRefused(GroupError):
+    """The group has moved on: this consumer does not own the partitions any more."""
+
+    cause = "a rebalance took the partitions away, often after a long pause between polls."
+    attempt = "go on polling; the new owner reads these messages again from the last commit."
+
+
+class CoordinatorUnavailable(GroupError):
+    """The broker that looks after the group cannot be found, or is loading."""
+
+    cause = "it has just started, or this broker offers no consumer groups."
+    attempt = "call again after a moment."
+
+
+class MemberFenced(GroupError):
+    """Another consumer uses the same group_instance_id."""
+
+    cause = "two processes were given one group_instance_id."
+    attempt = "give each process its own."
+
+
+class UnknownGroup(GroupError):
+    """The group does not exist."""
+
+    cause = "it never committed or joined, or it expired."
+    attempt = "see what there is: Admin.list_groups()."
+
+
+class GroupNotEmpty(GroupError):
+    """The group still has members."""
+
+    cause = "consumers of it are running, or stopped less than session_timeout_ms ago without closing."
+    attempt = "stop its consumers first."
+
+
+class DataError(ClientError):
+    """Bytes and objects that do not fit together."""
+
+
+class SerializationError(DataError):
+    """A key, value or header could not be turned into bytes."""
+
+    cause = "the serializer does not take objects of this type."
+    attempt = (
+        "pass bytes or str, or give the producer a serializer (json_serializer, or a function of your own)."
+    )
+
+
+class DeserializationError(DataError):
+    """The bytes of a message could not be turned into an object; the raw bytes are in `key` and `value`."""
+
+    cause = "the message was written in another format."
+    attempt = "call poll() again to go on behind it, and look at error.value to see what it holds."
+
+    def __init__(
+        self, what: str, *, place: TopicPartition, offset: int, key: bytes | None, value: bytes | None
+    ) -> None:
+        super().__init__(what)
+        self.topic_partition = place
+        self.offset = offset
+        self.key = key
+        self.value = value

@@ -1,0 +1,149 @@
+"""How a producer works, with the combinations that would lose or reorder records refused."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from tidelog.clients.client_config import (
+    INT32_MAX,
+    ClientConfig,
+    kilobytes,
+    refuse_if,
+    word_value,
+)
+from tidelog.clients.options import AckMode, CompressionType, Partitioner
+
+IN_FLIGHT_MAX_IN_ORDER = 5  # the broker remembers so many batches of a producer
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProducerConfig(ClientConfig):
+    acks: AckMode = AckMode.ALL
+    enable_idempotence: bool | None = None
+    """No duplicates and no reordering by retries. Unless given: yes with AckMode.ALL, no otherwise."""
+    linger_ms: int = 5
+    """How long a batch waits for more records."""
+    batch_size: int = 1_000_000
+    """A batch of so many bytes is sent at once."""
+    compression_type: CompressionType | str = CompressionType.NONE
+    max_request_size: int = 1_000_000
+    """Records larger than this are refused before they are sent."""
+    retries: int | None = None
+    """How often a record is sent again; unless given, until delivery_timeout_ms is over."""
+    max_in_flight: int = IN_FLIGHT_MAX_IN_ORDER
+    """Requests under way at a time, per broker."""
+    delivery_timeout_ms: int = 120_000
+    """After this time a record without an acknowledgement has failed."""
+    buffer_records: int = 100_000
+    buffer_memory: int = 256 * 1024 * 1024
+    """How much may wait to be sent, in bytes; then `send` waits too."""
+    max_block_ms: int = 60_000
+    """How long `send` waits for room before it raises `BufferFull`."""
+    partitioner: Partitioner = Partitioner.MURMUR2_RANDOM
+    transactional_id: str | None = None
+    transaction_timeout_ms: int | None = None
+
+    @property
+    def is_idempotent(self) -> bool:
+        return self.acks is AckMode.ALL if self.enable_idempotence is None else self.enable_idempotence
+
+    def _check(self) -> None:
+        self._word("acks", AckMode)
+        self._word("compression_type", CompressionType)
+        self._word("partitioner", Partitioner)
+        self._between("linger_ms", 0, 900_000)
+        self._between("batch_size", 1)
+        self._between("max_request_size", 1000, 1_000_000_000)
+        self._between("retries", 0)
+        self._between("max_in_flight", 1, 1_000_000)
+        self._between("delivery_timeout_ms", 1)
+        self._between("buffer_records", 1)
+        self._between("buffer_memory", 1024, INT32_MAX * 1024)
+        self._between("max_block_ms", 0)
+        self._between("transaction_timeout_ms", 1000)
+        self._check_sizes_and_times()
+        if self.is_idempotent:
+            self._check_idempotence()
+        self._check_transactions()
+
+    def _check_sizes_and_times(self) -> None:
+        refuse_if(
+            self.delivery_timeout_ms <= self.linger_ms,
+            f"delivery_timeout_ms={self.delivery_timeout_ms} is not longer than linger_ms={self.linger_ms}.",
+            "raise delivery_timeout_ms or lower linger_ms.",
+            "records would fail while they still wait for their batch.",
+        )
+        refuse_if(
+            self.buffer_memory < self.max_request_size,
+            f"buffer_memory={self.buffer_memory:_} is less than max_request_size={self.max_request_size:_}.",
+            "raise buffer_memory.",
+            "a record that is allowed would never fit into the buffer.",
+        )
+
+    def _check_idempotence(self) -> None:
+        refuse_if(
+            self.acks is not AckMode.ALL,
+            f"enable_idempotence=True contradicts acks=AckMode.{self.acks.name}.",
+            "use acks=AckMode.ALL, or enable_idempotence=False.",
+            "a record that not every in-sync replica has may be lost, and its sequence number with it.",
+        )
+        refuse_if(
+            self.max_in_flight > IN_FLIGHT_MAX_IN_ORDER,
+            f"enable_idempotence=True contradicts max_in_flight={self.max_in_flight}.",
+            f"use max_in_flight of at most {IN_FLIGHT_MAX_IN_ORDER}, or enable_idempotence=False.",
+            f"the broker tells duplicates among the last {IN_FLIGHT_MAX_IN_ORDER} batches only.",
+        )
+        refuse_if(
+            self.retries == 0,
+            "enable_idempotence=True contradicts retries=0.",
+            "leave retries out and bound the time with delivery_timeout_ms.",
+            "idempotence is there to make retries safe; without them a hiccup leaves a gap.",
+        )
+
+    def _check_transactions(self) -> None:
+        if self.transactional_id is None:
+            refuse_if(
+                self.transaction_timeout_ms is not None,
+                "transaction_timeout_ms is set without transactional_id.",
+                "name a transactional_id, or leave the timeout out.",
+            )
+            return
+        refuse_if(not self.transactional_id, "transactional_id is empty.", "name it, or leave it out.")
+        refuse_if(
+            not self.is_idempotent,
+            "transactional_id contradicts enable_idempotence=False.",
+            "leave enable_idempotence out.",
+            "a transaction numbers its records, as idempotence does.",
+        )
+        limit = self.transaction_timeout_ms
+        refuse_if(
+            limit is not None and limit < self.delivery_timeout_ms,
+            f"transaction_timeout_ms={limit} is shorter than delivery_timeout_ms={self.delivery_timeout_ms}.",
+            "lower delivery_timeout_ms or raise transaction_timeout_ms.",
+            "the broker would abort the transaction while its records are still being sent.",
+        )
+
+    def _properties(self) -> dict[str, Any]:
+        return {
+            **super()._properties(),
+            "acks": self.acks.value,
+            "enable.idempotence": self.is_idempotent,
+            "linger.ms": self.linger_ms,
+            "batch.size": self.batch_size,
+            "compression.type": word_value(self.compression_type),
+            "message.max.bytes": self.max_request_size,
+            "message.send.max.retries": self.retries,
+            "max.in.flight.requests.per.connection": self.max_in_flight,
+            "message.timeout.ms": self._message_timeout_ms(),
+            "request.timeout.ms": min(self.request_timeout_ms, self.delivery_timeout_ms),
+            "queue.buffering.max.messages": self.buffer_records,
+            "queue.buffering.max.kbytes": kilobytes(self.buffer_memory),
+            "partitioner": self.partitioner.value,
+            "transactional.id": self.transactional_id,
+            "transaction.timeout.ms": self.transaction_timeout_ms,
+        }
+
+    def _message_timeout_ms(self) -> int:
+        """librdkafka's own transaction timeout is a minute, and no record may outlive it."""
+        if self.transactional_id is not None and self.transaction_timeout_ms is None:
+            return min(self.delivery_timeout_ms, 60_000)
+        return self.delivery_timeout_ms

@@ -1,0 +1,135 @@
+"""The part that both producers share: a librdkafka producer, its callback thread, and records made ready."""
+
+import warnings
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from confluent_kafka import KafkaException
+from confluent_kafka import Producer as LibrdkafkaProducer
+
+from tidelog.clients.delivery import LOG, CallbackThread, Delivery, report_to
+from tidelog.clients.error_table import as_client_error, from_exception, translated
+from tidelog.clients.errors import ClientClosed, ClientError, RequestTimedOut, UsageError
+from tidelog.clients.librdkafka import OpenClient, open_librdkafka
+from tidelog.clients.producer_config import ProducerConfig
+from tidelog.clients.records import Headers
+from tidelog.clients.serializers import serialize, serialize_headers
+
+FOR_EVER = -1.0
+
+
+class Sender:
+    def __init__(
+        self,
+        config: ProducerConfig,
+        key_serializer: Callable[[Any], bytes],
+        value_serializer: Callable[[Any], bytes],
+        open_client: OpenClient = LibrdkafkaProducer,
+    ) -> None:
+        self.config = config
+        self._serialize_key = key_serializer
+        self._serialize_value = value_serializer
+        self._fatal: ClientError | None = None
+        self._has_transactions = False
+        self._closed = True
+        self.client = open_librdkafka(open_client, config.to_librdkafka(), self._on_error)
+        self._thread = CallbackThread(self.client.poll, f"{config.client_id}-deliveries")
+        self._closed = False
+
+    def prepare(
+        self,
+        topic: str,
+        value: Any,
+        key: Any,
+        *,
+        partition: int | None,
+        headers: Headers | None,
+        timestamp: int | datetime | None,
+    ) -> dict[str, Any]:
+        """The arguments of librdkafka's produce; raises at once where the record itself is wrong."""
+        self.check_usable()
+        record: dict[str, Any] = {
+            "topic": topic,
+            "value": serialize(self._serialize_value, value, "value", topic),
+            "key": serialize(self._serialize_key, key, "key", topic),
+        }
+        if partition is not None:
+            if partition < 0:
+                raise UsageError(
+                    f"There is no partition {partition}.", attempt="leave it out to let the key decide."
+                )
+            record["partition"] = partition
+        if headers:
+            record["headers"] = serialize_headers(headers, topic)
+        if timestamp is not None:
+            record["timestamp"] = milliseconds(timestamp)
+        return record
+
+    def try_produce(self, record: dict[str, Any], delivery: Delivery) -> bool:
+        """False where the buffer is full. Refusals of the record go to its delivery."""
+        try:
+            self.client.produce(**record, on_delivery=report_to(delivery, record["topic"]))
+        except BufferError:
+            return False
+        except KafkaException as error:
+            delivery.fail(from_exception(error, f"Sending to topic {record['topic']!r}", producing=True))
+        return True
+
+    def prepare_transactions(self, timeout_s: float) -> None:
+        """Once per producer: get the producer id, and end what an earlier process left open."""
+        if not self._has_transactions:
+            with translated("Preparing transactions", producing=True):
+                self.client.init_transactions(timeout_s)
+            self._has_transactions = True
+
+    def flush(self, timeout_s: float | None) -> None:
+        self.check_open()
+        waiting = self.client.flush(FOR_EVER if timeout_s is None else timeout_s)
+        if waiting:
+            raise RequestTimedOut(
+                f"{waiting:,} records were not acknowledged within {timeout_s:g} s of flush.",
+                attempt="flush again, or wait for the futures of the records.",
+                retriable=True,
+            )
+
+    def close(self, timeout_s: float | None) -> None:
+        """Every record that was accepted gets its outcome: what cannot be sent in time fails."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            if self.client.flush(FOR_EVER if timeout_s is None else timeout_s):
+                self.client.purge()
+                self.client.flush(FOR_EVER)
+        finally:
+            self._thread.stop()
+
+    def check_usable(self) -> None:
+        self.check_open()
+        if self._fatal is not None:
+            raise self._fatal
+
+    def check_open(self) -> None:
+        if self._closed:
+            raise ClientClosed("The producer is closed.")
+
+    def _on_error(self, error: Any) -> None:
+        if error.fatal():
+            self._fatal = as_client_error(error, "The producer", producing=True)
+        LOG.debug("librdkafka reports %s", error)
+
+    def __del__(self) -> None:
+        if not self._closed:
+            warnings.warn("a producer was not closed; use `with`", ResourceWarning, stacklevel=2)
+            self._thread.stop()
+
+
+def milliseconds(timestamp: int | datetime) -> int:
+    number = int(timestamp.timestamp() * 1000) if isinstance(timestamp, datetime) else timestamp
+    if number <= 0:
+        raise UsageError(
+            f"timestamp={timestamp!r} is not after 1970.",
+            cause="librdkafka takes 0 for now, and has no negative times.",
+        )
+    return number

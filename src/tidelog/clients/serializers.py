@@ -1,0 +1,103 @@
+"""Objects to bytes and back. A serializer is any function of one argument; None always stays None.
+
+None as a value is a tombstone: on a compacted topic it deletes the key.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
+
+from tidelog.clients.errors import DeserializationError, SerializationError
+from tidelog.clients.records import Data, Headers, TopicPartition
+
+Object = TypeVar("Object")
+
+Serializer: TypeAlias = Callable[[Object], bytes]
+Deserializer: TypeAlias = Callable[[bytes], Object]
+
+
+def data_serializer(data: Data) -> bytes:
+    """The default: bytes as they are, text as UTF-8. Nothing else: nobody wants to send a repr."""
+    if isinstance(data, str):
+        return data.encode()
+    return bytes_serializer(data)
+
+
+def bytes_serializer(data: bytes) -> bytes:
+    if isinstance(data, bytes):
+        return data
+    if isinstance(data, bytearray | memoryview):
+        return bytes(data)
+    raise TypeError(f"bytes are wanted, not {type(data).__name__}")
+
+
+def text_serializer(text: str) -> bytes:
+    if not isinstance(text, str):
+        raise TypeError(f"str is wanted, not {type(text).__name__}")
+    return text.encode()
+
+
+def json_serializer(value: Any) -> bytes:
+    """Compact JSON in UTF-8. NaN is refused: it is not JSON, and others could not read it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+def bytes_deserializer(data: bytes) -> bytes:
+    return data
+
+
+def text_deserializer(data: bytes) -> str:
+    return data.decode()
+
+
+def json_deserializer(data: bytes) -> Any:
+    return json.loads(data)
+
+
+def serialize(serializer: Callable[[Any], bytes], value: Any, what: str, topic: str) -> bytes | None:
+    if value is None:
+        return None
+    try:
+        data = serializer(value)
+    except Exception as error:  # a user's function may raise anything
+        raise SerializationError(
+            f"The {what} for topic {topic!r}, a {type(value).__name__}, could not be made bytes: {error}."
+        ) from error
+    if not isinstance(data, bytes):
+        raise SerializationError(
+            f"The {what} serializer for topic {topic!r} gave {type(data).__name__} instead of bytes.",
+            cause="the function returns something else.",
+            attempt="let it return bytes.",
+        )
+    return data
+
+
+def serialize_headers(headers: Headers | None, topic: str) -> list[tuple[str, bytes | None]]:
+    if not headers:
+        return []
+    pairs = headers.items() if hasattr(headers, "items") else headers
+    return [(name, serialize(data_serializer, value, f"header {name!r}", topic)) for name, value in pairs]
+
+
+def deserialize(
+    deserializer: Callable[[bytes], Object],
+    data: bytes | None,
+    what: str,
+    *,
+    place: TopicPartition,
+    offset: int,
+    key: bytes | None,
+    value: bytes | None,
+) -> Object | None:
+    if data is None:
+        return None
+    try:
+        return deserializer(data)
+    except Exception as error:  # a user's function may raise anything
+        raise DeserializationError(
+            f"The {what} of the message at {place} offset {offset} could not be read: {error}.",
+            place=place,
+            offset=offset,
+            key=key,
+            value=value,
+        ) from error
