@@ -17,7 +17,7 @@ from tidelog.storage.offset_index import ENTRY_BYTES, CorruptIndex, OffsetIndex
 from tidelog.storage.segment_indexes import SegmentIndexes
 from tidelog.storage.time_index import ENTRY as TIME_ENTRY
 from tidelog.storage.time_index import TimeIndex
-from tidelog.wire.batch import BatchHeader
+from tidelog.wire.batch import HEADER, BatchHeader
 
 
 class LogRead(NamedTuple):
@@ -225,6 +225,13 @@ class Segment:
         if stop <= position:
             return None
         return LogRead(FileSlice(self.file, position, stop - position), first.base_offset)
+
+    def is_without_records(self, found: LogRead) -> bool:
+        """Whether the batches in what was read are all empty; then they are nothing but headers."""
+        position, length = found.slice.position, found.slice.length
+        if length % HEADER.size:
+            return False
+        return all(not header.record_count for _, header in walk(self.file, position, position + length))
 
     def _last_boundary(self, position: int, limit: int) -> int:
         """The end of the last batch that ends at or before `limit`, seen from the batch at `position`."""

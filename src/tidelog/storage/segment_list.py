@@ -43,8 +43,13 @@ class SegmentList:
         self.active = active
 
     def read_sealed(self, offset: Offset, max_bytes: int, end: Offset, min_one: bool) -> LogRead | None:
-        """From the segment that holds `offset`, or the next where it ends in a gap."""
+        """From the segment that holds `offset`, or the next where it ends in a gap.
+
+        Segments of which compaction left no record are passed over, as long as there is one behind them: some
+        clients take answers without records for a limit that is too small, and give up after a few.
+        """
         segments = self.all
+        without_records: LogRead | None = None
         for number in range(max(0, bisect_right(self._bases, offset) - 1), len(segments)):
             segment = segments[number]
             if segment.base >= end:
@@ -54,9 +59,12 @@ class SegmentList:
             above = end if is_hidden else segments[number + 1].base
             if found is not None and found.first_batch_offset >= above:
                 raise out_of_place(segment, found)
+            if found is not None and segment.is_without_records(found):
+                without_records = without_records or found
+                continue
             if found is not None or segment.locate(offset) is not None:
-                return found
-        return None
+                return found or without_records
+        return without_records
 
     def drop_oldest(self, count: int, remove_at_ms: TimestampMs) -> list[Doomed]:
         doomed = []

@@ -1,0 +1,25 @@
+"""Fixtures of the chaos tests: `tidelog up` in processes of its own, which are killed."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from victim import Victim
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Iterator[Callable[..., Victim]]:
+    """Make a broker process (not started yet) on a folder of its own."""
+    made: list[Victim] = []
+
+    def make(**settings: object) -> Victim:
+        made.append(Victim(tmp_path / f"broker-{len(made)}", settings))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.kill()
