@@ -18,6 +18,7 @@ from tidelog.broker.data_folders import DataFolders
 from tidelog.broker.dispatch import Dispatcher
 from tidelog.broker.fetch_sessions import FetchSessions
 from tidelog.broker.flusher import Flusher
+from tidelog.broker.groups import Groups
 from tidelog.broker.hosted import HostedPartitions
 from tidelog.broker.housekeeping import Housekeeping
 from tidelog.broker.log_moves import LogMoves
@@ -111,11 +112,14 @@ class Node:
         metadata.on_change(lambda delta: partitions.on_change(delta, metadata.config))
         moves = LogMoves(self._disk, partitions, clock, threads.run)
         opened.push_async_callback(moves.close)
-        dispatcher = Dispatcher(self._services(metadata, partitions, moves))
+        groups = Groups(metadata, partitions, clock, self._random, threads.run)
+        groups.start()
+        metadata.on_change(groups.on_change)
+        dispatcher = Dispatcher(self._services(metadata, partitions, moves, groups))
         opened.push_async_callback(dispatcher.drain)
         server = Server(dispatcher, Limits.from_config(metadata.config))
         server.start(config.listeners())
-        opened.push_async_callback(self._drain, server, partitions)
+        opened.push_async_callback(self._drain, server, partitions, groups)
         metadata.on_change(lambda _: server.change_limits(Limits.from_config(metadata.config)))
         # No await between listening and registering: the first request already finds this broker's address.
         self._endpoints = _endpoints(config.advertised_listeners(), server.addresses)
@@ -126,12 +130,16 @@ class Node:
         tickers = self._start_chores(metadata, chores, cleaner)
         opened.push_async_callback(tickers.stop)
 
-    async def _drain(self, server: Server, partitions: HostedPartitions) -> None:
+    async def _drain(self, server: Server, partitions: HostedPartitions, groups: Groups) -> None:
+        """Whoever waits for more data or for the rest of its group is answered now."""
         server.stop_accepting()
         partitions.wake_readers()
+        await groups.close()
         await server.drain(self.config.int("shutdown.grace.ms") / 1000)
 
-    def _services(self, metadata: MetadataService, partitions: HostedPartitions, moves: LogMoves) -> Services:
+    def _services(
+        self, metadata: MetadataService, partitions: HostedPartitions, moves: LogMoves, groups: Groups
+    ) -> Services:
         config = self.config
         return Services(
             clock=self._clock,
@@ -139,6 +147,7 @@ class Node:
             metadata=metadata,
             partitions=partitions,
             moves=moves,
+            groups=groups,
             sessions=FetchSessions(
                 self._clock,
                 self._random,

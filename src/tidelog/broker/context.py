@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from tidelog.base.config import BrokerConfig
 from tidelog.base.ports import Clock, Random
 from tidelog.broker.fetch_sessions import FetchSessions
+from tidelog.broker.groups import Groups
 from tidelog.broker.hosted import HostedPartitions
 from tidelog.broker.log_moves import LogMoves
 from tidelog.broker.metadata_service import MetadataService
@@ -22,6 +23,7 @@ class Services:
     metadata: MetadataService
     partitions: HostedPartitions
     moves: LogMoves
+    groups: Groups
     sessions: FetchSessions
     producer_ids: ProducerIds
     throttle: Throttle

@@ -15,7 +15,8 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, NodeId, Offset, TimestampMs, Uuid
 from tidelog.storage.admission import admit
 from tidelog.storage.log import PartitionLog
-from tidelog.wire.batch import TRANSACTIONAL
+from tidelog.storage.log_writer import Batches
+from tidelog.wire.batch import TRANSACTIONAL, read_header
 
 
 class Durability(Enum):
@@ -112,35 +113,47 @@ class Partition:
         if log.offline is not None:
             raise self.offline_error()
         if all_replicas and len(self.isr) < self.min_insync_replicas:
-            raise KafkaError(
-                ErrorCode.NOT_ENOUGH_REPLICAS,
-                f"{len(self.isr)} of {len(self.replicas)} replicas are in sync, "
-                f"min.insync.replicas is {self.min_insync_replicas}",
-            )
-        config = log.config
-        admitted = admit(records, config, now_ms=now_ms)
+            raise self._too_few_replicas()
+        admitted = admit(records, log.config, now_ms=now_ms)
         if admitted.batches[0][1].attributes & TRANSACTIONAL:
             # Nobody coordinates transactions here, so nobody would ever end the one that this batch opens.
             raise KafkaError(
                 ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
                 "a transactional batch, and this broker does not offer transactions",
             )
+        return self._append(admitted.records, admitted.batches, now_ms)
+
+    def append_own(self, batch: bytearray, *, now_ms: TimestampMs) -> Produced:
+        """A batch that this broker made itself, such as a coordinator's; safe as with acks=all."""
+        if self.log.offline is not None:
+            raise self.offline_error()
+        if len(self.isr) < self.min_insync_replicas:
+            raise self._too_few_replicas()
+        return self._append(memoryview(batch), [(0, read_header(batch))], now_ms)
+
+    def _append(self, records: memoryview, batches: Batches, now_ms: TimestampMs) -> Produced:
+        log = self.log
         try:
-            appended = log.append(
-                admitted.records, admitted.batches, leader_epoch=self.leader_epoch, now_ms=now_ms
-            )
+            appended = log.append(records, batches, leader_epoch=self.leader_epoch, now_ms=now_ms)
         except KafkaError:
             if log.offline is not None:
                 self.release_all(self.offline_error())
             raise
         if not appended.duplicate:
-            self._hidden.append((log.end, len(admitted.records)))
+            self._hidden.append((log.end, len(records)))
             self.advance()
-            if log.has_rolled or log.end - log.recovery_point >= config.flush_messages:
+            if log.has_rolled or log.end - log.recovery_point >= log.config.flush_messages:
                 # A sealed segment is synced whatever the durability: after a crash only the rest is read.
                 log.has_rolled = False
                 self._on_unsynced(self)
         return Produced(appended.base, appended.append_time_ms, appended.last + 1)
+
+    def _too_few_replicas(self) -> KafkaError:
+        return KafkaError(
+            ErrorCode.NOT_ENOUGH_REPLICAS,
+            f"{len(self.isr)} of {len(self.replicas)} replicas are in sync, "
+            f"min.insync.replicas is {self.min_insync_replicas}",
+        )
 
     def when_safe(self, offset: Offset, done: Callable[[KafkaError | None], None]) -> bool:
         """True if everything below `offset` is safe now; else `done` is called once it is, or can't be."""

@@ -1,0 +1,174 @@
+"""One partition of `__consumer_offsets` at work: the way of a group decision to the log and back to clients.
+
+A decision's records are appended as one batch and applied in the same breath; its answers go out once the
+batch is safe. Commits that arrive in one turn of the loop share a batch.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ports import Clock
+from tidelog.groups.outcome import Outcome
+from tidelog.groups.shard import GroupShard
+from tidelog.replication.partition import Partition
+from tidelog.wire.record import Record, write_batch
+
+AnswerT = TypeVar("AnswerT")
+ResponseT = TypeVar("ResponseT")
+
+log = logging.getLogger("tidelog.broker.groups")
+
+
+class GroupPartition:
+    def __init__(
+        self, partition: Partition, shard: GroupShard, clock: Clock, commit_timeout_ms: Callable[[], int]
+    ) -> None:
+        self.partition = partition
+        self.shard = shard
+        self._clock = clock
+        self._commit_timeout_ms = commit_timeout_ms
+        self._commits: list[Outcome[Any]] = []
+        self._alarm: asyncio.TimerHandle | None = None
+
+    @property
+    def now(self) -> tuple[float, int]:
+        """What every call into the shard wants to know: (monotonic seconds, wall clock milliseconds)."""
+        return self._clock.monotonic(), self._clock.now_ms()
+
+    def start(self) -> None:
+        """The shard is loaded: serve, and let sessions run."""
+        for outcome in self.shard.on_loaded(*self.now):
+            self._write([outcome])
+        self.settle()
+
+    def run(
+        self, outcome: Outcome[AnswerT], translate: Callable[[AnswerT], ResponseT]
+    ) -> "asyncio.Future[ResponseT]":
+        """Write what was decided; the future is answered when it is safe and all it waits for has come."""
+        self._write_commits()
+        future = _answered(outcome, translate)
+        self._write([outcome])
+        self.settle()
+        return future
+
+    def commit(
+        self, outcome: Outcome[AnswerT], translate: Callable[[AnswerT], ResponseT]
+    ) -> "asyncio.Future[ResponseT]":
+        """As `run`, for offset commits: those of one turn of the loop are written together."""
+        future = _answered(outcome, translate)
+        if outcome.records:
+            if not self._commits:
+                asyncio.get_running_loop().call_soon(self._write_commits)
+            self._commits.append(outcome)
+        return future
+
+    def write_all(self, outcomes: Sequence[Outcome[None]]) -> None:
+        """What nobody waits for, in order."""
+        self._write_commits()
+        for outcome in outcomes:
+            self._write([outcome])
+        self.settle()
+
+    def settle(self) -> None:
+        """Set the alarm for the next deadline, and log what the shard has to say."""
+        for note in self.shard.take_notes():
+            log.info("%s", note)
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        deadline = self.shard.next_deadline
+        if deadline is not None:
+            delay = max(0.0, deadline - self._clock.monotonic())
+            self._alarm = asyncio.get_running_loop().call_later(delay, self._tick)
+
+    def close(self, error: ErrorCode) -> None:
+        """Tell all who wait; the shard is of no use after that."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        self._write_commits()
+        self.shard.unload(error)
+
+    def _tick(self) -> None:
+        self._alarm = None
+        self.write_all(self.shard.tick(*self.now))
+
+    def _write_commits(self) -> None:
+        commits, self._commits = self._commits, []
+        if commits:
+            self._write(commits)
+
+    def _write(self, outcomes: Sequence[Outcome[Any]]) -> None:
+        now_ms = self._clock.now_ms()
+        pairs = [record for outcome in outcomes for record in outcome.records]
+        if not pairs:
+            return
+        batch = write_batch([Record(n, now_ms, key, value) for n, (key, value) in enumerate(pairs)])
+        try:
+            produced = self.partition.append_own(batch, now_ms=now_ms)
+        except KafkaError as error:
+            log.error("groups of %r cannot be written: %s", self.partition, error.message)
+            self._fail(outcomes, error)
+            return
+        for outcome in outcomes:
+            self.shard.apply(outcome, now_ms)
+        wait = _Wait(self, outcomes)
+        if self.partition.when_safe(produced.safe_at, wait.done):
+            self._release(outcomes)
+        else:
+            wait.limit(self._commit_timeout_ms() / 1000)
+
+    def _release(self, outcomes: Sequence[Outcome[Any]]) -> None:
+        for outcome in outcomes:
+            self.shard.release(outcome, *self.now)
+
+    def _fail(self, outcomes: Sequence[Outcome[Any]], error: KafkaError) -> None:
+        for outcome in outcomes:
+            self.shard.fail(outcome, error.code, *self.now)
+
+    def finish(self, outcomes: Sequence[Outcome[Any]], error: KafkaError | None) -> None:
+        if error is None:
+            self._release(outcomes)
+        else:
+            self._fail(outcomes, error)
+        self.settle()
+
+
+class _Wait:
+    """Outcomes whose batch is written and not safe yet."""
+
+    __slots__ = ("_home", "_outcomes", "_timer", "done")
+
+    def __init__(self, home: GroupPartition, outcomes: Sequence[Outcome[Any]]) -> None:
+        self._home = home
+        self._outcomes = outcomes
+        self._timer: asyncio.TimerHandle | None = None
+        self.done: Callable[[KafkaError | None], None] = self._done  # bound once: `forget` compares identity
+
+    def limit(self, seconds: float) -> None:
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._too_late)
+
+    def _done(self, error: KafkaError | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._home.finish(self._outcomes, error)
+
+    def _too_late(self) -> None:
+        self._home.partition.forget(self.done)
+        self._home.finish(self._outcomes, KafkaError(ErrorCode.REQUEST_TIMED_OUT))
+
+
+def _answered(
+    outcome: Outcome[AnswerT], translate: Callable[[AnswerT], ResponseT]
+) -> "asyncio.Future[ResponseT]":
+    future: asyncio.Future[ResponseT] = asyncio.get_running_loop().create_future()
+
+    def answer(given: AnswerT) -> None:
+        if not future.done():  # the client may have gone meanwhile
+            future.set_result(translate(given))
+
+    outcome.answer.on_done(answer)
+    return future

@@ -1,0 +1,186 @@
+"""The group coordinators of this broker: which partition of `__consumer_offsets` looks after which group."""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+
+from tidelog.base.config import BrokerConfig
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import uuid_from_random
+from tidelog.base.ports import Clock, Random
+from tidelog.broker.flusher import RunInThread
+from tidelog.broker.group_loading import load
+from tidelog.broker.group_partition import GroupPartition
+from tidelog.broker.hosted import HostedPartitions
+from tidelog.broker.metadata_service import MetadataService
+from tidelog.groups.settings import GroupSettings, OffsetsTopicSettings
+from tidelog.groups.shard import GroupShard
+from tidelog.metadata.create_topics import NewTopic, TopicDefaults, decide_create_topics
+from tidelog.metadata.image import ImageDelta
+from tidelog.metadata.topic_names import CONSUMER_OFFSETS
+from tidelog.replication.partition import Partition
+
+log = logging.getLogger("tidelog.broker.groups")
+
+
+class Groups:
+    def __init__(
+        self,
+        metadata: MetadataService,
+        partitions: HostedPartitions,
+        clock: Clock,
+        random: Random,
+        run_in_thread: RunInThread,
+    ) -> None:
+        self._metadata = metadata
+        self._partitions = partitions
+        self._clock = clock
+        self._random = random
+        self._run_in_thread = run_in_thread
+        self._serving: dict[int, GroupPartition] = {}
+        self._loading: dict[int, asyncio.Task[None]] = {}
+        self._closed = False
+
+    def start(self) -> None:
+        """Load what is on this broker already."""
+        for partition in self._partitions:
+            if partition.topic == CONSUMER_OFFSETS:
+                self._begin(partition)
+
+    def __iter__(self) -> Iterator[GroupPartition]:
+        """The partitions that are loaded and serve."""
+        return iter(tuple(self._serving.values()))
+
+    def of(self, group_id: str) -> GroupPartition:
+        """Who looks after the group; KafkaError tells the client to look elsewhere or to come back later."""
+        index = self.partition_of(group_id)
+        serving = self._serving.get(index)
+        if serving is not None:
+            return serving
+        if index in self._loading:
+            raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        raise KafkaError(ErrorCode.NOT_COORDINATOR)
+
+    def partition_of(self, group_id: str) -> int:
+        topic = self._metadata.image.topic(CONSUMER_OFFSETS)
+        count = len(topic.partitions) if topic else OffsetsTopicSettings.of(self._config).partitions
+        hashed = java_hash(group_id)
+        return 0 if hashed == -(2**31) else abs(hashed) % count
+
+    @property
+    def has_topic(self) -> bool:
+        return self._metadata.image.topic(CONSUMER_OFFSETS) is not None
+
+    async def ensure_topic(self) -> None:
+        """Somebody looks for a coordinator: from now on there is one."""
+        settings = OffsetsTopicSettings.of(self._config)
+        wanted = NewTopic(
+            CONSUMER_OFFSETS,
+            num_partitions=settings.partitions,
+            replication_factor=settings.replication_factor,
+            configs=[
+                ("cleanup.policy", "compact"),
+                ("compression.type", "producer"),
+                ("segment.bytes", str(settings.segment_bytes)),
+            ],
+        )
+        [made] = await self._metadata.change(
+            lambda image: decide_create_topics(
+                image,
+                [wanted],
+                defaults=TopicDefaults(),
+                new_id=lambda: uuid_from_random(self._random.bytes(16)),
+                config=self._config,
+            )
+        )
+        if not made.ok and made.error is not ErrorCode.TOPIC_ALREADY_EXISTS:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, made.message)
+
+    def on_change(self, delta: ImageDelta) -> None:
+        for topic in delta.topics_deleted:
+            if topic.name == CONSUMER_OFFSETS:
+                self._let_go()
+        for topic, image in delta.partitions_created:
+            if topic.name == CONSUMER_OFFSETS:
+                partition = self._partitions.current(topic.id, image.index)
+                if partition is not None:
+                    self._begin(partition)
+        gone = [topic.name for topic in delta.topics_deleted]
+        for serving in self:
+            if gone:
+                serving.write_all(serving.shard.delete_topics(gone, *serving.now))
+            if delta.after.broker_configs is not delta.before.broker_configs:
+                serving.shard.configure(GroupSettings.of(self._config))
+
+    async def close(self) -> None:
+        self._closed = True
+        tasks = list(self._loading.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._let_go()
+
+    @property
+    def _config(self) -> BrokerConfig:
+        return self._metadata.config
+
+    def _let_go(self) -> None:
+        for serving in self:
+            serving.close(ErrorCode.NOT_COORDINATOR)
+        self._serving.clear()
+
+    def _begin(self, partition: Partition) -> None:
+        shard = GroupShard(GroupSettings.of(self._config), self._random)
+        if partition.log.end == partition.log.start:
+            self._serve(partition, shard)
+            return
+        task = asyncio.get_running_loop().create_task(self._load(partition, shard), name=f"load {partition}")
+        self._loading[partition.index] = task
+        task.add_done_callback(lambda _: self._loading.pop(partition.index, None))
+
+    async def _load(self, partition: Partition, shard: GroupShard) -> None:
+        """What a client was told must be there: wait until all of the log is safe, then replay it."""
+        began = self._clock.monotonic()
+        try:
+            await _until_safe(partition)
+            count = await load(partition, shard, self._run_in_thread)
+        except Exception as error:
+            log.error("%r cannot be loaded, its groups are not served: %s", partition, error, exc_info=error)
+            return
+        seconds = self._clock.monotonic() - began
+        log.info(
+            "%s-%d: %d records of groups loaded in %.2f s", partition.topic, partition.index, count, seconds
+        )
+        self._serve(partition, shard)
+
+    def _serve(self, partition: Partition, shard: GroupShard) -> None:
+        if self._closed:
+            return
+        serving = GroupPartition(
+            partition,
+            shard,
+            self._clock,
+            lambda: OffsetsTopicSettings.of(self._config).commit_timeout_ms,
+        )
+        self._serving[partition.index] = serving
+        serving.start()
+
+
+async def _until_safe(partition: Partition) -> None:
+    safe: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def done(error: KafkaError | None) -> None:
+        if not safe.done():
+            safe.set_result(None) if error is None else safe.set_exception(error)
+
+    if not partition.when_safe(partition.log.end, done):
+        await safe
+
+
+def java_hash(text: str) -> int:
+    """String.hashCode of Java: every client and tool finds a group's partition with it."""
+    value = 0
+    units = text.encode("utf-16-be", "surrogatepass")
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
+    return value - (1 << 32) if value >= 1 << 31 else value

@@ -1,0 +1,51 @@
+"""DescribeGroups: state, members and assignments of classic groups."""
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.broker.context import Context
+from tidelog.wire.messages.describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+
+FIRST_VERSION_WITH_NOT_FOUND = 6
+# read 3, delete 6, describe 8, describe configs 10, alter configs 11
+GROUP_OPERATIONS = sum(1 << code for code in (3, 6, 8, 10, 11))
+
+
+def handle(context: Context, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+    response = DescribeGroupsResponse(groups=[_describe(context, group_id) for group_id in request.groups])
+    if request.include_authorized_operations:
+        for group in response.groups:
+            group.authorized_operations = GROUP_OPERATIONS
+    return response
+
+
+def _describe(context: Context, group_id: str) -> DescribedGroup:
+    try:
+        found = context.services.groups.of(group_id).shard.describe(group_id)
+    except KafkaError as error:
+        return DescribedGroup(group_id=group_id, error_code=error.code)
+    code = found.error
+    if code is ErrorCode.GROUP_ID_NOT_FOUND and context.version < FIRST_VERSION_WITH_NOT_FOUND:
+        code = ErrorCode.NONE  # such clients read the state, which says Dead
+    return DescribedGroup(
+        error_code=code,
+        error_message=code.text if code else None,
+        group_id=found.group_id,
+        group_state=found.group_state,
+        protocol_type=found.protocol_type,
+        protocol_data=found.protocol_data,
+        members=[
+            DescribedGroupMember(
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                member_metadata=member.member_metadata,
+                member_assignment=member.member_assignment,
+            )
+            for member in found.members
+        ],
+    )

@@ -1,0 +1,36 @@
+"""SyncGroup: the leader hands in who gets what, and every member takes its share."""
+
+import asyncio
+
+from tidelog.base.errors import KafkaError
+from tidelog.broker.context import Context
+from tidelog.groups.classic.messages import SyncAnswer, SyncRequest
+from tidelog.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+
+def handle(
+    context: Context, request: SyncGroupRequest
+) -> "SyncGroupResponse | asyncio.Future[SyncGroupResponse]":
+    try:
+        home = context.services.groups.of(request.group_id)
+    except KafkaError as error:
+        return SyncGroupResponse(error_code=error.code)
+    wanted = SyncRequest(
+        group_id=request.group_id,
+        member_id=request.member_id,
+        generation_id=request.generation_id,
+        group_instance_id=request.group_instance_id,
+        protocol_type=request.protocol_type,
+        protocol_name=request.protocol_name,
+        assignments=[(given.member_id, given.assignment) for given in request.assignments],
+    )
+    return home.run(home.shard.sync(wanted, *home.now), _response)
+
+
+def _response(answer: SyncAnswer) -> SyncGroupResponse:
+    return SyncGroupResponse(
+        error_code=answer.error,
+        protocol_type=answer.protocol_type,
+        protocol_name=answer.protocol_name,
+        assignment=answer.assignment,
+    )
