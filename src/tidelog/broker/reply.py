@@ -4,18 +4,17 @@
 to the socket and are never copied into Python.
 """
 
+import msgspec
+
 from tidelog.base.ports import Buffer, FileSlice
 
 
-class Reply:
-    __slots__ = ("close", "parts", "throttle_ms")
-
-    def __init__(self, parts: list[Buffer | FileSlice], throttle_ms: int = 0, *, close: bool = False) -> None:
-        self.parts = parts
-        # The connection's next request waits this long after the answer went out (KIP-219).
-        self.throttle_ms = throttle_ms
-        # Send the answer, then end the connection.
-        self.close = close
+class Reply(msgspec.Struct, eq=False, gc=False):
+    parts: list[Buffer | FileSlice]
+    throttle_ms: int = 0
+    """The connection's next request waits this long after the answer went out (KIP-219)."""
+    close: bool = False
+    """Send the answer, then end the connection."""
 
 
 class CloseConnection:

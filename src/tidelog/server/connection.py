@@ -160,10 +160,12 @@ class Connection(asyncio.BufferedProtocol):
         writer = self._writer
         next_frame = self._receive.next_frame
         dispatch = shared.dispatcher.dispatch
+        may_go_on = not self._blocked()
         for _ in range(limits.requests_per_turn):
             if writer.pending_bytes > limits.output_bytes_max:
                 self._flush()
-            if self._blocked():
+                may_go_on = not self._blocked()
+            if not may_go_on:
                 return False
             frame = next_frame()
             if frame is None:
@@ -176,6 +178,7 @@ class Connection(asyncio.BufferedProtocol):
             if outcome is None or (isinstance(outcome, Reply) and not answers.count):
                 if outcome is not None:
                     self._answer(outcome)
+                    may_go_on = not (self._finishing or self._mute)
                 if len(frame) >= POOLED_BYTES:
                     buffer, frame = frame.obj, None  # our own view would keep it from being used again
                     shared.pool.give(buffer)
@@ -183,6 +186,7 @@ class Connection(asyncio.BufferedProtocol):
             answers.add(outcome, frame)
             if not isinstance(outcome, Reply):
                 outcome.add_done_callback(self._future_done)
+            may_go_on = not self._blocked()
         return True
 
     def _answer(self, reply: Reply) -> None:

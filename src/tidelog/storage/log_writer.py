@@ -51,6 +51,7 @@ class LogWriter:
         "_truncations",
         "_unsynced",
         "cleaned_to",
+        "config",
         "end",
         "ended_transactions",
         "has_rolled",
@@ -64,6 +65,7 @@ class LogWriter:
 
     def __init__(self, folder: LogFolder, loaded: Loaded) -> None:
         self._folder = folder
+        self.config = folder.config
         self._segments = loaded.segments
         self._snapshots = loaded.snapshots
         self._unsynced = loaded.unsynced
@@ -89,12 +91,8 @@ class LogWriter:
 
     def configure(self, config: LogConfig) -> None:
         """New settings hold from the next append on."""
-        self._folder.config = config
+        self.config = self._folder.config = config
         self._roll_limits = RollLimits.of(config, self._folder.path)
-
-    @property
-    def config(self) -> LogConfig:
-        return self._folder.config
 
     @property
     def directory(self) -> str:
@@ -123,24 +121,28 @@ class LogWriter:
                 return Appended(duplicate.base, duplicate.last, NO_TIMESTAMP, True)
             if header.attributes & CONTROL and (control := read_control(records)) is not None:
                 producers.check_marker(header, control)
-        base = self.end
-        last = base - 1
+        base = end = self.end
         newest = NO_TIMESTAMP
         for position, header in batches:
-            patch_front(records, position, last + 1, header.length, leader_epoch)
-            last += header.last_offset_delta + 1
+            patch_front(records, position, end, header.length, leader_epoch)
+            end += header.last_offset_delta + 1
             newest = max(newest, header.max_timestamp)
-        active = self._segment_for(len(records), newest, base, last, now_ms)
+        active = self._segments.active
+        if active.must_roll(len(records), newest, end - 1, now_ms, self._roll_limits):
+            active = self._next_segment(base, end - 1, now_ms)
         if leader_epoch != self.leader_epochs.latest:
             self._assign_epoch(leader_epoch, base)
         self._write(active, records)
         offset = base
         for position, header in batches:
-            self._note(active, records, position, header, offset)
-            offset += header.last_offset_delta + 1
-        self.end = producers.end = offset
+            last = offset + header.last_offset_delta
+            active.note(offset, last, OVERHEAD + header.length, header.max_timestamp)
+            if header.producer_id >= 0:
+                self._note_producer(records, position, header, offset)
+            offset = last + 1
+        self.end = producers.end = end
         append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME else NO_TIMESTAMP
-        return Appended(base, last, append_time)
+        return Appended(base, end - 1, append_time)
 
     def append_as_follower(self, records: memoryview, batches: Batches, *, now_ms: TimestampMs) -> None:
         """Write batches that the leader numbered; gaps are kept. The caller has checked their CRCs."""
@@ -156,21 +158,21 @@ class LogWriter:
             expected = header.next_offset
         for position, header in batches:
             base, size = header.base_offset, OVERHEAD + header.length
-            active = self._segment_for(size, header.max_timestamp, base, header.last_offset, now_ms)
+            active, last = self._segments.active, header.last_offset
+            if active.must_roll(size, header.max_timestamp, last, now_ms, self._roll_limits):
+                active = self._next_segment(base, last, now_ms)
             if header.leader_epoch != self.leader_epochs.latest:
                 self._assign_epoch(header.leader_epoch, base)
             self._write(active, records[position : position + size])
-            self._note(active, records, position, header, base)
+            active.note(base, last, size, header.max_timestamp)
+            if header.producer_id >= 0:
+                self._note_producer(records, position, header, base)
             self.end = self.producers.end = header.next_offset
 
-    def _segment_for(
-        self, size: int, newest: TimestampMs, base: Offset, last: Offset, now_ms: TimestampMs
-    ) -> ActiveSegment:
+    def _next_segment(self, base: Offset, last: Offset, now_ms: TimestampMs) -> ActiveSegment:
+        self._roll_at(base, now_ms)
         active = self._segments.active
-        if active.must_roll(size, newest, last, now_ms, self._roll_limits):
-            self._roll_at(base, now_ms)
-            active = self._segments.active
-            invariant(last - active.base <= RELATIVE_MAX, "too wide for a segment", base=base, last=last)
+        invariant(last - active.base <= RELATIVE_MAX, "too wide for a segment", base=base, last=last)
         return active
 
     def _write(self, active: ActiveSegment, records: memoryview) -> None:
@@ -185,17 +187,12 @@ class LogWriter:
             raise self._storage_error() from error
         self._bytes_since_snapshot += len(records)
 
-    def _note(
-        self, active: ActiveSegment, records: memoryview, position: int, header: BatchHeader, base: Offset
-    ) -> None:
-        size = OVERHEAD + header.length
-        active.note(base, base + header.last_offset_delta, size, header.max_timestamp)
-        if header.producer_id >= 0:
-            is_control = header.attributes & CONTROL
-            control = read_control(records[position : position + size]) if is_control else None
-            ended = self.producers.note(header, base, control)
-            if ended is not None:
-                self.ended_transactions.append(ended)
+    def _note_producer(self, records: memoryview, position: int, header: BatchHeader, base: Offset) -> None:
+        is_control = header.attributes & CONTROL
+        control = read_control(records[position : position + header.size]) if is_control else None
+        ended = self.producers.note(header, base, control)
+        if ended is not None:
+            self.ended_transactions.append(ended)
 
     def begin_epoch(self, epoch: Epoch) -> None:
         """This broker leads from now on: what is appended next belongs to `epoch`, whenever it comes."""
