@@ -1,6 +1,6 @@
 """kill -9 at moments that a seed chooses, while clients write: what was acknowledged is there, once.
 
-A short run is part of the ordinary tests; TIDELOG_CHAOS_ROUNDS=50 makes it as long as one likes.
+A short run is part of the ordinary tests; CHAOS_ROUNDS=50 makes it as long as one likes.
 """
 
 import os
@@ -21,7 +21,7 @@ from numbered_records import (
 )
 from victim import Victim, wait_until
 
-ROUNDS = int(os.environ.get("TIDELOG_CHAOS_ROUNDS", "3"))
+ROUNDS = int(os.environ.get("CHAOS_ROUNDS", "3"))
 
 
 @pytest.mark.parametrize("durability", ["fsync", "os"])
