@@ -17,6 +17,9 @@ INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 EPOCH_MAX = 2**31 - 1
 
+PARTITIONS_MAX = 200_000
+"""Over all sessions: they are remembered after the request is gone, at some 350 bytes each."""
+
 TopicKey: TypeAlias = str | Uuid  # the name up to version 12, the id from 13 on
 PartitionKey: TypeAlias = tuple[TopicKey, int]
 
@@ -105,6 +108,7 @@ class FetchSessions:
         self._slots = slots
         self._evict_after = evict_after_ms / 1000
         self._sessions: dict[int, Session] = {}  # least recently used first
+        self._remembered = 0  # partitions over all of them
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -113,7 +117,7 @@ class FetchSessions:
         """Raises KafkaError where the session is unknown or out of step; the client then starts anew."""
         named = list(_wanted(request, version))
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
-            self._sessions.pop(request.session_id, None)
+            self._forget(request.session_id)
             session = None
             if request.session_epoch == INITIAL_EPOCH and version >= 7 and named:
                 session = self._create(named, uses_topic_ids=version >= 13)
@@ -131,29 +135,43 @@ class FetchSessions:
             raise KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         session.epoch = session.epoch + 1 if session.epoch < EPOCH_MAX else 1
         session.last_used = self._clock.monotonic()
+        before = len(session.partitions)
         for topic in request.forgotten_topics_data:
             key: TopicKey = topic.topic_id if version >= 13 else topic.topic
             for index in topic.partitions:
                 session.partitions.pop((key, index), None)
         session.want(named)
+        self._remembered += len(session.partitions) - before
+        if self._remembered > PARTITIONS_MAX:
+            self._forget(session.id)
+            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         return FetchPlan(list(session.partitions.values()), session, incremental=True)
 
     def _create(self, named: list[Wanted], *, uses_topic_ids: bool) -> Session | None:
         now = self._clock.monotonic()
         if len(self._sessions) >= self._slots and not self._evict(now):
             return None
+        while self._remembered + len(named) > PARTITIONS_MAX:
+            if not self._evict(now):
+                return None
         id = NO_SESSION
         while id == NO_SESSION or id in self._sessions:
             id = self._random.below(2**31)
         session = self._sessions[id] = Session(id, uses_topic_ids, now)
         session.want(named)
+        self._remembered += len(session.partitions)
         return session
+
+    def _forget(self, session_id: int) -> None:
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            self._remembered -= len(session.partitions)
 
     def _evict(self, now: float) -> bool:
         oldest = next(iter(self._sessions.values()), None)
         if oldest is None or now - oldest.last_used < self._evict_after:
             return False
-        del self._sessions[oldest.id]
+        self._forget(oldest.id)
         return True
 
 

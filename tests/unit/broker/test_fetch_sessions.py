@@ -156,3 +156,25 @@ def test_the_final_epoch_closes_the_session(sessions: FetchSessions) -> None:
 
 def test_old_versions_have_no_sessions(sessions: FetchSessions) -> None:
     assert sessions.plan(request(0, FINAL_EPOCH, 0), version=4).session_id == 0
+
+
+def test_the_partitions_of_all_sessions_together_are_bounded(
+    sessions: FetchSessions, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidelog.broker.fetch_sessions.PARTITIONS_MAX", 10)
+    large = sessions.plan(request(0, INITIAL_EPOCH, *range(8)), 12)
+    assert large.session_id != 0
+    refused = sessions.plan(request(0, INITIAL_EPOCH, *range(3)), 12)
+    assert refused.session_id == 0, "answered, but not remembered"
+    assert len(refused.wanted) == 3
+    small = sessions.plan(request(0, INITIAL_EPOCH, 1), 12)
+    sessions.plan(request(large.session_id, 1, *range(7, 9)), 12)  # one more, one known
+    with pytest.raises(KafkaError) as grown:
+        sessions.plan(request(small.session_id, 1, 2), 12)
+    assert grown.value.code is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    sessions.plan(request(large.session_id, 2, forget=(0, 1, 2, 3)), 12)
+    assert sessions.plan(request(0, INITIAL_EPOCH, *range(5)), 12).session_id != 0
+    clock.now = 1000.0
+    assert sessions.plan(request(0, INITIAL_EPOCH, *range(10)), 12).session_id != 0
+    assert len(sessions) == 1
+    sessions.plan(request(0, FINAL_EPOCH), 12)
