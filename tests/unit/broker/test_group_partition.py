@@ -1,0 +1,188 @@
+import asyncio
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tidelog.base.errors import ErrorCode
+from tidelog.broker.group_loading import load
+from tidelog.broker.group_partition import GroupPartition
+from tidelog.broker.groups import java_hash
+from tidelog.groups.classic.messages import JoinAnswer, JoinRequest
+from tidelog.groups.offset_messages import CommitPartition, CommitRequest, CommitTopic, FetchGroup
+from tidelog.groups.settings import GroupSettings
+from tidelog.groups.shard import GroupShard
+from tidelog.replication.partition import Durability, Partition
+from tidelog.storage.log import PartitionLog
+from tidelog.storage.log_config import LogConfig
+from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.virtual_time import run
+
+
+class LoopClock:
+    def now_ms(self) -> int:
+        return int(self.monotonic() * 1000)
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+
+class Counting:
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+
+    def bytes(self, count: int) -> bytes:
+        return next(self._numbers).to_bytes(count, "big")
+
+    def below(self, limit: int) -> int:
+        return 0
+
+
+class Rig:
+    def __init__(self, durability: Durability = Durability.OS) -> None:
+        self.disk = MemoryDisk()
+        self.unsynced = 0
+        self.home = self.open(durability)
+        self.home.start()
+
+    def open(self, durability: Durability) -> GroupPartition:
+        partition = Partition(
+            "__consumer_offsets",
+            bytes(16),
+            0,
+            PartitionLog.open(self.disk, "/data/__consumer_offsets-0", LogConfig(compact=True), now_ms=0),
+            leader_epoch=0,
+            replicas=(1,),
+            isr=(1,),
+            durability=durability,
+            min_insync_replicas=1,
+            on_unsynced=self._on_unsynced,
+        )
+        shard = GroupShard(GroupSettings(), Counting())
+        return GroupPartition(partition, shard, LoopClock(), lambda: 5000)
+
+    def _on_unsynced(self, _: Partition) -> None:
+        self.unsynced += 1
+
+    def commit(self, offset: int, index: int = 0) -> "asyncio.Future[Any]":
+        topics = [CommitTopic("orders", [CommitPartition(index, offset)])]
+        request = CommitRequest("readers", topics)
+        return self.home.commit(self.home.shard.commit(request, *self.home.now), lambda answer: answer)
+
+    def join(self) -> "asyncio.Future[JoinAnswer]":
+        request = JoinRequest("readers", "consumer", [("range", b"")], 10_000, 60_000, api_version=3)
+        return self.home.run(self.home.shard.join(request, *self.home.now), lambda answer: answer)
+
+    def committed(self, shard: GroupShard) -> dict[int, int]:
+        return {
+            offset.partition_index: offset.committed_offset
+            for topic in shard.fetch(FetchGroup("readers")).topics
+            for offset in topic.partitions
+        }
+
+
+def inline(job: Callable[[], Any]) -> "asyncio.Future[Any]":
+    future = asyncio.get_running_loop().create_future()
+    future.set_result(job())
+    return future
+
+
+def test_commits_of_one_turn_share_a_batch_and_a_load_finds_them_all() -> None:
+    async def main() -> None:
+        rig = Rig()
+        futures = [rig.commit(100 + index, index) for index in range(20)]
+        assert rig.home.partition.log.end == 0, "nothing is written before the turn is over"
+        await asyncio.gather(*futures)
+        assert rig.home.partition.log.end == 20
+        batches = rig.home.partition.log.read(0, 1 << 20, end=20)
+        assert batches is not None
+        assert int.from_bytes(batches.slice.read()[57:61], "big") == 20, "twenty records in the first batch"
+        fresh = GroupShard(GroupSettings(), Counting())
+        assert await load(rig.home.partition, fresh, inline) == 20
+        fresh.on_loaded(0.0, 0)
+        assert rig.committed(fresh) == {index: 100 + index for index in range(20)}
+
+    run(main())
+
+
+def test_an_answer_waits_until_its_records_are_safe() -> None:
+    async def main() -> None:
+        rig = Rig(Durability.FSYNC)
+        future = rig.commit(7)
+        await asyncio.sleep(1)
+        assert not future.done()
+        assert rig.unsynced
+        flush = rig.home.partition.log.begin_flush()
+        assert flush is not None
+        flush.run()
+        rig.home.partition.log.finish_flush(flush)
+        rig.home.partition.advance()
+        [topic] = await future
+        assert topic.partitions[0].error is ErrorCode.NONE
+
+    run(main())
+
+
+def test_what_does_not_become_safe_in_time_is_told_to_be_tried_again() -> None:
+    async def main() -> None:
+        rig = Rig(Durability.FSYNC)
+        [topic] = await rig.commit(7)
+        assert asyncio.get_running_loop().time() == pytest.approx(5.0)
+        assert topic.partitions[0].error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+    run(main())
+
+
+def test_a_failing_disk_is_told_and_changes_nothing() -> None:
+    async def main() -> None:
+        rig = Rig()
+        await rig.commit(7)
+        rig.disk.fail("write", ".log")
+        [topic] = await rig.commit(8)
+        assert topic.partitions[0].error is ErrorCode.NOT_COORDINATOR
+        assert rig.committed(rig.home.shard) == {0: 7}
+
+    run(main())
+
+
+def test_a_member_that_falls_silent_is_removed_by_the_clock() -> None:
+    async def main() -> None:
+        rig = Rig()
+        answer = await rig.join()
+        assert answer.error is ErrorCode.NONE
+        await asyncio.sleep(30)
+        beat = rig.home.shard.heartbeat(
+            "readers", answer.member_id, None, answer.generation_id, rig.home.now[0]
+        )
+        assert beat is ErrorCode.UNKNOWN_MEMBER_ID
+
+    run(main())
+
+
+def test_closing_tells_those_who_wait() -> None:
+    async def main() -> None:
+        rig = Rig()
+        assert (await rig.join()).error is ErrorCode.NONE
+        waiting = rig.join()  # for the first member to come back
+        await asyncio.sleep(0.1)
+        assert not waiting.done()
+        rig.home.close(ErrorCode.NOT_COORDINATOR)
+        assert (await waiting).error is ErrorCode.NOT_COORDINATOR
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("text", "hashed"),
+    [
+        ("", 0),
+        ("a", 97),
+        ("readers", 1080410128),
+        ("polygenelubricants", -(2**31)),
+        ("über", 7604755),
+        ("😀", 1772899),
+    ],
+)
+def test_the_hash_is_javas(text: str, hashed: int) -> None:
+    assert java_hash(text) == hashed
