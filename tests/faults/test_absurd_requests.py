@@ -240,10 +240,10 @@ CASES: dict[str, Case] = {
         {E.LOG_DIR_NOT_FOUND},
     ),
     "move: to ..": (ApiKey.ALTER_REPLICA_LOG_DIRS, lambda: move("..", TOPIC, 0), {E.LOG_DIR_NOT_FOUND}),
-    "coordinator: of a group": (
+    "coordinator: of a share group": (
         ApiKey.FIND_COORDINATOR,
-        lambda: FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]),
-        {E.COORDINATOR_NOT_AVAILABLE},
+        lambda: FindCoordinatorRequest(key_type=2, coordinator_keys=["g"]),
+        {E.COORDINATOR_NOT_AVAILABLE, E.INVALID_REQUEST},
     ),
     "coordinator: of an unknown kind": (
         ApiKey.FIND_COORDINATOR,

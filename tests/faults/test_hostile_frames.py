@@ -20,6 +20,8 @@ pytestmark = pytest.mark.usefixtures("no_failures")
 HUGE = b"\xff\xff\xff\xff\x0f"
 """2^32 - 1 as an unsigned varint."""
 
+NOT_OFFERED = min(set(API) - set(HANDLERS))
+
 FRAMES: dict[str, tuple[bytes, str]] = {
     "size -1": (struct.pack(">i", -1), "a frame of -1 bytes"),
     "size 0": (struct.pack(">i", 0), "a frame of 0 bytes"),
@@ -34,7 +36,7 @@ FRAMES: dict[str, tuple[bytes, str]] = {
     "client id not UTF-8": (framed(struct.pack(">hhih", ApiKey.METADATA, 1, 1, 1) + b"\xff"), "UTF-8"),
     "unknown API": (framed(header_bytes(999, 0)), "API key 999"),
     "API -1": (framed(header_bytes(-1, 0)), "API key -1"),
-    "API of groups": (framed(header_bytes(ApiKey.JOIN_GROUP, 0)), f"API key {ApiKey.JOIN_GROUP:d}"),
+    "API not offered": (framed(header_bytes(NOT_OFFERED, 0)), f"API key {NOT_OFFERED} is not offered"),
     "version below": (framed(header_bytes(ApiKey.PRODUCE, 0)), "version 0 of Produce"),
     "version above": (framed(header_bytes(ApiKey.FETCH, 99)), "version 99 of Fetch"),
     "version -1": (framed(header_bytes(ApiKey.METADATA, -1)), "version -1 of Metadata"),
