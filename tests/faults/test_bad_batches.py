@@ -12,10 +12,10 @@ from itertools import count
 
 import psutil
 import pytest
+from broker_lines import Lines
 from log_calls import EARLIEST, batch, create_topic, offset_at, produce, produce_request, read_all
 from raw_client import RawClient
 
-from conftest import Lines
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ports import Buffer
 from tidelog.testing import Broker

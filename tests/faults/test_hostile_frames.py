@@ -3,10 +3,10 @@
 import struct
 
 import pytest
+from broker_lines import Lines
 from log_calls import batch, create_topic, produce_request
 from raw_client import RawClient, framed, header_bytes, request_bytes
 
-from conftest import Lines
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.handlers import HANDLERS
 from tidelog.testing import Broker

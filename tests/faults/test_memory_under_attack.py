@@ -11,8 +11,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from broker_process import BrokerProcess
 from log_calls import BY_NAME, batch, create_topic, fetch_request, offset_at, produce, read_all
+from measured_broker import BrokerProcess
 from raw_client import DEADLINE_S, RawClient, header_bytes, wait_until
 
 from tidelog.base.errors import ErrorCode
