@@ -15,7 +15,7 @@ _DEDUPE_BYTES_PER_THREAD_MIN = 1024 * 1024
 
 
 def find_problems(config: ConfigValues) -> list[Problem]:
-    return [*_listeners(config), *_memory(config), *_compaction(config)]
+    return [*_listeners(config), *_memory(config), *_compaction(config), *_groups(config)]
 
 
 def find_topic_problems(topic: ConfigValues) -> list[Problem]:
@@ -82,3 +82,10 @@ def _compaction(config: ConfigValues) -> Iterator[Problem]:
     least, most = config.int(name), config.int("log.cleaner.max.compaction.lag.ms")
     if least > most:
         yield Problem(name, f"{least} is above log.cleaner.max.compaction.lag.ms, which is {most}")
+
+
+def _groups(config: ConfigValues) -> Iterator[Problem]:
+    name = "group.min.session.timeout.ms"
+    least, most = config.int(name), config.int("group.max.session.timeout.ms")
+    if least > most:
+        yield Problem(name, f"{least} is above group.max.session.timeout.ms, which is {most}")

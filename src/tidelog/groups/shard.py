@@ -235,10 +235,12 @@ class GroupShard:
         return Step(self._context, now, now_ms)
 
     def _forget(self, group_id: str) -> None:
+        """One that never had a generation: any other keeps counting, until the sweep deletes it for good."""
         group = self.groups.get(group_id)
         if (
             group is not None
             and group.is_idle
+            and group.generation == 0
             and group_id not in self.durable.classic_groups
             and not self.durable.offsets.of_group(group_id)
         ):

@@ -12,6 +12,11 @@ from tidelog.base.config import ConfigError, load
         ({"queued.max.request.bytes": "1 MiB"}, "queued.max.request.bytes", "less than one request"),
         ({"log.cleaner.threads": "200"}, "log.cleaner.dedupe.buffer.size", "1 MiB for each of the 200"),
         (
+            {"group.min.session.timeout.ms": "2", "group.max.session.timeout.ms": "1"},
+            "group.min.session.timeout.ms",
+            "above group.max.session.timeout.ms",
+        ),
+        (
             {"log.cleaner.min.compaction.lag.ms": "2", "log.cleaner.max.compaction.lag.ms": "1"},
             "log.cleaner.min.compaction.lag.ms",
             "is above",

@@ -152,3 +152,16 @@ def test_an_instance_unknown_to_the_group(rig, static):
 
 def test_a_pending_dynamic_id_cannot_become_static(rig):
     assert rig.join(rig.new_id(), group_instance_id="i").answer.error is E.UNKNOWN_MEMBER_ID
+
+
+def test_one_that_restarts_before_its_sync_still_has_to_sync(rig, static):
+    generation, leader, follower = static
+    rig.join(leader, group_instance_id="i1")
+    rig.join(follower, group_instance_id="i2")
+    rig.sync(leader, generation + 1, {leader: b"L", follower: b"F"})
+    back = rig.join(group_instance_id="i2").answer.member_id
+    for _ in range(8):
+        rig.pass_time(8)
+        rig.heartbeat(leader, generation + 1, "i1")
+        rig.heartbeat(back, generation + 1, "i2")
+    assert rig.members() == [leader]

@@ -118,3 +118,20 @@ def test_a_retry_of_the_sync_answers_the_first_request(rig):
     assert first.answer.error is E.REBALANCE_IN_PROGRESS
     rig.sync(leader, generation, {follower: b"F"})
     assert second.answer.assignment == b"F"
+
+
+def test_an_assignment_that_becomes_safe_late_does_not_end_the_next_rebalance(rig):
+    (leader, follower), generation = forming(rig)
+    rig.hold = True
+    rig.sync(leader, generation, {leader: b"old", follower: b"old"})
+    joins = [
+        rig.join(follower, protocols=(("range", b"changed"),)),
+        rig.join(leader),
+    ]
+    assert {join.answer.generation_id for join in joins} == {generation + 1}
+    waiting = rig.sync(follower, generation + 1)
+    rig.make_safe()
+    assert not waiting.done
+    assert rig.state() == "CompletingRebalance"
+    rig.sync(leader, generation + 1, {follower: b"new"})
+    assert waiting.answer.assignment == b"new"
