@@ -15,6 +15,7 @@ from tidelog.clients.admin_results import (
 )
 from tidelog.clients.admin_session import AdminSession, node_of
 from tidelog.clients.error_table import as_client_error, from_exception
+from tidelog.clients.errors import UnknownGroup
 from tidelog.clients.places import all_to_librdkafka, from_librdkafka, to_librdkafka
 from tidelog.clients.records import OffsetAndMetadata, TopicPartition
 
@@ -60,7 +61,11 @@ class GroupAdmin(AdminSession):
 
     def describe_groups(self, *group_ids: str) -> dict[str, GroupDescription]:
         answers = self._all("Describing group", AdminClient.describe_consumer_groups, list(group_ids))
-        return {group_id: _group(answer) for group_id, answer in answers.items()}
+        described = {group_id: _group(answer) for group_id, answer in answers.items()}
+        for group_id, group in described.items():
+            if group.state is GroupState.DEAD and not group.members:  # how Kafka describes what is not there
+                raise UnknownGroup(f"There is no group {group_id!r}.")
+        return described
 
     def group_offsets(
         self, group_id: str, places: Iterable[TopicPartition] | None = None

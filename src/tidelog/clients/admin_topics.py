@@ -32,7 +32,8 @@ class TopicAdmin(AdminSession):
         """
         settings = {key: setting_text(value) for key, value in (config or {}).items()}
         if assignment is not None:
-            topic = NewTopic(name, replica_assignment=[list(ids) for ids in assignment], config=settings)
+            replicas = [list(ids) for ids in assignment]
+            topic = NewTopic(name, len(replicas), replica_assignment=replicas, config=settings)
         else:
             topic = NewTopic(
                 name, partitions or BROKERS_CHOICE, replication_factor or BROKERS_CHOICE, config=settings

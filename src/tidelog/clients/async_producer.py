@@ -148,7 +148,7 @@ class AsyncProducer(Generic[Key, Value]):
 
     def __len__(self) -> int:
         """Records without an outcome yet."""
-        return len(self._sender.client)
+        return self._sender.unsettled
 
     def __bool__(self) -> bool:
         return True

@@ -6,7 +6,7 @@ librdkafka's consumer serves one thread at a time, so nothing here locks; `Posit
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaException
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaError, KafkaException
 from confluent_kafka import Consumer as LibrdkafkaConsumer
 
 from tidelog.clients.consumer_config import ConsumerConfig
@@ -59,12 +59,11 @@ class ConsumerCore:
     def _fill(self, timeout_s: float, count: int) -> None:
         with translated("Reading"):
             first = self.client.poll(timeout_s)
-            self._raise_from_listener()
             if first is not None:
                 self.intake.add([first])
                 # Without waiting: consume() would rather fill its list than be in time.
                 self.intake.add(self.client.consume(count - 1, 0) if count > 1 else [])
-                self._raise_from_listener()
+        self._raise_from_listener()
 
     def store_handled(self) -> None:
         """Let librdkafka's auto-commit have what the application is done with."""
@@ -145,9 +144,7 @@ class ConsumerCore:
             if offset is not None:
                 place.offset = offset
         (client.incremental_assign if self.config.is_incremental else client.assign)(places)
-        stopped = given if self._held else [place for place in given if place in self.intake.paused]
-        if stopped:
-            client.pause(all_to_librdkafka(stopped))
+        self._pause_client([place for place in given if self._is_still(place)])
 
     def _on_revoke(self, client: Any, places: list[Any]) -> None:
         self._give_up(self._listener.on_revoke, from_librdkafka(places))
@@ -189,9 +186,25 @@ class ConsumerCore:
             self._starting[place] = offset  # within on_assign: this is where it begins
         else:
             with translated(f"Seeking in {place}"):
-                self.client.seek(to_librdkafka(place, offset))
+                self._seek_client(to_librdkafka(place, offset))
         self._void([place])
         self.positions.move(place, offset if offset >= 0 else None)
+
+    def _seek_client(self, target: Any) -> None:
+        try:
+            self.client.seek(target)
+        except KafkaException as error:
+            assigned = self.client.assignment()
+            if error.args[0].code() != KafkaError._STATE or target not in assigned:
+                raise
+            # Nothing is being fetched there, as after an offset that was out of range: begin anew.
+            if self.config.is_incremental:
+                self.client.incremental_unassign([target])
+                self.client.incremental_assign([target])
+            else:
+                others = [place for place in assigned if place != target]
+                self.client.assign([target, *self.client.position(others)])
+                self._pause_client([place for place in self.assignment() if self._is_still(place)])
 
     def pause(self, places: Iterable[TopicPartition]) -> None:
         self.check_open()
@@ -214,6 +227,9 @@ class ConsumerCore:
     def release(self) -> None:
         self._held = False
         self._resume_client([place for place in self.assignment() if place not in self.intake.paused])
+
+    def _is_still(self, place: TopicPartition) -> bool:
+        return self._held or place in self.intake.paused
 
     def _pause_client(self, places: list[TopicPartition]) -> None:
         if self._starting is not None:  # not assigned yet: done right after on_assign

@@ -33,6 +33,8 @@ class ConsumerThread:
         self._core = core
         self._loop = loop
         self._calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
+        self._lock = threading.Lock()
+        self._is_over = False
         self._woken = threading.Event()
         self._stop: bool | None = None
         self.handover = Handover(loop, self._woken.set)
@@ -48,10 +50,11 @@ class ConsumerThread:
 
     async def call(self, function: Callable[[], Answer]) -> Answer:
         """Run a function on the thread."""
-        if self._ended.done() or self._stop is not None:
-            raise ClientClosed("The consumer is closed.")
         answer: Future[Answer] = Future()
-        self._calls.append((function, answer))
+        with self._lock:
+            if self._is_over:
+                raise ClientClosed("The consumer is closed.")
+            self._calls.append((function, answer))
         self._woken.set()
         return await asyncio.wrap_future(answer)
 
@@ -143,6 +146,8 @@ class ConsumerThread:
             self._core.close(handled=bool(self._stop))
         except Exception as error:  # whoever awaits the end gets it
             failure = error
+        with self._lock:
+            self._is_over = True  # only now: a listener that closing calls may still commit
         for _, answer in self._calls:
             if answer.set_running_or_notify_cancel():
                 answer.set_exception(ClientClosed("The consumer is closed."))

@@ -54,6 +54,7 @@ CLASSES: dict[str, type[ClientError]] = {
     "UNKNOWN_TOPIC_ID": errors.UnknownTopic,
     "_UNKNOWN_TOPIC": errors.UnknownTopic,
     "_UNKNOWN_PARTITION": errors.UnknownTopic,
+    "_NOENT": errors.UnknownTopic,  # "no leaders found" for a partition that does not exist
     "TOPIC_ALREADY_EXISTS": errors.TopicExists,
     "LEADER_NOT_AVAILABLE": errors.NoLeader,
     "NOT_LEADER_FOR_PARTITION": errors.NoLeader,
@@ -123,19 +124,27 @@ WHILE_PRODUCING: dict[str, type[ClientError]] = {
 
 def as_client_error(error: KafkaError, what: str, *, producing: bool = False) -> ClientError:
     """`what` names the operation: "Creating topic 'a'"."""
-    name = error.name()
+    name = error.name() if error.code() != KafkaError._FATAL else _name_within(error.str())
     chosen = CLASSES.get(name, errors.ProduceError if producing else ClientError)
     if producing:
         chosen = WHILE_PRODUCING.get(name, chosen)
     said = (error.str() or name).strip().rstrip(".")
-    code = KAFKA_CODES.get(error.code())
+    code = KAFKA_CODES.get(getattr(KafkaError, name, error.code()))
     return chosen(
         f"{what} failed: {said} ({name}).",
         code=code,
         reason=name,
         retriable=error.retriable() or name in RETRIABLE_HERE or (code is not None and code.retriable),
-        fatal=error.fatal(),
+        fatal=error.fatal() or error.code() == KafkaError._FATAL,
     )
+
+
+def _name_within(text: str) -> str:
+    """A fatal error says only in words which one it came from: "Fatal error: Broker: Producer fenced…"."""
+    for name in CLASSES:
+        if KafkaError(getattr(KafkaError, name)).str() in text:
+            return name
+    return "_FATAL"
 
 
 @contextmanager

@@ -87,7 +87,7 @@ class Producer(Generic[Key, Value]):
 
     def __len__(self) -> int:
         """Records without an outcome yet."""
-        return len(self._sender.client)
+        return self._sender.unsettled
 
     def __bool__(self) -> bool:
         return True

@@ -1,5 +1,6 @@
 """The part that both producers share: a librdkafka producer, its callback thread, and records made ready."""
 
+import threading
 import warnings
 from collections.abc import Callable
 from datetime import datetime
@@ -32,6 +33,9 @@ class Sender:
         self._serialize_value = value_serializer
         self._fatal: ClientError | None = None
         self._has_transactions = False
+        self._lock = threading.Lock()
+        self.unsettled = 0
+        """Records without an outcome yet."""
         self._closed = True
         self.client = open_librdkafka(open_client, config.to_librdkafka(), self._on_error)
         self._thread = CallbackThread(self.client.poll, f"{config.client_id}-deliveries")
@@ -68,13 +72,21 @@ class Sender:
 
     def try_produce(self, record: dict[str, Any], delivery: Delivery) -> bool:
         """False where the buffer is full. Refusals of the record go to its delivery."""
+        self._count(1)
         try:
-            self.client.produce(**record, on_delivery=report_to(delivery, record["topic"]))
+            self.client.produce(**record, on_delivery=report_to(delivery, record["topic"], self._count))
         except BufferError:
+            self._count(-1)
             return False
         except KafkaException as error:
+            self._count(-1)
             delivery.fail(from_exception(error, f"Sending to topic {record['topic']!r}", producing=True))
         return True
+
+    def _count(self, change: int) -> None:
+        # librdkafka's own count has log lines and statistics in it.
+        with self._lock:
+            self.unsettled += change
 
     def prepare_transactions(self, timeout_s: float) -> None:
         """Once per producer: get the producer id, and end what an earlier process left open."""
@@ -85,10 +97,10 @@ class Sender:
 
     def flush(self, timeout_s: float | None) -> None:
         self.check_open()
-        waiting = self.client.flush(FOR_EVER if timeout_s is None else timeout_s)
-        if waiting:
+        self.client.flush(FOR_EVER if timeout_s is None else timeout_s)
+        if self.unsettled:
             raise RequestTimedOut(
-                f"{waiting:,} records were not acknowledged within {timeout_s:g} s of flush.",
+                f"{self.unsettled:,} records were not acknowledged within {timeout_s or 0:g} s of flush.",
                 attempt="flush again, or wait for the futures of the records.",
                 retriable=True,
             )
@@ -99,7 +111,8 @@ class Sender:
             return
         self._closed = True
         try:
-            if self.client.flush(FOR_EVER if timeout_s is None else timeout_s):
+            self.client.flush(FOR_EVER if timeout_s is None else timeout_s)
+            if self.unsettled:
                 self.client.purge()
                 self.client.flush(FOR_EVER)
         finally:

@@ -62,6 +62,15 @@ def test_fatal_errors_say_so() -> None:
     assert as_client_error(KafkaError(KafkaError._FENCED, "x", fatal=True), "It").fatal
 
 
+def test_the_error_behind_a_fatal_one_is_found() -> None:
+    said = "Fatal error: Broker: Static consumer fenced by other consumer with same group.instance.id: Fatal"
+    error = as_client_error(KafkaError(KafkaError._FATAL, said), "Reading")
+    assert type(error) is errors.MemberFenced
+    assert error.code is ErrorCode.FENCED_INSTANCE_ID
+    assert error.fatal
+    assert type(as_client_error(KafkaError(KafkaError._FATAL, "who knows"), "Reading")) is ClientError
+
+
 def test_translated_keeps_the_original() -> None:
     with pytest.raises(errors.UnknownTopic) as caught, translated("Reading"):
         raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
