@@ -15,8 +15,8 @@ from tidelog.groups.step import Step
 class GroupKind(Enum):
     """As ListGroups spells them; filters compare without case."""
 
-    CLASSIC = "Classic"
-    CONSUMER = "Consumer"
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
 
 
 class Group(Protocol):

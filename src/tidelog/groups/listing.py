@@ -16,5 +16,5 @@ def list_groups(
         ListedGroup(group.id, group.protocol_type or "", group.state_name, group.kind.value)
         for group in groups
         if (not wanted_states or group.state_name.lower() in wanted_states)
-        and (not wanted_types or group.kind.value.lower() in wanted_types)
+        and (not wanted_types or group.kind.value in wanted_types)
     ]

@@ -85,15 +85,15 @@ def test_listing_by_state_and_type(rig):
     rig.stable(1)
     rig.commit(group="simple")
     listed = {one.group_id: one for one in rig.shard.list_groups()}
-    assert listed["g"] == ("g", "consumer", "Stable", "Classic")
-    assert listed["simple"] == ("simple", "", "Empty", "Classic")
+    assert listed["g"] == ("g", "consumer", "Stable", "classic")
+    assert listed["simple"] == ("simple", "", "Empty", "classic")
 
     def names(*filters):
         return [one.group_id for one in rig.shard.list_groups(*filters)]
 
     assert names([" stable"]) == ["g"]
     assert names(["EMPTY", "Dead"]) == ["simple"]
-    assert names([], ["classic"]) == ["g", "simple"]
+    assert names([], ["Classic"]) == ["g", "simple"]
     assert names([], ["consumer"]) == names([], ["martian"]) == []
 
 

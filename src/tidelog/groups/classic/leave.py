@@ -6,21 +6,23 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.groups.classic.expiry import drop_pending
 from tidelog.groups.classic.group import ClassicGroup
 from tidelog.groups.classic.messages import NO_MEMBER, LeaveAnswer, LeavingMember, LeftMember
-from tidelog.groups.classic.rebalance import rebalance, remove_member
-from tidelog.groups.classic.states import State
+from tidelog.groups.classic.rebalance import complete_when_all_joined, rebalance, remove_member
 from tidelog.groups.outcome import Outcome
 from tidelog.groups.step import Step
 
 
 def leave(step: Step, group: ClassicGroup, leaving: Sequence[LeavingMember]) -> Outcome[LeaveAnswer]:
+    before = len(group.members)
     results = [LeftMember(one.member_id, one.group_instance_id, _leave_one(group, one)) for one in leaving]
     gone = [
         f"{one.member_id or one.group_instance_id} ({one.reason or 'no reason given'})"
         for one, result in zip(leaving, results, strict=True)
         if result.error is ErrorCode.NONE
     ]
-    if gone and group.state is not State.EMPTY:
+    if len(group.members) < before:
         rebalance(step, group, f"left: {', '.join(gone)}")
+    elif gone:
+        complete_when_all_joined(step, group)  # an id that nobody had joined with changes nothing else
     step.forget(group.id)
     answer = LeaveAnswer(members=results)
     return step.answer(answer, lambda _: answer)  # they are gone, whether or not the empty group was stored

@@ -79,3 +79,10 @@ def test_refusals(rig):
     rig.stable(1)
     assert rig.leave("x").members[0].error is E.UNKNOWN_MEMBER_ID
     assert rig.state() == "Stable"
+
+
+def test_a_leaving_pending_id_disturbs_no_stable_group(rig):
+    generation, (leader,) = rig.stable(1)
+    rig.leave(rig.new_id())
+    assert rig.heartbeat(leader, generation) is E.NONE
+    assert rig.state() == "Stable"
