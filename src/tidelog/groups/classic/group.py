@@ -4,7 +4,6 @@ Bookkeeping and checks only; what happens when is decided in `join`, `sync`, `le
 `rebalance`. All of this is lost with the coordinator by design: a new one starts from the log.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from tidelog.base.errors import ErrorCode, KafkaError
@@ -13,6 +12,7 @@ from tidelog.base.invariant import invariant
 from tidelog.groups.classic.member import Member, Protocols
 from tidelog.groups.classic.messages import JoinAnswer, JoinedMember, SyncAnswer
 from tidelog.groups.classic.states import NEXT, State
+from tidelog.groups.classic.votes import ProtocolVotes
 from tidelog.groups.consumer_protocol import PROTOCOL_TYPE, subscribed_topics
 from tidelog.groups.group import GroupKind
 from tidelog.groups.outcome import OffsetsRecord, Pending
@@ -48,7 +48,7 @@ class ClassicGroup:
         self.sync_timer: Timer[Step]
         self.initial_wait_left_ms = 0
         self.member_added_in_initial_wait = False
-        self._knowing: Counter[str] = Counter()  # protocol name to how many members know it
+        self._votes = ProtocolVotes()
 
     @property
     def state_name(self) -> str:
@@ -87,7 +87,7 @@ class ClassicGroup:
             invariant(member.instance_id not in self.static_ids, "an instance twice", group=self.id)
             self.static_ids[member.instance_id] = member.id
         self.members[member.id] = member
-        self._knowing.update(name for name, _ in member.protocols)
+        self._votes.add(member.protocols)
         if self.leader is None:
             self.leader = member.id
 
@@ -96,7 +96,7 @@ class ClassicGroup:
         invariant(member.join is None and member.sync is None, "a waiting member is removed", group=self.id)
         member.session.cancel()
         del self.members[member.id]
-        self._forget_protocols(member)
+        self._votes.drop(member.protocols)
         if member.instance_id is not None:
             del self.static_ids[member.instance_id]
         if self.leader == member.id:
@@ -107,8 +107,8 @@ class ClassicGroup:
         """A static member came back under a new id: it takes the place, the role and the assignment."""
         self.members = {new.id if key == old.id else key: value for key, value in self.members.items()}
         self.members[new.id] = new
-        self._forget_protocols(old)
-        self._knowing.update(name for name, _ in new.protocols)
+        self._votes.drop(old.protocols)
+        self._votes.add(new.protocols)
         if new.instance_id is not None:
             self.static_ids[new.instance_id] = new.id
         if self.leader == old.id:
@@ -118,15 +118,9 @@ class ClassicGroup:
             self.pending_syncs.add(new.id)
 
     def update_protocols(self, member: Member, protocols: Protocols) -> None:
-        self._forget_protocols(member)
+        self._votes.drop(member.protocols)
         member.protocols = protocols
-        self._knowing.update(name for name, _ in protocols)
-
-    def _forget_protocols(self, member: Member) -> None:
-        for name, _ in member.protocols:
-            self._knowing[name] -= 1
-            if not self._knowing[name]:
-                del self._knowing[name]
+        self._votes.add(protocols)
 
     def elect_joined_leader(self) -> bool:
         """Make sure that the leader is one who joined; False where nobody did."""
@@ -146,14 +140,10 @@ class ClassicGroup:
         """Whether a member with these protocols fits the others."""
         if self.state is State.EMPTY:
             return bool(protocol_type) and any(True for _ in names)
-        everybody = len(self.members)
-        return protocol_type == self.protocol_type and any(self._knowing[name] == everybody for name in names)
+        return protocol_type == self.protocol_type and self._votes.share_one(names, len(self.members))
 
     def select_protocol(self) -> str:
-        """The one with most votes among those that all members know."""
-        common = {name for name, knowing in self._knowing.items() if knowing == len(self.members)}
-        votes = Counter(member.vote(common) for member in self.members.values())
-        return votes.most_common(1)[0][0]
+        return self._votes.winner(self.members.values())
 
     def next_generation(self, now_ms: TimestampMs) -> None:
         self.generation += 1
