@@ -17,7 +17,7 @@ from rig.load import MIB, Load, answer_size, in_own_process, pipeline, read_answ
 from rig.report import machine, show
 
 DATA_BYTES = 128 * MIB
-PASSES = 4
+PASSES = 2
 
 
 class Prepared:
@@ -62,7 +62,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--loop", choices=("auto", "asyncio", "uvloop"), default="auto")
     options = parser.parse_args()
     print(machine())

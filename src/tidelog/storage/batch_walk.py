@@ -25,13 +25,25 @@ def walk(file: File, position: int, stop: int) -> Iterator[tuple[int, BatchHeade
                 raise no_batch(file, position, f"only {len(chunk)} bytes are left")
         header = read_header(chunk, at)
         length = header.length
-        if header.magic != MAGIC or length < LENGTH_MIN:
-            raise no_batch(file, position, f"magic {header.magic}, length {length}")
-        if position + OVERHEAD + length > stop:
-            raise no_batch(file, position, f"length {length} with {stop - position} bytes left")
+        if header.magic != MAGIC or length < LENGTH_MIN or position + OVERHEAD + length > stop:
+            raise _why_not(file, position, stop, header)
         yield position, header
         read_bytes = _CHUNK_BYTES if length < _CHUNK_BYTES // 4 else _HEADER_BYTES
         position += OVERHEAD + length
+
+
+def header_at(file: File, position: int, stop: int) -> BatchHeader:
+    """The header of the one batch at `position`; KafkaError where there is none that ends by `stop`."""
+    header = read_header(file.read_at(position, HEADER.size))
+    if header.magic != MAGIC or header.length < LENGTH_MIN or position + header.size > stop:
+        raise _why_not(file, position, stop, header)
+    return header
+
+
+def _why_not(file: File, position: int, stop: int, header: BatchHeader) -> KafkaError:
+    if header.magic != MAGIC or header.length < LENGTH_MIN:
+        return no_batch(file, position, f"magic {header.magic}, length {header.length}")
+    return no_batch(file, position, f"length {header.length} with {stop - position} bytes left")
 
 
 def no_batch(file: File, position: int, why: str) -> KafkaError:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tidelog.base.errors import KafkaError
 from tidelog.base.ids import NO_TIMESTAMP, Offset, TimestampMs
 from tidelog.base.ports import File, FileSlice, read_file
-from tidelog.storage.batch_walk import walk
+from tidelog.storage.batch_walk import header_at, walk
 from tidelog.storage.file_names import INDEX, LOG, TIME_INDEX
 from tidelog.storage.log_folder import LogFolder
 from tidelog.storage.offset_index import ENTRY_BYTES, CorruptIndex, OffsetIndex
@@ -196,10 +196,8 @@ class Segment:
             return 0
         last_offset, position = entry
         try:
-            for _, header in walk(self.file, max(0, position), self.size):
-                if header.last_offset == last_offset and position >= 0:
-                    return position
-                break
+            if position >= 0 and header_at(self.file, position, self.size).last_offset == last_offset:
+                return position
         except KafkaError:
             pass  # a batch that does not parse there: either the index lies or the batch is damaged
         self._index = self.rebuild_indexes().offsets
@@ -240,8 +238,8 @@ class Segment:
         position = max(position, near)
         for at, header in walk(self.file, position, self.size):
             if at + header.size > limit:
-                if last_offset >= 0:
-                    self._read_on = (last_offset, header.last_offset, at)
+                after = last_offset if last_offset >= 0 else header.base_offset - 1
+                self._read_on = (after, header.last_offset, at)
                 return at
             last_offset = header.last_offset
             position = at + header.size
