@@ -32,6 +32,7 @@ class GroupPartition:
         self._commit_timeout_ms = commit_timeout_ms
         self._commits: list[Outcome[Any]] = []
         self._alarm: asyncio.TimerHandle | None = None
+        self._closed = False
 
     @property
     def now(self) -> tuple[float, int]:
@@ -72,6 +73,17 @@ class GroupPartition:
             self._write([outcome])
         self.settle()
 
+    def when_safe(self, look: Callable[[], ResponseT]) -> "ResponseT | asyncio.Future[ResponseT]":
+        """Look at the shard once all that it knows by now is safe: nobody may read what could be lost."""
+        self._write_commits()
+        future: asyncio.Future[ResponseT] = asyncio.get_running_loop().create_future()
+
+        def done(_: KafkaError | None) -> None:
+            if not future.done():
+                future.set_result(look())
+
+        return look() if self.partition.when_safe(self.partition.log.end, done) else future
+
     def settle(self) -> None:
         """Set the alarm for the next deadline, and log what the shard has to say."""
         for note in self.shard.take_notes():
@@ -80,7 +92,7 @@ class GroupPartition:
             self._alarm.cancel()
             self._alarm = None
         deadline = self.shard.next_deadline
-        if deadline is not None:
+        if deadline is not None and not self._closed:
             delay = max(0.0, deadline - self._clock.monotonic())
             self._alarm = asyncio.get_running_loop().call_later(delay, self._tick)
 
@@ -90,6 +102,7 @@ class GroupPartition:
             self._alarm.cancel()
             self._alarm = None
         self._write_commits()
+        self._closed = True
         self.shard.unload(error)
 
     def _tick(self) -> None:

@@ -13,6 +13,7 @@ from tidelog.broker.group_loading import load
 from tidelog.broker.group_partition import GroupPartition
 from tidelog.broker.hosted import HostedPartitions
 from tidelog.broker.metadata_service import MetadataService
+from tidelog.groups.placement import offsets_partition
 from tidelog.groups.settings import GroupSettings, OffsetsTopicSettings
 from tidelog.groups.shard import GroupShard
 from tidelog.metadata.create_topics import NewTopic, TopicDefaults, decide_create_topics
@@ -64,8 +65,7 @@ class Groups:
     def partition_of(self, group_id: str) -> int:
         topic = self._metadata.image.topic(CONSUMER_OFFSETS)
         count = len(topic.partitions) if topic else OffsetsTopicSettings.of(self._config).partitions
-        hashed = java_hash(group_id)
-        return 0 if hashed == -(2**31) else abs(hashed) % count
+        return offsets_partition(group_id, count)
 
     @property
     def has_topic(self) -> bool:
@@ -175,12 +175,3 @@ async def _until_safe(partition: Partition) -> None:
 
     if not partition.when_safe(partition.log.end, done):
         await safe
-
-
-def java_hash(text: str) -> int:
-    """String.hashCode of Java: every client and tool finds a group's partition with it."""
-    value = 0
-    units = text.encode("utf-16-be", "surrogatepass")
-    for high, low in zip(units[::2], units[1::2], strict=True):
-        value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
-    return value - (1 << 32) if value >= 1 << 31 else value

@@ -7,22 +7,22 @@ from functools import partial
 from typing import TypeAlias
 
 from tidelog.base.config import BrokerConfig, resolve_topic
-from tidelog.base.errors import ErrorCode, KafkaError, StorageError
+from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NodeId, Uuid
 from tidelog.base.ports import Clock
-from tidelog.broker.data_folders import DataFolder, DataFolders
+from tidelog.broker.data_folder import DataFolder
+from tidelog.broker.data_folders import DataFolders
 from tidelog.broker.flusher import Flusher, RunInThread
+from tidelog.broker.log_opening import CHUNK, LogOpening, Opened, Replica, log_config
 from tidelog.metadata.entities import PartitionImage, TopicImage
 from tidelog.metadata.image import ClusterImage, ImageDelta
 from tidelog.metadata.records import ResourceKind
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log import PartitionLog
-from tidelog.storage.log_config import LogConfig
 
 log = logging.getLogger("tidelog.broker.partitions")
 
 TopicKey: TypeAlias = str | Uuid
-PROGRESS_SECONDS = 5.0
 
 
 class HostedPartitions:
@@ -46,6 +46,7 @@ class HostedPartitions:
         self._config = BrokerConfig()
         self._image = ClusterImage()
         self._one_checkpoint = asyncio.Lock()
+        self._opening = LogOpening(folders, clock, run_in_thread)
 
     def __iter__(self) -> Iterator[Partition]:
         return iter(tuple(self._partitions.values()))
@@ -85,59 +86,13 @@ class HostedPartitions:
         ]
         self.folders.settle_moves({topic.id: topic.name for topic in image.topics.values()})
         self.folders.set_strays_aside({(topic.id, partition.index) for topic, partition in ours})
-        if self.folders.all_clean:
-            for topic, partition in ours:
-                self._open(topic, partition)
-        else:
-            await self._recover(ours)
-        if self.folders.remembers_strangers({(topic.name, partition.index) for topic, partition in ours}):
+        opening = self._opening.open if self.folders.all_clean else self._opening.recover
+        await opening(ours, config, self._host)
+        if self.folders.remember_strangers({(topic.name, partition.index) for topic, partition in ours}):
             self._checkpoint_now()
 
-    async def _recover(self, ours: list[tuple[TopicImage, PartitionImage]]) -> None:
-        """The last stop was not clean: check what was not known to be synced, and say how far we are."""
-        threads = max(1, self._config.int("num.recovery.threads.per.data.dir")) * len(self.folders)
-        room = asyncio.Semaphore(threads)
-        began = told = self._clock.monotonic()
-        done = scanned = 0
-
-        async def recover(topic: TopicImage, partition: PartitionImage) -> None:
-            nonlocal done, scanned, told
-            async with room:
-                opened = await self._run_in_thread(partial(self._open_log, topic, partition))
-            self._host(topic, partition, opened)
-            done += 1
-            if not isinstance(opened, str):
-                scanned += opened.recovery.scanned_bytes
-            now = self._clock.monotonic()
-            if now - told >= PROGRESS_SECONDS:
-                told = now
-                log.info("checked %d of %d logs, %.1f MB so far", done, len(ours), scanned / 1e6)
-
-        await asyncio.gather(*(recover(topic, partition) for topic, partition in ours))
-        if ours:
-            seconds = self._clock.monotonic() - began
-            log.warning(
-                "the last stop was not a clean one: checked the unsynced part of %d logs, %.1f MB, in %.2f s",
-                len(ours),
-                scanned / 1e6,
-                seconds,
-            )
-
-    def _open(self, topic: TopicImage, partition: PartitionImage) -> None:
-        self._host(topic, partition, self._open_log(topic, partition))
-
-    def _open_log(self, topic: TopicImage, partition: PartitionImage) -> PartitionLog | str:
-        """The log, or why it cannot be used. May run in a thread."""
-        try:
-            folder = self.folders.home_of(topic.id, partition.index) or self.folders.least_loaded()
-            return folder.open_log(
-                topic.name, topic.id, partition.index, self._log_config(topic), now_ms=self._clock.now_ms()
-            )
-        except (OSError, StorageError) as error:
-            log.error("%s-%d cannot be opened and is offline: %s", topic.name, partition.index, error)
-            return f"{topic.name}-{partition.index} cannot be opened: {error}"
-
-    def _host(self, topic: TopicImage, image: PartitionImage, opened: PartitionLog | str) -> None:
+    def _host(self, replica: Replica, opened: Opened) -> None:
+        topic, image = replica
         keys: list[tuple[TopicKey, int]] = [(topic.name, image.index), (topic.id, image.index)]
         if isinstance(opened, str):
             self._unusable.update(dict.fromkeys(keys, opened))
@@ -168,23 +123,18 @@ class HostedPartitions:
         except KafkaError as error:
             log.error("%s-%d: %s", partition.topic, partition.index, error.message)
 
-    def _log_config(self, topic: TopicImage) -> LogConfig:
-        settings = resolve_topic(topic.configs, self._config)
-        expiration = self._config.int("producer.id.expiration.ms")
-        return LogConfig.from_topic({**settings, "producer.id.expiration.ms": expiration})
-
     # Following the metadata
 
-    def on_change(self, delta: ImageDelta, config: BrokerConfig) -> None:
+    async def on_change(self, delta: ImageDelta, config: BrokerConfig) -> None:
+        """Act on a change; done when this returns. The next change waits for that."""
         self._image = delta.after
         for topic in delta.topics_deleted:
             for partition in topic.partitions:
                 self._drop(topic, partition.index)
         if delta.topics_deleted:
             self._checkpoint_now()
-        for topic, partition in delta.partitions_created:
-            if self._node_id in partition.replicas:
-                self._open(topic, partition)
+        created = [one for one in delta.partitions_created if self._node_id in one[1].replicas]
+        await self._opening.open(created, config, self._host)
         for topic, partition in delta.partitions_changed:
             hosted = self._partitions.get((topic.name, partition.index))
             if hosted is not None:
@@ -198,11 +148,11 @@ class HostedPartitions:
         for name in names:
             topic = self._image.topics[name]
             settings = resolve_topic(topic.configs, self._config)
-            log_config = self._log_config(topic)
+            for_logs = log_config(topic, self._config)
             for image in topic.partitions:
                 partition = self._partitions.get((name, image.index))
                 if partition is not None:
-                    partition.log.configure(log_config)
+                    partition.log.configure(for_logs)
                     partition.min_insync_replicas = settings.int("min.insync.replicas")
                     partition.durability = Durability(settings.text("durability"))
                     partition.advance()
@@ -265,11 +215,27 @@ class HostedPartitions:
         await self._flusher.drain()
         for folder in self.folders:
             if folder.offline is None:
-                logs = self._in(folder)
-                await self._run_in_thread(partial(folder.close_logs, logs))
+                here = self._in(folder)
+                chunks = [here[first : first + CHUNK] for first in range(0, len(here), CHUNK)]
+                in_order = await asyncio.gather(
+                    *(self._run_in_thread(partial(_close_logs, chunk)) for chunk in chunks)
+                )
+                await self._run_in_thread(partial(folder.logs_are_closed, here, in_order=all(in_order)))
 
     def _in(self, folder: DataFolder) -> list[Partition]:
         return [p for p in self if folder.holds(p.log.directory)]
+
+
+def _close_logs(partitions: Iterable[Partition]) -> bool:
+    """Whether all were closed in order; one that was not costs the next start a scan."""
+    in_order = True
+    for partition in partitions:
+        try:
+            partition.log.close(clean=True)
+        except Exception as error:
+            log.error("%s-%d was not closed in order: %s", partition.topic, partition.index, error)
+        in_order = in_order and partition.log.offline is None
+    return in_order
 
 
 def _report_recovery(topic: str, index: int, opened: PartitionLog) -> None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tidelog.base.errors import ErrorCode, KafkaError, StorageError
 from tidelog.base.ids import Uuid
 from tidelog.base.ports import Clock, Disk
-from tidelog.broker.data_folders import DataFolder, ReplicaHere
+from tidelog.broker.data_folder import DataFolder, ReplicaHere
 from tidelog.broker.flusher import RunInThread
 from tidelog.broker.hosted import HostedPartitions
 from tidelog.replication.partition import Partition

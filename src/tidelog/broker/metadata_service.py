@@ -5,7 +5,7 @@ A change is decided on the newest image, made durable, applied, and only then ac
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -22,6 +22,7 @@ from tidelog.metadata.log import MetadataLog
 from tidelog.metadata.records import Endpoint
 
 T = TypeVar("T")
+Listener = Callable[[ImageDelta], Awaitable[None] | None]
 
 log = logging.getLogger("tidelog.broker.metadata")
 
@@ -41,7 +42,7 @@ class MetadataService:
         self._clock = clock
         self._run_in_thread = run_in_thread
         self._one_at_a_time = asyncio.Lock()
-        self._listeners: list[Callable[[ImageDelta], None]] = []
+        self._listeners: list[Listener] = []
         self.config = static_config
         self._refresh_config()
 
@@ -66,7 +67,7 @@ class MetadataService:
         brokers = self.image.brokers
         return [id for id in partition.replicas if id not in brokers or brokers[id].fenced]
 
-    def on_change(self, listener: Callable[[ImageDelta], None]) -> None:
+    def on_change(self, listener: Listener) -> None:
         """Listeners run on the loop, in the order they came, before the change is answered."""
         self._listeners.append(listener)
 
@@ -81,23 +82,25 @@ class MetadataService:
                 except TidelogError as error:
                     log.error("the cluster's metadata cannot be changed: %s", error)
                     return [_refused(result, error) for result in decision.results]
-                self._tell(delta)
+                await self._tell(delta)
             return decision.results
 
     def change_at_start(self, decide: Callable[[ClusterImage], Decision[T]]) -> Sequence[T]:
-        """Before requests are served there is nobody to keep waiting: the disk may block."""
+        """Before requests are served the disk may block, and nobody listens yet."""
         decision = decide(self.image)
         if decision.records:
             commit = self._log.stage(decision.records, self._clock.now_ms())
             commit.run()
-            self._tell(self._log.apply(commit))
+            self._log.apply(commit)
         return decision.results
 
-    def _tell(self, delta: ImageDelta) -> None:
+    async def _tell(self, delta: ImageDelta) -> None:
         if delta.after.broker_configs is not delta.before.broker_configs:
             self._refresh_config()
         for listener in self._listeners:
-            listener(delta)
+            acting = listener(delta)
+            if acting is not None:
+                await acting
 
     def _refresh_config(self) -> None:
         configs = self.image.broker_configs

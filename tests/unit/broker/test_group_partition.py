@@ -8,7 +8,6 @@ import pytest
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.group_loading import load
 from tidelog.broker.group_partition import GroupPartition
-from tidelog.broker.groups import java_hash
 from tidelog.groups.classic.messages import JoinAnswer, JoinRequest
 from tidelog.groups.offset_messages import CommitPartition, CommitRequest, CommitTopic, FetchGroup
 from tidelog.groups.settings import GroupSettings
@@ -171,18 +170,3 @@ def test_closing_tells_those_who_wait() -> None:
         assert (await waiting).error is ErrorCode.NOT_COORDINATOR
 
     run(main())
-
-
-@pytest.mark.parametrize(
-    ("text", "hashed"),
-    [
-        ("", 0),
-        ("a", 97),
-        ("readers", 1080410128),
-        ("polygenelubricants", -(2**31)),
-        ("über", 7604755),
-        ("😀", 1772899),
-    ],
-)
-def test_the_hash_is_javas(text: str, hashed: int) -> None:
-    assert java_hash(text) == hashed

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.context import Context
-from tidelog.broker.data_folders import DataFolder, ReplicaHere
+from tidelog.broker.data_folder import DataFolder, ReplicaHere
 from tidelog.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,

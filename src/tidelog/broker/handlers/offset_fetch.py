@@ -1,5 +1,8 @@
 """OffsetFetch: what groups have committed; one group in old versions, many in new ones."""
 
+import asyncio
+from collections.abc import Coroutine
+
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.context import Context
 from tidelog.groups.offset_messages import FetchedGroup, FetchedOffset, FetchedTopic, FetchGroup, FetchTopic
@@ -20,54 +23,86 @@ FIRST_VERSION_WITH_GROUPS = 8
 FIRST_VERSION_BY_ID = 10
 
 
-def handle(context: Context, request: OffsetFetchRequest) -> OffsetFetchResponse:
-    if context.version >= FIRST_VERSION_WITH_GROUPS:
-        return OffsetFetchResponse(groups=[_of_group(context, request, group) for group in request.groups])
-    topics = request.topics
-    wanted = FetchGroup(
-        request.group_id,
-        None if topics is None else [FetchTopic(topic.name, topic.partition_indexes) for topic in topics],
-    )
-    fetched = _fetch(context, request, wanted)
-    if fetched.error and context.version < FIRST_VERSION_WITH_ERROR:
-        # There is no place for an error but at each partition.
-        refused = [
-            FetchedTopic(name, [FetchedOffset(index, error=fetched.error) for index in indexes])
-            for name, indexes in wanted.topics or ()
-        ]
-        fetched = FetchedGroup(fetched.group_id, refused)
-    return OffsetFetchResponse(error_code=fetched.error, topics=[_old_topic(t) for t in fetched.topics])
+def handle(
+    context: Context, request: OffsetFetchRequest
+) -> OffsetFetchResponse | Coroutine[None, None, OffsetFetchResponse]:
+    found = [_fetch(context, request, wanted) for wanted in _wanted(context, request)]
+    ready = [one for one in found if isinstance(one, FetchedGroup)]
+    return _respond(context, request, ready) if len(ready) == len(found) else _later(context, request, found)
 
 
-def _fetch(context: Context, request: OffsetFetchRequest, wanted: FetchGroup) -> FetchedGroup:
+async def _later(
+    context: Context, request: OffsetFetchRequest, found: "list[FetchedGroup | asyncio.Future[FetchedGroup]]"
+) -> OffsetFetchResponse:
+    """Somebody committed this very moment: wait until that is safe."""
+    ready = [one if isinstance(one, FetchedGroup) else await one for one in found]
+    return _respond(context, request, ready)
+
+
+def _wanted(context: Context, request: OffsetFetchRequest) -> list[FetchGroup]:
+    if context.version < FIRST_VERSION_WITH_GROUPS:
+        topics = request.topics
+        named = None if topics is None else [FetchTopic(t.name, t.partition_indexes) for t in topics]
+        return [FetchGroup(request.group_id, named)]
+    return [
+        FetchGroup(group.group_id, _names(context, group), group.member_id, group.member_epoch)
+        for group in request.groups
+    ]
+
+
+def _names(context: Context, asked: OffsetFetchRequestGroup) -> list[FetchTopic] | None:
+    if asked.topics is None:
+        return None
+    if context.version < FIRST_VERSION_BY_ID:
+        return [FetchTopic(topic.name, topic.partition_indexes) for topic in asked.topics]
+    image = context.services.metadata.image
+    return [
+        FetchTopic(known.name, topic.partition_indexes)
+        for topic in asked.topics
+        if (known := image.topic_by_id(topic.topic_id)) is not None
+    ]
+
+
+def _fetch(
+    context: Context, request: OffsetFetchRequest, wanted: FetchGroup
+) -> "FetchedGroup | asyncio.Future[FetchedGroup]":
     try:
         home = context.services.groups.of(wanted.group_id)
     except KafkaError as error:
         return FetchedGroup(wanted.group_id, error=error.code)
-    return home.shard.fetch(wanted, require_stable=request.require_stable)
+    return home.when_safe(lambda: home.shard.fetch(wanted, require_stable=request.require_stable))
 
 
-def _of_group(
-    context: Context, request: OffsetFetchRequest, asked: OffsetFetchRequestGroup
+def _respond(
+    context: Context, request: OffsetFetchRequest, fetched: list[FetchedGroup]
+) -> OffsetFetchResponse:
+    if context.version >= FIRST_VERSION_WITH_GROUPS:
+        pairs = zip(request.groups, fetched, strict=True)
+        return OffsetFetchResponse(groups=[_group(context, asked, found) for asked, found in pairs])
+    [found] = fetched
+    if found.error and context.version < FIRST_VERSION_WITH_ERROR:
+        # There is no place for an error but at each partition.
+        refused = [
+            FetchedTopic(t.name, [FetchedOffset(index, error=found.error) for index in t.partition_indexes])
+            for t in request.topics or ()
+        ]
+        found = FetchedGroup(found.group_id, refused)
+    return OffsetFetchResponse(error_code=found.error, topics=[_old_topic(t) for t in found.topics])
+
+
+def _group(
+    context: Context, asked: OffsetFetchRequestGroup, fetched: FetchedGroup
 ) -> OffsetFetchResponseGroup:
-    by_id = context.version >= FIRST_VERSION_BY_ID
-    names: list[FetchTopic] | None = None
-    strangers: list[OffsetFetchRequestTopics] = []
-    if asked.topics is not None:
-        names = []
-        for topic in asked.topics:
-            known = context.services.metadata.image.topic_by_id(topic.topic_id) if by_id else None
-            if by_id and known is None:
-                strangers.append(topic)
-            else:
-                names.append(FetchTopic(known.name if known else topic.name, topic.partition_indexes))
-    wanted = FetchGroup(asked.group_id, names, asked.member_id, asked.member_epoch)
-    fetched = _fetch(context, request, wanted)
     answer = OffsetFetchResponseGroup(group_id=fetched.group_id, error_code=fetched.error)
     if not fetched.error:
         answer.topics = [_topic(context, topic) for topic in fetched.topics if _is_shown(context, topic)]
-        answer.topics += [_stranger(topic) for topic in strangers]
+        answer.topics += [_stranger(topic) for topic in asked.topics or () if _is_stranger(context, topic)]
     return answer
+
+
+def _is_stranger(context: Context, topic: OffsetFetchRequestTopics) -> bool:
+    by_id = context.version >= FIRST_VERSION_BY_ID
+    return by_id and context.services.metadata.image.topic_by_id(topic.topic_id) is None
 
 
 def _is_shown(context: Context, topic: FetchedTopic) -> bool:

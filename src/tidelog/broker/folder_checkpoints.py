@@ -1,0 +1,68 @@
+"""What a data folder's checkpoint files say of its logs: how far synced, where they start, how far compacted.
+
+They save work after a start. One that cannot be understood is left out: it must not keep a broker from
+its data.
+"""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tidelog.base.errors import StorageError
+from tidelog.base.ids import Offset
+from tidelog.replication.partition import Partition
+from tidelog.storage.checkpoints import TopicPartition
+from tidelog.storage.data_dir import CLEANER_OFFSETS, LOG_STARTS, RECOVERY_POINTS, DataDir
+
+Offsets = dict[TopicPartition, Offset]
+
+log = logging.getLogger("tidelog.broker.folders")
+
+
+@dataclass(slots=True)
+class FolderCheckpoints:
+    recovery_points: Offsets = field(default_factory=dict)
+    log_starts: Offsets = field(default_factory=dict)
+    cleaned_to: Offsets = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, directory: DataDir) -> "FolderCheckpoints":
+        return cls(
+            _read(directory, RECOVERY_POINTS, "every log is checked"),
+            _read(directory, LOG_STARTS, "deleted records may show again"),
+            _read(directory, CLEANER_OFFSETS, "compaction begins anew"),
+        )
+
+    @classmethod
+    def take(cls, partitions: Iterable[Partition]) -> "FolderCheckpoints":
+        """As the logs are now."""
+        taken = cls()
+        for partition in partitions:
+            key, log_here = (partition.topic, partition.index), partition.log
+            taken.recovery_points[key] = log_here.recovery_point
+            if log_here.start > 0:
+                taken.log_starts[key] = log_here.start
+            if log_here.cleaned_to is not None:
+                taken.cleaned_to[key] = log_here.cleaned_to
+        return taken
+
+    def write(self, directory: DataDir) -> None:
+        directory.write_checkpoint(RECOVERY_POINTS, self.recovery_points)
+        directory.write_checkpoint(LOG_STARTS, self.log_starts)
+        directory.write_checkpoint(CLEANER_OFFSETS, self.cleaned_to)
+
+    def forget(self, key: TopicPartition) -> None:
+        for offsets in (self.recovery_points, self.log_starts, self.cleaned_to):
+            offsets.pop(key, None)
+
+    def remember_strangers(self, ours: set[TopicPartition]) -> bool:
+        """Whether they speak of a partition that is gone, and could mislead one of the same name."""
+        return not ours.issuperset([*self.recovery_points, *self.log_starts, *self.cleaned_to])
+
+
+def _read(directory: DataDir, name: str, otherwise: str) -> Offsets:
+    try:
+        return directory.read_checkpoint(name)
+    except StorageError as error:
+        log.error("%s; without it, %s", error, otherwise)
+        return {}
