@@ -16,6 +16,7 @@ from log_calls import BY_NAME, create_topic, fetch_request, offset_at, produce, 
 from raw_client import RawClient
 
 from tidelog.base.errors import ErrorCode, StorageError
+from tidelog.base.ids import uuid_text
 from tidelog.testing import Broker
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.batch import iter_batches

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from tidelog.base.config import BrokerConfig, resolve_topic
-from tidelog.base.errors import StorageError
+from tidelog.base.errors import KafkaError, StorageError
 from tidelog.base.ports import Clock
 from tidelog.broker.data_folders import DataFolders
 from tidelog.broker.flusher import RunInThread
@@ -79,13 +79,16 @@ class LogOpening:
             )
 
     def _open_some(self, replicas: Sequence[Replica], config: BrokerConfig) -> list[Opened]:
-        return [self._open_one(topic, partition.index, config) for topic, partition in replicas]
+        return [self._open_one(topic, partition, config) for topic, partition in replicas]
 
-    def _open_one(self, topic: TopicImage, index: int, config: BrokerConfig) -> Opened:
+    def _open_one(self, topic: TopicImage, partition: PartitionImage, config: BrokerConfig) -> Opened:
+        index = partition.index
         try:
             folder = self._folders.home_for(topic.name, topic.id, index)
             settings = log_config(topic, config)
-            return folder.open_log(topic.name, topic.id, index, settings, now_ms=self._clock.now_ms())
-        except (OSError, StorageError) as error:
+            opened = folder.open_log(topic.name, topic.id, index, settings, now_ms=self._clock.now_ms())
+            opened.begin_epoch(partition.leader_epoch)  # writes a file, so better here than on the loop
+            return opened
+        except (OSError, StorageError, KafkaError) as error:
             log.error("%s-%d cannot be opened and is offline: %s", topic.name, index, error)
             return f"{topic.name}-{index} cannot be opened: {error}"
