@@ -25,7 +25,7 @@ unit: $(DEV) ## The tests that need nothing but Python
 	$(BIN)/pytest tests/unit tests/property -n $(WORKERS)
 
 interop: $(DEV) ## The tests with real clients, real processes and real faults
-	$(BIN)/pytest tests --ignore=tests/unit --ignore=tests/property
+	$(BIN)/pytest tests --ignore=tests/unit --ignore=tests/property -n $(WORKERS)
 
 lint: $(DEV) ## Ruff and mypy --strict
 	$(BIN)/ruff check .
