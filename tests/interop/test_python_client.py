@@ -1,6 +1,5 @@
-"""The Python client against a real broker, without groups: producing, assigned reading, admin."""
+"""The Python client against a real broker: sending records, and reading assigned partitions."""
 
-import asyncio
 import gc
 import threading
 import time
@@ -11,43 +10,34 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from client_calls import NOWHERE, from_start, read, write
 
 from tidelog import (
     AckMode,
     Admin,
     AdminConfig,
-    AsyncConsumer,
-    AsyncProducer,
     BufferFull,
     ClientClosed,
-    ConfigSource,
     ConfigurationError,
     Consumer,
     ConsumerConfig,
     DeliveryTimedOut,
     DeserializationError,
     MessageTooLarge,
-    OffsetAt,
     OffsetOutOfRange,
     OffsetResetPolicy,
     ProduceError,
     Producer,
     ProducerConfig,
-    Receipt,
-    RequestRefused,
     RequestTimedOut,
     SerializationError,
     TimestampType,
-    TopicExists,
     TopicPartition,
     UnknownTopic,
     UsageError,
     json_deserializer,
-    json_serializer,
     text_deserializer,
 )
-
-NOWHERE = ["127.0.0.1:1"]
 
 
 @pytest.fixture
@@ -58,29 +48,6 @@ def servers(broker_address: str) -> list[str]:
 @pytest.fixture
 def place(topic: str) -> TopicPartition:
     return TopicPartition(topic, 0)
-
-
-def from_start(servers: list[str], **fields: Any) -> ConsumerConfig:
-    return ConsumerConfig(
-        bootstrap_servers=servers,
-        auto_offset_reset=OffsetResetPolicy.EARLIEST,
-        fetch_max_wait_ms=50,
-        **fields,
-    )
-
-
-def write(servers: list[str], topic: str, *values: str, partition: int = 0) -> None:
-    with Producer(ProducerConfig(bootstrap_servers=servers)) as producer:
-        for value in values:
-            producer.send(topic, value, partition=partition)
-
-
-def read(consumer: Consumer[Any, Any], count: int, patience_s: float = 20) -> list[Any]:
-    messages: list[Any] = []
-    deadline = time.monotonic() + patience_s
-    while len(messages) < count and time.monotonic() < deadline:
-        messages += consumer.poll(timeout_ms=500)
-    return messages
 
 
 # Producing
@@ -368,215 +335,3 @@ def test_what_needs_a_group_says_so(servers: list[str], place: TopicPartition) -
                 call()
     with pytest.raises(ClientClosed, match="consumer is closed"):
         consumer.poll()
-
-
-# asyncio
-
-
-def test_async_there_and_back(servers: list[str], place: TopicPartition) -> None:
-    async def scenario() -> None:
-        async with AsyncProducer(
-            ProducerConfig(bootstrap_servers=servers), value_serializer=json_serializer
-        ) as producer:
-            first = await producer.send(place.topic, {"n": 0}, key="k")
-            assert isinstance(first, Receipt)
-            futures = [await producer.enqueue(place.topic, {"n": n}) for n in range(1, 500)]
-            await producer.flush()
-            assert [future.result().offset for future in futures] == list(range(1, 500))
-        async with AsyncConsumer(from_start(servers), value_deserializer=json_deserializer) as consumer:
-            await consumer.assign([place])
-            seen = []
-            async for message in consumer:
-                seen.append(message.value)
-                if len(seen) == 500:
-                    break
-            assert seen == [{"n": n} for n in range(500)]
-            assert await consumer.position(place) == 500
-            assert await consumer.lag() == {place: 0}
-            await consumer.seek(place, 498)
-            assert (await consumer.poll(20_000))[0].offset == 498
-
-    asyncio.run(scenario())
-
-
-def test_async_backpressure_keeps_the_buffer_bounded(servers: list[str], place: TopicPartition) -> None:
-    write(servers, place.topic, *map(str, range(2_000)))
-
-    async def scenario() -> None:
-        async with AsyncConsumer(from_start(servers, buffer_records=64)) as consumer:
-            await consumer.assign([place])
-            seen, most = [], 0
-            async for message in consumer:
-                seen.append(message.offset)
-                if len(seen) % 100 == 0:
-                    await asyncio.sleep(0.02)
-                most = max(most, consumer.buffered())
-                if len(seen) == 2_000:
-                    break
-            assert seen == list(range(2_000))
-            assert 0 < most <= 64
-
-    asyncio.run(scenario())
-
-
-def test_async_the_loop_is_never_blocked(servers: list[str], place: TopicPartition) -> None:
-    async def scenario() -> float:
-        longest = 0.0
-        running = True
-
-        async def beat() -> None:
-            nonlocal longest
-            while running:
-                began = time.perf_counter()
-                await asyncio.sleep(0.005)
-                longest = max(longest, time.perf_counter() - began - 0.005)
-
-        watch = asyncio.create_task(beat())
-        async with AsyncConsumer(from_start(servers)) as consumer:
-            await consumer.assign([place])
-            assert await consumer.poll(timeout_ms=700) == []
-            unreachable = ProducerConfig(bootstrap_servers=NOWHERE, delivery_timeout_ms=500)
-            async with AsyncProducer(unreachable) as producer:
-                with pytest.raises(DeliveryTimedOut):
-                    await producer.send("t", "x")
-        running = False
-        await watch
-        return longest
-
-    assert asyncio.run(scenario()) < 0.3  # a blocked loop would show half a second
-
-
-def test_async_pause_errors_and_close(servers: list[str], place: TopicPartition) -> None:
-    write(servers, place.topic, "1", "{broken", "3")
-
-    async def scenario() -> None:
-        consumer = AsyncConsumer(from_start(servers), value_deserializer=json_deserializer)
-        await consumer.assign([place])
-        assert [message.value for message in await consumer.poll(20_000, max_records=1)] == [1]
-        with pytest.raises(DeserializationError):
-            await consumer.poll(20_000)
-        assert [message.value for message in await consumer.poll(20_000)] == [3]
-        await consumer.pause()
-        assert consumer.paused() == {place}
-        await asyncio.to_thread(write, servers, place.topic, "4")
-        assert await consumer.poll(300) == []
-        await consumer.resume()
-        assert [message.value for message in await consumer.poll(20_000)] == [4]
-        waiting = asyncio.create_task(anext(aiter(consumer), "the end"))
-        await asyncio.sleep(0.05)
-        await consumer.close()
-        assert await waiting == "the end"
-        await consumer.close()
-        with pytest.raises(ClientClosed):
-            await consumer.poll()
-        with pytest.raises(ClientClosed):
-            await consumer.lag()
-
-    asyncio.run(scenario())
-    assert not any("consumer" in thread.name for thread in threading.enumerate())
-
-
-def test_async_the_buffer_makes_senders_wait(servers: list[str], topic: str) -> None:
-    async def scenario() -> None:
-        small = ProducerConfig(bootstrap_servers=servers, buffer_records=10)
-        async with AsyncProducer(small) as producer:
-            receipts = await asyncio.gather(*(producer.send(topic, str(n), partition=0) for n in range(300)))
-        assert sorted(receipt.offset or 0 for receipt in receipts) == list(range(300))
-        nowhere = ProducerConfig(
-            bootstrap_servers=NOWHERE, buffer_records=1, max_block_ms=50, delivery_timeout_ms=300
-        )
-        async with AsyncProducer(nowhere) as producer:
-            first = await producer.enqueue("t", "x")
-            with pytest.raises(BufferFull):
-                await producer.enqueue("t", "y")
-            with pytest.raises(DeliveryTimedOut):
-                await first
-
-    asyncio.run(scenario())
-
-
-# Administration
-
-
-def test_the_life_of_a_topic(servers: list[str], topic_name: str) -> None:
-    with Admin(AdminConfig(bootstrap_servers=servers)) as admin:
-        assert admin.create_topic(
-            topic_name, partitions=2, config={"retention.ms": 60_000, "preallocate": False}
-        )
-        assert not admin.create_topic(topic_name, if_not_exists=True)
-        with pytest.raises(TopicExists):
-            admin.create_topic(topic_name)
-        assert topic_name in admin.list_topics()
-        described = admin.describe_topic(topic_name)
-        assert [part.partition for part in described.partitions] == [0, 1]
-        assert described.places() == [TopicPartition(topic_name, 0), TopicPartition(topic_name, 1)]
-        assert described.partitions[0].leader in {node.id for node in admin.describe_cluster().nodes}
-        admin.add_partitions(topic_name, 3)
-        assert len(admin.describe_topic(topic_name).partitions) == 3
-        with pytest.raises(RequestRefused):
-            admin.add_partitions(topic_name, 2)
-        own = {name: each for name, each in admin.topic_config(topic_name).items() if each.is_own}
-        assert own["retention.ms"].value == "60000"
-        admin.alter_topic_config(topic_name, {"retention.ms": 5_000, "cleanup.policy": ["compact", "delete"]})
-        settings = admin.topic_config(topic_name)
-        assert (settings["retention.ms"].value, settings["retention.ms"].source) == (
-            "5000",
-            ConfigSource.TOPIC,
-        )
-        assert settings["cleanup.policy"].value == "compact,delete"
-        admin.alter_topic_config(topic_name, unset=["retention.ms"])
-        assert admin.topic_config(topic_name)["retention.ms"].value == "604800000"
-        with pytest.raises(RequestRefused):
-            admin.alter_topic_config(topic_name, {"retention.ms": "soon"})
-        admin.delete_topics(topic_name)
-        admin.delete_topics(topic_name, missing_ok=True)
-        assert not admin.topic_exists(topic_name)
-        with pytest.raises(UnknownTopic, match=topic_name):
-            admin.describe_topic(topic_name)
-    with pytest.raises(ClientClosed):
-        admin.list_topics()
-
-
-def test_validate_only_creates_nothing(servers: list[str], topic_name: str) -> None:
-    with Admin(AdminConfig(bootstrap_servers=servers)) as admin:
-        admin.create_topic(
-            topic_name, assignment=[[admin.describe_cluster().nodes[0].id]], validate_only=True
-        )
-        assert not admin.topic_exists(topic_name)
-        with pytest.raises(RequestRefused):
-            admin.create_topic("not a name", validate_only=True)
-        with pytest.raises(RequestRefused):
-            admin.create_topic(topic_name, replication_factor=99)
-
-
-def test_offsets_by_edge_and_time(servers: list[str], place: TopicPartition) -> None:
-    with Producer(ProducerConfig(bootstrap_servers=servers)) as producer:
-        for time_ms in (1_000, 3_000, 2_000):
-            producer.send(place.topic, "x", timestamp=time_ms)
-    with Admin(AdminConfig(bootstrap_servers=servers)) as admin:
-
-        def at(when: OffsetAt | int) -> int | None:
-            return admin.list_offsets([place], when)[place].offset
-
-        assert (at(OffsetAt.EARLIEST), at(OffsetAt.LATEST), at(OffsetAt.MAX_TIMESTAMP)) == (0, 3, 1)
-        assert (at(1_500), at(9_999)) == (1, None)
-        assert admin.list_offsets([]) == {}
-        assert admin.delete_records({place: None}) == {place: 3}
-        assert at(OffsetAt.EARLIEST) == 3
-        with pytest.raises(UnknownTopic):
-            admin.list_offsets([TopicPartition(place.topic, 99)])
-
-
-def test_broker_settings(servers: list[str]) -> None:
-    with Admin(AdminConfig(bootstrap_servers=servers)) as admin:
-        node = admin.describe_cluster().nodes[0].id
-        assert admin.broker_config(node)["log.segment.bytes"].value
-        admin.alter_broker_config({"log.cleaner.threads": 2}, broker=node, validate_only=True)
-
-
-def test_no_broker_to_administrate() -> None:
-    with Admin(AdminConfig(bootstrap_servers=NOWHERE, request_timeout_ms=300)) as admin:
-        for call in (admin.list_topics, admin.describe_cluster, lambda: admin.create_topic("t")):
-            with pytest.raises((RequestTimedOut, ProduceError.__base__)) as caught:
-                call()
-            assert caught.value.retriable

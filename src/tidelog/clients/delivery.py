@@ -1,10 +1,9 @@
 """What becomes of a record that was handed to librdkafka: a receipt or an error, for a future and a callback.
 
-librdkafka reports from whichever thread serves its callbacks; `CallbackThread` makes sure that one does.
+librdkafka reports from whichever thread serves its callbacks: see `callback_service`.
 """
 
 import logging
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeAlias
@@ -14,10 +13,9 @@ from tidelog.clients.errors import ClientError
 from tidelog.clients.records import Receipt
 
 DeliveryCallback: TypeAlias = Callable[[Receipt | None, ClientError | None], None]
-"""Called with a receipt or an error, the other one None, on the client's own thread: keep it short."""
+"""Called with a receipt or an error, the other one None, on any thread of the producer: keep it short."""
 
 LOG = logging.getLogger("tidelog.clients")
-SERVE_S = 0.1  # also how long a close may wait for the thread
 
 
 class Delivery(Protocol):
@@ -52,50 +50,29 @@ def receipt_of(message: Any) -> Receipt:
     )
 
 
-class FutureDelivery:
-    """Completes a future, then tells the callback. What a callback raises is logged, as asyncio does."""
-
-    __slots__ = ("_callback", "future")
+class DeliveryFuture(Future[Receipt]):
+    """The future that `send` gives; it tells the callback too. What a callback raises is logged."""
 
     def __init__(self, callback: DeliveryCallback | None) -> None:
-        self.future: Future[Receipt] = Future()
-        self.future.set_running_or_notify_cancel()  # a record on its way cannot be called back
+        super().__init__()
         self._callback = callback
 
+    def cancel(self) -> bool:
+        """A record on its way cannot be called back."""
+        return False
+
     def succeed(self, receipt: Receipt) -> None:
-        self.future.set_result(receipt)
-        self._tell(receipt, None)
+        self.set_result(receipt)
+        if self._callback is not None:
+            self._tell(self._callback, receipt, None)
 
     def fail(self, error: ClientError) -> None:
-        self.future.set_exception(error)
-        self._tell(None, error)
+        self.set_exception(error)
+        if self._callback is not None:
+            self._tell(self._callback, None, error)
 
-    def _tell(self, receipt: Receipt | None, error: ClientError | None) -> None:
-        if self._callback is None:
-            return
+    def _tell(self, callback: DeliveryCallback, receipt: Receipt | None, error: ClientError | None) -> None:
         try:
-            self._callback(receipt, error)
+            callback(receipt, error)
         except Exception:
             LOG.exception("an on_delivery callback raised")
-
-
-class CallbackThread:
-    """Serves librdkafka's callbacks until it is stopped."""
-
-    def __init__(self, serve: Callable[[float], int], name: str) -> None:
-        self._serve = serve
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        while not self._stopped.is_set():
-            try:
-                self._serve(SERVE_S)
-            except Exception:  # a callback from `extra` raised; the deliveries of others must go on
-                LOG.exception("a callback of librdkafka raised")
-
-    def stop(self) -> None:
-        self._stopped.set()
-        if threading.current_thread() is not self._thread:
-            self._thread.join()

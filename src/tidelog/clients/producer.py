@@ -7,7 +7,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Generic, Self, overload
 
-from tidelog.clients.delivery import DeliveryCallback, FutureDelivery
+from tidelog.clients.delivery import DeliveryCallback, DeliveryFuture
 from tidelog.clients.errors import BufferFull
 from tidelog.clients.producer_config import ProducerConfig
 from tidelog.clients.records import Data, Headers, Key, Receipt, Value
@@ -64,12 +64,12 @@ class Producer(Generic[Key, Value]):
         record = self._sender.prepare(
             topic, value, key, partition=partition, headers=headers, timestamp=timestamp
         )
-        delivery = FutureDelivery(on_delivery)
+        delivery = DeliveryFuture(on_delivery)
         if not self._sender.try_produce(record, delivery):
             self._wait_for_room(record, delivery)
-        return delivery.future
+        return delivery
 
-    def _wait_for_room(self, record: dict[str, Any], delivery: FutureDelivery) -> None:
+    def _wait_for_room(self, record: dict[str, Any], delivery: DeliveryFuture) -> None:
         deadline = time.monotonic() + self.config.max_block_ms / 1000
         while time.monotonic() < deadline:
             self._sender.client.poll(ROOM_POLL_S)

@@ -9,7 +9,8 @@ from typing import Any
 from confluent_kafka import KafkaException
 from confluent_kafka import Producer as LibrdkafkaProducer
 
-from tidelog.clients.delivery import LOG, CallbackThread, Delivery, report_to
+from tidelog.clients.callback_service import CallbackService
+from tidelog.clients.delivery import LOG, Delivery, report_to
 from tidelog.clients.error_table import as_client_error, from_exception, translated
 from tidelog.clients.errors import ClientClosed, ClientError, RequestTimedOut, UsageError
 from tidelog.clients.librdkafka import OpenClient, open_librdkafka
@@ -38,7 +39,7 @@ class Sender:
         """Records without an outcome yet."""
         self._closed = True
         self.client = open_librdkafka(open_client, config.to_librdkafka(), self._on_error)
-        self._thread = CallbackThread(self.client.poll, f"{config.client_id}-deliveries")
+        self._callbacks = CallbackService(self.client.poll, f"{config.client_id}-deliveries")
         self._closed = False
 
     def prepare(
@@ -81,6 +82,7 @@ class Sender:
         except KafkaException as error:
             self._count(-1)
             delivery.fail(from_exception(error, f"Sending to topic {record['topic']!r}", producing=True))
+        self._callbacks.sent()
         return True
 
     def _count(self, change: int) -> None:
@@ -116,7 +118,7 @@ class Sender:
                 self.client.purge()
                 self.client.flush(FOR_EVER)
         finally:
-            self._thread.stop()
+            self._callbacks.stop()
 
     def check_usable(self) -> None:
         self.check_open()
@@ -135,7 +137,7 @@ class Sender:
     def __del__(self) -> None:
         if not self._closed:
             warnings.warn("a producer was not closed; use `with`", ResourceWarning, stacklevel=2)
-            self._thread.stop()
+            self._callbacks.stop()
 
 
 def milliseconds(timestamp: int | datetime) -> int:

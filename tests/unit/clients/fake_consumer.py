@@ -1,5 +1,6 @@
 """A librdkafka consumer that holds a script instead of connections."""
 
+import threading
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
@@ -23,6 +24,7 @@ class FakeConsumer:
         self.next_rebalance: tuple[str, list[TopicPartition]] | None = None
         self.seek_fails = False
         self.calls: list[str] = []
+        self.arrived = threading.Event()
 
     def poll(self, timeout: float) -> Any:
         if self.next_rebalance is not None:
@@ -31,11 +33,19 @@ class FakeConsumer:
             if kind != "on_assign":
                 for place in places:
                     self.assigned.pop((place.topic, place.partition))
+        if not self.messages:
+            self.arrived.wait(timeout)
+            self.arrived.clear()
         return self.messages.pop(0) if self.messages else None
 
     def consume(self, count: int, timeout: float) -> list[Any]:
         taken, self.messages = self.messages[:count], self.messages[count:]
         return taken
+
+    def receive(self, *messages: Any) -> None:
+        """From another thread, as a broker would."""
+        self.messages.extend(messages)
+        self.arrived.set()
 
     def subscribe(self, topics: list[str], **listeners: Any) -> None:
         self.listeners = listeners

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka import Message as Raw
 
 from tidelog import ClientClosed, MessageTooLarge, ProducerConfig, ProducerFenced, Receipt, RequestTimedOut
-from tidelog.clients.delivery import FutureDelivery
+from tidelog.clients.delivery import DeliveryFuture
 from tidelog.clients.sender import Sender, milliseconds
 from tidelog.clients.serializers import data_serializer
 
@@ -62,9 +62,9 @@ def sender() -> Iterator[Sender]:
 
 
 @pytest.fixture
-def send(sender: Sender) -> Callable[..., FutureDelivery]:
-    def one(value: str = "v", callback: Any = None) -> FutureDelivery:
-        delivery = FutureDelivery(callback)
+def send(sender: Sender) -> Callable[..., DeliveryFuture]:
+    def one(value: str = "v", callback: Any = None) -> DeliveryFuture:
+        delivery = DeliveryFuture(callback)
         record = sender.prepare("t", value, None, partition=None, headers=None, timestamp=None)
         assert sender.try_produce(record, delivery)
         return delivery
@@ -72,43 +72,43 @@ def send(sender: Sender) -> Callable[..., FutureDelivery]:
     return one
 
 
-def test_a_receipt_reaches_future_and_callback(sender: Sender, send: Callable[..., FutureDelivery]) -> None:
+def test_a_receipt_reaches_future_and_callback(sender: Sender, send: Callable[..., DeliveryFuture]) -> None:
     told: list[Any] = []
     delivery = send(callback=lambda *outcome: told.append(outcome))
-    assert (sender.unsettled, delivery.future.done()) == (1, False)
+    assert (sender.unsettled, delivery.done()) == (1, False)
     sender.client.deliver()
-    assert delivery.future.result(0) == Receipt("t", 0, 7, 99)
+    assert delivery.result(0) == Receipt("t", 0, 7, 99)
     assert told == [(Receipt("t", 0, 7, 99), None)]
     assert sender.unsettled == 0
 
 
-def test_an_error_reaches_both_too(sender: Sender, send: Callable[..., FutureDelivery]) -> None:
+def test_an_error_reaches_both_too(sender: Sender, send: Callable[..., DeliveryFuture]) -> None:
     told: list[Any] = []
     delivery = send(callback=lambda *outcome: told.append(outcome))
     sender.client.deliver(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE))
-    error = delivery.future.exception(0)
+    error = delivery.exception(0)
     assert isinstance(error, MessageTooLarge)
     assert told == [(None, error)]
 
 
-def test_a_record_on_its_way_cannot_be_cancelled(send: Callable[..., FutureDelivery]) -> None:
-    assert not send().future.cancel()
+def test_a_record_on_its_way_cannot_be_cancelled(send: Callable[..., DeliveryFuture]) -> None:
+    assert not send().cancel()
 
 
 def test_a_full_buffer_is_no_outcome(sender: Sender) -> None:
     sender.client.refusal = BufferError()
-    delivery = FutureDelivery(None)
+    delivery = DeliveryFuture(None)
     assert not sender.try_produce({"topic": "t"}, delivery)
-    assert (sender.unsettled, delivery.future.done()) == (0, False)
+    assert (sender.unsettled, delivery.done()) == (0, False)
 
 
-def test_a_refusal_on_the_spot_is_the_future_s(sender: Sender, send: Callable[..., FutureDelivery]) -> None:
+def test_a_refusal_on_the_spot_is_the_future_s(sender: Sender, send: Callable[..., DeliveryFuture]) -> None:
     sender.client.refusal = KafkaException(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE))
-    assert isinstance(send().future.exception(0), MessageTooLarge)
+    assert isinstance(send().exception(0), MessageTooLarge)
     assert sender.unsettled == 0
 
 
-def test_flush_says_what_is_left(sender: Sender, send: Callable[..., FutureDelivery]) -> None:
+def test_flush_says_what_is_left(sender: Sender, send: Callable[..., DeliveryFuture]) -> None:
     send()
     sender.client.is_stuck = True
     with pytest.raises(RequestTimedOut, match=r"1 records were not acknowledged within 0\.5 s"):
@@ -117,14 +117,14 @@ def test_flush_says_what_is_left(sender: Sender, send: Callable[..., FutureDeliv
     sender.flush(None)
 
 
-def test_closing_gives_every_record_an_outcome(sender: Sender, send: Callable[..., FutureDelivery]) -> None:
+def test_closing_gives_every_record_an_outcome(sender: Sender, send: Callable[..., DeliveryFuture]) -> None:
     good = send()
     sender.client.deliver()
     stuck = send()
     sender.client.is_stuck = True
     sender.close(0.1)
-    assert good.future.result(0).offset == 7
-    assert stuck.future.exception(0) is not None
+    assert good.result(0).offset == 7
+    assert stuck.exception(0) is not None
     with pytest.raises(ClientClosed):
         sender.prepare("t", "x", None, partition=None, headers=None, timestamp=None)
 
