@@ -65,11 +65,16 @@ class FetchPlan:
     def session_id(self) -> int:
         return self.session.id if self.session is not None else NO_SESSION
 
-    def trim(self, answers: Iterable[tuple[Wanted, PartitionData]]) -> Iterator[tuple[Wanted, PartitionData]]:
-        session = self.session
+    def trim(self, answers: list[tuple[Wanted, PartitionData]]) -> Iterable[tuple[Wanted, PartitionData]]:
+        """What the client must be told; without a session, everything."""
+        return answers if self.session is None else self._news(self.session, answers)
+
+    def _news(
+        self, session: "Session", answers: list[tuple[Wanted, PartitionData]]
+    ) -> Iterator[tuple[Wanted, PartitionData]]:
         for wanted, answer in answers:
             news = wanted.is_news(answer)
-            if session is not None and answer.records:
+            if answer.records:
                 session.move_to_end(wanted)
             if news or not self.incremental:
                 yield wanted, answer
