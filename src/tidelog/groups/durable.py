@@ -6,9 +6,14 @@
 from enum import Enum
 from typing import NamedTuple
 
+from tidelog.groups.modern.group import ConsumerGroup
+from tidelog.groups.modern.replay import replay as replay_consumer_group
 from tidelog.groups.offsets import OffsetStore
 from tidelog.groups.record_formats import group_metadata, offset_commit
+from tidelog.groups.record_formats.consumer_group import Key
 from tidelog.groups.record_formats.group_metadata import StoredGroup
+
+_CONSUMER_KEYS = frozenset(Key)
 
 
 class Change(Enum):
@@ -16,6 +21,8 @@ class Change(Enum):
     OFFSET_GONE = "an offset was deleted"
     GROUP = "a classic group was stored"
     GROUP_GONE = "a classic group was deleted"
+    CONSUMER_GROUP = "something of a group of the new kind was stored"
+    CONSUMER_GROUP_GONE = "a group of the new kind was deleted"
 
 
 class Replayed(NamedTuple):
@@ -24,10 +31,11 @@ class Replayed(NamedTuple):
 
 
 class DurableState:
-    __slots__ = ("classic_groups", "offsets", "skipped")
+    __slots__ = ("classic_groups", "consumer_groups", "offsets", "skipped")
 
     def __init__(self) -> None:
         self.classic_groups: dict[str, StoredGroup] = {}
+        self.consumer_groups: dict[str, ConsumerGroup] = {}
         self.offsets = OffsetStore()
         self.skipped = 0
         """Records of kinds that this version does not know, left alone as Kafka does."""
@@ -36,6 +44,7 @@ class DurableState:
         return (
             isinstance(other, DurableState)
             and self.classic_groups == other.classic_groups
+            and self.consumer_groups == other.consumer_groups
             and self.offsets == other.offsets
         )
 
@@ -48,6 +57,10 @@ class DurableState:
             return self._replay_offset(key, value)
         if version == group_metadata.KEY_VERSION:
             return self._replay_group(key, value)
+        if version in _CONSUMER_KEYS:
+            group_id = replay_consumer_group(self.consumer_groups, key, value)
+            is_there = group_id in self.consumer_groups
+            return Replayed(Change.CONSUMER_GROUP if is_there else Change.CONSUMER_GROUP_GONE, group_id)
         self.skipped += 1
         return None
 

@@ -27,6 +27,12 @@ class GroupSettings:
     offsets_retention_ms: int = 7 * 24 * 3_600_000
     offsets_retention_check_interval_ms: int = 600_000
     new_member_join_timeout_ms: int = NEW_MEMBER_JOIN_TIMEOUT_MS
+    consumer_session_timeout_ms: int = 45_000
+    consumer_heartbeat_interval_ms: int = 5_000
+    consumer_members_max: int = 10_000
+    consumer_assignors: tuple[str, ...] = ("uniform", "range")
+    """The first is for groups whose members do not say."""
+    consumer_migration_policy: str = "bidirectional"
 
     @classmethod
     def of(cls, config: BrokerConfig) -> "GroupSettings":
@@ -38,6 +44,11 @@ class GroupSettings:
             offset_metadata_chars_max=config.int("offset.metadata.max.bytes"),
             offsets_retention_ms=config.int("offsets.retention.minutes") * 60_000,
             offsets_retention_check_interval_ms=config.int("offsets.retention.check.interval.ms"),
+            consumer_session_timeout_ms=config.int("group.consumer.session.timeout.ms"),
+            consumer_heartbeat_interval_ms=config.int("group.consumer.heartbeat.interval.ms"),
+            consumer_members_max=config.int("group.consumer.max.size"),
+            consumer_assignors=tuple(config.list("group.consumer.assignors")),
+            consumer_migration_policy=config.text("group.consumer.migration.policy"),
         )
 
 

@@ -6,7 +6,7 @@ No other method may run between a decision with records and its `apply`, save `c
 gathered from many requests: a commit never depends on another one.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tidelog.base.errors import ErrorCode, KafkaError
@@ -28,6 +28,13 @@ from tidelog.groups.classic.messages import (
 )
 from tidelog.groups.classic.states import State
 from tidelog.groups.durable import Change, DurableState
+from tidelog.groups.modern import describe as modern_describe
+from tidelog.groups.modern import requests as modern
+from tidelog.groups.modern.group import ConsumerGroup
+from tidelog.groups.modern.leave import on_timeout
+from tidelog.groups.modern.messages import DescribedConsumerGroup, HeartbeatAnswer, HeartbeatRequest
+from tidelog.groups.modern.room import AnyGroup, ConsumerRoom
+from tidelog.groups.modern.topics import TopicInfo, Topics
 from tidelog.groups.offset_commit import CommitAnswer
 from tidelog.groups.offset_expiry import OffsetSweep
 from tidelog.groups.offset_fetch import IsUnstable
@@ -50,7 +57,8 @@ class GroupShard:
         self, settings: GroupSettings, random: Random, *, is_unstable: IsUnstable = lambda *_: False
     ) -> None:
         self.durable = DurableState()
-        self.groups: dict[str, ClassicGroup] = {}
+        self.groups: dict[str, AnyGroup] = {}
+        self._room = ConsumerRoom(self.groups, lambda step, *which: on_timeout(step, self._room, *which))
         self._context = Context(settings, random, self._forget)
         self._is_unstable = is_unstable
         self._sweep = OffsetSweep(self._context, self.durable.offsets, self.groups)
@@ -70,19 +78,29 @@ class GroupShard:
         elif change is Change.GROUP and group_id not in self.groups:
             stored = self.durable.classic_groups[group_id]
             self.groups[group_id] = lifecycle.load_group(self._context, group_id, stored)
-        elif change is Change.GROUP_GONE and (group := self.groups.pop(group_id, None)) is not None:
+        elif change is Change.CONSUMER_GROUP:
+            self.groups[group_id] = self.durable.consumer_groups[group_id]
+        elif change is Change.GROUP_GONE and isinstance(group := self.groups.get(group_id), ClassicGroup):
+            del self.groups[group_id]
             lifecycle.end_group(group, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        elif change is Change.CONSUMER_GROUP_GONE and isinstance(self.groups.get(group_id), ConsumerGroup):
+            del self.groups[group_id]
+            self._room.forget(group_id)
 
     def on_loaded(self, now: float, now_ms: TimestampMs) -> list[Outcome[None]]:
         """The whole partition was replayed: from here on requests are served and sessions run."""
         step = self._step(now, now_ms)
+        self.groups.update(self.durable.consumer_groups)
         for group_id, stored in self.durable.classic_groups.items():
-            self.groups[group_id] = lifecycle.load_group(self._context, group_id, stored)
+            if group_id not in self.groups or self.groups[group_id].is_empty:
+                self.groups[group_id] = lifecycle.load_group(self._context, group_id, stored)
         for group_id in self.durable.offsets.group_ids():
             if group_id not in self.groups:
                 self.groups[group_id] = lifecycle.new_group(self._context, group_id, now_ms)
         for group in self.groups.values():
-            lifecycle.start_sessions(step, group)
+            if isinstance(group, ClassicGroup):
+                lifecycle.start_sessions(step, group)
+        self._room.on_loaded(step)
         self._sweep.start(step)
         self._is_live = True
         return _effects(step)
@@ -90,8 +108,10 @@ class GroupShard:
     def unload(self, error: ErrorCode = ErrorCode.NOT_COORDINATOR) -> None:
         """This broker leads the partition no more: tell all who wait. The shard is of no use after that."""
         for group in self.groups.values():
-            lifecycle.end_group(group, error)
+            if isinstance(group, ClassicGroup):
+                lifecycle.end_group(group, error)
         self.groups.clear()
+        self._room.timers.drop_all()
         self._sweep.timer.cancel()
         self._is_live = False
 
@@ -146,13 +166,17 @@ class GroupShard:
             request = join.checked(request, self._context.settings)
         except KafkaError as refusal:
             return Outcome(Pending.ready(JoinAnswer(refusal.code, request.member_id)))
+        step = self._step(now, now_ms)
         group = self.groups.get(request.group_id)
-        if group is None:
+        if isinstance(group, ConsumerGroup) and group.members:
+            return modern.classic_join(step, self._room, group, request)
+        if not isinstance(group, ClassicGroup):
             if request.member_id != NO_MEMBER:
                 return Outcome(Pending.ready(JoinAnswer(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)))
+            if group is not None:  # an empty one of the new kind gives way; its offsets stay
+                step.records.extend(group.tombstones())
             group = lifecycle.new_group(self._context, request.group_id, now_ms)
             self.groups[request.group_id] = group
-        step = self._step(now, now_ms)
         pending = join.join(step, group, request)
         step.forget(group.id)
         return step.outcome(pending)
@@ -164,6 +188,8 @@ class GroupShard:
         if group is None:
             return Outcome(Pending.ready(SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID)))
         step = self._step(now, now_ms)
+        if isinstance(group, ConsumerGroup):
+            return modern.classic_sync(step, self._room, group, request)
         return step.outcome(sync.sync(step, group, request))
 
     def heartbeat(
@@ -174,7 +200,11 @@ class GroupShard:
         group = self.groups.get(group_id)
         if group is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
-        return heartbeat.heartbeat(self._step(now, -1), group, member_id, instance_id, generation)
+        step = self._step(now, -1)
+        if isinstance(group, ConsumerGroup):
+            who = LeavingMember(member_id, instance_id)
+            return modern.classic_heartbeat(step, self._room, group, who, generation)
+        return heartbeat.heartbeat(step, group, member_id, instance_id, generation)
 
     def leave(
         self, group_id: str, members: Sequence[LeavingMember], now: float, now_ms: TimestampMs
@@ -184,13 +214,34 @@ class GroupShard:
         group = self.groups.get(group_id)
         if group is None:
             return Outcome(Pending.ready(LeaveAnswer(ErrorCode.UNKNOWN_MEMBER_ID)))
-        return leave.leave(self._step(now, now_ms), group, members)
+        step = self._step(now, now_ms)
+        if isinstance(group, ConsumerGroup):
+            return modern.classic_leave(step, self._room, group, members)
+        return leave.leave(step, group, members)
 
     def describe(self, group_id: str) -> DescribedGroup:
         group = self.groups.get(group_id)
-        if group is None:
+        if not isinstance(group, ClassicGroup):
             return DescribedGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND, group_state=State.DEAD.value)
         return describe.describe(group)
+
+    # --- groups of the new kind
+
+    def consumer_heartbeat(
+        self, request: HeartbeatRequest, now: float, now_ms: TimestampMs
+    ) -> Outcome[HeartbeatAnswer]:
+        return modern.consumer_heartbeat(self._step(now, now_ms), self._room, request)
+
+    def consumer_describe(self, group_id: str) -> DescribedConsumerGroup:
+        default = self._context.settings.consumer_assignors[0]
+        return modern_describe.describe(group_id, self.groups.get(group_id), self._room.topics, default)
+
+    def on_topics_changed(self, topics: Mapping[str, TopicInfo], version: int = 0) -> None:
+        """All topics as they are now; groups that read what changed rebalance with their next heartbeats.
+
+        Until the first call heartbeats of the new protocol are told that the coordinator is loading.
+        """
+        self._room.on_topics_changed(Topics(topics, version))
 
     # --- offsets, and groups of any kind
 
@@ -238,7 +289,7 @@ class GroupShard:
         """One that never had a generation: any other keeps counting, until the sweep deletes it for good."""
         group = self.groups.get(group_id)
         if (
-            group is not None
+            isinstance(group, ClassicGroup)
             and group.is_idle
             and group.generation == 0
             and group_id not in self.durable.classic_groups

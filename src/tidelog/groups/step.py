@@ -59,6 +59,10 @@ class Step:
         if failed is not None:
             self._failed.append(failed)
 
+    def if_failed(self, action: "Callable[[Step, ErrorCode], None]") -> None:
+        """Call this where the records of the step cannot be written."""
+        self._failed.append(action)
+
     def forget(self, group_id: str) -> None:
         """Drop a group from memory if nothing needs it, unless this step stores something about it."""
         if not self.records:

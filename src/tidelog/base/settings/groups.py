@@ -1,6 +1,11 @@
 """Consumer groups, committed offsets and the topic that holds both."""
 
-from tidelog.base.setting import INT_MAX, Importance, Kind, Setting, Unit
+from tidelog.base.setting import INT_MAX, Importance, Kind, Setting, Unit, Value
+
+
+def check_assignors(value: Value) -> str | None:
+    return None if value else "at least one assignor is needed"
+
 
 SETTINGS = (
     Setting(
@@ -39,6 +44,51 @@ SETTINGS = (
         "How many members a group may have. One more is refused.",
         minimum=1,
         kafka_default=str(INT_MAX),
+    ),
+    Setting(
+        "group.consumer.session.timeout.ms",
+        Kind.INT,
+        45_000,
+        "After how much silence a member of a group of the new protocol (KIP-848) counts as dead. There the "
+        "broker says, not the client.",
+        minimum=1,
+        unit=Unit.MILLISECONDS,
+    ),
+    Setting(
+        "group.consumer.heartbeat.interval.ms",
+        Kind.INT,
+        5_000,
+        "How often members of groups of the new protocol are told to send a heartbeat. A rebalance moves on "
+        "by heartbeats, so a shorter interval makes it quicker and costs more requests.",
+        minimum=1,
+        unit=Unit.MILLISECONDS,
+    ),
+    Setting(
+        "group.consumer.max.size",
+        Kind.INT,
+        10_000,
+        "How many members a group of the new protocol may have. One more is refused.",
+        minimum=1,
+        kafka_default=str(INT_MAX),
+    ),
+    Setting(
+        "group.consumer.assignors",
+        Kind.LIST,
+        ("uniform", "range"),
+        "How the broker can share partitions among the members of groups of the new protocol; the first is "
+        "for members that do not choose. `uniform` gives everybody the same number and moves as little as it "
+        "can; `range` keeps partitions of the same number in topics of the same size together.",
+        choices=("uniform", "range"),
+        check=check_assignors,
+    ),
+    Setting(
+        "group.consumer.migration.policy",
+        Kind.ENUM,
+        "bidirectional",
+        "Whether a group may change between the classic and the new protocol while it has members. "
+        "`upgrade`: when a member of the new protocol joins. `downgrade`: when the last such member goes. "
+        "`bidirectional`: both. `disabled`: only empty groups change.",
+        choices=("bidirectional", "upgrade", "downgrade", "disabled"),
     ),
     Setting(
         "offset.metadata.max.bytes",

@@ -1,0 +1,58 @@
+"""Makes a record about a group of the new kind true: the only place such a group changes."""
+
+from tidelog.groups.modern.group import ConsumerGroup
+from tidelog.groups.record_formats import consumer_group as formats
+from tidelog.groups.record_formats.consumer_group import Key
+
+
+def replay(groups: dict[str, ConsumerGroup], key: bytes, value: bytes | None) -> str:
+    """The id of the group that changed; it is in `groups` now, or is there no more.
+
+    Records of a group can come in any order: compaction keeps the last of each key, wherever that is.
+    """
+    kind, group_id, name = formats.decode_key(key)
+    group = groups.get(group_id)
+    if value is None:
+        if group is not None and kind is Key.GROUP:
+            del groups[group_id]
+        elif group is not None:
+            _remove(group, kind, name)
+        return group_id
+    if group is None:
+        group = groups[group_id] = ConsumerGroup(group_id)
+    _put(group, kind, name, value)
+    return group_id
+
+
+def _put(group: ConsumerGroup, kind: Key, name: str, value: bytes) -> None:
+    match kind:
+        case Key.GROUP:
+            group.put_epoch(formats.decode_group(value))
+        case Key.MEMBER:
+            group.put_member(name, formats.decode_member(value))
+        case Key.TARGET:
+            group.target_epoch = formats.decode_target_epoch(value)
+        case Key.TARGET_OF_MEMBER:
+            group.targets[name] = formats.decode_target(value)
+        case Key.HOLDING:
+            group.put_holding(name, formats.decode_holding(value))
+        case Key.PATTERN:
+            group.patterns[name] = formats.decode_pattern(value)
+        case Key.TOPICS:
+            group.has_topics_record = True
+
+
+def _remove(group: ConsumerGroup, kind: Key, name: str) -> None:
+    match kind:
+        case Key.MEMBER:
+            group.remove_member(name)
+        case Key.TARGET:
+            group.target_epoch = 0
+        case Key.TARGET_OF_MEMBER:
+            group.targets.pop(name, None)
+        case Key.HOLDING:
+            group.remove_holding(name)
+        case Key.PATTERN:
+            group.patterns.pop(name, None)
+        case Key.TOPICS:
+            group.has_topics_record = False
