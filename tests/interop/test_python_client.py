@@ -38,6 +38,7 @@ from tidelog import (
     json_deserializer,
     text_deserializer,
 )
+from tidelog.testing import Broker
 
 
 @pytest.fixture
@@ -335,3 +336,20 @@ def test_what_needs_a_group_says_so(servers: list[str], place: TopicPartition) -
                 call()
     with pytest.raises(ClientClosed, match="consumer is closed"):
         consumer.poll()
+
+
+def test_a_broker_that_restarts_is_waited_for() -> None:
+    with Broker() as broker:
+        servers, place = [broker.bootstrap_servers], TopicPartition("t", 0)
+        with (
+            Producer(
+                ProducerConfig(bootstrap_servers=servers, extra={"reconnect.backoff.max.ms": 500})
+            ) as producer,
+            Consumer(from_start(servers, extra={"reconnect.backoff.max.ms": 500})) as consumer,
+        ):
+            assert producer.send("t", "before", partition=0).result(20).offset == 0
+            consumer.assign([place])
+            assert [message.value for message in read(consumer, 1)] == [b"before"]
+            broker.restart()
+            assert producer.send("t", "after", partition=0).result(20).offset == 1
+            assert [message.value for message in read(consumer, 1)] == [b"after"]
