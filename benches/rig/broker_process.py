@@ -25,12 +25,19 @@ class BrokerProcess:
         self.port = 0
 
     def __enter__(self) -> "BrokerProcess":
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self._clean_up()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._clean_up()
+
+    def _clean_up(self) -> None:
         self.kill()
         if self._own_folder is not None:
             shutil.rmtree(self._own_folder, ignore_errors=True)
