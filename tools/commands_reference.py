@@ -27,7 +27,8 @@ broker. They print tables for people; with `--json` they print JSON on stdout, a
 object on stderr. Colours appear on a terminal only, and never where `NO_COLOR` is set. A pipe gets every
 value in full.
 
-`tidelog completion bash|zsh|fish` prints the script for the TAB key, which knows topic names too.
+`tidelog completion bash|zsh|fish` prints the script for the TAB key, which knows the names of topics and
+groups too.
 """
 
 SHARED = """

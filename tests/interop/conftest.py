@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from all_drivers import CLIENTS
 from broker_process import BrokerProcess
+from command_line import Done, Tidelog, run_here
 from driver import Refused
 from waiting import eventually
 
@@ -47,6 +48,18 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
 @pytest.fixture(scope="session")
 def broker_address(broker: BrokerProcess) -> str:
     return broker.address
+
+
+@pytest.fixture
+def tidelog(
+    broker_address: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Tidelog:
+    """Runs a command in this process; `stdin` is what is piped into it, `typed` what a person types."""
+
+    def call(*arguments: str, stdin: bytes = b"", typed: bytes | None = None) -> Done:
+        return run_here(capsys, monkeypatch, ["-b", broker_address, *arguments], stdin, typed)
+
+    return call
 
 
 @pytest.fixture(scope="session")

@@ -1,20 +1,18 @@
 """The tidelog command against a running broker: what it does, what it prints, how it exits."""
 
-import io
 import json
 import signal
 import socket
 import subprocess
-import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from broker_process import console_script
 from click.shell_completion import ShellComplete
+from command_line import Tidelog
 from waiting import eventually
 
 from tidelog.cli.exits import Exit
@@ -26,41 +24,6 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-@dataclass
-class Done:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-    @property
-    def json_lines(self) -> list[Any]:
-        return [json.loads(line) for line in self.out.splitlines()]
-
-
-Tidelog = Callable[..., Done]
-
-
-@pytest.fixture
-def tidelog(
-    broker_address: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Tidelog:
-    """Runs a command in this process; `stdin` is what is piped into it."""
-
-    def call(*arguments: str, stdin: bytes = b"") -> Done:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        code = run(["-b", broker_address, *arguments])
-        caught = capsys.readouterr()
-        assert "Traceback" not in caught.err
-        assert "rdkafka" not in caught.err
-        return Done(code, caught.out, caught.err)
-
-    return call
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ COMMANDS = {
     "topic": Entry("tidelog.cli.topic", "topic", "Create, inspect, change and delete topics."),
     "produce": Entry("tidelog.cli.produce", "produce", "Write records to a topic."),
     "consume": Entry("tidelog.cli.consume", "consume", "Read records from a topic."),
+    "group": Entry("tidelog.cli.group", "group", "See, move and delete consumer groups."),
     "config": Entry("tidelog.cli.config", "config", "Show, change and explain settings."),
     "log": Entry("tidelog.cli.log", "log", "Look inside the files of a partition."),
     "completion": Entry("tidelog.cli.completion", "completion", "Print a shell completion script."),

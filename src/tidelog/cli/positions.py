@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+NUMBER_MAX = 2**63 - 1  # what the protocol can carry
 UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
@@ -30,7 +31,21 @@ class Position:
 
 
 def parse_position(text: str, now_ms: int) -> Position:
-    word = text.strip().lower()
+    try:
+        position = _parse(text.strip(), now_ms)
+    except (ValueError, OverflowError):  # no time, or one that no clock shows
+        position = None
+    if position is None or abs(position.number) > NUMBER_MAX:
+        raise click.BadParameter(
+            f"'{text}' is not a position: give beginning, end, an offset such as 42, -10 for the last ten, "
+            "an age such as 5m, 2h or 1d, a time such as 2026-11-15T08:00 or 2026-11-15T08:00Z, "
+            "or @milliseconds."
+        )
+    return position
+
+
+def _parse(text: str, now_ms: int) -> Position:
+    word = text.lower()
     if word in ("beginning", "start", "earliest"):
         return Position(Anchor.BEGINNING)
     if word in ("end", "latest", "now"):
@@ -45,15 +60,7 @@ def parse_position(text: str, now_ms: int) -> Position:
         amount, unit = relative.groups()
         seconds = float(amount) * (0.001 if unit == "ms" else UNIT_SECONDS[unit])
         return Position(Anchor.TIME, now_ms - round(seconds * 1000))
-    try:
-        moment = datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise click.BadParameter(
-            f"'{text}' is not a position: give beginning, end, an offset such as 42, -10 for the last ten, "
-            "an age such as 5m, 2h or 1d, a time such as 2026-11-15T08:00 or 2026-11-15T08:00Z, "
-            "or @milliseconds."
-        ) from None
-    return Position(Anchor.TIME, round(moment.timestamp() * 1000))
+    return Position(Anchor.TIME, round(datetime.fromisoformat(text).timestamp() * 1000))
 
 
 class PositionType(click.ParamType[Position]):

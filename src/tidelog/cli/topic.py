@@ -5,13 +5,12 @@ exit code.
 """
 
 import sys
-from collections.abc import Callable, Mapping
-from typing import Any
 
 import click
 
 from tidelog.cli.cluster import Cluster, translated
 from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.outcomes import report
 from tidelog.cli.output import print_json, print_table, say, size_text
 from tidelog.cli.session import Session, broker_options, parse_pair, pass_session
 from tidelog.cli.topic_admin import TopicState, describe, list_names, topic_error
@@ -82,7 +81,7 @@ def create(
     answers = cluster.ask(cluster.admin.create_topics, wanted, validate_only=validate_only)
     done = "valid" if validate_only else "created"
     fine = {Exit.EXISTS: "exists"} if if_not_exists else {}
-    _report(session, answers, done, fine)
+    report(session, "Topic", answers, done, topic_error, fine)
 
 
 @topic.command("list")
@@ -172,7 +171,7 @@ def alter(session: Session, names: tuple[str, ...], configs: tuple[str, ...], un
     if not configs and not unset:
         raise click.UsageError("Nothing to change: give --config NAME=VALUE or --unset NAME.")
     answers = alter_configs(Cluster(session), "topic", names, config_pairs(configs), unset)
-    _report(session, answers, "altered")
+    report(session, "Topic", answers, "altered", topic_error)
 
 
 @topic.command()
@@ -191,7 +190,7 @@ def delete(session: Session, names: tuple[str, ...], yes: bool, if_exists: bool)
             raise CliError("Nothing was deleted.")
     answers = cluster.ask(cluster.admin.delete_topics, list(dict.fromkeys(names)))
     fine = {Exit.NOT_FOUND: "absent"} if if_exists else {}
-    _report(session, answers, "deleted", fine)
+    report(session, "Topic", answers, "deleted", topic_error, fine)
 
 
 @topic.command("add-partitions")
@@ -209,46 +208,4 @@ def add_partitions(session: Session, name: str, total: int) -> None:
     cluster = Cluster(session)
     with translated(session):
         answers = cluster.ask(cluster.admin.create_partitions, [NewPartitions(name, total)])
-    _report(session, answers, f"grown to {total} partitions")
-
-
-def _report(
-    session: Session,
-    answers: Mapping[str, Any],
-    done: str,
-    fine: Mapping[Exit, str] | None = None,
-    error_of: Callable[[Any, str, Session], CliError] = topic_error,
-) -> None:
-    """Say what happened to each topic, then fail with the first error."""
-    from confluent_kafka import KafkaError
-
-    from tidelog.cli.cluster import exit_for
-
-    results: dict[str, str] = {}
-    errors: list[CliError] = []
-    for name, answer in answers.items():
-        if not isinstance(answer, KafkaError):
-            results[name] = done
-        elif (forgiven := (fine or {}).get(exit_for(answer))) is not None:
-            results[name] = forgiven
-        else:
-            results[name] = "failed"
-            errors.append(error_of(answer, name, session))
-    if session.json:
-        failed = iter(errors)
-        print_json(
-            [
-                {"name": name, "result": result} | (next(failed).as_json() if result == "failed" else {})
-                for name, result in results.items()
-            ]
-        )
-    else:
-        for name, result in results.items():
-            if result != "failed":
-                print(
-                    f"Topic '{name}' {result}." if result != "valid" else f"Topic '{name}' would be created."
-                )
-    for error in errors[1:]:
-        print("\n".join(error.lines()), file=sys.stderr)
-    if errors:
-        raise errors[0]
+    report(session, "Topic", answers, f"grown to {total} partitions", topic_error)

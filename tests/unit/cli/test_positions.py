@@ -39,6 +39,12 @@ def test_a_time_without_a_zone_is_local() -> None:
     assert parse_position("2026-11-15T08:00", NOW_MS).number == moment.timestamp() * 1000
 
 
+@pytest.mark.parametrize("text", ["9" * 400 + "w", "@" + "9" * 19, "9" * 5000, "-" + "9" * 19, "0001-01-01"])
+def test_numbers_beyond_all_clocks_and_logs_are_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="is not a position"):
+        parse_position(text, NOW_MS)
+
+
 @pytest.mark.parametrize("text", ["", "yesterday", "5 parsecs", "--5", "@", "@x", "2026-13-01", "5mm", "1e3"])
 def test_nonsense_is_refused_with_examples(text: str) -> None:
     with pytest.raises(click.BadParameter, match="is not a position: give beginning"):
