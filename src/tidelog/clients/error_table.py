@@ -142,7 +142,8 @@ def as_client_error(error: KafkaError, what: str, *, producing: bool = False) ->
 def _name_within(text: str) -> str:
     """A fatal error says only in words which one it came from: "Fatal error: Broker: Producer fenced…"."""
     for name in CLASSES:
-        if KafkaError(getattr(KafkaError, name)).str() in text:
+        code = getattr(KafkaError, name, None)  # older librdkafkas do not know them all
+        if code is not None and KafkaError(code).str() in text:
             return name
     return "_FATAL"
 
