@@ -1,0 +1,242 @@
+"""Members of the new protocol that join, lag, crash and come back, while topics change and coordinators fail.
+
+At no moment do two of them use one partition; when the faults end, every partition has an owner and the load
+is even; and what a new coordinator reads from the log is what the old one knew.
+"""
+
+import random
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tidelog.base.errors import ErrorCode
+from tidelog.groups.modern.group import ConsumerGroup
+from tidelog.groups.modern.messages import HeartbeatRequest
+from tidelog.groups.modern.topics import TopicInfo
+from tidelog.groups.settings import GroupSettings
+from tidelog.groups.shard import GroupShard
+
+SESSION_S = 45.0
+MEMBERS = 5
+TOPICS = ("orders", "orders-eu", "payments")
+
+
+class SeededRandom:
+    def __init__(self):
+        self._random = random.Random(1)
+
+    def bytes(self, count):
+        return self._random.randbytes(count)
+
+    def below(self, limit):
+        return self._random.randrange(limit)
+
+
+class World:
+    """A coordinator with its log, and the clock that all share."""
+
+    def __init__(self):
+        self.now = 0.0
+        self.log = []
+        self.fails = False
+        self.topics = {name: TopicInfo(name.encode().ljust(16, b"."), 3) for name in TOPICS[:2]}
+        self.shard = self._load()
+        self.clients = [Client(self, number) for number in range(MEMBERS)]
+
+    def _load(self):
+        shard = GroupShard(GroupSettings(), SeededRandom())
+        for key, value in self.log:
+            shard.replay(key, value)
+        shard.on_topics_changed(self.topics)
+        shard.on_loaded(self.now, 0)
+        return shard
+
+    def run(self, outcome):
+        if outcome.records and self.fails:
+            self.fails = False
+            self.shard.fail(outcome, ErrorCode.NOT_ENOUGH_REPLICAS, self.now, 0)
+        elif outcome.records:
+            self.log += outcome.records
+            self.shard.apply(outcome, 0)
+            self.shard.release(outcome, self.now, 0)
+        return outcome.answer.answer
+
+    def fail_over(self):
+        before = self.shard
+        self.shard = self._load()
+        assert self.shard.durable == before.durable
+
+    def pass_time(self, seconds):
+        end = self.now + seconds
+        while (deadline := self.shard.next_deadline) is not None and deadline <= end:
+            self.now = max(self.now, deadline)
+            for client in self.clients:
+                client.mind_the_time()
+            for outcome in self.shard.tick(self.now, 0):
+                self.run(outcome)
+        self.now = end
+        for client in self.clients:
+            client.mind_the_time()
+
+    def resize(self, name, partitions):
+        """Topics come, grow and go; nobody can use a partition that is not there."""
+        now = dict(self.topics)
+        if partitions == 0:
+            now.pop(name, None)
+        else:
+            had = now.get(name)
+            generation = name.encode().ljust(15, b".") + bytes([len(self.log) % 256])
+            now[name] = (
+                TopicInfo(generation, partitions)
+                if had is None
+                else had._replace(partitions=max(partitions, had.partitions))
+            )
+        self.topics = now
+        self.shard.on_topics_changed(self.topics)
+
+    def converge(self, rounds):
+        """No more faults: everybody in time, until all have their share."""
+        for _ in range(rounds):
+            for client in self.clients:
+                client.beat()
+                self.check()
+                client.act()
+                self.check()
+            self.pass_time(5)
+        assert self.shard.consumer_describe("g").group_state == "Stable"
+        used = set().union(*(client.using for client in self.clients))
+        assert used == {
+            (info.topic_id, number) for info in self.topics.values() for number in range(info.partitions)
+        }
+        loads = [len(client.using) for client in self.clients]
+        assert max(loads) - min(loads) <= 1
+
+    def check(self):
+        users = Counter(part for client in self.clients for part in client.using)
+        assert not users or max(users.values()) == 1, f"used twice: {users.most_common(1)}"
+        group = self.shard.groups.get("g")
+        if isinstance(group, ConsumerGroup):
+            held = [
+                (topic, number)
+                for holding in group.holdings.values()
+                for part in (holding.assigned, holding.revoking)
+                for topic, numbers in part.items()
+                for number in numbers
+            ]
+            assert len(held) == len(set(held)) == len(group.owners)
+
+
+class Client:
+    """Follows the protocol, as slowly as the test wants. `using` is what it would read from."""
+
+    def __init__(self, world, number):
+        self.world, self.number = world, number
+        self.instance_id = f"instance-{number}" if number == 0 else None
+        self.id = f"member-{number}"
+        self.lives = 0
+        self.regex = None
+        self.names = TOPICS
+        self.reset()
+
+    def reset(self):
+        self.epoch, self.using, self.told, self.full = 0, set(), None, True
+        self.is_in, self.heard, self.told_at = False, self.world.now, 0.0
+
+    def mind_the_time(self):
+        if self.is_in and self.world.now - self.heard >= SESSION_S:
+            self.reset()  # it must believe that it was removed
+        elif self.told is not None and self.world.now - self.told_at >= SESSION_S:
+            self.act()
+
+    def beat(self, *, says_owned=True, lost=False):
+        joins = self.epoch == 0
+        fields = {}
+        if says_owned or joins or self.full:
+            by_topic = {}
+            for topic, number in self.using:
+                by_topic.setdefault(topic, []).append(number)
+            fields["topic_partitions"] = tuple(by_topic.items())
+        if joins or self.full:
+            fields |= {"subscribed_topic_names": self.names, "rebalance_timeout_ms": 60_000}
+            fields["subscribed_topic_regex"] = self.regex or ""
+        request = HeartbeatRequest("g", self.id, self.epoch, instance_id=self.instance_id, **fields)
+        world = self.world
+        answer = world.run(world.shard.consumer_heartbeat(request, world.now, 0))
+        if lost or answer.error is ErrorCode.COORDINATOR_NOT_AVAILABLE:
+            self.full = True
+            return
+        if answer.error is not ErrorCode.NONE:
+            assert answer.error in (
+                ErrorCode.UNKNOWN_MEMBER_ID,
+                ErrorCode.FENCED_MEMBER_EPOCH,
+                ErrorCode.UNRELEASED_INSTANCE_ID,
+                ErrorCode.FENCED_INSTANCE_ID,
+                ErrorCode.GROUP_ID_NOT_FOUND,
+            )
+            self.reset()
+            return
+        self.is_in, self.heard, self.full, self.epoch = True, world.now, False, answer.member_epoch
+        if answer.assignment is not None:
+            self.told, self.told_at = answer.assignment, world.now
+
+    def act(self):
+        """Let go, then take."""
+        if self.told is not None:
+            self.using = {(topic, number) for topic, numbers in self.told.items() for number in numbers}
+            self.told = None
+
+    def crash(self):
+        self.reset()
+        self.lives += 1
+        self.id = f"member-{self.number}-{self.lives}"
+
+    def leave(self, epoch):
+        if self.is_in:
+            if epoch == -2 and self.instance_id is None:
+                epoch = -1
+            request = HeartbeatRequest("g", self.id, epoch, instance_id=self.instance_id)
+            self.using = set()
+            self.world.run(self.world.shard.consumer_heartbeat(request, self.world.now, 0))
+            self.crash()
+
+    def resubscribe(self, choice):
+        self.names = (TOPICS, TOPICS[:1], TOPICS[1:])[choice % 3]
+        self.regex = (None, "orders.*", ".*s")[choice // 3 % 3]
+        self.full = True
+
+
+ACTIONS = {
+    "beat": lambda world, client, arg: client.beat(says_owned=arg % 3 > 0),
+    "beat lost": lambda world, client, arg: client.beat(lost=True),
+    "act": lambda world, client, arg: client.act(),
+    "beat and act": lambda world, client, arg: (client.beat(), client.act()),
+    "crash": lambda world, client, arg: client.crash(),
+    "leave": lambda world, client, arg: client.leave(-1 - arg % 2),
+    "subscribe": lambda world, client, arg: client.resubscribe(arg),
+    "time": lambda world, client, arg: world.pass_time(arg * 2.5),
+    "topic": lambda world, client, arg: world.resize(TOPICS[arg % 3], arg // 3 * 2),
+    "fail over": lambda world, client, arg: world.fail_over(),
+    "fail": lambda world, client, arg: setattr(world, "fails", True),
+}
+ACTION = st.tuples(
+    st.sampled_from(["beat and act"] * 6 + ["beat", "act"] * 3 + list(ACTIONS)),
+    st.integers(0, MEMBERS - 1),
+    st.integers(0, 8),
+)
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.lists(ACTION, min_size=1, max_size=70))
+def test_no_partition_has_two_users_and_all_is_well_in_the_end(actions):
+    world = World()
+    for name, number, arg in actions:
+        ACTIONS[name](world, world.clients[number], arg)
+        world.check()
+    world.fails = False
+    for client in world.clients:
+        client.resubscribe(0)
+    world.converge(rounds=30)
+    world.resize(TOPICS[0], 12)
+    world.converge(rounds=6)
+    world.fail_over()
