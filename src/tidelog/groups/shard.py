@@ -78,7 +78,7 @@ class GroupShard:
         elif change is Change.GROUP and group_id not in self.groups:
             stored = self.durable.classic_groups[group_id]
             self.groups[group_id] = lifecycle.load_group(self._context, group_id, stored)
-        elif change is Change.CONSUMER_GROUP:
+        elif change is Change.CONSUMER_GROUP and group_id not in self.groups:
             self.groups[group_id] = self.durable.consumer_groups[group_id]
         elif change is Change.GROUP_GONE and isinstance(group := self.groups.get(group_id), ClassicGroup):
             del self.groups[group_id]
@@ -236,12 +236,12 @@ class GroupShard:
         default = self._context.settings.consumer_assignors[0]
         return modern_describe.describe(group_id, self.groups.get(group_id), self._room.topics, default)
 
-    def on_topics_changed(self, topics: Mapping[str, TopicInfo], version: int = 0) -> None:
+    def on_topics_changed(self, topics: Topics | Mapping[str, TopicInfo], version: int = 0) -> None:
         """All topics as they are now; groups that read what changed rebalance with their next heartbeats.
 
         Until the first call heartbeats of the new protocol are told that the coordinator is loading.
         """
-        self._room.on_topics_changed(Topics(topics, version))
+        self._room.on_topics_changed(topics if isinstance(topics, Topics) else Topics(topics, version))
 
     # --- offsets, and groups of any kind
 
