@@ -13,6 +13,7 @@ from tidelog.broker.group_loading import load
 from tidelog.broker.group_partition import GroupPartition
 from tidelog.broker.hosted import HostedPartitions
 from tidelog.broker.metadata_service import MetadataService
+from tidelog.groups.modern.topics import TopicInfo, Topics
 from tidelog.groups.placement import offsets_partition
 from tidelog.groups.settings import GroupSettings, OffsetsTopicSettings
 from tidelog.groups.shard import GroupShard
@@ -41,6 +42,7 @@ class Groups:
         self._serving: dict[int, GroupPartition] = {}
         self._loading: dict[int, asyncio.Task[None]] = {}
         self._closed = False
+        self._topics = self._readable_topics()
 
     def start(self) -> None:
         """Load what is on this broker already."""
@@ -106,6 +108,10 @@ class Groups:
                 if partition is not None:
                     self._begin(partition)
         gone = [topic.name for topic in delta.topics_deleted]
+        if delta.topics_deleted or delta.partitions_created:
+            self._topics = self._readable_topics()
+            for serving in self:
+                serving.shard.on_topics_changed(self._topics)
         for serving in self:
             if gone:
                 serving.write_all(serving.shard.delete_topics(gone, *serving.now))
@@ -162,8 +168,17 @@ class Groups:
             self._clock,
             lambda: OffsetsTopicSettings.of(self._config).commit_timeout_ms,
         )
+        shard.on_topics_changed(self._topics)
         self._serving[partition.index] = serving
         serving.start()
+
+    def _readable_topics(self) -> Topics:
+        """What groups of the new protocol can be given; one object for all shards."""
+        by_name = {
+            topic.name: TopicInfo(topic.id, len(topic.partitions))
+            for topic in self._metadata.image.topics.values()
+        }
+        return Topics(by_name, self._metadata.version)
 
 
 async def _until_safe(partition: Partition) -> None:

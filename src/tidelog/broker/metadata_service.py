@@ -12,7 +12,7 @@ import msgspec
 
 from tidelog.base.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
-from tidelog.base.ids import NodeId
+from tidelog.base.ids import NodeId, Offset
 from tidelog.base.ports import Clock
 from tidelog.broker.flusher import RunInThread
 from tidelog.metadata.decision import Decision, Outcome
@@ -49,6 +49,11 @@ class MetadataService:
     @property
     def image(self) -> ClusterImage:
         return self._log.image
+
+    @property
+    def version(self) -> Offset:
+        """Grows with every change, and over restarts."""
+        return self._log.end
 
     @property
     def controller_id(self) -> NodeId:

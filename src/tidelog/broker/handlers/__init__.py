@@ -35,6 +35,8 @@ HANDLERS: dict[ApiKey, str] = {
     ApiKey.OFFSET_DELETE: "offset_delete",
     ApiKey.INCREMENTAL_ALTER_CONFIGS: "incremental_alter_configs",
     ApiKey.DESCRIBE_CLUSTER: "describe_cluster",
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: "consumer_group_heartbeat",
+    ApiKey.CONSUMER_GROUP_DESCRIBE: "consumer_group_describe",
     ApiKey.LIST_CONFIG_RESOURCES: "list_config_resources",
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: "describe_topic_partitions",
 }
