@@ -5,12 +5,15 @@ is even; and what a new coordinator reads from the log is what the old one knew.
 """
 
 import random
+import struct
 from collections import Counter
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.base.errors import ErrorCode
+from tidelog.groups.classic.messages import JoinRequest, LeavingMember, SyncRequest
+from tidelog.groups.modern.embedded_protocol import read_assignment
 from tidelog.groups.modern.group import ConsumerGroup
 from tidelog.groups.modern.messages import HeartbeatRequest
 from tidelog.groups.modern.topics import TopicInfo
@@ -36,16 +39,22 @@ class SeededRandom:
 class World:
     """A coordinator with its log, and the clock that all share."""
 
-    def __init__(self):
+    def __init__(self, classic_members=0):
         self.now = 0.0
         self.log = []
         self.fails = False
+        self.random = SeededRandom()
+        # A group that went back to the classic kind would need leaders that assign, too.
+        self.settings = GroupSettings(consumer_migration_policy="upgrade")
         self.topics = {name: TopicInfo(name.encode().ljust(16, b"."), 3) for name in TOPICS[:2]}
         self.shard = self._load()
-        self.clients = [Client(self, number) for number in range(MEMBERS)]
+        new = MEMBERS - classic_members
+        self.clients = [
+            (Client if number < new else ClassicClient)(self, number) for number in range(MEMBERS)
+        ]
 
     def _load(self):
-        shard = GroupShard(GroupSettings(), SeededRandom())
+        shard = GroupShard(self.settings, self.random)
         for key, value in self.log:
             shard.replay(key, value)
         shard.on_topics_changed(self.topics)
@@ -206,6 +215,107 @@ class Client:
         self.full = True
 
 
+class ClassicClient:
+    """A consumer of the classic protocol; with an odd number a cooperative one."""
+
+    SESSION_S = 10.0
+
+    def __init__(self, world, number):
+        self.world, self.number, self.is_cooperative = world, number, number % 2
+        self.names, self.id = TOPICS, ""
+        self.reset()
+
+    def reset(self):
+        self.using, self.generation, self.next = set(), -1, self.join
+        self.heard = self.world.now
+
+    def mind_the_time(self):
+        if self.world.now - self.heard >= self.SESSION_S:
+            self.reset()
+
+    def beat(self, *, says_owned=True, lost=False):
+        """The next request of the protocol; `says_owned` has no meaning here."""
+        group = self.world.shard.groups.get("g")
+        if isinstance(group, ConsumerGroup) and group.members:
+            self.next(lost)
+
+    def join(self, lost):
+        if not self.is_cooperative:
+            self.using = set()
+        protocols = (("p", self.subscription()),)
+        request = JoinRequest("g", "consumer", protocols, 10_000, 60_000, self.id)
+        answer = self.world.run(self.world.shard.join(request, self.world.now, 0))
+        if self.accept(answer.error, lost):
+            self.generation, self.next = answer.generation_id, self.sync
+        elif answer.error is ErrorCode.MEMBER_ID_REQUIRED:
+            self.id = answer.member_id
+
+    def sync(self, lost):
+        request = SyncRequest("g", self.id, self.generation)
+        answer = self.world.run(self.world.shard.sync(request, self.world.now, 0))
+        if self.accept(answer.error, lost):
+            topics = self.world.topics
+            assigned = {
+                (topics[name].topic_id, number)
+                for name, numbers in read_assignment(answer.assignment).items()
+                for number in numbers
+                if name in topics
+            }
+            self.next = self.join if self.using - assigned else self.heartbeat
+            self.using = assigned
+
+    def heartbeat(self, lost):
+        self.accept(self.world.shard.heartbeat("g", self.id, None, self.generation, self.world.now), lost)
+
+    def accept(self, error, lost):
+        if lost or error is ErrorCode.COORDINATOR_NOT_AVAILABLE:
+            return False
+        if error is ErrorCode.NONE:
+            self.heard = self.world.now
+        elif error is ErrorCode.REBALANCE_IN_PROGRESS:
+            self.heard, self.next = self.world.now, self.join
+        else:
+            assert error in (
+                ErrorCode.UNKNOWN_MEMBER_ID,
+                ErrorCode.ILLEGAL_GENERATION,
+                ErrorCode.MEMBER_ID_REQUIRED,
+            )
+            self.reset()
+            self.id = "" if error is ErrorCode.UNKNOWN_MEMBER_ID else self.id
+        return error is ErrorCode.NONE
+
+    def subscription(self):
+        names_by_id = {info.topic_id: name for name, info in self.world.topics.items()}
+        owned = {}
+        for topic, number in sorted(self.using):
+            if topic in names_by_id:
+                owned.setdefault(names_by_id[topic], []).append(number)
+        parts = [struct.pack(">hi", 1, len(self.names))]
+        parts += [struct.pack(">h", len(name)) + name.encode() for name in self.names]
+        parts.append(struct.pack(">ii", -1, len(owned)))
+        for name, numbers in owned.items():
+            parts.append(struct.pack(">h", len(name)) + name.encode())
+            parts.append(struct.pack(f">i{len(numbers)}i", len(numbers), *numbers))
+        return b"".join(parts)
+
+    def act(self):
+        pass
+
+    def crash(self):
+        self.reset()
+        self.id = ""
+
+    def leave(self, _epoch):
+        if self.id:
+            left = [LeavingMember(self.id)]
+            self.world.run(self.world.shard.leave("g", left, self.world.now, 0))
+            self.crash()
+
+    def resubscribe(self, choice):
+        self.names = (TOPICS, TOPICS[:1], TOPICS[1:])[choice % 3]
+        self.next = self.join
+
+
 ACTIONS = {
     "beat": lambda world, client, arg: client.beat(says_owned=arg % 3 > 0),
     "beat lost": lambda world, client, arg: client.beat(lost=True),
@@ -229,7 +339,16 @@ ACTION = st.tuples(
 @settings(max_examples=120, deadline=None)
 @given(st.lists(ACTION, min_size=1, max_size=70))
 def test_no_partition_has_two_users_and_all_is_well_in_the_end(actions):
-    world = World()
+    simulate(World(), actions)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(ACTION, min_size=1, max_size=70), st.integers(1, 3))
+def test_the_same_with_members_of_both_protocols(actions, classic_members):
+    simulate(World(classic_members), actions)
+
+
+def simulate(world, actions):
     for name, number, arg in actions:
         ACTIONS[name](world, world.clients[number], arg)
         world.check()
@@ -238,5 +357,5 @@ def test_no_partition_has_two_users_and_all_is_well_in_the_end(actions):
         client.resubscribe(0)
     world.converge(rounds=30)
     world.resize(TOPICS[0], 12)
-    world.converge(rounds=6)
+    world.converge(rounds=8)
     world.fail_over()

@@ -5,7 +5,7 @@ from tidelog.groups.modern.messages import JOINING, LEAVING, LEAVING_FOR_A_WHILE
 from tidelog.groups.settings import GroupSettings
 
 MEMBER_CHOOSES_ID_FROM = 1
-NAME_CHARS_MAX = 8192
+NAME_CHARS_MAX = 8191
 """Ids are stored in keys of records, where a string has 15 bits for its length in bytes."""
 
 

@@ -89,11 +89,11 @@ def sync(
     for told, known in ((request.protocol_type, PROTOCOL_TYPE), (request.protocol_name, protocol)):
         if told is not None and told != known:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    room.start_session(step, group.id, member_id, member)
     if group.epoch > holding.epoch and holding.state is not MemberState.UNREVOKED_PARTITIONS:
         _expect_join(step, room, group, member_id, member)
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
     room.timers.stop(Wait.SYNC, group.id, member_id)
-    room.start_session(step, group.id, member_id, member)
     version = int.from_bytes(metadata[:2], "big")
     assignment = write_assignment(by_name(holding.assigned, topics), version)
     return SyncAnswer(ErrorCode.NONE, PROTOCOL_TYPE, protocol, assignment)

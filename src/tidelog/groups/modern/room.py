@@ -26,6 +26,8 @@ class ConsumerRoom:
         return [group for group in self.groups.values() if isinstance(group, ConsumerGroup)]
 
     def on_topics_changed(self, topics: Topics) -> None:
+        if topics is self.topics:
+            return
         before = self.topics or Topics()
         self.topics = topics
         changed = before.changed_names(topics)
