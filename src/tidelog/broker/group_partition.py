@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ports import Clock
+from tidelog.groups.offset_commit import CommitAnswer
+from tidelog.groups.offset_messages import CommitRequest
 from tidelog.groups.outcome import Outcome
 from tidelog.groups.shard import GroupShard
 from tidelog.replication.partition import Partition
@@ -27,12 +29,18 @@ class GroupPartition:
         self, partition: Partition, shard: GroupShard, clock: Clock, commit_timeout_ms: Callable[[], int]
     ) -> None:
         self.partition = partition
-        self.shard = shard
+        self._shard = shard
         self._clock = clock
         self._commit_timeout_ms = commit_timeout_ms
         self._commits: list[Outcome[Any]] = []
         self._alarm: asyncio.TimerHandle | None = None
         self._closed = False
+
+    @property
+    def shard(self) -> GroupShard:
+        """For one call; gathered commits go first, since what is decided next must know of them."""
+        self._write_commits()
+        return self._shard
 
     @property
     def now(self) -> tuple[float, int]:
@@ -41,7 +49,7 @@ class GroupPartition:
 
     def start(self) -> None:
         """The shard is loaded: serve, and let sessions run."""
-        for outcome in self.shard.on_loaded(*self.now):
+        for outcome in self._shard.on_loaded(*self.now):
             self._write([outcome])
         self.settle()
 
@@ -49,16 +57,16 @@ class GroupPartition:
         self, outcome: Outcome[AnswerT], translate: Callable[[AnswerT], ResponseT]
     ) -> "asyncio.Future[ResponseT]":
         """Write what was decided; the future is answered when it is safe and all it waits for has come."""
-        self._write_commits()
         future = _answered(outcome, translate)
         self._write([outcome])
         self.settle()
         return future
 
     def commit(
-        self, outcome: Outcome[AnswerT], translate: Callable[[AnswerT], ResponseT]
+        self, request: CommitRequest, translate: Callable[[CommitAnswer], ResponseT]
     ) -> "asyncio.Future[ResponseT]":
-        """As `run`, for offset commits: those of one turn of the loop are written together."""
+        """Those of one turn of the loop are written together: no commit depends on another one."""
+        outcome = self._shard.commit(request, *self.now)
         future = _answered(outcome, translate)
         if outcome.records:
             if not self._commits:
@@ -68,7 +76,6 @@ class GroupPartition:
 
     def write_all(self, outcomes: Sequence[Outcome[None]]) -> None:
         """What nobody waits for, in order."""
-        self._write_commits()
         for outcome in outcomes:
             self._write([outcome])
         self.settle()
@@ -86,12 +93,12 @@ class GroupPartition:
 
     def settle(self) -> None:
         """Set the alarm for the next deadline, and log what the shard has to say."""
-        for note in self.shard.take_notes():
+        for note in self._shard.take_notes():
             log.info("%s", note)
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
-        deadline = self.shard.next_deadline
+        deadline = self._shard.next_deadline
         if deadline is not None and not self._closed:
             delay = max(0.0, deadline - self._clock.monotonic())
             self._alarm = asyncio.get_running_loop().call_later(delay, self._tick)
@@ -103,7 +110,7 @@ class GroupPartition:
             self._alarm = None
         self._write_commits()
         self._closed = True
-        self.shard.unload(error)
+        self._shard.unload(error)
 
     def _tick(self) -> None:
         self._alarm = None
@@ -127,7 +134,7 @@ class GroupPartition:
             self._fail(outcomes, error)
             return
         for outcome in outcomes:
-            self.shard.apply(outcome, now_ms)
+            self._shard.apply(outcome, now_ms)
         wait = _Wait(self, outcomes)
         if self.partition.when_safe(produced.safe_at, wait.done):
             self._release(outcomes)
@@ -136,11 +143,11 @@ class GroupPartition:
 
     def _release(self, outcomes: Sequence[Outcome[Any]]) -> None:
         for outcome in outcomes:
-            self.shard.release(outcome, *self.now)
+            self._shard.release(outcome, *self.now)
 
     def _fail(self, outcomes: Sequence[Outcome[Any]], error: KafkaError) -> None:
         for outcome in outcomes:
-            self.shard.fail(outcome, error.code, *self.now)
+            self._shard.fail(outcome, error.code, *self.now)
 
     def finish(self, outcomes: Sequence[Outcome[Any]], error: KafkaError | None) -> None:
         if error is None:

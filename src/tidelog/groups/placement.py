@@ -1,8 +1,11 @@
 """Which partition of `__consumer_offsets` holds a group: by the hash of its id, as Kafka's tools expect."""
 
+from functools import lru_cache
+
 OFFSETS_TOPIC = "__consumer_offsets"
 
 
+@lru_cache(4096)
 def offsets_partition(group_id: str, partitions: int) -> int:
     """Java's `String.hashCode`, made positive, modulo the number of partitions."""
     code = 0

@@ -67,7 +67,7 @@ class Rig:
     def commit(self, offset: int, index: int = 0) -> "asyncio.Future[Any]":
         topics = [CommitTopic("orders", [CommitPartition(index, offset)])]
         request = CommitRequest("readers", topics)
-        return self.home.commit(self.home.shard.commit(request, *self.home.now), lambda answer: answer)
+        return self.home.commit(request, lambda answer: answer)
 
     def join(self) -> "asyncio.Future[JoinAnswer]":
         request = JoinRequest("readers", "consumer", [("range", b"")], 10_000, 60_000, api_version=3)
@@ -168,5 +168,17 @@ def test_closing_tells_those_who_wait() -> None:
         assert not waiting.done()
         rig.home.close(ErrorCode.NOT_COORDINATOR)
         assert (await waiting).error is ErrorCode.NOT_COORDINATOR
+
+    run(main())
+
+
+def test_what_is_decided_next_knows_of_commits_of_the_same_turn() -> None:
+    async def main() -> None:
+        rig = Rig()
+        commit = rig.commit(7)
+        deleted = rig.home.run(rig.home.shard.delete_groups(["readers"], *rig.home.now), list)
+        await commit
+        assert [one.error for one in await deleted] == [ErrorCode.NONE]
+        assert rig.committed(rig.home.shard) == {}
 
     run(main())

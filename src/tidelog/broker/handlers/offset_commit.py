@@ -21,53 +21,61 @@ FIRST_VERSION_BY_ID = 10
 def handle(
     context: Context, request: OffsetCommitRequest
 ) -> "OffsetCommitResponse | asyncio.Future[OffsetCommitResponse]":
-    response = OffsetCommitResponse()
     known: list[CommitTopic] = []
-    answers: dict[str, dict[int, OffsetCommitResponsePartition]] = {}
-    for topic in request.topics:
-        image = _image(context, topic)
-        shown = OffsetCommitResponseTopic(topic_id=topic.topic_id, name=topic.name, partitions=[])
-        response.topics.append(shown)
-        fitting: list[CommitPartition] = []
-        for asked in topic.partitions:
-            answer = OffsetCommitResponsePartition(partition_index=asked.partition_index)
-            shown.partitions.append(answer)
-            if image is None or image.partition(asked.partition_index) is None:
-                answer.error_code = _unknown(context, image)
-                continue
-            fitting.append(
-                CommitPartition(
-                    asked.partition_index,
-                    asked.committed_offset,
-                    asked.committed_leader_epoch,
-                    asked.committed_metadata,
-                )
-            )
-            answers.setdefault(image.name, {})[asked.partition_index] = answer
-        if image is not None and fitting:
-            known.append(CommitTopic(image.name, fitting))
+    waiting: list[OffsetCommitResponsePartition] = []  # in the order of `known`, to be filled in
+    response = OffsetCommitResponse(
+        topics=[_sort(context, topic, known, waiting) for topic in request.topics]
+    )
     try:
         home = context.services.groups.of(request.group_id)
     except KafkaError as error:
         return _all(response, error.code)
     wanted = CommitRequest(
-        group_id=request.group_id,
-        topics=known,
-        generation_id_or_member_epoch=request.generation_id_or_member_epoch,
-        member_id=request.member_id,
-        group_instance_id=request.group_instance_id,
-        retention_time_ms=request.retention_time_ms,
-        api_version=context.version,
+        request.group_id,
+        known,
+        request.generation_id_or_member_epoch,
+        request.member_id,
+        request.group_instance_id,
+        request.retention_time_ms,
+        context.version,
     )
-    outcome = home.shard.commit(wanted, *home.now)
 
     def fill(committed: CommitAnswer) -> OffsetCommitResponse:
-        for topic in committed:
-            for result in topic.partitions:
-                answers[topic.name][result.partition_index].error_code = result.error
+        results = (result for topic in committed for result in topic.partitions)
+        for answer, result in zip(waiting, results, strict=True):
+            answer.error_code = result.error
         return response
 
-    return home.commit(outcome, fill)
+    return home.commit(wanted, fill)
+
+
+def _sort(
+    context: Context,
+    topic: OffsetCommitRequestTopic,
+    known: list[CommitTopic],
+    waiting: list[OffsetCommitResponsePartition],
+) -> OffsetCommitResponseTopic:
+    """Refuse what does not exist; the rest goes to `known`, its answers to `waiting`."""
+    image = _image(context, topic)
+    count = 0 if image is None else len(image.partitions)
+    shown: list[OffsetCommitResponsePartition] = []
+    fitting: list[CommitPartition] = []
+    for asked in topic.partitions:
+        index = asked.partition_index
+        answer = OffsetCommitResponsePartition(partition_index=index)
+        shown.append(answer)
+        if 0 <= index < count:
+            fitting.append(
+                CommitPartition(
+                    index, asked.committed_offset, asked.committed_leader_epoch, asked.committed_metadata
+                )
+            )
+            waiting.append(answer)
+        else:
+            answer.error_code = _unknown(context, image)
+    if image is not None and fitting:
+        known.append(CommitTopic(image.name, fitting))
+    return OffsetCommitResponseTopic(topic_id=topic.topic_id, name=topic.name, partitions=shown)
 
 
 def _image(context: Context, topic: OffsetCommitRequestTopic) -> TopicImage | None:
