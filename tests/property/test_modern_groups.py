@@ -53,9 +53,9 @@ class World:
             (Client if number < new else ClassicClient)(self, number) for number in range(MEMBERS)
         ]
 
-    def _load(self):
+    def _load(self, log=None):
         shard = GroupShard(self.settings, self.random)
-        for key, value in self.log:
+        for key, value in self.log if log is None else log:
             shard.replay(key, value)
         shard.on_topics_changed(self.topics)
         shard.on_loaded(self.now, 0)
@@ -75,6 +75,18 @@ class World:
         before = self.shard
         self.shard = self._load()
         assert self.shard.durable == before.durable
+        assert self._load(self.compacted(len(self.log))).durable == before.durable
+        assert self._load(self.compacted(len(self.log) // 2)).durable == before.durable
+
+    def compacted(self, end):
+        """The log, compacted up to `end`: of every key the last record, and no tombstones."""
+        last = {key: position for position, (key, _) in enumerate(self.log[:end])}
+        kept = [
+            record
+            for position, record in enumerate(self.log[:end])
+            if last[record.key] == position and record.value is not None
+        ]
+        return kept + self.log[end:]
 
     def pass_time(self, seconds):
         end = self.now + seconds
