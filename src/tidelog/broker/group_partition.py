@@ -13,7 +13,7 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ports import Clock
 from tidelog.groups.offset_commit import CommitAnswer
 from tidelog.groups.offset_messages import CommitRequest
-from tidelog.groups.outcome import Outcome
+from tidelog.groups.outcome import Outcome, told_after_failure
 from tidelog.groups.shard import GroupShard
 from tidelog.replication.partition import Partition
 from tidelog.wire.record import Record, write_batch
@@ -60,6 +60,31 @@ class GroupPartition:
         future = _answered(outcome, translate)
         self._write([outcome])
         self.settle()
+        return future
+
+    def run_in_order(
+        self,
+        outcome: Outcome[AnswerT],
+        translate: Callable[[AnswerT], ResponseT],
+        refusal: Callable[[ErrorCode], AnswerT],
+    ) -> "ResponseT | asyncio.Future[ResponseT]":
+        """Like `run`, for answers that tell what a member may own.
+
+        One that needs no record of its own waits for those before it: what it tells may be in them, and a new
+        coordinator must know all that was told.
+        """
+        if outcome.records or not outcome.answer.done:
+            return self.run(outcome, translate)
+        self.settle()
+        future: asyncio.Future[ResponseT] = asyncio.get_running_loop().create_future()
+
+        def done(error: KafkaError | None) -> None:
+            if not future.done():
+                answer = outcome.answer.answer if error is None else refusal(told_after_failure(error.code))
+                future.set_result(translate(answer))
+
+        if self.partition.when_safe(self.partition.log.end, done):
+            return translate(outcome.answer.answer)
         return future
 
     def commit(

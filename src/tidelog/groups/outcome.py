@@ -86,7 +86,7 @@ class Outcome(Generic[AnswerT]):
 
     def fail(self, step: "Step", error: ErrorCode) -> None:
         """The records could not be written: nothing of them holds, and those who waited are told."""
-        told = ANSWER_TO_A_FAILED_APPEND.get(error, error)
+        told = told_after_failure(error)
         for action in self._failed:
             action(step, told)
         self._safe = self._failed = ()
@@ -104,3 +104,7 @@ ANSWER_TO_A_FAILED_APPEND = {
     ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
     ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
 }
+
+
+def told_after_failure(error: ErrorCode) -> ErrorCode:
+    return ANSWER_TO_A_FAILED_APPEND.get(error, error)

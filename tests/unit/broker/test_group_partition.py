@@ -9,6 +9,7 @@ from tidelog.base.errors import ErrorCode
 from tidelog.broker.group_loading import load
 from tidelog.broker.group_partition import GroupPartition
 from tidelog.groups.classic.messages import JoinAnswer, JoinRequest
+from tidelog.groups.modern.messages import HeartbeatAnswer, HeartbeatRequest
 from tidelog.groups.offset_messages import CommitPartition, CommitRequest, CommitTopic, FetchGroup
 from tidelog.groups.settings import GroupSettings
 from tidelog.groups.shard import GroupShard
@@ -72,6 +73,16 @@ class Rig:
     def join(self) -> "asyncio.Future[JoinAnswer]":
         request = JoinRequest("readers", "consumer", [("range", b"")], 10_000, 60_000, api_version=3)
         return self.home.run(self.home.shard.join(request, *self.home.now), lambda answer: answer)
+
+    def beat(self, epoch: int) -> "HeartbeatAnswer | asyncio.Future[HeartbeatAnswer]":
+        first: dict[str, Any] = {
+            "rebalance_timeout_ms": 1000,
+            "subscribed_topic_names": (),
+            "topic_partitions": (),
+        }
+        request = HeartbeatRequest("new", "member", epoch, **first)
+        outcome = self.home.shard.consumer_heartbeat(request, *self.home.now)
+        return self.home.run_in_order(outcome, lambda answer: answer, HeartbeatAnswer)
 
     def committed(self, shard: GroupShard) -> dict[int, int]:
         return {
@@ -180,5 +191,28 @@ def test_what_is_decided_next_knows_of_commits_of_the_same_turn() -> None:
         await commit
         assert [one.error for one in await deleted] == [ErrorCode.NONE]
         assert rig.committed(rig.home.shard) == {}
+
+    run(main())
+
+
+def test_nobody_is_told_what_is_not_safe_yet() -> None:
+    async def main() -> None:
+        rig = Rig(Durability.FSYNC)
+        rig.home.shard.on_topics_changed({})
+        joined, again = rig.beat(0), rig.beat(1)  # the second needs no record, and tells of the first's
+        assert isinstance(joined, asyncio.Future)
+        assert isinstance(again, asyncio.Future)
+        await asyncio.sleep(1)
+        assert not joined.done()
+        assert not again.done()
+        flush = rig.home.partition.log.begin_flush()
+        assert flush is not None
+        flush.run()
+        rig.home.partition.log.finish_flush(flush)
+        rig.home.partition.advance()
+        assert (await joined).member_epoch == (await again).member_epoch == 1
+        at_once = rig.beat(1)
+        assert isinstance(at_once, HeartbeatAnswer)
+        assert at_once.member_epoch == 1
 
     run(main())

@@ -36,7 +36,7 @@ def handle(
         client_host=f"/{context.peer.host}",
         api_version=context.version,
     )
-    return home.run(home.shard.consumer_heartbeat(beat, *home.now), _response)
+    return home.run_in_order(home.shard.consumer_heartbeat(beat, *home.now), _response, HeartbeatAnswer)
 
 
 def _response(answer: HeartbeatAnswer) -> ConsumerGroupHeartbeatResponse:

@@ -24,7 +24,7 @@ def handle(
         protocol_name=request.protocol_name,
         assignments=[(given.member_id, given.assignment) for given in request.assignments],
     )
-    return home.run(home.shard.sync(wanted, *home.now), _response)
+    return home.run_in_order(home.shard.sync(wanted, *home.now), _response, SyncAnswer)
 
 
 def _response(answer: SyncAnswer) -> SyncGroupResponse:

@@ -63,6 +63,7 @@ def upgrade(step: Step, room: ConsumerRoom, topics: Topics, classic: ClassicGrou
     draft.put_target_epoch(generation)
     for member_id, target in assigned.items():
         draft.put_holding(member_id, Holding(generation, generation, assigned=target))
+        room.timers.drop(classic.id, member_id)  # of a time when the group was of the new kind before
         room.start_session(step, classic.id, member_id, members[member_id])
     for waiting in classic.members.values():  # they rejoin, and find a group of the new kind
         classic.answer_join(waiting, JoinAnswer(ErrorCode.REBALANCE_IN_PROGRESS, waiting.id))

@@ -33,6 +33,9 @@ def heartbeat(
     rebalance(draft, room, topics, changed=changed)
     holding = move_on(draft, room, member_id, after, owned)
     room.start_session(draft.step, request.group_id, member_id, after)
+    if before is not None and before.classic is not None:  # it speaks the new protocol from now on
+        room.timers.stop(Wait.JOIN, request.group_id, member_id)
+        room.timers.stop(Wait.SYNC, request.group_id, member_id)
     is_new = request.member_epoch == JOINING or holding.assigned != held.assigned
     answer = HeartbeatAnswer(
         member_id=member_id,

@@ -261,3 +261,31 @@ def test_commits_of_classic_members_use_their_generation(club, classic):
     ) is (ErrorCode.NONE)
     stale = commit("t", 0, 5, member_id=classic.id, generation_id_or_member_epoch=99)
     assert stale is ErrorCode.ILLEGAL_GENERATION
+
+
+def test_a_deadline_from_before_a_downgrade_is_forgotten(club, classic):
+    one = club.consumer("one")
+    assert classic.beat() is ErrorCode.REBALANCE_IN_PROGRESS  # from now on it has 60 s to rejoin
+    one.leave()
+    assert classic.join().error is ErrorCode.NONE
+    everything = write_assignment({"t": frozenset(range(4))}, 1)
+    club.rig.sync(classic.id, classic.generation, {classic.id: everything})
+    two = club.consumer("two")
+    settle(classic, two)
+    for _ in range(14):
+        club.rig.pass_time(5)
+        settle(classic, two)
+    assert len(club.described().members) == 2
+
+
+def test_a_group_that_gave_way_while_the_log_failed_goes_on(club):
+    club.consumer("one").leave()
+    club.rig.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    club.rig.new_id(protocols=subscription("t"))
+    club.rig.error = None
+    classic = ClassicConsumer(club)
+    assert classic.join().error is ErrorCode.NONE
+    assert club.rig.sync(classic.id, classic.generation, {classic.id: b"x"}).answer.error is ErrorCode.NONE
+    club.reload()
+    assert club.rig.state() == "Stable"
+    assert club.rig.heartbeat(classic.id, classic.generation) is ErrorCode.NONE
