@@ -39,6 +39,7 @@ transaction.state.log.num.partitions=4
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
+group.min.session.timeout.ms=1000
 """
 
 
@@ -63,19 +64,16 @@ class ApacheKafka:
             capture_output=True,
         )
         # The benches compare against this process, so it gets every compiler tier.
-        server = [
-            "java",
-            f"-Xms{heap}",
-            f"-Xmx{heap}",
-            *QUIET,
-            "-cp",
-            classpath(),
-            "kafka.Kafka",
-            str(settings),
-        ]
-        with self.log_file.open("wb") as log:
-            self.process = subprocess.Popen(server, stdout=log, stderr=subprocess.STDOUT)
-        self._wait_until_it_listens(port)
+        flags = [f"-Xms{heap}", f"-Xmx{heap}", *QUIET, "-cp", classpath()]
+        self._server = ["java", *flags, "kafka.Kafka", str(settings)]
+        self._port = port
+        self.start()
+
+    def start(self) -> None:
+        """At first, and again after a stop."""
+        with self.log_file.open("ab") as log:
+            self.process = subprocess.Popen(self._server, stdout=log, stderr=subprocess.STDOUT)
+        self._wait_until_it_listens(self._port)
 
     def _wait_until_it_listens(self, port: int) -> None:
         deadline = time.monotonic() + 60

@@ -13,6 +13,8 @@ from pathlib import Path
 
 START_PATIENCE_S = 20.0
 STOP_PATIENCE_S = 20.0
+# Members that crash are missed after their session timeout: a short one keeps the tests short.
+SETTINGS = ("durability=os", "group.min.session.timeout.ms=1000", "group.initial.rebalance.delay.ms=0")
 
 
 @dataclass
@@ -29,9 +31,10 @@ class BrokerProcess:
         return None if address is None else cls(address, Path(data) if data else None)
 
     @classmethod
-    def start(cls, folder: Path) -> "BrokerProcess":
+    def start(cls, folder: Path, port: int = 0) -> "BrokerProcess":
         data, log_file, ready = folder / "data", folder / "broker.log", folder / "ready.json"
-        options = ["--port", "0", "--data", str(data), "--set", "durability=os", "--ready-file", str(ready)]
+        options = ["--port", str(port), "--data", str(data), "--ready-file", str(ready)]
+        options += [text for pair in SETTINGS for text in ("--set", pair)]
         ready.unlink(missing_ok=True)
         # TIDELOG_… in the environment are settings of the broker: none of ours, and none of this machine's.
         environment = {name: text for name, text in os.environ.items() if not name.startswith("TIDELOG_")}
@@ -47,6 +50,12 @@ class BrokerProcess:
             time.sleep(0.05)
         running.address = json.loads(ready.read_text())["bootstrap_servers"]
         return running
+
+    def kill(self) -> None:
+        """End it at once, as a crash does."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
 
     def stop(self) -> None:
         """Stop it the way a service manager does, and insist that it goes."""

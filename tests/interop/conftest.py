@@ -23,7 +23,10 @@ from waiting import eventually
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes `client` runs once for each client that has the methods its `needs` mark names."""
+    """A test that takes `client` runs once for each client that has the methods its `needs` mark names.
+
+    With `assignor`, it runs once for each assignor that the client brings.
+    """
     if "client" in metafunc.fixturenames:
         needed = [name for mark in metafunc.definition.iter_markers("needs") for name in mark.args]
         able = [
@@ -31,7 +34,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             for name, client in CLIENTS.items()
             if all(hasattr(client.driver, method) for method in needed)
         ]
-        metafunc.parametrize("client", able, indirect=True, scope="session")
+        if "assignor" in metafunc.fixturenames:
+            pairs = [(name, assignor) for name in able for assignor in CLIENTS[name].driver.assignors]
+            metafunc.parametrize(("client", "assignor"), pairs, indirect=["client"], scope="session")
+        else:
+            metafunc.parametrize("client", able, indirect=True, scope="session")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -91,6 +98,12 @@ def reference(open_client: Callable[[str], Any]) -> Any:
     return open_client("confluent")
 
 
+@pytest.fixture(scope="session")
+def witness(open_client: Callable[[str], Any]) -> Any:
+    """As `reference`, for committed offsets: confluent-kafka garbles the words beside them."""
+    return open_client("kafka-python")
+
+
 @pytest.fixture
 def topic_name(request: pytest.FixtureRequest) -> str:
     """A name that no other test, worker or run uses."""
@@ -117,6 +130,20 @@ def make_topic(reference: Any, topic_name: str) -> Iterator[Callable[..., str]]:
             reference.delete_topic(name)
         except Refused:
             pass  # the test deleted it
+
+
+@pytest.fixture
+def group(topic_name: str) -> str:
+    return f"group-{topic_name}"
+
+
+@pytest.fixture
+def opened() -> Iterator[list[Any]]:
+    """Members of groups that end with the test, one after the other, however it ends."""
+    members: list[Any] = []
+    yield members
+    for member in members:
+        member.close()
 
 
 @pytest.fixture

@@ -35,6 +35,11 @@ class Code(IntEnum):
     INVALID_CONFIG = 40
     INVALID_REQUEST = 42
     POLICY_VIOLATION = 44
+    UNKNOWN_MEMBER_ID = 25
+    NON_EMPTY_GROUP = 68
+    GROUP_ID_NOT_FOUND = 69
+    FENCED_INSTANCE_ID = 82
+    GROUP_SUBSCRIBED_TO_TOPIC = 86
     INVALID_RECORD = 87
 
 
@@ -90,6 +95,23 @@ class ClusterInfo(NamedTuple):
     cluster_id: str | None
     controller: int | None
     brokers: dict[int, str]
+
+
+Place = tuple[str, int]
+"""A topic and one of its partitions."""
+
+
+class MemberInfo(NamedTuple):
+    client_id: str
+    host: str
+    instance_id: str | None
+    partitions: set[Place]
+
+
+class GroupInfo(NamedTuple):
+    state: str
+    assignor: str
+    members: list[MemberInfo]
 
 
 class ConfigChange(NamedTuple):

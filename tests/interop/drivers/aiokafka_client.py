@@ -21,19 +21,24 @@ from driver import (
     Refused,
     Unfinished,
 )
+from drivers.aiokafka_groups import Groups
+from drivers.members import Members
 
 DEFAULT_SOURCE = 5
 
 
-class Driver:
+class Driver(Groups, Members):
     name = "aiokafka"
+    assignors = ("range", "roundrobin", "sticky")
+    can_be_static = True
+    metadata_readers = ("admin",)
     takes_many = True
 
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap
 
     def close(self) -> None:
-        pass
+        self.close_members()
 
     @staticmethod
     def can_write(record: Record) -> bool:

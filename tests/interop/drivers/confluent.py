@@ -39,20 +39,28 @@ from driver import (
     Refused,
     Unfinished,
 )
+from drivers.confluent_groups import Groups
+from drivers.members import Members
 
 SPECS = {EARLIEST: OffsetSpec.earliest, LATEST: OffsetSpec.latest}
 
 
-class Driver:
+class Driver(Groups, Members):
     name = "confluent"
+    assignors = ("range", "roundrobin", "cooperative-sticky")
+    can_be_static = True
+    metadata_readers = ()
+    tells_of_fencing = True
     takes_many = True
     can_leave_counts_out = True
 
     def __init__(self, bootstrap: str) -> None:
+        self._bootstrap = bootstrap
         self._common = {"bootstrap.servers": bootstrap, "message.max.bytes": 8_000_000}
         self._admin = AdminClient(self._common)
 
     def close(self) -> None:
+        self.close_members()
         del self._admin
 
     def produce(

@@ -2,7 +2,8 @@
 
 import shutil
 
-from agent import Agent, ConsumingAgentDriver
+from agent import Agent
+from drivers.agent_driver import ConsumingAgentDriver
 from kafka_jars import CACHE, HERE, lock, run
 
 SOURCES = HERE / "franz_go"
@@ -14,9 +15,12 @@ def missing_tool() -> str | None:
 
 class Driver(ConsumingAgentDriver):
     name = "franz-go"
+    assignors = ("range", "roundrobin", "sticky", "cooperative-sticky")
+    can_be_static = True
+    tells_of_fencing = True
 
     def __init__(self, bootstrap: str) -> None:
         program = CACHE / "franz-go-agent"
         with lock("franz-go"):  # go itself sees when nothing has to be built
             run(["go", "build", "-o", str(program), "."], cwd=SOURCES)
-        super().__init__(Agent([str(program), bootstrap]))
+        super().__init__(bootstrap, lambda: Agent([str(program), bootstrap]))

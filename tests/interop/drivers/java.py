@@ -2,7 +2,8 @@
 
 import os
 
-from agent import Agent, ConsumingAgentDriver
+from agent import Agent
+from drivers.agent_driver import ConsumingAgentDriver
 from kafka_jars import HERE, JVM, QUIET, compiled, missing_tool, older_client
 
 __all__ = ["Driver", "OlderDriver", "ToolFailed", "missing_tool"]
@@ -10,10 +11,14 @@ __all__ = ["Driver", "OlderDriver", "ToolFailed", "missing_tool"]
 
 class Driver(ConsumingAgentDriver):
     name = "java"
+    assignors = ("range", "roundrobin", "sticky", "cooperative-sticky")
+    can_be_static = True
+    tells_of_fencing = True
 
     def __init__(self, bootstrap: str, class_path_start: str = "") -> None:
         path = class_path_start + compiled(HERE / "java")
-        super().__init__(Agent([*JVM, "-Xmx512m", *QUIET, "-cp", path, "Agent", bootstrap]))
+        command = [*JVM, "-Xmx512m", *QUIET, "-cp", path, "Agent", bootstrap]
+        super().__init__(bootstrap, lambda: Agent(command))
 
     def offset_for_time(self, topic: str, time_ms: int, partition: int = 0) -> int | None:
         offset = int(self._agent.ask("offset_for_time", topic=topic, time_ms=time_ms, partition=partition))

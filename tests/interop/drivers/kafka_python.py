@@ -18,12 +18,17 @@ from driver import (
     Refused,
     Unfinished,
 )
+from drivers.kafka_python_groups import Groups
+from drivers.members import Members
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType, OffsetSpec
 
 
-class Driver:
+class Driver(Groups, Members):
     name = "kafka-python"
+    assignors = ("range", "roundrobin", "sticky", "cooperative-sticky")
+    can_be_static = True
+    tells_of_fencing = True
     takes_many = True
     can_leave_counts_out = True
 
@@ -32,6 +37,7 @@ class Driver:
         self._admin = KafkaAdminClient(bootstrap_servers=bootstrap)
 
     def close(self) -> None:
+        self.close_members()
         self._admin.close()
 
     @staticmethod

@@ -1,12 +1,13 @@
-"""KafkaJS, through the agent in kafkajs/: it reads only in groups, so other clients read what it wrote."""
+"""KafkaJS, through the agent in kafkajs/: it reads only in groups."""
 
 import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from agent import Agent, AgentDriver
+from agent import Agent
 from driver import Record
+from drivers.agent_driver import AgentDriver
 from kafka_jars import CACHE, HERE, lock, run
 
 SOURCES = HERE / "kafkajs"
@@ -35,10 +36,14 @@ def installed() -> Path:
 
 class Driver(AgentDriver):
     name = "kafkajs"
+    assignors = ("range", "roundrobin")
+    alters_without_joining = False
+    resets = ("earliest", "latest")
 
     def __init__(self, bootstrap: str) -> None:
         environment = os.environ | {"NODE_PATH": str(installed()), "KAFKAJS_NO_PARTITIONER_WARNING": "1"}
-        super().__init__(Agent(["node", str(SOURCES / "agent.js"), bootstrap], environment=environment))
+        command = ["node", str(SOURCES / "agent.js"), bootstrap]
+        super().__init__(bootstrap, lambda: Agent(command, environment=environment))
 
     @staticmethod
     def can_write(record: Record) -> bool:

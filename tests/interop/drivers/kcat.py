@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from driver import EARLIEST, LATEST, PATIENCE_S, Record, Refused, Unfinished
+from drivers.kcat_member import KcatMember
 
 # Lengths go in front, so that keys and values may hold any byte.
 FORMAT = "%p %o %T %K %S %h\\n%k%s\\n"
@@ -37,6 +38,9 @@ def kcat(bootstrap: str, *arguments: str, stdin: bytes = b"", patience_s: float 
 
 class Driver:
     name = "kcat"
+    assignors = ("range", "roundrobin", "cooperative-sticky")
+    can_be_static = True
+    tells_of_fencing = True
 
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap
@@ -96,6 +100,30 @@ class Driver:
         settings = ["-X", "topic.auto.offset.reset=error"]
         return parse(
             kcat(self._bootstrap, "-C", "-q", *where, *settings, "-f", FORMAT, patience_s=patience_s)
+        )
+
+    def join_group(
+        self,
+        group: str,
+        topic: str,
+        *,
+        bootstrap: str | None = None,
+        assignor: str = "range",
+        instance_id: str | None = None,
+        session_timeout_ms: int = 30_000,
+        auto_commit: bool = True,
+        reset: str = "earliest",
+        own_process: bool = True,
+    ) -> KcatMember:
+        return KcatMember(
+            bootstrap=bootstrap or self._bootstrap,
+            group=group,
+            topic=topic,
+            assignor=assignor,
+            instance_id=instance_id,
+            session_timeout_ms=session_timeout_ms,
+            auto_commit=auto_commit,
+            reset=reset,
         )
 
     def offset_for_time(self, topic: str, time_ms: int, partition: int = 0) -> int | None:

@@ -18,6 +18,7 @@ import (
 type agent struct {
 	bootstrap string
 	admin     *kadm.Client
+	members   map[string]*member
 }
 
 // command holds the arguments of every command; each reads the ones it knows.
@@ -43,6 +44,17 @@ type command struct {
 	Changes           [][3]*string      `json:"changes"`
 	Total             int               `json:"total"`
 	Before            int64             `json:"before"`
+	Member            string            `json:"member"`
+	Bootstrap         string            `json:"bootstrap"`
+	Group             string            `json:"group"`
+	Assignor          string            `json:"assignor"`
+	InstanceID        *string           `json:"instance_id"`
+	SessionTimeoutMs  int64             `json:"session_timeout_ms"`
+	AutoCommit        bool              `json:"auto_commit"`
+	Reset             string            `json:"reset"`
+	Offsets           map[string][]any  `json:"offsets"`
+	Wait              bool              `json:"wait"`
+	Places            [][]any           `json:"places"`
 }
 
 // partitionIDs is a list of partitions when reading and a count when creating a topic.
@@ -62,6 +74,9 @@ type unfinished struct{ got int }
 func (u unfinished) Error() string { return fmt.Sprintf("consume, after %d records", u.got) }
 
 func (a *agent) run(ctx context.Context, c command) (any, error) {
+	if result, ok, err := a.groupCommand(ctx, c); ok {
+		return result, err
+	}
 	switch c.Do {
 	case "produce":
 		return a.produce(ctx, c)
@@ -119,7 +134,7 @@ func main() {
 		os.Exit(1)
 	}
 	defer client.Close()
-	a := &agent{bootstrap, kadm.NewClient(client)}
+	a := &agent{bootstrap, kadm.NewClient(client), map[string]*member{}}
 	lines := bufio.NewReaderSize(os.Stdin, 1<<20)
 	answers := json.NewEncoder(os.Stdout)
 	for {

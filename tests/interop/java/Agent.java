@@ -35,9 +35,10 @@ public final class Agent {
         System.setOut(System.err);
         Map<String, Command> commands = new HashMap<>();
         Messages messages = new Messages(arguments[0]);
-        try (Topics topics = new Topics(arguments[0])) {
+        try (Topics topics = new Topics(arguments[0]); Groups groups = new Groups(arguments[0])) {
             messages.register(commands);
             topics.register(commands);
+            groups.register(commands);
             new Tools().register(commands);
             var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {

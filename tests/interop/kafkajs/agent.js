@@ -2,6 +2,8 @@
 const readline = require('readline')
 const { CompressionTypes, ConfigResourceTypes, Kafka, logLevel } = require('kafkajs')
 require('./codecs')
+const members = require('./groups')
+const groupAdmin = require('./group_admin')
 
 const CODECS = {
   none: CompressionTypes.None,
@@ -121,9 +123,11 @@ const commands = {
     const brokers = found.brokers.map((broker) => [broker.nodeId, `${broker.host}:${broker.port}`])
     return { cluster_id: found.clusterId, controller: found.controller, brokers }
   },
+
+  ...groupAdmin(() => admin),
 }
 
-const first = (error) => (error.errors || [])[0] || ((error.partitions || [])[0] || {}).error
+const first = (error) => (error.errors || [])[0] || ((error.partitions || error.groups || [])[0] || {}).error
 
 // KafkaJS wraps the protocol's error in errors of its own: the code sits somewhere down the chain of causes.
 function errorCode(failure) {
@@ -133,17 +137,24 @@ function errorCode(failure) {
   return null
 }
 
-async function answer(line) {
-  const { do: name, ...args } = JSON.parse(line)
+async function withAdmin(command, args) {
   admin = kafka.admin()
   await admin.connect()
   try {
-    return { ok: (await commands[name](args)) ?? null }
+    return await command(args)
+  } finally {
+    await admin.disconnect()
+  }
+}
+
+async function answer(line) {
+  const { do: name, ...args } = JSON.parse(line)
+  try {
+    const result = await (name in members ? members[name](args) : withAdmin(commands[name], args))
+    return { ok: result ?? null }
   } catch (failure) {
     const code = errorCode(failure)
     return code === null ? { failed: failure.stack } : { refused: code, message: failure.message }
-  } finally {
-    await admin.disconnect()
   }
 }
 
@@ -151,6 +162,7 @@ async function main() {
   for await (const line of readline.createInterface({ input: process.stdin })) {
     process.stdout.write(`${JSON.stringify(await answer(line))}\n`)
   }
+  process.exit(0) // members that nobody closed would keep the process alive
 }
 
 main()

@@ -1,0 +1,101 @@
+"""The broker stops or dies under a group of all clients: they come back, and no committed offset is lost."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+from all_drivers import CLIENTS
+from apache_kafka import ApacheKafka
+from broker_process import BrokerProcess, free_port
+from drivers import confluent, kafka_python
+from group_member import Committed, Writer, check_order, wait_until_read, wait_until_shared
+from waiting import eventually
+
+NAMES = [name for name, client in CLIENTS.items() if "range" in client.driver.assignors]
+PARTITIONS = 2 * len(NAMES)
+
+
+class Restartable(Protocol):
+    address: str
+
+    def restart(self, how: str) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+class RestartableTidelog:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._port = free_port()
+        self._process = BrokerProcess.start(folder, self._port)
+        self.address = self._process.address
+
+    def restart(self, how: str) -> None:
+        getattr(self._process, how)()
+        self._process = BrokerProcess.start(self._folder, self._port)
+
+    def stop(self) -> None:
+        self._process.stop()
+
+
+class RestartableKafka:
+    def __init__(self, folder: Path) -> None:
+        self._kafka = ApacheKafka(free_port(), folder)
+        self.address = self._kafka.bootstrap
+
+    def restart(self, how: str) -> None:
+        if how == "kill":
+            self._kafka.process.kill()
+            self._kafka.process.wait()
+        else:
+            self._kafka.stop()
+        self._kafka.start()
+
+    def stop(self) -> None:
+        self._kafka.stop()
+
+
+@pytest.fixture
+def own_broker(tmp_path: Path) -> Iterator[Restartable]:
+    """Of the same kind as the one that the other tests use."""
+    kind = RestartableKafka if "TIDELOG_INTEROP_BOOTSTRAP" in os.environ else RestartableTidelog
+    running = kind(tmp_path)
+    yield running
+    running.stop()
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_members_and_offsets_outlive_the_broker(
+    own_broker: Restartable, open_client: Callable[[str], Any], opened: list[Any], how: str
+) -> None:
+    topic = group = "outlived"
+    reference, witness = confluent.Driver(own_broker.address), kafka_python.Driver(own_broker.address)
+    reference.create_topic(topic, PARTITIONS)
+    eventually(lambda: len(reference.describe_topic(topic)) == PARTITIONS)
+    writer = Writer(reference, topic, PARTITIONS)
+    writer.write()
+    beside = {(topic, index): Committed(index, f"words of {index}") for index in range(PARTITIONS)}
+    witness.alter_group_offsets("beside", beside)
+    # Members that come back under a new name are missed for the length of a session under the old one.
+    options = {"bootstrap": own_broker.address, "session_timeout_ms": 6_000}
+    opened += [open_client(name).join_group(group, topic, **options) for name in NAMES]
+    wait_until_shared(opened, PARTITIONS)
+    wait_until_read(opened, writer.written)
+    committed = witness.group_offsets(group)
+    own_broker.restart(how)
+    eventually(lambda: witness.group_offsets("beside") == beside)
+    found = witness.group_offsets(group)
+    assert all(found[place].offset >= one.offset for place, one in committed.items())
+    before = {place: one.offset for place, one in found.items()}
+    wait_until_shared(opened, PARTITIONS)
+    again = writer.write()
+    wait_until_read(opened, again)
+    ends = dict.fromkeys(before, len(writer.written) // PARTITIONS)
+    eventually(lambda: {place: one.offset for place, one in witness.group_offsets(group).items()} == ends)
+    for member in opened:
+        member.close()
+    check_order(opened)
+    reference.close()
+    witness.close()
