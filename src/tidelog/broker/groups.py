@@ -60,7 +60,9 @@ class Groups:
         serving = self._serving.get(index)
         if serving is not None:
             return serving
-        if index in self._loading:
+        image = self._metadata.image.partition(CONSUMER_OFFSETS, index)
+        if index in self._loading or (image is not None and image.leader == self._metadata.node_id):
+            # Its log is being read, or is about to be opened: this is the right broker, a moment too early.
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         raise KafkaError(ErrorCode.NOT_COORDINATOR)
 
