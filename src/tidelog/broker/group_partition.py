@@ -13,7 +13,7 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ports import Clock
 from tidelog.groups.offset_commit import CommitAnswer
 from tidelog.groups.offset_messages import CommitRequest
-from tidelog.groups.outcome import Outcome, told_after_failure
+from tidelog.groups.outcome import Outcome, Pending, told_after_failure
 from tidelog.groups.shard import GroupShard
 from tidelog.replication.partition import Partition
 from tidelog.wire.record import Record, write_batch
@@ -89,15 +89,16 @@ class GroupPartition:
 
     def commit(
         self, request: CommitRequest, translate: Callable[[CommitAnswer], ResponseT]
-    ) -> "asyncio.Future[ResponseT]":
+    ) -> Pending[ResponseT]:
         """Those of one turn of the loop are written together: no commit depends on another one."""
-        outcome = self._shard.commit(request, *self.now)
-        future = _answered(outcome, translate)
+        outcome = self._shard.commit(request, self._clock.monotonic(), self._clock.now_ms())
+        response: Pending[ResponseT] = Pending()
+        outcome.answer.on_done(lambda given: response.settle(translate(given)))
         if outcome.records:
             if not self._commits:
                 asyncio.get_running_loop().call_soon(self._write_commits)
             self._commits.append(outcome)
-        return future
+        return response
 
     def write_all(self, outcomes: Sequence[Outcome[None]]) -> None:
         """What nobody waits for, in order."""

@@ -1,11 +1,10 @@
 """OffsetCommit: how far a group has read. Offsets for partitions that do not exist are refused one by one."""
 
-import asyncio
-
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.context import Context
 from tidelog.groups.offset_commit import CommitAnswer
 from tidelog.groups.offset_messages import CommitPartition, CommitRequest, CommitTopic
+from tidelog.groups.outcome import Pending
 from tidelog.metadata.entities import TopicImage
 from tidelog.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -20,7 +19,7 @@ FIRST_VERSION_BY_ID = 10
 
 def handle(
     context: Context, request: OffsetCommitRequest
-) -> "OffsetCommitResponse | asyncio.Future[OffsetCommitResponse]":
+) -> OffsetCommitResponse | Pending[OffsetCommitResponse]:
     known: list[CommitTopic] = []
     waiting: list[OffsetCommitResponsePartition] = []  # in the order of `known`, to be filled in
     response = OffsetCommitResponse(
