@@ -23,6 +23,7 @@ from tidelog.groups.classic.messages import (
     JoinRequest,
     LeaveAnswer,
     LeavingMember,
+    LeftMember,
     SyncAnswer,
     SyncRequest,
 )
@@ -213,7 +214,8 @@ class GroupShard:
             return Outcome(Pending.ready(LeaveAnswer(ErrorCode.INVALID_GROUP_ID)))
         group = self.groups.get(group_id)
         if group is None:
-            return Outcome(Pending.ready(LeaveAnswer(ErrorCode.UNKNOWN_MEMBER_ID)))
+            strangers = [LeftMember(*who[:2], ErrorCode.UNKNOWN_MEMBER_ID) for who in members]
+            return Outcome(Pending.ready(LeaveAnswer(members=strangers)))
         step = self._step(now, now_ms)
         if isinstance(group, ConsumerGroup):
             return modern.classic_leave(step, self._room, group, members)

@@ -18,7 +18,8 @@ def handle(context: Context, request: DescribeGroupsRequest) -> DescribeGroupsRe
     response = DescribeGroupsResponse(groups=[_describe(context, group_id) for group_id in request.groups])
     if request.include_authorized_operations:
         for group in response.groups:
-            group.authorized_operations = GROUP_OPERATIONS
+            if not group.error_code:
+                group.authorized_operations = GROUP_OPERATIONS
     return response
 
 

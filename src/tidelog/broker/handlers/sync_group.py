@@ -2,15 +2,22 @@
 
 import asyncio
 
-from tidelog.base.errors import KafkaError
+from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.context import Context
 from tidelog.groups.classic.messages import SyncAnswer, SyncRequest
 from tidelog.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+FIRST_VERSION_WITH_PROTOCOL = 5
 
 
 def handle(
     context: Context, request: SyncGroupRequest
 ) -> "SyncGroupResponse | asyncio.Future[SyncGroupResponse]":
+    if context.version >= FIRST_VERSION_WITH_PROTOCOL and None in (
+        request.protocol_type,
+        request.protocol_name,
+    ):
+        return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     try:
         home = context.services.groups.of(request.group_id)
     except KafkaError as error:

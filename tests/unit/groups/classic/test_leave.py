@@ -49,6 +49,12 @@ def test_each_member_succeeds_or_fails_for_itself(rig):
     assert static_id not in rig.members()
 
 
+def test_in_a_group_that_nobody_knows_each_is_a_stranger(rig):
+    answer = rig.leave(LeavingMember("a"), LeavingMember("", "i"), group="unheard-of")
+    assert answer.error is E.NONE
+    assert answer.members == [("a", None, E.UNKNOWN_MEMBER_ID), ("", "i", E.UNKNOWN_MEMBER_ID)]
+
+
 def test_an_old_process_of_a_static_member_is_fenced(rig):
     old = rig.join(group_instance_id="i").answer.member_id
     rig.sync(old, 1, {old: b"x"})
@@ -74,7 +80,7 @@ def test_a_leaving_pending_id_lets_the_others_go_on(rig):
 
 
 def test_refusals(rig):
-    assert rig.leave("x").error is E.UNKNOWN_MEMBER_ID
+    assert rig.leave("x").members[0].error is E.UNKNOWN_MEMBER_ID
     assert rig.leave("x", group="").error is E.INVALID_GROUP_ID
     rig.stable(1)
     assert rig.leave("x").members[0].error is E.UNKNOWN_MEMBER_ID
