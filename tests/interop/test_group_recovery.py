@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -9,6 +10,7 @@ import pytest
 from all_drivers import CLIENTS
 from apache_kafka import ApacheKafka
 from broker_process import BrokerProcess, free_port
+from driver import Place, Refused
 from drivers import confluent, kafka_python
 from group_member import Committed, Writer, check_order, wait_until_read, wait_until_shared
 from waiting import eventually
@@ -66,6 +68,24 @@ def own_broker(tmp_path: Path) -> Iterator[Restartable]:
     running.stop()
 
 
+def commit_until_the_end(address: str, group: str, place: Place) -> int:
+    """Commit one offset after the other until the broker is gone; the last one that it acknowledged."""
+    client = kafka_python.Driver(address)
+    acknowledged = 0
+    try:
+        while True:
+            client.alter_group_offsets(group, {place: Committed(acknowledged + 1)})
+            acknowledged += 1
+    except Refused:
+        return acknowledged
+    finally:
+        client.close()
+
+
+def wait_until_it_commits(witness: Any, group: str) -> None:
+    eventually(lambda: any(one.offset > 20 for one in witness.group_offsets(group).values()))
+
+
 @pytest.mark.parametrize("how", ["stop", "kill"])
 def test_members_and_offsets_outlive_the_broker(
     own_broker: Restartable, open_client: Callable[[str], Any], opened: list[Any], how: str
@@ -77,15 +97,23 @@ def test_members_and_offsets_outlive_the_broker(
     writer = Writer(reference, topic, PARTITIONS)
     writer.write()
     beside = {(topic, index): Committed(index, f"words of {index}") for index in range(PARTITIONS)}
-    witness.alter_group_offsets("beside", beside)
+    # The coordinator of a new cluster takes a moment to be there.
+    eventually(lambda: witness.alter_group_offsets("beside", beside) is None)
     # Members that come back under a new name are missed for the length of a session under the old one.
     options = {"bootstrap": own_broker.address, "session_timeout_ms": 6_000}
     opened += [open_client(name).join_group(group, topic, **options) for name in NAMES]
     wait_until_shared(opened, PARTITIONS)
     wait_until_read(opened, writer.written)
     committed = witness.group_offsets(group)
-    own_broker.restart(how)
+    with ThreadPoolExecutor(1) as pool:
+        committing = pool.submit(commit_until_the_end, own_broker.address, "busy", (topic, 0))
+        wait_until_it_commits(witness, "busy")
+        # In the middle of commits, and of a rebalance.
+        opened.append(open_client("confluent").join_group(group, topic, **options))
+        own_broker.restart(how)
+        acknowledged = committing.result()
     eventually(lambda: witness.group_offsets("beside") == beside)
+    assert witness.group_offsets("busy")[topic, 0].offset >= acknowledged > 0
     found = witness.group_offsets(group)
     assert all(found[place].offset >= one.offset for place, one in committed.items())
     before = {place: one.offset for place, one in found.items()}
