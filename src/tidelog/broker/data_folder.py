@@ -4,6 +4,7 @@ A folder whose disk fails is offline; partitions in the others go on.
 """
 
 import logging
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -51,6 +52,8 @@ class DataFolder:
         self.checkpoints = FolderCheckpoints()
         self.homes: dict[tuple[Uuid, int], PartitionFolder] = {}
         self._nameless: set[TopicPartition] = set()
+        self._one_writer = threading.Lock()
+        self._taken = self._written = 0  # checkpoints, counted
 
     def open(self, identity: DirectoryIdentity) -> None:
         """Lock it and read its checkpoints; OSError leaves it offline, another broker's folder is refused."""
@@ -101,6 +104,7 @@ class DataFolder:
             self._clear_way(path, topic_id)
             self.dir.create_partition(topic, index, topic_id)
             self.homes[topic_id, index] = PartitionFolder(path, topic, index, False)
+            self._nameless.discard((topic, index))
         key, told = (topic, index), self.checkpoints
         opened = PartitionLog.open(
             self._disk,
@@ -202,12 +206,31 @@ class DataFolder:
             return -1, -1
 
     def checkpoint(self, partitions: Iterable[Partition]) -> Callable[[], None]:
-        """Taken now; the returned job writes it and may run in a thread."""
-        self.checkpoints = taken = FolderCheckpoints.take(partitions)
-        return partial(taken.write, self.dir)
+        """Taken now; the returned job writes it and may run in a thread.
+
+        Of logs that are not open, what was known of them before is still all that is known.
+        """
+        taken = FolderCheckpoints.take(partitions)
+        taken.keep(self.checkpoints, {(home.topic, home.partition) for home in tuple(self.homes.values())})
+        self.checkpoints = taken
+        self._taken += 1
+        # A copy, since `forget` changes ours while a thread writes.
+        return partial(self._write, taken.copy(), self._taken, self.dir)
+
+    def _write(self, taken: FolderCheckpoints, number: int, directory: DataDir) -> None:
+        """One at a time, and never an older one over a newer one: threads come in any order."""
+        with self._one_writer:
+            if number > self._written:
+                taken.write(directory)
+                self._written = number
 
     def logs_are_closed(self, partitions: Sequence[Partition], *, in_order: bool) -> None:
-        """The last word on these logs: where they end. Clean only if this can be written, too."""
+        """The last word on these logs: where they end. Clean only if this can be written, too.
+
+        A log that was never opened, since that failed or the start was broken off, may need to be checked.
+        """
+        opened = {(partition.topic_id, partition.index) for partition in partitions}
+        in_order = in_order and not self._nameless and opened.issuperset(self.homes)
         try:
             self.checkpoint(partitions)()
         except OSError as error:

@@ -73,11 +73,22 @@ class DataFolders:
     def home_of(self, topic_id: Uuid, index: int) -> DataFolder | None:
         return next((folder for folder in self._folders if (topic_id, index) in folder.homes), None)
 
-    def home_for(self, topic: str, topic_id: Uuid, index: int) -> DataFolder:
-        """Where the partition lives, or where a new one should."""
+    @property
+    def offline(self) -> list[str]:
+        """Folders whose content nobody can know now."""
+        return [folder.path for folder in self._folders if folder.offline is not None]
+
+    def home_for(self, topic: str, topic_id: Uuid, index: int, *, may_be_new: bool) -> DataFolder:
+        """Where the partition lives, or where a new one should.
+
+        One that is not new and not found may be in a folder that is offline. Begun anew elsewhere it would be
+        empty, and there would be two of it once that folder is back: StorageError.
+        """
         for folder in self._folders:
             if folder.offline is None and folder.is_home_of(topic, topic_id, index):
                 return folder
+        if not may_be_new and self.offline:
+            raise StorageError(f"it may be in a data folder that is offline: {', '.join(self.offline)}")
         return self._least_loaded()
 
     def _least_loaded(self) -> DataFolder:
@@ -112,11 +123,15 @@ class DataFolders:
         return any(folder.checkpoints.remember_strangers(ours) for folder in self._folders)
 
     def settle_moves(self, topics: Mapping[Uuid, str]) -> None:
-        """At start: a copy whose original is gone is complete; any other is worthless."""
+        """At start: a copy whose original is gone is complete; any other is worthless.
+
+        While a folder is offline nobody can tell the one from the other, so they stay as they are.
+        """
+        if self.offline:
+            return
         for folder in self._folders:
-            if folder.offline is None:
-                for path in folder.futures():
-                    self._settle_move(folder, path, topics)
+            for path in folder.futures():
+                self._settle_move(folder, path, topics)
 
     def _settle_move(self, folder: DataFolder, path: str, topics: Mapping[Uuid, str]) -> None:
         topic_id = folder.topic_id_of(path)

@@ -46,13 +46,27 @@ class FolderCheckpoints:
                 taken.cleaned_to[key] = log_here.cleaned_to
         return taken
 
+    def keep(self, before: "FolderCheckpoints", homes: set[TopicPartition]) -> None:
+        """Of the logs at home here, also what was known before and is not known better now."""
+        for key in homes.difference(self.recovery_points):
+            for old, new in zip(before._all, self._all, strict=True):
+                if key in old:
+                    new[key] = old[key]
+
+    def copy(self) -> "FolderCheckpoints":
+        return FolderCheckpoints(*map(dict, self._all))
+
+    @property
+    def _all(self) -> tuple[Offsets, Offsets, Offsets]:
+        return self.recovery_points, self.log_starts, self.cleaned_to
+
     def write(self, directory: DataDir) -> None:
         directory.write_checkpoint(RECOVERY_POINTS, self.recovery_points)
         directory.write_checkpoint(LOG_STARTS, self.log_starts)
         directory.write_checkpoint(CLEANER_OFFSETS, self.cleaned_to)
 
     def forget(self, key: TopicPartition) -> None:
-        for offsets in (self.recovery_points, self.log_starts, self.cleaned_to):
+        for offsets in self._all:
             offsets.pop(key, None)
 
     def remember_strangers(self, ours: set[TopicPartition]) -> bool:

@@ -134,7 +134,7 @@ class HostedPartitions:
         if delta.topics_deleted:
             self._checkpoint_now()
         created = [one for one in delta.partitions_created if self._node_id in one[1].replicas]
-        await self._opening.open(created, config, self._host)
+        await self._opening.open(created, config, self._host, new=True)
         for topic, partition in delta.partitions_changed:
             hosted = self._partitions.get((topic.name, partition.index))
             if hosted is not None:
@@ -233,6 +233,7 @@ def _close_logs(partitions: Iterable[Partition]) -> bool:
         try:
             partition.log.close(clean=True)
         except Exception as error:
+            in_order = False
             log.error("%s-%d was not closed in order: %s", partition.topic, partition.index, error)
         in_order = in_order and partition.log.offline is None
     return in_order

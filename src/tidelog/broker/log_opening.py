@@ -38,12 +38,20 @@ class LogOpening:
         self._run_in_thread = run_in_thread
 
     async def open(
-        self, replicas: Sequence[Replica], config: BrokerConfig, host: Callable[[Replica, Opened], None]
+        self,
+        replicas: Sequence[Replica],
+        config: BrokerConfig,
+        host: Callable[[Replica, Opened], None],
+        *,
+        new: bool = False,
     ) -> None:
-        """Open or begin each log; `host` is told on the loop, log by log."""
+        """Open or begin each log; `host` is told on the loop, log by log.
+
+        `new`: these were created just now, so one that is in no folder we can look into is in none at all.
+        """
         for first in range(0, len(replicas), CHUNK):
             chunk = replicas[first : first + CHUNK]
-            opened = await self._run_in_thread(partial(self._open_some, chunk, config))
+            opened = await self._run_in_thread(partial(self._open_some, chunk, config, new))
             for replica, result in zip(chunk, opened, strict=True):
                 host(replica, result)
 
@@ -59,7 +67,7 @@ class LogOpening:
         async def one(replica: Replica) -> None:
             nonlocal done, scanned, told
             async with room:
-                [opened] = await self._run_in_thread(partial(self._open_some, [replica], config))
+                [opened] = await self._run_in_thread(partial(self._open_some, [replica], config, False))
             host(replica, opened)
             done += 1
             if not isinstance(opened, str):
@@ -78,13 +86,15 @@ class LogOpening:
                 self._clock.monotonic() - began,
             )
 
-    def _open_some(self, replicas: Sequence[Replica], config: BrokerConfig) -> list[Opened]:
-        return [self._open_one(topic, partition, config) for topic, partition in replicas]
+    def _open_some(self, replicas: Sequence[Replica], config: BrokerConfig, new: bool) -> list[Opened]:
+        return [self._open_one(topic, partition, config, new) for topic, partition in replicas]
 
-    def _open_one(self, topic: TopicImage, partition: PartitionImage, config: BrokerConfig) -> Opened:
+    def _open_one(
+        self, topic: TopicImage, partition: PartitionImage, config: BrokerConfig, new: bool
+    ) -> Opened:
         index = partition.index
         try:
-            folder = self._folders.home_for(topic.name, topic.id, index)
+            folder = self._folders.home_for(topic.name, topic.id, index, may_be_new=new)
             settings = log_config(topic, config)
             opened = folder.open_log(topic.name, topic.id, index, settings, now_ms=self._clock.now_ms())
             opened.begin_epoch(partition.leader_epoch)  # writes a file, so better here than on the loop
