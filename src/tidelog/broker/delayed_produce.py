@@ -27,8 +27,11 @@ class DelayedProduce:
         self._left: dict[int, _Wait] = {}
         for written in unsafe:
             wait = _Wait(self, written)
-            if not written.partition.when_safe(written.safe_at, wait.done):
-                self._left[id(wait)] = wait
+            try:
+                if not written.partition.when_safe(written.safe_at, wait.done):
+                    self._left[id(wait)] = wait
+            except KafkaError as error:
+                wait.fail(error.code, error.message)
         self._timer = loop.call_later(timeout_ms / 1000, self._time_is_up) if self._left else None
         self.future.add_done_callback(self._clean_up)
         if not self._left:

@@ -83,8 +83,11 @@ class GroupPartition:
                 answer = outcome.answer.answer if error is None else refusal(told_after_failure(error.code))
                 future.set_result(translate(answer))
 
-        if self.partition.when_safe(self.partition.log.end, done):
-            return translate(outcome.answer.answer)
+        try:
+            if self.partition.when_safe(self.partition.log.end, done):
+                return translate(outcome.answer.answer)
+        except KafkaError as error:
+            return translate(refusal(told_after_failure(error.code)))
         return future
 
     def commit(
@@ -106,16 +109,21 @@ class GroupPartition:
             self._write([outcome])
         self.settle()
 
-    def when_safe(self, look: Callable[[], ResponseT]) -> "ResponseT | asyncio.Future[ResponseT]":
+    def when_safe(
+        self, look: Callable[[], ResponseT], refusal: Callable[[ErrorCode], ResponseT]
+    ) -> "ResponseT | asyncio.Future[ResponseT]":
         """Look at the shard once all that it knows by now is safe: nobody may read what could be lost."""
         self._write_commits()
         future: asyncio.Future[ResponseT] = asyncio.get_running_loop().create_future()
 
-        def done(_: KafkaError | None) -> None:
+        def done(error: KafkaError | None) -> None:
             if not future.done():
-                future.set_result(look())
+                future.set_result(look() if error is None else refusal(told_after_failure(error.code)))
 
-        return look() if self.partition.when_safe(self.partition.log.end, done) else future
+        try:
+            return look() if self.partition.when_safe(self.partition.log.end, done) else future
+        except KafkaError as error:
+            return refusal(told_after_failure(error.code))
 
     def settle(self) -> None:
         """Set the alarm for the next deadline, and log what the shard has to say."""

@@ -156,9 +156,14 @@ class Partition:
         )
 
     def when_safe(self, offset: Offset, done: Callable[[KafkaError | None], None]) -> bool:
-        """True if everything below `offset` is safe now; else `done` is called once it is, or can't be."""
+        """True if everything below `offset` is safe now; else `done` is called once it is, or can't be.
+
+        KafkaError where it cannot be any more: nothing that is not safe by now will be, on a log that is offline.
+        """
         if offset <= self.high_watermark:
             return True
+        if self.log.offline is not None:
+            raise self.offline_error()
         # A retried batch may ask for less than what others wait for already: keep the queue in order.
         waiters = self._acks_waiters
         waiter = AcksWaiter(offset, done)

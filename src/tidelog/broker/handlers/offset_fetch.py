@@ -70,7 +70,10 @@ def _fetch(
         home = context.services.groups.of(wanted.group_id)
     except KafkaError as error:
         return FetchedGroup(wanted.group_id, error=error.code)
-    return home.when_safe(lambda: home.shard.fetch(wanted, require_stable=request.require_stable))
+    return home.when_safe(
+        lambda: home.shard.fetch(wanted, require_stable=request.require_stable),
+        lambda error: FetchedGroup(wanted.group_id, error=error),
+    )
 
 
 def _respond(
