@@ -158,7 +158,7 @@ class Partition:
     def when_safe(self, offset: Offset, done: Callable[[KafkaError | None], None]) -> bool:
         """True if everything below `offset` is safe now; else `done` is called once it is, or can't be.
 
-        KafkaError where it cannot be any more: nothing that is not safe by now will be, on a log that is offline.
+        KafkaError where it can never be: nothing more becomes safe on a log that is offline.
         """
         if offset <= self.high_watermark:
             return True
