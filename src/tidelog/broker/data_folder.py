@@ -54,6 +54,7 @@ class DataFolder:
         self._nameless: set[TopicPartition] = set()
         self._one_writer = threading.Lock()
         self._taken = self._written = 0  # checkpoints, counted
+        self._copies = 0
 
     def open(self, identity: DirectoryIdentity) -> None:
         """Lock it and read its checkpoints; OSError leaves it offline, another broker's folder is refused."""
@@ -121,9 +122,10 @@ class DataFolder:
 
     def begin_copy(self, partition: Partition, now_ms: int) -> PartitionLog:
         """An empty log beside the others, for the copy of one that lives in another folder."""
-        unique = uuid_text(partition.topic_id)
+        # Numbered, since a thread may still be removing the copy of a move that was called off.
+        self._copies += 1
+        unique = f"{uuid_text(partition.topic_id)}-{self._copies}"
         path = f"{self.path}/{partition.topic[:200]}-{partition.index}.{unique}{FUTURE}"
-        self._disk.remove_tree(path)
         self._disk.make_dirs(path)
         write_topic_id(self._disk, path, partition.topic_id)
         return PartitionLog.open(

@@ -6,7 +6,7 @@ what was lost.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from tidelog.base.errors import StorageError
+from tidelog.base.errors import StorageError, TidelogError
 from tidelog.base.ids import NodeId, Uuid, uuid_from_random, uuid_text
 from tidelog.base.ports import Disk, Random, read_file
 from tidelog.broker.data_folder import DataFolder
@@ -15,6 +15,10 @@ from tidelog.storage.checkpoints import TopicPartition
 from tidelog.storage.data_dir import META, DirectoryIdentity
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.warm_segments import WarmSegments
+
+
+class SwapFailed(TidelogError):
+    """A copy could not be put in the place of a log, and neither may be touched before the next start."""
 
 
 class DataFolders:
@@ -113,10 +117,19 @@ class DataFolders:
     def swap(
         self, partition: Partition, copy: PartitionLog, folder: DataFolder, now_ms: int
     ) -> Callable[[], None]:
-        """Put the copy in the place of the partition's log; the returned job removes the old one."""
-        remove_old = self.doom(partition.topic_id, partition.index, partition.topic_id)
-        partition.log.close(clean=False)
-        partition.log = folder.adopt(copy.directory, partition, now_ms)
+        """Put the copy in the place of the partition's log; the returned job removes the old one.
+
+        Where that fails half-way the copy may be all there is, so nobody may remove it: the next start finds
+        out. Until then the log is offline, since what was appended to the old one could be lost.
+        """
+        old = partition.log
+        try:
+            remove_old = self.doom(partition.topic_id, partition.index, partition.topic_id)
+            old.close(clean=False)
+            partition.log = folder.adopt(copy.directory, partition, now_ms)
+        except (OSError, TidelogError) as error:
+            old.offline = error if isinstance(error, OSError) else OSError(str(error))
+            raise SwapFailed(str(error)) from error
         return remove_old or (lambda: None)
 
     def remember_strangers(self, ours: set[TopicPartition]) -> bool:

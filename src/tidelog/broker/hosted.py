@@ -89,7 +89,7 @@ class HostedPartitions:
         opening = self._opening.open if self.folders.all_clean else self._opening.recover
         await opening(ours, config, self._host)
         if self.folders.remember_strangers({(topic.name, partition.index) for topic, partition in ours}):
-            self._checkpoint_now()
+            self.checkpoint_now()
 
     def _host(self, replica: Replica, opened: Opened) -> None:
         topic, image = replica
@@ -132,7 +132,7 @@ class HostedPartitions:
             for partition in topic.partitions:
                 self._drop(topic, partition.index)
         if delta.topics_deleted:
-            self._checkpoint_now()
+            self.checkpoint_now()
         created = [one for one in delta.partitions_created if self._node_id in one[1].replicas]
         await self._opening.open(created, config, self._host, new=True)
         for topic, partition in delta.partitions_changed:
@@ -192,7 +192,7 @@ class HostedPartitions:
         if failure is not None:
             raise failure
 
-    def _checkpoint_now(self) -> None:
+    def checkpoint_now(self) -> None:
         """A topic of the same name must never find the offsets of one that is gone, so this cannot wait."""
         for folder in self.folders:
             if folder.offline is None:

@@ -7,14 +7,15 @@ folder without the partition's own one knows that the copy is complete, and take
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from tidelog.base.errors import ErrorCode, KafkaError, StorageError
+from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
 from tidelog.base.ids import Uuid
 from tidelog.base.ports import Clock, Disk
 from tidelog.broker.data_folder import DataFolder, ReplicaHere
+from tidelog.broker.data_folders import SwapFailed
 from tidelog.broker.flusher import RunInThread
 from tidelog.broker.hosted import HostedPartitions
 from tidelog.replication.partition import Partition
@@ -95,7 +96,15 @@ class LogMoves:
             await self._catch_up(partition, copy)
             self._finish(partition, copy, folder)
             log.info("%s-%d moved to %s", partition.topic, partition.index, folder.path)
-        except (OSError, KafkaError, StorageError) as error:
+        except SwapFailed as error:
+            log.error(
+                "%s-%d could not be put in place in %s and is offline; restart the broker: %s",
+                *key_text(partition),
+                folder.path,
+                error,
+            )
+            partition.release_all(partition.offline_error())
+        except (OSError, TidelogError) as error:
             log.error("%s-%d could not be moved to %s: %s", *key_text(partition), folder.path, error)
             self._abandon(copy)
         except asyncio.CancelledError:
@@ -128,18 +137,33 @@ class LogMoves:
         if self._partitions.current(partition.topic_id, partition.index) is not partition:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted meanwhile")
         old = partition.log
+        if old.start == old.end and copy.end < old.end:
+            copy.truncate_fully_at(old.end)  # there is nothing left to copy but where it ended
         while copy.end < old.end:
             _append(_next_chunk(old, copy), copy, self._clock.now_ms())
         if old.start > copy.start:
             copy.delete_before(old.start)
         copy.close(clean=True)
         remove_old = self._partitions.folders.swap(partition, copy, folder, self._clock.now_ms())
+        self._partitions.checkpoint_now()  # the new folder must know where the log starts
         partition.advance()
-        self._run_in_thread(remove_old)
+        self._in_background(remove_old)
 
     def _abandon(self, copy: PartitionLog) -> None:
         copy.close(clean=False)
-        self._run_in_thread(partial(self._disk.remove_tree, copy.directory))
+        self._in_background(partial(self._disk.remove_tree, copy.directory))
+
+    def _in_background(self, removal: Callable[[], None]) -> None:
+        """What is left is removed at the next start."""
+
+        def report(future: "asyncio.Future[None]") -> None:
+            if not future.cancelled() and (error := future.exception()) is not None:
+                log.warning("what a move left behind is not gone yet: %s", error)
+
+        try:
+            self._run_in_thread(removal).add_done_callback(report)
+        except TidelogError as error:  # too many jobs wait for the disk
+            log.warning("what a move left behind is not gone yet: %s", error)
 
 
 def key_text(partition: Partition) -> tuple[str, int]:
@@ -147,7 +171,8 @@ def key_text(partition: Partition) -> tuple[str, int]:
 
 
 def _bytes_behind(source: PartitionLog, copy: PartitionLog) -> int:
-    return source.size_bytes - copy.size_bytes if copy.end < source.end else 0
+    is_behind = max(copy.end, source.start) < source.end
+    return source.size_bytes - copy.size_bytes if is_behind else 0
 
 
 def _next_chunk(source: PartitionLog, copy: PartitionLog) -> LogRead:
