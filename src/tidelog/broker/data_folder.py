@@ -19,7 +19,6 @@ from tidelog.storage.data_dir import DataDir, DirectoryIdentity, PartitionFolder
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.partition_folder import read_topic_id, write_topic_id
-from tidelog.storage.warm_segments import WarmSegments
 
 STRAY = "-stray"
 FUTURE = "-future"
@@ -42,9 +41,8 @@ class ReplicaHere:
 class DataFolder:
     """One data folder with what is known of the logs in it."""
 
-    def __init__(self, disk: Disk, path: str, warm: WarmSegments) -> None:
+    def __init__(self, disk: Disk, path: str) -> None:
         self._disk = disk
-        self._warm = warm
         self.path = path
         self.offline: Exception | None = None
         self._closed_in_order = False
@@ -115,7 +113,6 @@ class DataFolder:
             recovery_point=told.recovery_points.get(key) if known else 0,
             clean=self.dir.was_clean and known,
             log_start=told.log_starts.get(key) if known else None,
-            warm=self._warm,
         )
         opened.cleaned_to = told.cleaned_to.get(key) if known else None
         return opened
@@ -128,9 +125,7 @@ class DataFolder:
         path = f"{self.path}/{partition.topic[:200]}-{partition.index}.{unique}{FUTURE}"
         self._disk.make_dirs(path)
         write_topic_id(self._disk, path, partition.topic_id)
-        return PartitionLog.open(
-            self._disk, path, partition.log.config, now_ms=now_ms, recovery_point=0, warm=self._warm
-        )
+        return PartitionLog.open(self._disk, path, partition.log.config, now_ms=now_ms, recovery_point=0)
 
     def adopt(self, copy: str, partition: Partition, now_ms: int) -> PartitionLog:
         """The complete copy in folder `copy` becomes the partition's log."""
@@ -148,7 +143,6 @@ class DataFolder:
             recovery_point=partition.log.end,
             clean=True,
             log_start=partition.log.start,
-            warm=self._warm,
         )
         opened.cleaned_to = partition.log.cleaned_to
         return opened

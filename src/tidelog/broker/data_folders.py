@@ -22,8 +22,10 @@ class SwapFailed(TidelogError):
 
 
 class DataFolders:
-    def __init__(self, folders: Sequence[DataFolder]) -> None:
+    def __init__(self, folders: Sequence[DataFolder], warm: WarmSegments) -> None:
         self._folders = list(folders)
+        self.warm = warm
+        """What the logs that are served share; those that a thread works on are not among them."""
 
     @classmethod
     def open(
@@ -34,7 +36,7 @@ class DataFolders:
             cluster_id or _remembered_cluster(disk, paths) or uuid_text(uuid_from_random(random.bytes(16)))
         )
         warm = WarmSegments()
-        folders = [DataFolder(disk, path, warm) for path in paths]
+        folders = [DataFolder(disk, path) for path in paths]
         try:
             for folder in folders:
                 fresh = uuid_text(uuid_from_random(random.bytes(16)))
@@ -43,7 +45,7 @@ class DataFolders:
             for folder in folders:
                 folder.close()
             raise
-        opened = cls(folders)
+        opened = cls(folders, warm)
         if opened.first.offline is not None:
             opened.close()
             raise StorageError(
@@ -127,6 +129,7 @@ class DataFolders:
             remove_old = self.doom(partition.topic_id, partition.index, partition.topic_id)
             old.close(clean=False)
             partition.log = folder.adopt(copy.directory, partition, now_ms)
+            partition.log.share(self.warm)
         except (OSError, TidelogError) as error:
             old.offline = error if isinstance(error, OSError) else OSError(str(error))
             raise SwapFailed(str(error)) from error

@@ -9,13 +9,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tidelog.base.errors import KafkaError
+from tidelog.base.errors import KafkaError, TidelogError
 from tidelog.replication.partition import Partition
 from tidelog.storage.flush import Flush
 from tidelog.storage.log import PartitionLog
 
 SYNCS_MAX = 64
 """Logs whose sync may be under way or queued for a thread at once; the others wait here, for free."""
+
+BUSY_SECONDS = 0.1
+"""How long to wait where so many jobs wait for the disk threads that they take no more."""
 
 RunInThread = Callable[[Callable[[], Any]], "asyncio.Future[Any]"]
 
@@ -40,6 +43,11 @@ class Flusher:
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._start)
 
+    def forget(self, partition: Partition) -> None:
+        """It is gone: what nobody has begun to sync needs no sync any more."""
+        self._waiting.pop(partition, None)
+        self._settle()
+
     async def drain(self) -> None:
         """Wait until nothing is left to sync."""
         await self._idle.wait()
@@ -58,8 +66,15 @@ class Flusher:
             if flush is None:
                 partition.advance()
                 continue
+            try:
+                future = self._run_in_thread(flush.run)
+            except TidelogError as error:
+                log.warning("%s-%d must wait to be synced: %s", partition.topic, partition.index, error)
+                self._waiting[partition] = None
+                self._scheduled = True
+                asyncio.get_running_loop().call_later(BUSY_SECONDS, self._start)
+                break
             self._syncing.add(partition)
-            future = self._run_in_thread(flush.run)
             future.add_done_callback(partial(self._finished, partition, partition.log, flush))
         self._settle()
 
@@ -69,9 +84,12 @@ class Flusher:
         self._syncing.discard(partition)
         try:
             future.result()
-            synced.finish_flush(flush)  # the partition's log may be another one by now: it was moved
+            synced.finish_flush(flush)
         except KafkaError as error:
-            self._failed(partition, error)
+            if synced is partition.log:
+                self._failed(partition, error)
+            else:  # it was moved, and the folder of its old log may be gone
+                log.info("%s-%d has left a log that %s", partition.topic, partition.index, error.message)
         else:
             partition.advance()
         if self._waiting and not self._scheduled:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeAlias
 
 from tidelog.base.config import BrokerConfig, resolve_topic
-from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
 from tidelog.base.ids import NodeId, Uuid
 from tidelog.base.ports import Clock
 from tidelog.broker.data_folder import DataFolder
@@ -97,6 +97,7 @@ class HostedPartitions:
         if isinstance(opened, str):
             self._unusable.update(dict.fromkeys(keys, opened))
             return
+        opened.share(self.folders.warm)
         _report_recovery(topic.name, image.index, opened)
         settings = resolve_topic(topic.configs, self._config)
         partition = Partition(
@@ -166,13 +167,17 @@ class HostedPartitions:
             return
         partition.release_all(KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted"))
         partition.log.close(clean=False)
+        self._flusher.forget(partition)  # a topic of the same name may soon have files of the same name
         try:
             doomed = self.folders.doom(topic.id, index, topic.id)
         except OSError as error:
             log.error("the folder of the deleted %s-%d cannot be renamed: %s", topic.name, index, error)
             return
         if doomed is not None:
-            self._run_in_thread(doomed).add_done_callback(partial(_report_removal, topic.name, index))
+            try:
+                self._run_in_thread(doomed).add_done_callback(partial(_report_removal, topic.name, index))
+            except TidelogError as error:  # too many jobs wait for the disk; the next start removes it
+                log.warning("the folder of the deleted %s-%d is not gone yet: %s", topic.name, index, error)
 
     # Checkpoints and the end
 

@@ -56,10 +56,15 @@ class PartitionLog(LogWriter):
 
         `clean`: the last owner closed it in order, so only the last few batches are looked at. Otherwise
         every batch from `recovery_point` on is checked (None: nothing is known, so all of them).
-        `warm` is shared between the logs of a process, to bound descriptors and memory together.
+        `warm` is shared between the logs of a thread, to bound descriptors and memory together.
         """
-        folder = LogFolder(disk, directory, config, warm or WarmSegments())
+        folder = LogFolder(disk, directory, config, WarmSegments() if warm is None else warm)
         return cls(folder, load(folder, now_ms, recovery_point, clean, log_start))
+
+    def share(self, warm: WarmSegments) -> None:
+        """From now on this log counts with the others, on whose thread it is used."""
+        warm.take_over(self._folder.warm)
+        self._folder.warm = warm
 
     # Reading
 

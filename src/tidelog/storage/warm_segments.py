@@ -1,6 +1,7 @@
 """Bounds what sealed segments hold open, over all partitions of a process: descriptors and index memory.
 
 The oldest gives way; it opens again when it is read. A slice on its way to a socket keeps its file alive.
+For one thread only: a log that is opened elsewhere counts for itself until it is `share`d.
 """
 
 from typing import Protocol
@@ -28,7 +29,8 @@ class WarmSegments:
         return len(self._warm)
 
     def opened(self, segment: Coolable, index_bytes: int = 0) -> None:
-        self._warm[segment] = self._warm.get(segment, 0) + index_bytes
+        # To the end: what is needed right now must not be the oldest.
+        self._warm[segment] = self._warm.pop(segment, 0) + index_bytes
         self._index_bytes += index_bytes
         while len(self._warm) > 1 and (
             len(self._warm) > self._files_max or self._index_bytes > self._index_bytes_max
@@ -36,6 +38,11 @@ class WarmSegments:
             oldest = next(iter(self._warm))
             self.forget(oldest)
             oldest.cool()
+
+    def take_over(self, other: "WarmSegments") -> None:
+        """What another one counted, which is of no use after that."""
+        for segment, index_bytes in other._warm.items():
+            self.opened(segment, index_bytes)
 
     def forget(self, segment: Coolable) -> None:
         self._index_bytes -= self._warm.pop(segment, 0)

@@ -2,7 +2,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
 from tidelog.broker.flusher import SYNCS_MAX, Flusher
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log import PartitionLog
@@ -111,6 +111,56 @@ def test_the_number_of_syncs_under_way_is_bounded() -> None:
         while threads.jobs:
             await threads.finish()
         assert all(each.high_watermark == 1 for each in partitions)
+        await flusher.drain()
+
+    run(main())
+
+
+def test_threads_that_are_busy_delay_a_sync_and_lose_nobody() -> None:
+    async def main() -> None:
+        threads = Threads()
+        is_busy = True
+
+        def run_in_thread(job: Callable[[], Any]) -> "asyncio.Future[Any]":
+            if is_busy:
+                raise TidelogError("too many jobs wait")
+            return threads.run(job)
+
+        flusher = Flusher(run_in_thread)
+        disk = MemoryDisk()
+        orders, others = partition(disk, flusher), partition(disk, flusher, 1)
+        done: list[KafkaError | None] = []
+        orders.when_safe(produce(orders), done.append)
+        others.when_safe(produce(others), done.append)
+        await asyncio.sleep(1)
+        assert done == []
+        is_busy = False
+        await asyncio.sleep(1)
+        await threads.finish(2)
+        assert done == [None, None]
+        await flusher.drain()
+
+    run(main())
+
+
+def test_the_old_log_of_a_partition_that_moved_fails_nobody() -> None:
+    async def main() -> None:
+        threads = Threads()
+        flusher = Flusher(threads.run)
+        disk = MemoryDisk()
+        orders = partition(disk, flusher)
+        produce(orders)
+        await turns()
+        orders.log = PartitionLog.open(disk, "/more/orders-0", LogConfig(), now_ms=0)
+        orders.log.truncate_fully_at(1)
+        orders.advance()
+        done: list[KafkaError | None] = []
+        orders.when_safe(produce(orders), done.append)
+        disk.fail("sync", "/data")
+        await threads.finish()
+        assert done == [], "what became of the old log does not matter"
+        await threads.finish()
+        assert done == [None]
         await flusher.drain()
 
     run(main())
