@@ -1,11 +1,21 @@
-"""A partition of `__consumer_offsets` whose disk fails: nobody waits for ever, nor reads what may be lost."""
+"""Groups whose partition of `__consumer_offsets` is in trouble: its disk fails, or it is being loaded."""
 
-from group_calls import commit, wait_for_coordinator
+import asyncio
+import threading
+
+import pytest
+from group_calls import commit, committed, wait_for_coordinator
 from log_calls import create_topic
 from node_thread import NodeThread
 from odd_requests import E
+from raw_client import DEADLINE_S
 
+from tidelog.broker.flusher import RunInThread
+from tidelog.broker.group_loading import load
+from tidelog.groups.shard import GroupShard
+from tidelog.replication.partition import Partition
 from tidelog.wire.apis import ApiKey
+from tidelog.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from tidelog.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 
 BY_NAME = 9
@@ -28,3 +38,33 @@ def test_offsets_that_could_not_be_synced_are_not_shown_and_nobody_waits() -> No
         node.stop()
         node.disk.heal()
         node.start()
+
+
+def test_a_topic_that_goes_while_its_groups_are_loaded_takes_their_offsets_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    may_end = threading.Event()
+
+    async def slow_load(partition: Partition, shard: GroupShard, run_in_thread: RunInThread) -> int:
+        count = await load(partition, shard, run_in_thread)
+        await asyncio.get_running_loop().run_in_executor(None, may_end.wait, DEADLINE_S)
+        return count
+
+    with NodeThread(offsets_topic_num_partitions=1) as node:
+        with node.connect() as client:
+            create_topic(client, "t")
+            create_topic(client, "kept")
+            wait_for_coordinator(client, "readers")
+            for topic in ("t", "kept"):
+                commit(client, "readers", topic, {0: (5, None)})
+        node.stop()
+        monkeypatch.setattr("tidelog.broker.groups.load", slow_load)
+        node.start()
+        with node.connect() as client:
+            client.ask(ApiKey.DELETE_TOPICS, DeleteTopicsRequest(topics=[DeleteTopicState(name="t")]))
+            create_topic(client, "t")
+            may_end.set()
+            wait_for_coordinator(client, "readers")
+            assert committed(client, "readers") == {("kept", 0): 5}, (
+                "offsets of an earlier topic of that name"
+            )

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterator
+from functools import partial
 
 from tidelog.base.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
@@ -41,6 +42,8 @@ class Groups:
         self._run_in_thread = run_in_thread
         self._serving: dict[int, GroupPartition] = {}
         self._loading: dict[int, asyncio.Task[None]] = {}
+        # Topics that were deleted while somebody was loading, who may have replayed offsets of them by then.
+        self._gone: set[str] = set()
         self._closed = False
         self._topics = self._readable_topics()
 
@@ -110,6 +113,8 @@ class Groups:
                 if partition is not None:
                     self._begin(partition)
         gone = [topic.name for topic in delta.topics_deleted]
+        if self._loading:
+            self._gone.update(gone)
         if delta.topics_deleted or delta.partitions_created:
             self._topics = self._readable_topics()
             for serving in self:
@@ -133,6 +138,9 @@ class Groups:
         return self._metadata.config
 
     def _let_go(self) -> None:
+        for task in self._loading.values():
+            task.cancel()
+        self._loading.clear()
         for serving in self:
             serving.close(ErrorCode.NOT_COORDINATOR)
         self._serving.clear()
@@ -144,7 +152,13 @@ class Groups:
             return
         task = asyncio.get_running_loop().create_task(self._load(partition, shard), name=f"load {partition}")
         self._loading[partition.index] = task
-        task.add_done_callback(lambda _: self._loading.pop(partition.index, None))
+        task.add_done_callback(partial(self._loaded, partition.index))
+
+    def _loaded(self, index: int, task: "asyncio.Task[None]") -> None:
+        if self._loading.get(index) is task:
+            del self._loading[index]
+        if not self._loading:
+            self._gone.clear()
 
     async def _load(self, partition: Partition, shard: GroupShard) -> None:
         """What a client was told must be there: wait until all of the log is safe, then replay it."""
@@ -173,6 +187,12 @@ class Groups:
         shard.on_topics_changed(self._topics)
         self._serving[partition.index] = serving
         serving.start()
+        offsets = shard.durable.offsets
+        committed = {topic for group_id in offsets.group_ids() for topic in offsets.of_group(group_id)}
+        # Those that are not there: a crash came between the end of a topic and that of its offsets.
+        gone = {name for name in committed if name in self._gone or not self._metadata.image.topic(name)}
+        if gone:
+            serving.write_all(serving.shard.delete_topics(sorted(gone), *serving.now))
 
     def _readable_topics(self) -> Topics:
         """What groups of the new protocol can be given; one object for all shards."""
