@@ -27,6 +27,8 @@ class ConfigError(TidelogError):
         )
 
 
+NO_SUCH_SETTING = "no such setting"
+
 # Names that people bring along from Kafka and that spelling alone would not lead home.
 _KNOWN_AS = {
     "broker.id": "node.id",
@@ -49,7 +51,7 @@ def unknown(name: str, names: Iterable[str], instead: str | None = None) -> str:
 
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.7)
     if not near:
-        return "no such setting"
+        return NO_SUCH_SETTING
     likeness = {other: difflib.SequenceMatcher(None, name, other).ratio() for other in near}
     # A typo has one good answer; further ones would only hide it.
     best = [other for other in near if likeness[other] > likeness[near[0]] - 0.1]

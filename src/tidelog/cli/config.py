@@ -245,7 +245,7 @@ def _changed(
         print(f"{owner}: {name} is back to its default." if value is None else f"{owner}: {name}={value}")
 
 
-@config.command()
+@config.command(short_help="Say what a setting does.")
 @click.argument("name", metavar="SETTING", shell_complete=_complete_setting("any"))
 @json_option
 @pass_session

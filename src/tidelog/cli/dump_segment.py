@@ -7,7 +7,7 @@ from typing import Any
 from tidelog.base.disk import PosixFile
 from tidelog.base.errors import KafkaError
 from tidelog.cli.dumped import Dumped, moment
-from tidelog.cli.record_format import json_bytes, text
+from tidelog.cli.record_format import json_bytes, visible
 from tidelog.storage.segment_scan import Bad, Good, SegmentScan
 from tidelog.wire.batch import BatchHeader
 from tidelog.wire.compression import Codec
@@ -126,10 +126,9 @@ def _records(file: PosixFile, found: Good) -> Iterator[Dumped]:
 
 
 def _record(record: Record) -> Dumped:
-    headers = "".join(f"  {name}={text(value)}" for name, value in record.headers)
-    shown = (
-        f"{record.offset:>24}  {moment(record.timestamp)}  {text(record.key)}: {text(record.value)}{headers}"
-    )
+    headers = "".join(f"  {visible(name.encode())}={visible(value)}" for name, value in record.headers)
+    content = f"{visible(record.key)}: {visible(record.value)}{headers}"
+    shown = f"{record.offset:>24}  {moment(record.timestamp)}  {content}"
     return Dumped("record", shown, _record_facts(record))
 
 

@@ -104,7 +104,7 @@ def describe(session: Session, names: tuple[str, ...], watch: bool, interval: fl
     )
 
 
-@group.command()
+@group.command(short_help="Show who is in groups, and what each owns.")
 @names_argument
 @watch_options
 @broker_options
@@ -129,7 +129,7 @@ def members(session: Session, names: tuple[str, ...], watch: bool, interval: flo
     )
 
 
-@group.command()
+@group.command(short_help="Show how many records groups are behind.")
 @click.argument("names", nargs=-1, metavar="[GROUP…]", shell_complete=complete_group)
 @click.option(
     "--by",

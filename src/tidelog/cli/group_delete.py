@@ -16,7 +16,9 @@ from tidelog.cli.output import print_json
 from tidelog.cli.session import Session, broker_options, pass_session
 from tidelog.cli.topic_names import complete_topic
 
-yes_option = click.option("-y", "--yes", is_flag=True, help="Don't ask.")
+yes_option = click.option(
+    "-y", "--yes", is_flag=True, help="Don't ask. Without a terminal nobody is asked anyway."
+)
 
 
 def confirm(question: str, yes: bool) -> None:

@@ -113,6 +113,8 @@ def _dump(path: str, records: bool) -> Iterator[Dumped]:
         from tidelog.cli.dump_state import dump_checkpoint
 
         return dump_checkpoint(path)
+    if not os.path.exists(path):
+        raise CliError(f"There is no file {path}.", code=Exit.NOT_FOUND)
     raise CliError(
         f"{path} is none of the files that this command reads.",
         cause="it reads .log, .index, .timeindex, .txnindex, .snapshot and checkpoint files.",

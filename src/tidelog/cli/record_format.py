@@ -1,6 +1,7 @@
 """How a consumed record is printed: for eyes, as plain columns, by a template, as JSON lines, or in hex.
 
 Bytes that are not UTF-8 are never lost silently: JSON shows them as {"base64": …}, the others as \\xNN.
+What is for eyes shows control characters so too, since a terminal would obey them.
 """
 
 import base64
@@ -58,6 +59,16 @@ def text(data: bytes | None, null: str = "null") -> str:
     return null if data is None else data.decode("utf-8", "backslashreplace")
 
 
+# What moves the cursor, rings or paints would let a record rewrite what the terminal shows.
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
+_CONTROLS |= {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\t"}
+
+
+def visible(data: bytes | None) -> str:
+    """Text for eyes: on one line, with control characters as escapes."""
+    return text(data).translate(_CONTROLS)
+
+
 def when(timestamp: int | None) -> str:
     if timestamp is None:
         return "-"
@@ -98,10 +109,11 @@ def pretty(columns: Columns, colour: bool) -> Format:
         if columns.timestamps:
             line += style(when(record.timestamp), fg="bright_black") + "  "
         if record.key is not None or columns.keys:
-            line += style(text(record.key), fg="cyan") + "  "
-        line += style("null", fg="magenta") if record.value is None else text(record.value)
+            line += style(visible(record.key), fg="cyan") + "  "
+        line += style("null", fg="magenta") if record.value is None else visible(record.value)
         if columns.headers and record.headers:
-            line += "  " + style(header_text(record.headers), fg="yellow")
+            headers = header_text(record.headers).translate(_CONTROLS)
+            line += "  " + style(headers, fg="yellow")
         return line
 
     return show

@@ -82,7 +82,10 @@ class Recipe:
 
 def decode(data: bytes, form: str) -> bytes:
     if form == "hex":
-        return bytes.fromhex(data.decode("ascii"))
+        try:
+            return bytes.fromhex(data.decode("ascii"))
+        except ValueError:
+            raise ValueError("it takes an even number of the digits 0-9 and a-f") from None
     if form == "base64":
         try:
             return base64.b64decode(data.strip(), validate=True)

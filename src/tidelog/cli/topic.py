@@ -107,7 +107,7 @@ def list_topics(session: Session, internal: bool) -> None:
         say(f"No topics at {session.servers}. Create one with: [bold]tidelog topic create hello[/]")
 
 
-@topic.command("describe")
+@topic.command("describe", short_help="Show partitions, offsets and changed settings.")
 @names_argument
 @broker_options
 @pass_session
@@ -176,7 +176,7 @@ def alter(session: Session, names: tuple[str, ...], configs: tuple[str, ...], un
 
 @topic.command()
 @names_argument
-@click.option("-y", "--yes", is_flag=True, help="Don't ask.")
+@click.option("-y", "--yes", is_flag=True, help="Don't ask. Without a terminal nobody is asked anyway.")
 @click.option("--if-exists", is_flag=True, help="A topic that does not exist is fine.")
 @broker_options
 @pass_session

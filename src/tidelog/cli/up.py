@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 DEFAULT_DATA = "data"
 
 
+def _complete_setting(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    from tidelog.cli.config_table import known_settings
+
+    return [f"{name}=" for name in known_settings("broker") if name.startswith(incomplete)]
+
+
 @click.command()
 @click.option(
     "-d",
@@ -43,7 +49,13 @@ DEFAULT_DATA = "data"
     "-c", "--config", "file", metavar="FILE", type=click.Path(dir_okay=False), help="Settings as YAML."
 )
 @click.option(
-    "-s", "--set", "values", multiple=True, metavar="NAME=VALUE", help="A broker setting. Repeatable."
+    "-s",
+    "--set",
+    "values",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=_complete_setting,
+    help="A broker setting. Repeatable.",
 )
 @click.option(
     "--ready-file",

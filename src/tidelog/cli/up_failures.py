@@ -1,8 +1,10 @@
 """Why a broker did not start, in words that lead on."""
 
 import errno
+import os
 
 from tidelog.base.config import BrokerConfig
+from tidelog.base.errors import StorageError
 from tidelog.cli.exits import CliError
 from tidelog.server.listener import ListenError
 
@@ -29,4 +31,17 @@ def start_failure(error: Exception, config: BrokerConfig) -> CliError:
             cause="the data folder cannot be written, or is no folder.",
             attempt="tidelog up --data DIR",
         )
+    if isinstance(error, StorageError) and not _writable(config.list("log.dirs")[0]):
+        return CliError(
+            f"The broker did not start: {error}.",
+            cause="the user who runs it may not write there.",
+            attempt="tidelog up --data DIR, with a folder of that user",
+        )
     return CliError(f"The broker did not start: {error}")
+
+
+def _writable(folder: str) -> bool:
+    folder = os.path.abspath(folder)
+    while not os.path.exists(folder):
+        folder = os.path.dirname(folder)
+    return os.access(folder, os.W_OK | os.X_OK)

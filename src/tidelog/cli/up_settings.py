@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 
 from tidelog.base.config import BrokerConfig, ConfigError, load
+from tidelog.base.config_error import NO_SUCH_SETTING
 from tidelog.cli.exits import CliError, Exit
 
 DATA_DIR = "data"
@@ -14,6 +15,12 @@ def broker_config(
 ) -> BrokerConfig:
     flags = dict(values)
     if data is not None:
+        if "log.dirs" in flags:
+            raise CliError(
+                "--data and --set log.dirs both name the data folder.",
+                attempt="only one of them; --set log.dirs=/disk1,/disk2 for several",
+                code=Exit.USAGE,
+            )
         flags["log.dirs"] = data
     try:
         config = load(file, os.environ, flags)
@@ -43,5 +50,9 @@ def _with_port(config: BrokerConfig, port: int) -> str:
 def _next_command(error: ConfigError) -> str | None:
     from tidelog.cli.config_table import known_settings
 
-    name = error.problems[0].name
-    return f"tidelog config explain {name}" if name in known_settings("any") else None
+    problem = error.problems[0]
+    if problem.name in known_settings("any"):
+        return f"tidelog config explain {problem.name}"
+    if problem.reason == NO_SUCH_SETTING:
+        return "tidelog config show broker --all, which lists the settings of a running broker"
+    return None

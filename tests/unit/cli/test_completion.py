@@ -35,4 +35,5 @@ def test_commands_options_and_settings_complete() -> None:
     assert completions("topic", "de") == ["delete", "describe"]
     assert completions("consume", "orders", "--fo") == ["--follow", "--format"]
     assert "retention.ms" in completions("config", "explain", "retention")
+    assert "log.retention.ms=" in completions("up", "--set", "log.ret")
     assert "retention.ms" in completions("config", "unset", "topic", "orders", "retention.")

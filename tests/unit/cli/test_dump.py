@@ -242,3 +242,11 @@ def test_what_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert run(["log", "dump", str(tmp_path / "00000000000000000000.log")]) == Exit.NOT_FOUND
     assert run(["log", "dump", str(tmp_path)]) == Exit.NOT_FOUND
     assert "holds no .log file" in capsys.readouterr().err
+
+
+def test_a_name_that_says_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["log", "dump", str(tmp_path / "nope")]) == Exit.NOT_FOUND
+    assert "There is no file" in capsys.readouterr().err
+    (tmp_path / "partition.metadata").write_text("version: 0")
+    assert run(["log", "dump", str(tmp_path / "partition.metadata")]) == Exit.USAGE
+    assert "none of the files" in capsys.readouterr().err

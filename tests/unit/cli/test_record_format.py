@@ -109,3 +109,12 @@ def test_a_terminal_gets_pretty_and_a_pipe_plain() -> None:
     coloured = choose(None, Columns(), on_terminal=True, colour=True)[0](RECORD)
     assert coloured != click.unstyle(coloured) == "2:41     k1  Grüße"
     assert choose(None, Columns(), on_terminal=False)[0](RECORD) == "Grüße"
+
+
+def test_a_record_cannot_command_the_terminal() -> None:
+    record = RECORD._replace(
+        key=b"k\x07", value=b"\x1b[2Jtwo\nlines\ttab \xc2\x9b", headers=[("h\x1b", b"\r")]
+    )
+    shown = choose("pretty", Columns(headers=True), on_terminal=True)[0](record)
+    assert shown == "2:41     k\\x07  \\x1b[2Jtwo\\nlines\ttab \\x9b  h\\x1b=\\r"
+    assert choose("plain", Columns(), on_terminal=False)[0](record) == "\x1b[2Jtwo\nlines\ttab \x9b"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tidelog.base.errors import StorageError
 from tidelog.cli.banner import banner
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.up_failures import start_failure
@@ -92,3 +93,23 @@ def test_the_banner_gives_commands_that_reach_this_broker() -> None:
     assert text.count("-b localhost:9999") == 3
     assert "mind the gap" in text
     assert "-b" not in banner({**facts, "bootstrap_servers": "localhost:9092"}, [], None)
+
+
+def test_two_words_about_the_folder_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(CliError, match="both name the data folder") as caught:
+        broker_config(None, str(tmp_path), None, {"log.dirs": "/elsewhere"})
+    assert caught.value.code is Exit.USAGE
+
+
+def test_a_name_like_no_other_leads_to_the_list() -> None:
+    with pytest.raises(CliError, match=r"broker\.rack") as caught:
+        broker_config(None, None, None, {"broker.rack": "a"})
+    assert "config show broker --all" in (caught.value.attempt or "")
+
+
+def test_a_folder_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: path != str(tmp_path))
+    config = broker_config(None, str(tmp_path / "not" / "there"), None, {})
+    shown = start_failure(StorageError("no"), config)
+    assert "may not write" in (shown.cause or "")
+    assert "--data DIR" in (shown.attempt or "")
