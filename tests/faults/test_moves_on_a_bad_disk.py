@@ -10,6 +10,9 @@ from node_thread import NodeThread
 from odd_requests import E, codes_of, delete_records, move
 from raw_client import DEADLINE_S, wait_until
 
+from tidelog.broker.data_folder import DataFolder
+from tidelog.replication.partition import Partition
+from tidelog.storage.log import PartitionLog
 from tidelog.testing.disk import MemoryDisk
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
@@ -113,3 +116,31 @@ def test_a_move_that_is_called_off_does_not_take_the_next_one_with_it(two_folder
         assert [record.value for record in read_all(client, "t")][:3] == [b"1", b"2", b"3"]
         assert offset_at(client, "t") == 8
         wait_until(lambda: not any(name.endswith("-future") for name in disk.names(there)), "no litter")
+
+
+def test_a_log_is_not_compacted_while_it_is_copied(
+    two_folders: NodeThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy that has a value would miss the tombstone that compaction removes meanwhile."""
+    node = two_folders
+    disk = node.disk
+    assert isinstance(disk, StubbornDisk)
+    sources: list[PartitionLog] = []
+    begin_copy = DataFolder.begin_copy
+
+    def watched(folder: DataFolder, partition: Partition, now_ms: int) -> PartitionLog:
+        sources.append(partition.log)
+        return begin_copy(folder, partition, now_ms)
+
+    monkeypatch.setattr(DataFolder, "begin_copy", watched)
+    with node.connect() as client:
+        for _ in range(5):
+            assert produce(client, "t", batch(bytes(900_000))).error_code == E.NONE
+        there = "/more" if disk.is_dir("/data/t-0") else "/data"
+        disk.threads_may_read.clear()
+        moved(node, there)
+        [source] = sources
+        assert source.copies_under_way == 1
+        disk.threads_may_read.set()
+        wait_until(lambda: disk.is_dir(f"{there}/t-0"), "the move")
+        wait_until(lambda: source.copies_under_way == 0, "the end of the copy")

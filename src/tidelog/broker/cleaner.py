@@ -128,6 +128,7 @@ class LogCleaner:
             if (
                 not candidate.config.compact
                 or candidate.offline is not None
+                or candidate.copies_under_way
                 or candidate in seen
                 or candidate in self._uncleanable
                 or candidate.directory in busy

@@ -56,8 +56,9 @@ class CleaningJob:
         self._current: Sequence[Source] = self._plan.sources
 
     def is_wanted(self) -> bool:
-        """Whether the partition is still here, and with this log."""
-        return self.partition.log is self.log and self._is_hosted(self.partition)
+        """Whether the partition is still here, with this log, and nobody copies that."""
+        is_its_log = self.partition.log is self.log and not self.log.copies_under_way
+        return is_its_log and self._is_hosted(self.partition)
 
     def is_stale(self) -> bool:
         """Whether the log was cut at either end, so that the plan means nothing any more."""

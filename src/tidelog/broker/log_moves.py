@@ -72,6 +72,13 @@ class LogMoves:
             self._run(partition, copy, folder), name=f"move {topic}-{index} to {path}"
         )
         self._moves[key] = Move(partition, copy, folder, task)
+        source = partition.log
+        source.copies_under_way += 1
+
+        def ended(_: "asyncio.Task[None]") -> None:
+            source.copies_under_way -= 1
+
+        task.add_done_callback(ended)
 
     def replicas_in(self, folder: DataFolder) -> Iterator[ReplicaHere]:
         for partition in self._partitions:

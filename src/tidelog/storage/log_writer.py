@@ -51,6 +51,7 @@ class LogWriter:
         "_truncations",
         "_unsynced",
         "cleaned_to",
+        "copies_under_way",
         "config",
         "end",
         "ended_transactions",
@@ -86,6 +87,8 @@ class LogWriter:
         """A segment was sealed since this was last taken back: now is the time to sync it, once for good."""
         self.cleaned_to: Offset | None = None
         """Compaction has seen everything below; None where that is not known."""
+        self.copies_under_way = 0
+        """Compaction waits for them: a copy that has a value must not miss the tombstone that deletes it."""
         self.ended_transactions: list[EndedTransaction] = []
         """Those whose marker came in since this was last emptied, for the transaction index."""
 

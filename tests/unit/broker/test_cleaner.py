@@ -319,3 +319,34 @@ def test_cancelling_waits_for_the_threads():
         assert rig.running == 0
 
     run(main())
+
+
+def test_a_log_that_is_being_copied_is_left_alone_until_the_copy_is_made():
+    rig = Rig()
+    partition = rig.partition("orders")
+    before = keys(partition)
+    partition.log.copies_under_way = 1
+    assert not run(rig.cleaner.clean_once())
+    assert keys(partition) == before
+    partition.log.copies_under_way = 0
+    assert run(rig.cleaner.clean_once())
+    assert keys(partition) == CLEAN
+
+
+def test_a_copy_that_begins_during_a_compaction_stops_it():
+    rig = Rig()
+    partition = rig.partition("orders")
+    before = keys(partition)
+
+    async def main():
+        rig.held = asyncio.Event()
+        cleaning = asyncio.ensure_future(rig.cleaner.clean_once())
+        await asyncio.sleep(0.1)
+        partition.log.copies_under_way = 1
+        rig.held.set()
+        await cleaning
+
+    run(main())
+    assert keys(partition) == before
+    assert not rig.cleaner.uncleanable
+    assert not [name for name in rig.names("orders") if name.endswith((".cleaned", ".swap"))]
