@@ -226,7 +226,7 @@ class DataFolder:
         A log that was never opened, since that failed or the start was broken off, may need to be checked.
         """
         opened = {(partition.topic_id, partition.index) for partition in partitions}
-        in_order = in_order and not self._nameless and opened.issuperset(self.homes)
+        in_order = in_order and opened.issuperset(self.homes)
         try:
             self.checkpoint(partitions)()
         except OSError as error:

@@ -71,3 +71,12 @@ def test_a_folder_is_clean_only_if_every_log_in_it_was_open() -> None:
         folder.logs_are_closed(both[:open_ones], in_order=True)
         folder.close()
         assert opened(disk).was_clean is is_clean
+
+
+def test_a_folder_that_is_no_partition_of_ours_does_not_keep_the_rest_from_being_clean() -> None:
+    disk = MemoryDisk()
+    disk.make_dirs("/data/lost-0")
+    folder = opened(disk)
+    folder.logs_are_closed([partition(folder, "orders")], in_order=True)
+    folder.close()
+    assert opened(disk).was_clean
