@@ -40,6 +40,8 @@ share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
 group.min.session.timeout.ms=1000
+group.consumer.min.heartbeat.interval.ms=300
+group.consumer.heartbeat.interval.ms=300
 """
 
 

@@ -14,7 +14,12 @@ from pathlib import Path
 START_PATIENCE_S = 20.0
 STOP_PATIENCE_S = 20.0
 # Members that crash are missed after their session timeout: a short one keeps the tests short.
-SETTINGS = ("durability=os", "group.min.session.timeout.ms=1000", "group.initial.rebalance.delay.ms=0")
+SETTINGS = (
+    "durability=os",
+    "group.min.session.timeout.ms=1000",
+    "group.initial.rebalance.delay.ms=0",
+    "group.consumer.heartbeat.interval.ms=300",
+)
 
 
 @dataclass

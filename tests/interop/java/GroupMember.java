@@ -24,6 +24,9 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /** A member of a group: a consumer on a thread of its own that polls, notes what happens, and works off requests. */
 final class GroupMember implements ConsumerRebalanceListener {
+    /** Before the name of an assignor: the new protocol, in which the broker assigns. */
+    private static final String ON_THE_BROKER = "broker:";
+
     private static final Map<String, String> ASSIGNORS = Map.of(
         "range", "org.apache.kafka.clients.consumer.RangeAssignor",
         "roundrobin", "org.apache.kafka.clients.consumer.RoundRobinAssignor",
@@ -43,12 +46,19 @@ final class GroupMember implements ConsumerRebalanceListener {
         settings.put("bootstrap.servers", wanted.get("bootstrap").asText());
         settings.put("client.id", "java");
         settings.put("group.id", group);
-        settings.put("partition.assignment.strategy", ASSIGNORS.get(wanted.get("assignor").asText()));
+        String assignor = wanted.get("assignor").asText();
+        boolean assignedByBroker = assignor.startsWith(ON_THE_BROKER);
+        if (assignedByBroker) {
+            settings.put("group.protocol", "consumer");
+            settings.put("group.remote.assignor", assignor.substring(ON_THE_BROKER.length()));
+        } else {
+            settings.put("partition.assignment.strategy", ASSIGNORS.get(assignor));
+            settings.put("session.timeout.ms", wanted.get("session_timeout_ms").asText());
+            settings.put("heartbeat.interval.ms", "200");
+        }
         if (!wanted.get("instance_id").isNull()) {
             settings.put("group.instance.id", wanted.get("instance_id").asText());
         }
-        settings.put("session.timeout.ms", wanted.get("session_timeout_ms").asText());
-        settings.put("heartbeat.interval.ms", "200");
         settings.put("enable.auto.commit", wanted.get("auto_commit").asText());
         settings.put("auto.commit.interval.ms", "200");
         settings.put("auto.offset.reset", wanted.get("reset").asText());

@@ -6,6 +6,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from driver import Refused
 from polling import PollingThread
 
+ON_THE_BROKER = "broker:"
 FENCED_INSTANCE_ID = 82
 OFFSET_OUT_OF_RANGE = 1
 
@@ -40,6 +41,12 @@ class Member:
             "reconnect.backoff.max.ms": 500,
             "log_level": 0,
         }
+        if assignor.startswith(ON_THE_BROKER):
+            # The new protocol: the broker assigns, and says how often it wants to hear of a member.
+            for name in ("partition.assignment.strategy", "session.timeout.ms", "heartbeat.interval.ms"):
+                del settings[name]
+            settings["group.protocol"] = "consumer"
+            settings["group.remote.assignor"] = assignor.removeprefix(ON_THE_BROKER)
         if instance_id is not None:
             settings["group.instance.id"] = instance_id
         self._consumer = Consumer(settings)
