@@ -68,7 +68,7 @@ class ConnectionFailed(ClientError):
     cause = (
         "the broker is down, the address is wrong, or it advertises a host that this machine cannot reach."
     )
-    attempt = "check bootstrap_servers with: tidelog -b HOST:PORT cluster describe"
+    attempt = "check bootstrap_servers with: tidelog topic list -b HOST:PORT"
 
 
 class RequestTimedOut(ClientError):
@@ -156,7 +156,7 @@ class DeliveryTimedOut(ProduceError):
 
     cause = "the broker cannot be reached, or is too slow."
     attempt = (
-        "check that the broker answers (tidelog cluster describe); raise delivery_timeout_ms if it is slow."
+        "check that the broker answers (tidelog topic list); raise delivery_timeout_ms if it is slow."
     )
 
 
