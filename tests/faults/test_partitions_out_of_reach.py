@@ -1,6 +1,7 @@
 """A log that cannot be opened, or whose data folder is gone, is neither begun anew nor taken for closed."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from log_calls import EARLIEST, batch, create_topic, offset_at, produce, read_all
@@ -8,9 +9,12 @@ from node_thread import NodeThread
 from odd_requests import E, delete_records
 
 from tidelog.base.ids import uuid_text
+from tidelog.server.disk_threads import DiskThreads, DiskThreadsBusy
 from tidelog.storage.partition_folder import write_topic_id
 from tidelog.testing.disk import MemoryDisk
 from tidelog.wire.apis import ApiKey
+
+run_in_thread = DiskThreads.run
 
 CLEAN_MARK = "/data/.kafka_cleanshutdown"
 
@@ -97,3 +101,21 @@ def test_a_log_that_could_not_be_opened_is_not_called_clean() -> None:
         with node.connect() as client:
             assert offset_at(client, "t", EARLIEST) == 1, "deleted records are back"
             assert [record.value for record in read_all(client, "t")] == [b"second"]
+
+
+def test_a_topic_made_while_the_disk_threads_take_no_more_is_usable(monkeypatch: pytest.MonkeyPatch) -> None:
+    refusals = 0
+
+    def busy(threads: DiskThreads, job: Callable[[], Any]) -> Any:
+        nonlocal refusals
+        if refusals and "_open_some" in repr(job):
+            refusals -= 1
+            raise DiskThreadsBusy("10004 disk jobs are waiting")
+        return run_in_thread(threads, job)
+
+    monkeypatch.setattr(DiskThreads, "run", busy)
+    with NodeThread() as node, node.connect() as client:
+        refusals = 2
+        create_topic(client, "t")
+        assert refusals == 0
+        assert produce(client, "t", batch(b"x")).error_code == E.NONE

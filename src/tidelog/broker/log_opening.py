@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from tidelog.base.config import BrokerConfig, resolve_topic
-from tidelog.base.errors import KafkaError, StorageError
+from tidelog.base.errors import KafkaError, StorageError, TidelogError
 from tidelog.base.ports import Clock
 from tidelog.broker.data_folders import DataFolders
-from tidelog.broker.flusher import RunInThread
+from tidelog.broker.flusher import BUSY_SECONDS, RunInThread
 from tidelog.metadata.entities import PartitionImage, TopicImage
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
@@ -51,7 +51,7 @@ class LogOpening:
         """
         for first in range(0, len(replicas), CHUNK):
             chunk = replicas[first : first + CHUNK]
-            opened = await self._run_in_thread(partial(self._open_some, chunk, config, new))
+            opened = await self._in_thread(partial(self._open_some, chunk, config, new))
             for replica, result in zip(chunk, opened, strict=True):
                 host(replica, result)
 
@@ -67,7 +67,7 @@ class LogOpening:
         async def one(replica: Replica) -> None:
             nonlocal done, scanned, told
             async with room:
-                [opened] = await self._run_in_thread(partial(self._open_some, [replica], config, False))
+                [opened] = await self._in_thread(partial(self._open_some, [replica], config, False))
             host(replica, opened)
             done += 1
             if not isinstance(opened, str):
@@ -85,6 +85,18 @@ class LogOpening:
                 scanned / 1e6,
                 self._clock.monotonic() - began,
             )
+
+    async def _in_thread(self, job: Callable[[], list[Opened]]) -> list[Opened]:
+        """The topic is decided on, so its logs must be opened, however many jobs wait for the disk."""
+        while True:
+            try:
+                opening = self._run_in_thread(job)
+            except TidelogError as error:
+                log.warning("logs must wait to be opened: %s", error)
+                await asyncio.sleep(BUSY_SECONDS)
+                continue
+            opened: list[Opened] = await opening
+            return opened
 
     def _open_some(self, replicas: Sequence[Replica], config: BrokerConfig, new: bool) -> list[Opened]:
         return [self._open_one(topic, partition, config, new) for topic, partition in replicas]
