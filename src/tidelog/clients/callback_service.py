@@ -1,7 +1,8 @@
 """Who serves librdkafka's callbacks: the sender itself while it is busy, a thread of its own otherwise.
 
-Each callback takes Python's lock. A thread that served them beside a busy sender would fight with it for that
-lock at every record, at a multiple of the cost; a sender alone would leave futures open once it stops sending.
+Each callback takes Python's lock. A thread that served them beside a busy sender would fight with it for
+that lock at every record, at a multiple of the cost; a sender alone would leave futures open once it stops
+sending.
 """
 
 import sys
