@@ -155,9 +155,7 @@ class DeliveryTimedOut(ProduceError):
     """The record was not acknowledged within delivery_timeout_ms. It may have been written all the same."""
 
     cause = "the broker cannot be reached, or is too slow."
-    attempt = (
-        "check that the broker answers (tidelog topic list); raise delivery_timeout_ms if it is slow."
-    )
+    attempt = "check that the broker answers (tidelog topic list); raise delivery_timeout_ms if it is slow."
 
 
 class NotEnoughReplicas(ProduceError):
