@@ -127,6 +127,7 @@ class Node:
         cleaner = LogCleaner(partitions, clock, lambda: metadata.config, threads.run)
         opened.push_async_callback(cleaner.close)
         chores = Housekeeping(partitions, flusher, clock, threads.run)
+        opened.callback(chores.close)
         tickers = self._start_chores(metadata, chores, cleaner)
         opened.push_async_callback(tickers.stop)
 

@@ -24,6 +24,7 @@ class Housekeeping:
         self._flusher = flusher
         self._clock = clock
         self._run_in_thread = run_in_thread
+        self._removals: dict[Doomed, asyncio.TimerHandle] = {}
 
     def retire_segments(self) -> None:
         """Retention by time, by size and by log start."""
@@ -37,9 +38,18 @@ class Housekeeping:
                 continue
             for segment in doomed:
                 delay = (segment.remove_at_ms - now_ms) / 1000
-                asyncio.get_running_loop().call_later(delay, self._remove, partition, segment)
+                timer = asyncio.get_running_loop().call_later(delay, self._remove, partition, segment)
+                self._removals[segment] = timer
+
+    def close(self) -> None:
+        """Segments that wait for their removal go at the next start."""
+        for timer in self._removals.values():
+            timer.cancel()
+        self._removals.clear()
 
     def _remove(self, partition: Partition, doomed: Doomed) -> None:
+        del self._removals[doomed]
+
         def report(future: "asyncio.Future[None]") -> None:
             if not future.cancelled() and (error := future.exception()) is not None:
                 # The log no longer needs these files; the next start tries again.

@@ -103,9 +103,12 @@ class MetadataService:
         if delta.after.broker_configs is not delta.before.broker_configs:
             self._refresh_config()
         for listener in self._listeners:
-            acting = listener(delta)
-            if acting is not None:
-                await acting
+            try:
+                acting = listener(delta)
+                if acting is not None:
+                    await acting
+            except Exception:  # the change holds, and the others must hear of it all the same
+                log.exception("a change of the cluster's metadata could not be acted on in full")
 
     def _refresh_config(self) -> None:
         configs = self.image.broker_configs

@@ -210,7 +210,10 @@ class Partition:
             return False
         if self._unsynced_since is None:
             self._unsynced_since = now
-        return (now - self._unsynced_since) * 1000 >= flush_ms
+        is_due = (now - self._unsynced_since) * 1000 >= flush_ms
+        if is_due:
+            self._unsynced_since = None  # the sync is asked for now; what comes later counts from then on
+        return is_due
 
     def offline_error(self) -> KafkaError:
         return KafkaError(
