@@ -110,7 +110,21 @@ class LogOpening:
             settings = log_config(topic, config)
             opened = folder.open_log(topic.name, topic.id, index, settings, now_ms=self._clock.now_ms())
             opened.begin_epoch(partition.leader_epoch)  # writes a file, so better here than on the loop
+            if opened.recovery_point < opened.end and _is_synced_first(topic, config):
+                _sync(opened)
             return opened
         except (OSError, StorageError, KafkaError) as error:
             log.error("%s-%d cannot be opened and is offline: %s", topic.name, index, error)
             return f"{topic.name}-{index} cannot be opened: {error}"
+
+
+def _is_synced_first(topic: TopicImage, config: BrokerConfig) -> bool:
+    return resolve_topic(topic.configs, config).text("durability") == "fsync"
+
+
+def _sync(opened: PartitionLog) -> None:
+    """What a crash left unsynced may have been read: it must not seem to be gone, not for a moment."""
+    flush = opened.begin_flush()
+    if flush is not None:
+        flush.run()
+        opened.finish_flush(flush)
