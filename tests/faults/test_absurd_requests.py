@@ -243,7 +243,12 @@ CASES: dict[str, Case] = {
     "coordinator: of a share group": (
         ApiKey.FIND_COORDINATOR,
         lambda: FindCoordinatorRequest(key_type=2, coordinator_keys=["g"]),
-        {E.COORDINATOR_NOT_AVAILABLE, E.INVALID_REQUEST},
+        {E.INVALID_REQUEST},
+    ),
+    "coordinator: of transactions": (
+        ApiKey.FIND_COORDINATOR,
+        lambda: FindCoordinatorRequest(key_type=1, coordinator_keys=["t"]),
+        {E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED},
     ),
     "coordinator: of an unknown kind": (
         ApiKey.FIND_COORDINATOR,
@@ -259,7 +264,7 @@ CASES: dict[str, Case] = {
     "producer id: transactions": (
         ApiKey.INIT_PRODUCER_ID,
         lambda: InitProducerIdRequest(transactional_id="t", transaction_timeout_ms=MIN32),
-        {E.COORDINATOR_NOT_AVAILABLE},
+        {E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED},
     ),
     "cluster: of controllers": (
         ApiKey.DESCRIBE_CLUSTER,

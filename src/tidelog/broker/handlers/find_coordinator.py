@@ -1,6 +1,7 @@
 """FindCoordinator: which broker looks after a group. The first to ask makes the offsets topic appear.
 
-Nobody coordinates transactions here; for those the answer is that none is available.
+Nobody coordinates transactions here. Clients would ask again and again if none were merely not available, so
+they get a refusal that ends their attempt at once.
 """
 
 from collections.abc import Callable, Coroutine
@@ -15,7 +16,10 @@ from tidelog.wire.messages.find_coordinator import (
 )
 
 GROUP = 0
-OTHERS = {1: "transactions", 2: "share groups"}
+OTHERS = {
+    1: (ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions"),
+    2: (ErrorCode.INVALID_REQUEST, "share groups"),
+}
 FIRST_BATCHED_VERSION = 4
 
 
@@ -60,8 +64,8 @@ def _find(context: Context, key_type: int, key: str) -> Coordinator:
     if key_type != GROUP:
         if key_type not in OTHERS:
             return _refused(key, KafkaError(ErrorCode.INVALID_REQUEST, f"key type {key_type} is not known"))
-        text = f"this broker does not offer {OTHERS[key_type]}"
-        return _refused(key, KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, text))
+        code, what = OTHERS[key_type]
+        return _refused(key, KafkaError(code, f"this broker does not offer {what}"))
     metadata = context.services.metadata
     image = metadata.image.partition(CONSUMER_OFFSETS, context.services.groups.partition_of(key))
     for broker, where in metadata.reachable_brokers(context.peer.listener):

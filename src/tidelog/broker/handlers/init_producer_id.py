@@ -8,7 +8,8 @@ from tidelog.wire.messages.init_producer_id import InitProducerIdRequest, InitPr
 async def handle(context: Context, request: InitProducerIdRequest) -> InitProducerIdResponse:
     if request.transactional_id is not None:
         # An empty id is a mistake; a real one asks for transactions, which nobody coordinates here.
-        code = ErrorCode.COORDINATOR_NOT_AVAILABLE if request.transactional_id else ErrorCode.INVALID_REQUEST
+        asked = bool(request.transactional_id)
+        code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if asked else ErrorCode.INVALID_REQUEST
         return InitProducerIdResponse(error_code=code, producer_id=-1, producer_epoch=-1)
     if (request.producer_id < 0) != (request.producer_epoch < 0):
         return InitProducerIdResponse(error_code=ErrorCode.INVALID_REQUEST, producer_id=-1, producer_epoch=-1)
