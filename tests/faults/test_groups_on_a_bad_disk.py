@@ -10,6 +10,7 @@ from node_thread import NodeThread
 from odd_requests import E
 from raw_client import DEADLINE_S
 
+from conftest import Lines
 from tidelog.broker.flusher import RunInThread
 from tidelog.broker.group_loading import load
 from tidelog.groups.shard import GroupShard
@@ -68,3 +69,16 @@ def test_a_topic_that_goes_while_its_groups_are_loaded_takes_their_offsets_with_
             assert committed(client, "readers") == {("kept", 0): 5}, (
                 "offsets of an earlier topic of that name"
             )
+
+
+def test_a_deletion_is_answered_after_its_offsets_are_forgotten_for_good(broker_log: Lines) -> None:
+    """Else a crash could hand them to the next topic of that name. A failing sync shows the wait for it."""
+    with NodeThread(durability="fsync", offsets_topic_num_partitions=1) as node, node.connect() as client:
+        create_topic(client, "t")
+        wait_for_coordinator(client, "readers")
+        commit(client, "readers", "t", {0: (5, None)})
+        node.disk.fail("sync", "/data/__consumer_offsets-0")
+        doomed = DeleteTopicsRequest(topics=[DeleteTopicState(name="t")])
+        [gone] = client.ask(ApiKey.DELETE_TOPICS, doomed).responses
+        assert E(gone.error_code) is E.NONE
+        assert any("offsets of deleted topics may come back" in line for line in broker_log.text)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from functools import partial
 
 from tidelog.base.config import BrokerConfig
@@ -103,7 +103,7 @@ class Groups:
         if not made.ok and made.error is not ErrorCode.TOPIC_ALREADY_EXISTS:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, made.message)
 
-    def on_change(self, delta: ImageDelta) -> None:
+    def on_change(self, delta: ImageDelta) -> Coroutine[None, None, None] | None:
         for topic in delta.topics_deleted:
             if topic.name == CONSUMER_OFFSETS:
                 self._let_go()
@@ -124,6 +124,15 @@ class Groups:
                 serving.write_all(serving.shard.delete_topics(gone, *serving.now))
             if delta.after.broker_configs is not delta.before.broker_configs:
                 serving.shard.configure(GroupSettings.of(self._config))
+        return self._until_forgotten() if gone else None
+
+    async def _until_forgotten(self) -> None:
+        """Only then is a deletion answered: a new topic of that name must never inherit these offsets."""
+        for serving in self:
+            try:
+                await _until_safe(serving.partition)
+            except KafkaError as error:
+                log.error("offsets of deleted topics may come back after a crash: %s", error.message)
 
     async def close(self) -> None:
         self._closed = True

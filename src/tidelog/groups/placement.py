@@ -2,8 +2,6 @@
 
 from functools import lru_cache
 
-OFFSETS_TOPIC = "__consumer_offsets"
-
 
 @lru_cache(4096)
 def offsets_partition(group_id: str, partitions: int) -> int:

@@ -2,7 +2,7 @@
 
 Everything happens in `_run`, whatever woke it: collect the answers that are due, dispatch the frames
 that have arrived, send, account for memory, and decide whether to read on. Driven as a
-BufferedProtocol by `PlainTransport`, or by a loop's transport where bytes are encrypted.
+BufferedProtocol by `PlainTransport`.
 """
 
 import asyncio
