@@ -46,7 +46,8 @@ class BrokerConfig(ConfigValues):
         }
         self._origins = dict(origins or {})
         self.topic_defaults: dict[str, Value] = {
-            name: values[setting.broker_synonyms[0]] for name, setting in TOPIC_SETTINGS.items()
+            name: values[setting.broker_synonyms[0]] if setting.broker_synonyms else setting.default
+            for name, setting in TOPIC_SETTINGS.items()
         }
         problems = find_problems(self)
         if problems:
@@ -157,4 +158,4 @@ def parse_broker_overrides(
 def _broker_name_of(name: str) -> str | None:
     """The broker setting behind a topic setting's name, which people mix up."""
     topic = TOPIC_SETTINGS.get(name)
-    return topic.broker_synonyms[0] if topic else None
+    return topic.broker_synonyms[0] if topic and topic.broker_synonyms else None

@@ -4,10 +4,11 @@ Names, meanings and defaults are Kafka's where it has the setting; `ours` and `k
 """
 
 from tidelog.base.setting import Setting
-from tidelog.base.settings import cleaner, groups, log, network, node, topics
+from tidelog.base.settings import cleaner, cluster, groups, log, network, node, topics
 
 BROKER_THEMES: dict[str, tuple[Setting, ...]] = {
     "The node": node.SETTINGS,
+    "The cluster": cluster.SETTINGS,
     "Listeners and limits": network.SETTINGS,
     "Topics and writes": topics.SETTINGS,
     "Logs on disk": log.SETTINGS,

@@ -4,7 +4,7 @@ Production wires real ports in `node.py`; tests wire faulty twins from `tidelog.
 Every method that touches a disk may raise OSError (ENOSPC, EIO); callers decide what that means.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Protocol
 
 from tidelog.base.ids import TimestampMs
@@ -110,6 +110,27 @@ class Disk(Protocol):
     def lock(self, path: str) -> Lock:
         """Take the lock file at `path` for this process alone, or raise StorageError naming its folder."""
         ...
+
+
+class Connection(Protocol):
+    """To another broker. Made when it is first used; made again after it broke."""
+
+    def call(self, frame: Sequence[Buffer]) -> Awaitable[memoryview]:
+        """Send one request, with its size in front, and wait for its answer, without the size.
+
+        OSError where the other side cannot be reached or went away: nobody knows then what it did.
+        """
+        ...
+
+    def send(self, frame: Sequence[Buffer]) -> None:
+        """Send a request that is not answered; it may be lost without a word."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Network(Protocol):
+    def connect(self, host: str, port: int) -> Connection: ...
 
 
 def replace_file(disk: Disk, path: str, data: bytes) -> None:

@@ -28,7 +28,8 @@ class TopicConfig(ConfigValues):
     def source(self, name: str) -> ConfigSource:
         if name in self.overrides:
             return ConfigSource.DYNAMIC_TOPIC_CONFIG
-        return self._broker.source(TOPIC_SETTINGS[name].broker_synonyms[0])
+        synonyms = TOPIC_SETTINGS[name].broker_synonyms
+        return self._broker.source(synonyms[0]) if synonyms else ConfigSource.DEFAULT_CONFIG
 
 
 def resolve_topic(overrides: Mapping[str, str], broker: BrokerConfig) -> TopicConfig:

@@ -5,6 +5,7 @@ A topic without a value of its own follows its broker settings, named here stron
 
 from tidelog.base.broker_settings import BROKER_SETTINGS, BROKER_SYNONYMS
 from tidelog.base.setting import Dynamic, Importance, Setting, Value, in_milliseconds
+from tidelog.base.settings.cluster import TOPIC_ONLY
 
 
 def _topic(name: str, broker_name: str, doc: str | None = None) -> Setting:
@@ -61,5 +62,6 @@ TOPIC_SETTINGS: dict[str, Setting] = {
         _topic("segment.jitter.ms", "log.roll.jitter.ms"),
         _topic("segment.ms", "log.roll.ms"),
         _topic("unclean.leader.election.enable", "unclean.leader.election.enable"),
+        *TOPIC_ONLY,
     )
 }

@@ -1,4 +1,4 @@
-"""The 89 APIs of the protocol: keys, versions, and where their messages live.
+"""The 89 APIs of the protocol, and the few that brokers have among themselves: keys, versions, messages.
 
 A message module is imported when its class is first asked for, so that a broker pays only for what it serves.
 """
@@ -10,7 +10,7 @@ import msgspec
 from tidelog.wire.message import Message
 from tidelog.wire.messages.index import ROWS, ApiKey
 
-__all__ = ["API", "ApiKey", "ApiSpec"]
+__all__ = ["API", "FIRST_INTERNAL", "ApiKey", "ApiSpec"]
 
 
 class ApiSpec(msgspec.Struct, frozen=True):
@@ -43,5 +43,8 @@ class ApiSpec(msgspec.Struct, frozen=True):
         found: type[Message] = getattr(module, self.name + suffix)
         return found
 
+
+FIRST_INTERNAL = 20_000
+"""From this key on APIs are ours: never advertised, and only other brokers of the cluster use them."""
 
 API: dict[int, ApiSpec] = {row[0]: ApiSpec(*row) for row in ROWS}

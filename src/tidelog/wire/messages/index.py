@@ -93,6 +93,8 @@ class ApiKey(IntEnum):
     DESCRIBE_SHARE_GROUP_OFFSETS = 90
     ALTER_SHARE_GROUP_OFFSETS = 91
     DELETE_SHARE_GROUP_OFFSETS = 92
+    RAFT = 20000
+    FORWARD = 20001
 
 
 ROWS: tuple[tuple[int, str, str, int, int, int | None], ...] = (
@@ -185,4 +187,6 @@ ROWS: tuple[tuple[int, str, str, int, int, int | None], ...] = (
     (90, "DescribeShareGroupOffsets", "describe_share_group_offsets", 0, 1, 0),
     (91, "AlterShareGroupOffsets", "alter_share_group_offsets", 0, 0, 0),
     (92, "DeleteShareGroupOffsets", "delete_share_group_offsets", 0, 0, 0),
+    (20000, "Raft", "raft", 0, 0, 0),
+    (20001, "Forward", "forward", 0, 0, 0),
 )
