@@ -8,9 +8,9 @@ from typing import TypeVar
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ids import TimestampMs
 from tidelog.base.ports import Random
+from tidelog.base.timers import Timers
 from tidelog.groups.outcome import OffsetsRecord, Outcome, Pending
 from tidelog.groups.settings import GroupSettings
-from tidelog.groups.timers import Timers
 
 AnswerT = TypeVar("AnswerT")
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_TIMESTAMP, TimestampMs
 from tidelog.base.invariant import invariant
+from tidelog.base.timers import Timer
 from tidelog.groups.classic.member import Member, Protocols
 from tidelog.groups.classic.messages import JoinAnswer, JoinedMember, SyncAnswer
 from tidelog.groups.classic.states import NEXT, State
@@ -20,7 +21,6 @@ from tidelog.groups.record_formats import group_metadata
 from tidelog.groups.record_formats.group_metadata import StoredGroup
 from tidelog.groups.record_formats.offset_commit import CommittedOffset
 from tidelog.groups.step import Step
-from tidelog.groups.timers import Timer
 
 
 class ClassicGroup:

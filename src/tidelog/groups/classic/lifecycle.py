@@ -2,6 +2,7 @@
 
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ids import TimestampMs
+from tidelog.base.timers import Timer
 from tidelog.groups.classic.expiry import on_session_timeout
 from tidelog.groups.classic.group import ClassicGroup
 from tidelog.groups.classic.member import Member
@@ -10,7 +11,6 @@ from tidelog.groups.classic.rebalance import on_join_timeout, on_sync_timeout, p
 from tidelog.groups.classic.states import State
 from tidelog.groups.record_formats.group_metadata import StoredGroup, StoredMember
 from tidelog.groups.step import Context, Step
-from tidelog.groups.timers import Timer
 
 
 def new_group(context: Context, group_id: str, now_ms: TimestampMs) -> ClassicGroup:

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Collection
 
 from tidelog.base.invariant import broken
+from tidelog.base.timers import Timer
 from tidelog.groups.classic.messages import JoinAnswer, SyncAnswer
 from tidelog.groups.outcome import Pending
 from tidelog.groups.record_formats.group_metadata import StoredMember
 from tidelog.groups.step import Step
-from tidelog.groups.timers import Timer
 
 Protocols = tuple[tuple[str, bytes], ...]
 

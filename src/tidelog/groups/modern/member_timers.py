@@ -7,8 +7,8 @@ not written yet, and one that rings for somebody who is gone does no harm.
 from collections.abc import Callable
 from enum import Enum
 
+from tidelog.base.timers import Timer
 from tidelog.groups.step import Step
-from tidelog.groups.timers import Timer
 
 RETRY_MS = 500
 """When to try again to remove a member whose removal could not be written."""

@@ -1,4 +1,4 @@
-from tidelog.groups.timers import Timers
+from tidelog.base.timers import Timers
 
 
 def rig():

@@ -1,4 +1,4 @@
-"""One heap of timers for all groups of a shard, so that a hundred thousand sessions cost no task each.
+"""One heap of timers for all of a shard, so that a hundred thousand sessions cost no task each.
 
 Moving a timer to a later time, which every heartbeat and commit does, is one assignment: the heap keeps the
 old entry, and puts it back in its place when it comes up.
