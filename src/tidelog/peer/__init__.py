@@ -1,0 +1,1 @@
+"""One broker's requests to another: numbered, encoded, and matched with their answers."""

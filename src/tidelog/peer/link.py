@@ -1,0 +1,46 @@
+"""Requests over one connection to another broker: each gets a number, and its answer must carry it.
+
+Knows the protocol and nothing of sockets: the connection is a port, real or simulated.
+"""
+
+from collections.abc import Sequence
+
+from tidelog.base.errors import ProtocolError
+from tidelog.base.ports import Buffer, Connection, FileSlice
+from tidelog.wire.frame import read_response, write_request
+from tidelog.wire.message import Message, Part
+
+_NUMBERS = 2**31
+
+
+class Link:
+    __slots__ = ("_client_id", "_connection", "_number")
+
+    def __init__(self, connection: Connection, client_id: str) -> None:
+        self._connection = connection
+        self._client_id = client_id
+        self._number = 0
+
+    async def call(self, api_key: int, version: int, request: Message) -> Message:
+        """The answer. OSError where the peer cannot be reached, ProtocolError where it answers nonsense."""
+        number, frame = self._frame(api_key, version, request)
+        answered, answer = read_response(api_key, version, await self._connection.call(frame))
+        if answered != number:
+            raise ProtocolError(f"request {number} was answered with number {answered}")
+        return answer
+
+    def send(self, api_key: int, version: int, request: Message) -> None:
+        """A request that is not answered, and may be lost."""
+        self._connection.send(self._frame(api_key, version, request)[1])
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _frame(self, api_key: int, version: int, request: Message) -> tuple[int, Sequence[Buffer]]:
+        self._number = (self._number + 1) % _NUMBERS
+        parts = write_request(api_key, version, self._number, self._client_id, request)
+        return self._number, [_in_memory(part) for part in parts]
+
+
+def _in_memory(part: Part) -> Buffer:
+    return part.read() if isinstance(part, FileSlice) else part
