@@ -45,7 +45,6 @@ class PeerWire(asyncio.BufferedProtocol):
         elif len(self._waiting) >= WAITING_MAX or self._is_stuck():
             answer.set_exception(ConnectionError(f"{self._name} does not keep up with its requests"))
         else:
-            self._take_back()
             self._waiting.append(answer)
             self._write(frame)
         return answer
@@ -68,7 +67,10 @@ class PeerWire(asyncio.BufferedProtocol):
         return self._transport.get_write_buffer_size() > UNSENT_BYTES_MAX
 
     def _take_back(self) -> None:
-        """A large answer's buffer is used again, unless somebody still looks at it."""
+        """The last large answer's buffer is used again, unless somebody still looks at it.
+
+        When it was handed over would be too early: the loop itself holds it while the caller wakes up.
+        """
         if self._lent is not None:
             self._pool.give(self._lent)
             self._lent = None
@@ -92,6 +94,7 @@ class PeerWire(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         if self.end is not None or not self._receive.received(nbytes):
             return
+        self._take_back()
         try:
             while (frame := self._receive.next_frame()) is not None:
                 self._answered(frame)
