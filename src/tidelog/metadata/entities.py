@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from tidelog.base.ids import ZERO_UUID, Epoch, NodeId, Uuid
-from tidelog.metadata.records import Endpoint, ResourceKind
+from tidelog.metadata.records import Endpoint, FeatureRange, ResourceKind
 
 NO_LEADER: NodeId = -1
 UNASSIGNED_DIRECTORY = ZERO_UUID
@@ -31,6 +31,7 @@ class BrokerImage(msgspec.Struct, frozen=True):
     directories: tuple[Uuid, ...] = ()
     fenced: bool = False
     shutting_down: bool = False
+    features: tuple[FeatureRange, ...] = ()
 
     @property
     def is_active(self) -> bool:
@@ -39,6 +40,10 @@ class BrokerImage(msgspec.Struct, frozen=True):
 
     def directory_for_new_replica(self) -> Uuid:
         return self.directories[0] if len(self.directories) == 1 else UNASSIGNED_DIRECTORY
+
+    def has_online(self, directory: Uuid) -> bool:
+        """A broker that named no directories at all, as early versions did, is taken to have them all."""
+        return directory == UNASSIGNED_DIRECTORY or not self.directories or directory in self.directories
 
 
 class PartitionImage(msgspec.Struct, frozen=True):
@@ -51,6 +56,16 @@ class PartitionImage(msgspec.Struct, frozen=True):
     directories: tuple[Uuid, ...] = ()  # one for each replica
     adding: tuple[NodeId, ...] = ()
     removing: tuple[NodeId, ...] = ()
+
+    @property
+    def is_reassigning(self) -> bool:
+        return bool(self.adding or self.removing)
+
+    def directory_of(self, replica: NodeId) -> Uuid:
+        """Zeros where it is not known, or the broker is no replica."""
+        if not self.directories or replica not in self.replicas:
+            return UNASSIGNED_DIRECTORY
+        return self.directories[self.replicas.index(replica)]
 
 
 class TopicImage(msgspec.Struct, frozen=True):

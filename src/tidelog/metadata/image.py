@@ -4,7 +4,7 @@
 records touch once, however many records there are, and shares all the rest with the image before.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -20,6 +20,7 @@ class ClusterImage(msgspec.Struct, frozen=True):
     topics_by_id: Mapping[Uuid, TopicImage] = {}
     broker_configs: Mapping[str, Mapping[str, str]] = {}  # by broker id as text; "" is the cluster's default
     next_producer_id: ProducerId = 0
+    features: Mapping[str, int] = {}  # the level that the cluster uses of each; a feature at 0 is not listed
 
     def topic(self, name: str) -> TopicImage | None:
         return self.topics.get(name)
@@ -30,6 +31,12 @@ class ClusterImage(msgspec.Struct, frozen=True):
     def partition(self, topic: str, index: int) -> PartitionImage | None:
         found = self.topics.get(topic)
         return None if found is None else found.partition(index)
+
+    def partitions(self) -> Iterator[tuple[TopicImage, PartitionImage]]:
+        """Every partition, with its topic."""
+        for topic in self.topics.values():
+            for partition in topic.partitions:
+                yield topic, partition
 
     def configs(self, resource: ConfigResource) -> Mapping[str, str]:
         """The overrides of a resource; empty where it has none or does not exist."""
@@ -60,10 +67,20 @@ class ImageDelta(msgspec.Struct, frozen=True):
     configs_changed: tuple[ConfigResource, ...] = ()
     """Resources with other settings than before; a new topic counts only if it has settings."""
     brokers_changed: tuple[NodeId, ...] = ()
+    """Registered, unregistered, fenced, unfenced, stopping, or with other directories than before."""
 
     @property
     def is_empty(self) -> bool:
         return self.before is self.after
+
+    @property
+    def features_changed(self) -> bool:
+        return self.after.features is not self.before.features
+
+    def previous(self, topic: TopicImage, index: int) -> PartitionImage | None:
+        """The partition as it was; None for a new one, also under the name of a deleted topic."""
+        known = self.before.topics_by_id.get(topic.id)
+        return None if known is None else known.partition(index)
 
 
 def advance(image: ClusterImage, records: Iterable[Record]) -> ImageDelta:

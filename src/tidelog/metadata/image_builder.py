@@ -20,6 +20,7 @@ from tidelog.metadata.records import (
     BrokerUnregistered,
     ClusterCreated,
     ConfigChanged,
+    FeatureChanged,
     IdText,
     PartitionChanged,
     PartitionCreated,
@@ -60,6 +61,7 @@ class ImageBuilder:
         self._next_producer_id = base.next_producer_id
         self._brokers = dict(base.brokers)
         self._broker_configs = dict(base.broker_configs)
+        self._features = base.features
         self._drafts: dict[Uuid, TopicDraft] = {}
         self._created_names: dict[str, Uuid] = {}
         self._deleted: dict[Uuid, TopicImage] = {}
@@ -94,6 +96,7 @@ class ImageBuilder:
             topics_by_id,
             self._broker_configs if self._broker_configs_changed else base.broker_configs,
             self._next_producer_id,
+            self._features,
         )
         configs = [ConfigResource(ResourceKind.TOPIC, d.name) for d in drafts if d.configs_changed]
         configs += [
@@ -138,6 +141,7 @@ class ImageBuilder:
             record.rack,
             tuple(map(_id, record.directories)),
             record.fenced,
+            features=record.features,
         )
 
     def _broker_changed(self, record: BrokerChanged) -> None:
@@ -147,6 +151,9 @@ class ImageBuilder:
             broker,
             fenced=broker.fenced if record.fenced is None else record.fenced,
             shutting_down=broker.shutting_down if record.shutting_down is None else record.shutting_down,
+            directories=(
+                broker.directories if record.directories is None else tuple(map(_id, record.directories))
+            ),
         )
 
     def _broker_unregistered(self, record: BrokerUnregistered) -> None:
@@ -241,6 +248,11 @@ class ImageBuilder:
         )
         self._next_producer_id = record.next_producer_id
 
+    def _feature_changed(self, record: FeatureChanged) -> None:
+        invariant(record.level >= 0, "a feature below level 0", record=record)
+        levels = {**self._features, record.name: record.level}
+        self._features = {name: level for name, level in levels.items() if level}
+
     def _find(self, topic_id: Uuid) -> TopicDraft | TopicImage | None:
         draft = self._drafts.get(topic_id)
         if draft is not None:
@@ -309,4 +321,5 @@ _APPLY: dict[type, Callable[[ImageBuilder, Any], None]] = {
     PartitionChanged: ImageBuilder._partition_changed,
     ConfigChanged: ImageBuilder._config_changed,
     ProducerIdsAllocated: ImageBuilder._producer_ids_allocated,
+    FeatureChanged: ImageBuilder._feature_changed,
 }

@@ -44,7 +44,15 @@ class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     security_protocol: str = "PLAINTEXT"
 
 
-class BrokerRegistered(MetadataRecord, frozen=True, tag="broker-registered"):
+class FeatureRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The levels of a feature that a broker's software supports."""
+
+    name: str
+    min_level: int
+    max_level: int
+
+
+class BrokerRegistered(MetadataRecord, frozen=True, omit_defaults=True, tag="broker-registered"):
     """A broker process came up. It replaces what an earlier process with this id said of itself."""
 
     broker_id: NodeId
@@ -54,15 +62,18 @@ class BrokerRegistered(MetadataRecord, frozen=True, tag="broker-registered"):
     rack: str | None = None
     directories: tuple[IdText, ...] = ()
     fenced: bool = False
+    features: tuple[FeatureRange, ...] = ()
 
 
-class BrokerChanged(MetadataRecord, frozen=True, tag="broker-changed"):
-    """A registered broker was fenced, unfenced or began to shut down. None leaves a field as it was."""
+class BrokerChanged(MetadataRecord, frozen=True, omit_defaults=True, tag="broker-changed"):
+    """A registered broker was fenced, unfenced, began to shut down or lost a directory. None: as it was."""
 
     broker_id: NodeId
     epoch: Epoch
     fenced: bool | None = None
     shutting_down: bool | None = None
+    directories: tuple[IdText, ...] | None = None
+    """Those that are still online."""
 
 
 class BrokerUnregistered(MetadataRecord, frozen=True, tag="broker-unregistered"):
@@ -81,7 +92,7 @@ class TopicDeleted(MetadataRecord, frozen=True, tag="topic-deleted"):
     topic_id: IdText
 
 
-class PartitionCreated(MetadataRecord, frozen=True, tag="partition-created"):
+class PartitionCreated(MetadataRecord, frozen=True, omit_defaults=True, tag="partition-created"):
     """Partitions of a topic are numbered from 0 without a gap and are created in that order."""
 
     topic_id: IdText
@@ -97,7 +108,7 @@ class PartitionCreated(MetadataRecord, frozen=True, tag="partition-created"):
     removing: tuple[NodeId, ...] = ()
 
 
-class PartitionChanged(MetadataRecord, frozen=True, tag="partition-changed"):
+class PartitionChanged(MetadataRecord, frozen=True, omit_defaults=True, tag="partition-changed"):
     """A new leader, in-sync set or replica list. None leaves a field as it was."""
 
     topic_id: IdText
@@ -128,6 +139,13 @@ class ProducerIdsAllocated(MetadataRecord, frozen=True, tag="producer-ids-alloca
     next_producer_id: ProducerId
 
 
+class FeatureChanged(MetadataRecord, frozen=True, tag="feature-changed"):
+    """The cluster uses a feature at this level from now on; 0 turns it off."""
+
+    name: str
+    level: int
+
+
 class SnapshotBegan(MetadataRecord, frozen=True, tag="snapshot-began"):
     """Opens a snapshot: the records that follow add up to the image of all records below `offset`."""
 
@@ -152,6 +170,7 @@ Record: TypeAlias = (
     | PartitionChanged
     | ConfigChanged
     | ProducerIdsAllocated
+    | FeatureChanged
 )
 SnapshotRecord: TypeAlias = Record | SnapshotBegan | SnapshotEnded
 

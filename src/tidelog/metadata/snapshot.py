@@ -19,6 +19,7 @@ from tidelog.metadata.records import (
     BrokerRegistered,
     ClusterCreated,
     ConfigChanged,
+    FeatureChanged,
     PartitionCreated,
     ProducerIdsAllocated,
     Record,
@@ -38,6 +39,8 @@ def image_records(image: ClusterImage) -> Iterator[Record]:
     """The shortest run of records that leads from an empty image to this one."""
     if image.cluster_id:
         yield ClusterCreated(image.cluster_id)
+    for feature, level in image.features.items():
+        yield FeatureChanged(feature, level)
     for broker in image.brokers.values():
         yield from _broker_records(broker)
     for name, configs in image.broker_configs.items():
@@ -98,6 +101,7 @@ def _broker_records(broker: BrokerImage) -> Iterator[Record]:
         broker.rack,
         tuple(map(uuid_text, broker.directories)),
         broker.fenced,
+        broker.features,
     )
     if broker.shutting_down:
         yield BrokerChanged(broker.id, broker.epoch, shutting_down=True)

@@ -51,6 +51,7 @@ def test_tags_are_part_of_the_format():
         "partition-changed",
         "config-changed",
         "producer-ids-allocated",
+        "feature-changed",
         "snapshot-began",
         "snapshot-ended",
     }

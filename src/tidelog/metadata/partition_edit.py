@@ -1,0 +1,97 @@
+"""Turns what shall become of a partition into the one small record for it, or none if nothing changes.
+
+Whatever the reason for a change, the same things follow: a reassignment whose target is in sync is
+completed, a leader is elected, epochs grow. The partition epoch grows with each change; the leader epoch
+with each new leader, and when a replica leaves, so that it cannot fetch on under the old one.
+"""
+
+from collections.abc import Collection, Mapping
+
+from tidelog.base.ids import NodeId, Uuid, uuid_text
+from tidelog.metadata.electorate import Election, Electorate
+from tidelog.metadata.entities import NO_LEADER, PartitionImage
+from tidelog.metadata.records import IdText, PartitionChanged
+
+Replicas = tuple[NodeId, ...]
+
+
+def without(replicas: Replicas, gone: Collection[NodeId]) -> Replicas:
+    return tuple(replica for replica in replicas if replica not in gone)
+
+
+def edit_partition(
+    topic_id: IdText,
+    old: PartitionImage,
+    electorate: Electorate,
+    *,
+    isr: Replicas | None = None,
+    replicas: Replicas | None = None,
+    adding: Replicas | None = None,
+    removing: Replicas | None = None,
+    directories: Mapping[NodeId, Uuid] | None = None,
+    election: Election = Election.CLEAN,
+    may_empty_isr: bool = False,
+    new_epoch: bool = False,
+) -> PartitionChanged | None:
+    """None for a field: as it was. `directories` names those replicas that have another one now.
+
+    The in-sync set keeps its last member, which holds all that was acknowledged, even while that one may
+    not lead; only where it is known to have lost its data (`may_empty_isr`) the set gets empty.
+    """
+    isr = old.isr if isr is None else isr
+    replicas = old.replicas if replicas is None else replicas
+    adding = old.adding if adding is None else adding
+    removing = old.removing if removing is None else removing
+    if adding or removing:
+        replicas, isr, adding, removing = _completed(replicas, isr, adding, removing)
+    leader = electorate.elect(old, replicas, isr, election)
+    if leader != NO_LEADER and leader not in isr:
+        isr = (leader,)  # unclean: nobody else is known to hold what it holds
+    elif leader not in (old.leader, NO_LEADER) and electorate.is_stopping(old.leader):
+        isr = without(isr, (old.leader,))
+    if not isr and not may_empty_isr:
+        isr = old.isr
+    shrunk = replicas is not old.replicas and not set(replicas).issuperset(old.replicas)
+    new_epoch = new_epoch or leader != old.leader or shrunk
+    places = None
+    if directories or replicas != old.replicas:
+        places = _directories(old, replicas, electorate, directories or {})
+        if replicas == old.replicas and places == tuple(map(old.directory_of, replicas)):
+            places = None
+    changed = PartitionChanged(
+        topic_id,
+        old.index,
+        old.partition_epoch + 1,
+        leader=leader if new_epoch else None,
+        leader_epoch=old.leader_epoch + 1 if new_epoch else None,
+        isr=isr if isr != old.isr else None,
+        replicas=replicas if replicas != old.replicas else None,
+        adding=adding if adding != old.adding else None,
+        removing=removing if removing != old.removing else None,
+        directories=None if places is None else tuple(map(uuid_text, places)),
+    )
+    is_same = changed == PartitionChanged(topic_id, old.index, old.partition_epoch + 1)
+    return None if is_same else changed
+
+
+def _completed(
+    replicas: Replicas, isr: Replicas, adding: Replicas, removing: Replicas
+) -> tuple[Replicas, Replicas, Replicas, Replicas]:
+    """A reassignment is done when every replica that stays is in sync; then the others go."""
+    target, target_isr = without(replicas, removing), without(isr, removing)
+    if not target or not set(target).issubset(target_isr):
+        return replicas, isr, adding, removing
+    return target, target_isr, (), ()
+
+
+def _directories(
+    old: PartitionImage, replicas: Replicas, electorate: Electorate, told: Mapping[NodeId, Uuid]
+) -> tuple[Uuid, ...]:
+    return tuple(
+        told[replica]
+        if replica in told
+        else old.directory_of(replica)
+        if replica in old.replicas
+        else electorate.directory_for_new_replica(replica)
+        for replica in replicas
+    )

@@ -1,0 +1,98 @@
+"""What a broker must say of itself to be let into the cluster, and which of its replicas lost their data."""
+
+from collections.abc import Sequence
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import ZERO_UUID, Epoch, NodeId, Uuid, uuid_text
+from tidelog.metadata.entities import UNASSIGNED_DIRECTORY, BrokerImage, PartitionImage
+from tidelog.metadata.image import ClusterImage
+from tidelog.metadata.records import Endpoint, FeatureRange
+
+
+def check_broker_epoch(image: ClusterImage, broker_id: NodeId, broker_epoch: Epoch) -> BrokerImage:
+    """The broker that speaks must be the process that is registered."""
+    broker = image.brokers.get(broker_id)
+    if broker is None:
+        raise KafkaError(
+            ErrorCode.STALE_BROKER_EPOCH, f"No broker registration found for broker id {broker_id}"
+        )
+    if broker.epoch != broker_epoch:
+        raise KafkaError(
+            ErrorCode.STALE_BROKER_EPOCH,
+            f"Expected broker epoch {broker.epoch}, but got broker epoch {broker_epoch}",
+        )
+    return broker
+
+
+def check_registered(image: ClusterImage, broker_id: NodeId) -> BrokerImage:
+    broker = image.brokers.get(broker_id)
+    if broker is None:
+        raise KafkaError(
+            ErrorCode.BROKER_ID_NOT_REGISTERED, f"Broker ID {broker_id} is not currently registered"
+        )
+    return broker
+
+
+def check_not_running(known: BrokerImage | None, session_alive: bool) -> None:
+    """Another process with the same id must not push out one that serves."""
+    if known is not None and session_alive and not known.fenced:
+        raise KafkaError(
+            ErrorCode.DUPLICATE_BROKER_REGISTRATION,
+            "Another broker is registered with that broker id. After a restart this resolves itself as soon "
+            "as the session of the earlier process has ended; else give one of the two another node.id.",
+        )
+
+
+def check_endpoints(endpoints: Sequence[Endpoint]) -> None:
+    names = [endpoint.listener for endpoint in endpoints]
+    if len(set(names)) < len(names):
+        raise _invalid("Two endpoints of the broker have the same listener name.")
+
+
+def check_directories(image: ClusterImage, broker_id: NodeId, directories: Sequence[Uuid]) -> None:
+    if ZERO_UUID in directories:
+        raise _invalid("Reserved directory ID in request")
+    if len(set(directories)) < len(directories):
+        raise _invalid("Duplicate directory ID in request")
+    for broker in image.brokers.values():
+        for directory in broker.directories:
+            if broker.id != broker_id and directory in directories:
+                raise _invalid(
+                    f"Broker {broker.id} is already registered with directory {uuid_text(directory)}"
+                )
+
+
+def check_features(image: ClusterImage, features: Sequence[FeatureRange]) -> None:
+    """A broker must support what the cluster uses. One that says nothing of features is not checked."""
+    if not features:
+        return
+    known = {feature.name: feature for feature in features}
+    for name, level in image.features.items():
+        supported = known.get(name, FeatureRange(name, 0, 0))
+        if not supported.min_level <= level <= supported.max_level:
+            raise KafkaError(
+                ErrorCode.UNSUPPORTED_VERSION,
+                f"Unable to register because the broker does not support finalized version {level} of "
+                f"{name}. The broker wants a version between {supported.min_level} and "
+                f"{supported.max_level}, inclusive.",
+            )
+
+
+def lost_its_data(
+    partition: PartitionImage, broker_id: NodeId, known: BrokerImage | None, directories: Sequence[Uuid]
+) -> bool:
+    """Whether the replica's directory is not among those that the broker comes back with.
+
+    Where a replica lived is not always known. Then any directory that is gone may have been the one: an
+    empty replica that passes for a full one would lose what was acknowledged, a full one only waits.
+    """
+    if not directories:
+        return False
+    directory = partition.directory_of(broker_id)
+    if directory != UNASSIGNED_DIRECTORY:
+        return directory not in directories
+    return known is None or any(before not in directories for before in known.directories)
+
+
+def _invalid(message: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REGISTRATION, message)
