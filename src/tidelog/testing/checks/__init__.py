@@ -1,0 +1,1 @@
+"""The single checks of a history; `tidelog.testing.checkers` runs them all."""
