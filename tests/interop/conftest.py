@@ -16,9 +16,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from all_drivers import CLIENTS
+from apache_cluster import ApacheCluster
 from broker_process import BrokerProcess
 from command_line import Done, Tidelog, run_here
 from driver import Refused
+from kafka_jars import missing_tool
 from waiting import eventually
 
 
@@ -48,6 +50,16 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     running = BrokerProcess.of_environment() or BrokerProcess.start(tmp_path_factory.mktemp("broker"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def apache_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheCluster]:
+    """Three brokers of Apache Kafka, to see what a cluster is to do."""
+    if (missing := missing_tool()) is not None:
+        pytest.skip(missing)
+    running = ApacheCluster(tmp_path_factory.mktemp("apache-cluster"))
     yield running
     running.stop()
 
