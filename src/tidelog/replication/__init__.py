@@ -1,1 +1,1 @@
-"""A partition as its leader sees it: admission, append, high watermark, who waits for what."""
+"""A partition on this broker, as leader or follower: in-sync set, high watermark, who waits for it."""

@@ -1,28 +1,40 @@
-"""One partition as its leader sees it: appends in, a high watermark out, and who waits for it.
+"""One partition on this broker: leads or follows as the metadata say.
 
-What may be read is what cannot be taken back. Under durability `fsync` the high watermark follows the
-synced end, so that no consumer ever sees a record that a power cut could still remove.
+The leader's side is here: appends in, acknowledgements out, and the in-sync set. The follower's side is in
+`following`, what both have in common in `replica`.
 """
 
-from collections import deque
+import logging
 from collections.abc import Callable
-from enum import Enum
-from typing import NamedTuple, Protocol
 
 import msgspec
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import Epoch, NodeId, Offset, TimestampMs, Uuid
+from tidelog.base.ids import NO_OFFSET, Epoch, NodeId, Offset, TimestampMs, Uuid
+from tidelog.metadata.entities import PartitionImage
+from tidelog.replication.acks_waiters import Done
+from tidelog.replication.divergence import divergence
+from tidelog.replication.followers import FollowerProgress
+from tidelog.replication.following import FetchPosition, Following, Truncated
+from tidelog.replication.leadership import NOT_COMMITTED, CommittedIsr, IsrProposal, Leadership
+from tidelog.replication.replica import Durability, FetchWatcher
 from tidelog.storage.admission import admit
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_writer import Batches
 from tidelog.wire.batch import TRANSACTIONAL, read_header
 
+__all__ = [
+    "CommittedIsr",
+    "Durability",
+    "FetchPosition",
+    "FetchWatcher",
+    "IsrProposal",
+    "Partition",
+    "Produced",
+    "Truncated",
+]
 
-class Durability(Enum):
-    FSYNC = "fsync"  # an acks=all answer and the high watermark wait for the disk
-    INTERVAL = "interval"  # synced every durability.interval.ms; acknowledged before
-    OS = "os"  # the page cache decides
+logger = logging.getLogger("tidelog.replication")
 
 
 class Produced(msgspec.Struct, frozen=True, gc=False):
@@ -31,35 +43,8 @@ class Produced(msgspec.Struct, frozen=True, gc=False):
     safe_at: Offset  # acks=all is owed once the high watermark reaches this
 
 
-class FetchWatcher(Protocol):
-    def on_bytes(self, count: int) -> None:
-        """So many bytes more may be read; 0 when something else changed (the log went offline or away)."""
-        ...
-
-
-class AcksWaiter(NamedTuple):
-    safe_at: Offset
-    done: Callable[[KafkaError | None], None]
-
-
-class Partition:
-    __slots__ = (
-        "_acks_waiters",
-        "_hidden",
-        "_on_unsynced",
-        "_unsynced_since",
-        "_watchers",
-        "durability",
-        "high_watermark",
-        "index",
-        "isr",
-        "leader_epoch",
-        "log",
-        "min_insync_replicas",
-        "replicas",
-        "topic",
-        "topic_id",
-    )
+class Partition(Following):
+    __slots__ = ("_leadership",)
 
     def __init__(
         self,
@@ -68,50 +53,88 @@ class Partition:
         index: int,
         log: PartitionLog,
         *,
-        leader_epoch: Epoch,
-        replicas: tuple[NodeId, ...],
-        isr: tuple[NodeId, ...],
+        node_id: NodeId,
         durability: Durability,
         min_insync_replicas: int,
         on_unsynced: Callable[["Partition"], None],
+        high_watermark: Offset | None = None,
     ) -> None:
-        self.topic = topic
-        self.topic_id = topic_id
-        self.index = index
-        self.log = log
-        self.leader_epoch = leader_epoch
-        self.replicas = replicas
-        self.isr = isr
-        self.durability = durability
-        self.min_insync_replicas = min_insync_replicas
-        self._on_unsynced = on_unsynced
-        self._acks_waiters: deque[AcksWaiter] = deque()
-        # Appends above the high watermark, as (end offset, bytes): what a watcher will be told about.
-        self._hidden: deque[tuple[Offset, int]] = deque()
-        self._watchers: dict[FetchWatcher, None] = {}
-        self._unsynced_since: float | None = None
-        self.high_watermark: Offset = self._safe_end()
-        if self.high_watermark < log.end:
-            self._hidden.append((log.end, 0))
-            on_unsynced(self)
-
-    def __repr__(self) -> str:
-        return (
-            f"<Partition {self.topic}-{self.index} {self.log.start}..{self.high_watermark}..{self.log.end}>"
+        """A follower of nobody until `apply` gives it a role."""
+        super().__init__(
+            topic,
+            topic_id,
+            index,
+            log,
+            node_id=node_id,
+            durability=durability,
+            min_insync_replicas=min_insync_replicas,
+            on_unsynced=on_unsynced,
+            high_watermark=high_watermark,
         )
+        self._leadership: Leadership | None = None
+
+    # The role
+
+    def apply(self, image: PartitionImage, now: float) -> None:
+        """What the controller has decided. News that are older than what is known have no effect."""
+        if (image.partition_epoch, image.leader_epoch) < (self.partition_epoch, self.leader_epoch):
+            return
+        is_new_epoch = image.leader_epoch != self.leader_epoch
+        # Not so where the controller's own answer told of the change before the metadata do.
+        is_change = image.partition_epoch != self.partition_epoch
+        self.partition_epoch, self.leader_epoch = image.partition_epoch, image.leader_epoch
+        self.leader_id, self.replicas, self.isr = image.leader, image.replicas, image.isr
+        if image.leader != self.node_id:
+            self._leadership = None
+            if is_new_epoch or self.is_leader:
+                self._begin_following()
+        elif self._leadership is None or is_new_epoch:
+            self._begin_leading(now)
+        else:
+            self._leadership.assign(self.replicas, now)
+            if is_change:
+                self._leadership.commit(self.isr)
+            self._count()
+
+    def _begin_leading(self, now: float) -> None:
+        """Nothing is known of the followers in this epoch, so the high watermark stays until they fetch."""
+        try:
+            self.log.begin_epoch(self.leader_epoch)
+        except KafkaError as error:
+            logger.error("%s-%d: %s", self.topic, self.index, error.message)
+        epochs = self.log.leader_epochs
+        began_at = epochs.latest_start if epochs.latest == self.leader_epoch else self.log.end
+        self._leadership = Leadership(self.node_id, began_at, self.replicas, self.isr, now)
+        self.is_leader = True
+        self._count()
+        self._tell_sync_waiters()
+        self.notify(0)
+
+    def _count(self) -> None:
+        """Other followers may count from now on."""
+        if self._leadership is not None:
+            self._limits = self._leadership.counted
+            self.advance()
+
+    def _led(self) -> Leadership:
+        if self.log.offline is not None:
+            raise self.offline_error()
+        if self._leadership is None:
+            raise self.not_leader_error()
+        return self._leadership
 
     @property
-    def last_stable_offset(self) -> Offset:
-        """Below it every transaction is decided."""
-        return self.high_watermark
+    def offsets_are_settled(self) -> bool:
+        """A new leader cannot say where the readable log ends before its followers told how far they are."""
+        return self._leadership is not None and self.high_watermark >= self._leadership.epoch_start
 
     # Writing
 
     def produce(self, records: memoryview, *, all_replicas: bool, now_ms: TimestampMs) -> Produced:
         """Validate and append a client's batch, or answer a retry with where it was written before."""
         log = self.log
-        if log.offline is not None:
-            raise self.offline_error()
+        if log.offline is not None or not self.is_leader:
+            self._led()
         if all_replicas and len(self.isr) < self.min_insync_replicas:
             raise self._too_few_replicas()
         admitted = admit(records, log.config, now_ms=now_ms)
@@ -125,8 +148,7 @@ class Partition:
 
     def append_own(self, batch: bytearray, *, now_ms: TimestampMs) -> Produced:
         """A batch that this broker made itself, such as a coordinator's; safe as with acks=all."""
-        if self.log.offline is not None:
-            raise self.offline_error()
+        self._led()
         if len(self.isr) < self.min_insync_replicas:
             raise self._too_few_replicas()
         return self._append(memoryview(batch), [(0, read_header(batch))], now_ms)
@@ -140,12 +162,7 @@ class Partition:
                 self.release_all(self.offline_error())
             raise
         if not appended.duplicate:
-            self._hidden.append((log.end, len(records)))
-            self.advance()
-            if log.has_rolled or log.end - log.recovery_point >= log.config.flush_messages:
-                # A sealed segment is synced whatever the durability: after a crash only the rest is read.
-                log.has_rolled = False
-                self._on_unsynced(self)
+            self._written(len(records))
         return Produced(appended.base, appended.append_time_ms, appended.last + 1)
 
     def _too_few_replicas(self) -> KafkaError:
@@ -155,98 +172,111 @@ class Partition:
             f"min.insync.replicas is {self.min_insync_replicas}",
         )
 
-    def when_safe(self, offset: Offset, done: Callable[[KafkaError | None], None]) -> bool:
+    def when_safe(self, offset: Offset, done: Done) -> bool:
         """True if everything below `offset` is safe now; else `done` is called once it is, or can't be.
 
-        KafkaError where it can never be: nothing more becomes safe on a log that is offline.
+        KafkaError where it can never be: on a log that is offline, or under another leader.
         """
-        if offset <= self.high_watermark:
+        if self.is_leader and offset <= self.high_watermark:
             return True
-        if self.log.offline is not None:
-            raise self.offline_error()
-        # A retried batch may ask for less than what others wait for already: keep the queue in order.
-        waiters = self._acks_waiters
-        waiter = AcksWaiter(offset, done)
-        place = len(waiters)
-        while place and waiters[place - 1].safe_at > offset:
-            place -= 1
-        waiters.insert(place, waiter)
+        self._led()
+        self._acks.add(offset, done)
         return False
 
-    def forget(self, done: Callable[[KafkaError | None], None]) -> None:
-        """The waiter gave up (its time is over, or its connection is gone)."""
-        self._acks_waiters = deque(waiter for waiter in self._acks_waiters if waiter.done is not done)
+    # Followers
 
-    # The high watermark
+    def readable_end(self, *, replica: bool, committed: bool = False) -> Offset:
+        """Followers read all that is written; consumers what cannot be taken back, or what is decided."""
+        if replica:
+            return self.log.end
+        return self.last_stable_offset if committed else self.high_watermark
 
-    def _safe_end(self) -> Offset:
-        return self.log.recovery_point if self.durability is Durability.FSYNC else self.log.end
+    def divergence(self, last_epoch: Epoch, offset: Offset) -> tuple[Epoch, Offset] | None:
+        """Not None: a follower that asks for `offset` has records that are not in this log."""
+        return divergence(self.log, last_epoch, offset)
 
-    def advance(self) -> None:
-        """Move the high watermark as far as the log and its durability allow, and tell who waits."""
-        log = self.log
-        safe = log.end
-        if self.durability is Durability.FSYNC and log.recovery_point < safe:
-            safe = log.recovery_point
-            self._on_unsynced(self)
-        if safe <= self.high_watermark:
+    def follower_fetched(
+        self,
+        replica: NodeId,
+        broker_epoch: Epoch,
+        offset: Offset,
+        now: float,
+        *,
+        log_start: Offset = NO_OFFSET,
+    ) -> bool:
+        """A follower, whose epoch was checked and whose log agrees with this one, has all below `offset`.
+
+        True: it may join the in-sync set.
+        """
+        leadership = self._led()
+        progress = leadership.follower(replica)
+        if progress is None:
+            raise KafkaError(
+                ErrorCode.UNKNOWN_LEADER_EPOCH, f"broker {replica} is no replica as far as is known here"
+            )
+        if 0 <= broker_epoch < progress.broker_epoch:
+            raise KafkaError(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER, f"broker {replica} has started again since it asked this"
+            )
+        if not self.log.start <= offset <= self.log.end:
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
+        progress.broker_epoch = max(progress.broker_epoch, broker_epoch)
+        progress.start = log_start
+        if leadership.fetched(replica, offset, self.log.end, now):
+            self._limits = leadership.counted
+        self.advance()
+        return leadership.proposal is None and leadership.may_join(replica, self.high_watermark)
+
+    def follower(self, node: NodeId) -> FollowerProgress | None:
+        """How far it is, as far as the leader knows."""
+        return self._leadership.follower(node) if self._leadership is not None else None
+
+    # The in-sync set
+
+    def isr_wanted(
+        self, now: float, lag_max: float, is_eligible: Callable[[NodeId], bool]
+    ) -> IsrProposal | None:
+        """The change that the controller should be asked for; None: none, or one is under way."""
+        leadership = self._leadership
+        if leadership is None or leadership.proposal is not None or self.log.offline is not None:
+            return None
+        wanted = leadership.wanted(now, lag_max, is_eligible, self.log.end, self.high_watermark)
+        self._count()
+        if wanted == self.isr:
+            return None
+        epochs = leadership.broker_epochs(wanted)
+        return IsrProposal(wanted, epochs, self.leader_epoch, self.partition_epoch)
+
+    def isr_proposed(self, proposal: IsrProposal) -> None:
+        """It is about to be sent: from now on those who may be in the set count as if they were."""
+        leadership = self._leadership
+        if leadership is not None and self._is_timely(proposal):
+            leadership.proposal = proposal
+            self._limits = leadership.counted
+
+    def _is_timely(self, proposal: IsrProposal) -> bool:
+        epochs = proposal.leader_epoch, proposal.partition_epoch
+        return epochs == (self.leader_epoch, self.partition_epoch)
+
+    def is_pending(self, proposal: IsrProposal) -> bool:
+        """False once its fate is known: then there is no point in sending it again."""
+        return self._leadership is not None and self._leadership.proposal == proposal
+
+    def isr_answered(
+        self, proposal: IsrProposal, error: ErrorCode | None, committed: CommittedIsr | None = None
+    ) -> None:
+        """What the controller said. A late answer has no effect: the metadata were faster."""
+        leadership = self._leadership
+        if leadership is None or leadership.proposal != proposal:
             return
-        self.high_watermark = safe
-        waiters = self._acks_waiters
-        while waiters and waiters[0].safe_at <= safe:
-            waiters.popleft().done(None)
-        fresh = 0
-        hidden = self._hidden
-        while hidden and hidden[0][0] <= safe:
-            fresh += hidden.popleft()[1]
-        if self._watchers:
-            self.notify(fresh)
-
-    def sync_is_due(self, now: float) -> bool:
-        """Asked every now and then: has something been unsynced for longer than the topic's `flush.ms`?"""
-        flush_ms = self.log.config.flush_ms
-        if self.log.recovery_point >= self.log.end or self.log.offline is not None:
-            self._unsynced_since = None
-            return False
-        if self._unsynced_since is None:
-            self._unsynced_since = now
-        is_due = (now - self._unsynced_since) * 1000 >= flush_ms
-        if is_due:
-            self._unsynced_since = None  # the sync is asked for now; what comes later counts from then on
-        return is_due
-
-    def offline_error(self) -> KafkaError:
-        return KafkaError(
-            ErrorCode.KAFKA_STORAGE_ERROR,
-            f"{self.topic}-{self.index} is offline after a disk error: {self.log.offline}",
-        )
-
-    def release_all(self, error: KafkaError) -> None:
-        """The log is offline or the partition is going away: nobody may wait on."""
-        waiters, self._acks_waiters = self._acks_waiters, deque()
-        for waiter in waiters:
-            waiter.done(error)
-        self.notify(0)
-
-    # Readers that wait for more
-
-    def watch(self, watcher: FetchWatcher) -> None:
-        self._watchers[watcher] = None
-
-    def unwatch(self, watcher: FetchWatcher) -> None:
-        self._watchers.pop(watcher, None)
-
-    def notify(self, count: int) -> None:
-        """Tell those who wait for more that so many bytes arrived; 0: look again, whatever there is."""
-        for watcher in tuple(self._watchers):
-            watcher.on_bytes(count)
-
-    # Fencing
-
-    def check_epoch(self, epoch: Epoch) -> None:
-        """Refuse a client whose metadata is older or newer than ours."""
-        if epoch < 0 or epoch == self.leader_epoch:
-            return
-        if epoch < self.leader_epoch:
-            raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH)
-        raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH)
+        if error is None:
+            if (
+                committed is not None
+                and committed.leader_epoch == self.leader_epoch
+                and committed.partition_epoch > self.partition_epoch
+            ):
+                self.isr, self.partition_epoch = committed.isr, committed.partition_epoch
+                leadership.commit(self.isr)
+        elif error in NOT_COMMITTED:
+            leadership.drop_proposal()
+        self._count()

@@ -28,6 +28,10 @@ class LeaderEpochs:
         return self._epochs[-1] if self._epochs else NO_EPOCH
 
     @property
+    def latest_start(self) -> Offset:
+        return self._starts[-1] if self._starts else NO_OFFSET
+
+    @property
     def entries(self) -> list[tuple[Epoch, Offset]]:
         return list(zip(self._epochs, self._starts, strict=True))
 

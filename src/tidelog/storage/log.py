@@ -177,6 +177,9 @@ class PartitionLog(LogWriter):
         place of flushed ones are not flushed.
         """
         if offset >= self.end:
+            with self._disk_errors():  # one who led and wrote nothing has an epoch that begins here
+                self.leader_epochs.cut_end(self.end)
+                self._write_epochs()
             return []
         if offset < self._segments.first_base:
             return self.truncate_fully_at(offset)

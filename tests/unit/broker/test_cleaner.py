@@ -9,12 +9,13 @@ import pytest
 
 from tidelog.base.config import BrokerConfig
 from tidelog.broker.cleaner import RETRY_SECONDS, LogCleaner
-from tidelog.replication.partition import Durability, Partition
+from tidelog.replication.partition import Durability
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing import log_rig
 from tidelog.testing.disk import MemoryDisk
 from tidelog.testing.log_rig import NOW_MS, append
+from tidelog.testing.partition_rig import sole_leader
 from tidelog.testing.virtual_time import run
 
 CONFIG = LogConfig(compact=True, delete=False, segment_bytes=1 << 20)
@@ -66,18 +67,7 @@ class Rig:
             log.roll(NOW_MS)
             if n + 1 == clean:
                 log.cleaned_to = log.end
-        partition = Partition(
-            topic,
-            bytes(16),
-            0,
-            log,
-            leader_epoch=0,
-            replicas=(1,),
-            isr=(1,),
-            durability=Durability.OS,
-            min_insync_replicas=1,
-            on_unsynced=lambda _: None,
-        )
+        partition = sole_leader(log, topic=topic, durability=Durability.OS, on_unsynced=lambda _: None)
         self.partitions.append(partition)
         return partition
 

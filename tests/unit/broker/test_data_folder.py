@@ -3,6 +3,7 @@ from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.data_dir import LOG_STARTS, RECOVERY_POINTS, DirectoryIdentity
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.partition_rig import sole_leader
 from tidelog.wire.batch import check_batches
 from tidelog.wire.record import Record, write_batch
 
@@ -18,17 +19,8 @@ def partition(folder: DataFolder, topic: str, index: int = 0) -> Partition:
     log = folder.open_log(topic, topic_id, index, LogConfig(), now_ms=0)
     batch = write_batch([Record(0, 0, None, b"x"), Record(1, 0, None, b"y")])
     log.append(memoryview(batch), check_batches(batch), leader_epoch=0, now_ms=0)
-    return Partition(
-        topic,
-        topic_id,
-        index,
-        log,
-        leader_epoch=0,
-        replicas=(1,),
-        isr=(1,),
-        durability=Durability.OS,
-        min_insync_replicas=1,
-        on_unsynced=lambda _: None,
+    return sole_leader(
+        log, topic=topic, topic_id=topic_id, index=index, durability=Durability.OS, on_unsynced=lambda _: None
     )
 
 

@@ -4,10 +4,11 @@ from typing import Any
 
 from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
 from tidelog.broker.flusher import SYNCS_MAX, Flusher
-from tidelog.replication.partition import Durability, Partition
+from tidelog.replication.partition import Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.partition_rig import sole_leader
 from tidelog.testing.virtual_time import run
 from tidelog.wire.record import Record, write_batch
 
@@ -37,18 +38,7 @@ async def turns() -> None:
 
 def partition(disk: MemoryDisk, flusher: Flusher, number: int = 0) -> Partition:
     log = PartitionLog.open(disk, f"/data/orders-{number}", LogConfig(), now_ms=0)
-    return Partition(
-        "orders",
-        bytes(16),
-        number,
-        log,
-        leader_epoch=0,
-        replicas=(1,),
-        isr=(1,),
-        durability=Durability.FSYNC,
-        min_insync_replicas=1,
-        on_unsynced=flusher.request,
-    )
+    return sole_leader(log, index=number, on_unsynced=flusher.request)
 
 
 def produce(to: Partition) -> int:

@@ -17,6 +17,7 @@ from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.partition_rig import sole_leader
 from tidelog.testing.virtual_time import run
 
 
@@ -47,16 +48,10 @@ class Rig:
         self.home.start()
 
     def open(self, durability: Durability) -> GroupPartition:
-        partition = Partition(
-            "__consumer_offsets",
-            bytes(16),
-            0,
+        partition = sole_leader(
             PartitionLog.open(self.disk, "/data/__consumer_offsets-0", LogConfig(compact=True), now_ms=0),
-            leader_epoch=0,
-            replicas=(1,),
-            isr=(1,),
+            topic="__consumer_offsets",
             durability=durability,
-            min_insync_replicas=1,
             on_unsynced=self._on_unsynced,
         )
         shard = GroupShard(GroupSettings(), Counting())

@@ -13,6 +13,7 @@ from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
 from tidelog.testing.log_rig import NOW_MS, open_log
+from tidelog.testing.partition_rig import sole_leader
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.frame import read_response, write_request
 from tidelog.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -29,17 +30,8 @@ class Broker:
         self.logs = [open_log(MemoryDisk(), config or LogConfig()) for _ in range(2)]
         self.by_key: dict[tuple[object, int], Partition] = {}
         for index, log in enumerate(self.logs):
-            partition = Partition(
-                "orders",
-                TOPIC_ID,
-                index,
-                log,
-                leader_epoch=0,
-                replicas=(1,),
-                isr=(1,),
-                durability=Durability.OS,
-                min_insync_replicas=1,
-                on_unsynced=lambda _: None,
+            partition = sole_leader(
+                log, topic_id=TOPIC_ID, index=index, durability=Durability.OS, on_unsynced=lambda _: None
             )
             self.by_key["orders", index] = self.by_key[TOPIC_ID, index] = partition
         services: Any = SimpleNamespace(

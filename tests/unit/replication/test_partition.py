@@ -5,6 +5,7 @@ from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
 from tidelog.testing.log_rig import NOW_MS, open_log
+from tidelog.testing.partition_rig import sole_leader
 from tidelog.wire.record import Record, write_batch
 
 
@@ -19,19 +20,12 @@ class Watcher:
 class Rig:
     """A partition on a disk in memory, with a flusher that runs when the test says so."""
 
-    def __init__(
-        self, durability: Durability = Durability.FSYNC, *, isr: tuple[int, ...] = (1,), min_isr: int = 1
-    ):
+    def __init__(self, durability: Durability = Durability.FSYNC, *, min_isr: int = 1):
         self.disk = MemoryDisk()
         self.asked_to_sync = 0
-        self.partition = Partition(
-            "orders",
-            bytes(16),
-            0,
+        self.partition = sole_leader(
             open_log(self.disk, LogConfig()),
             leader_epoch=3,
-            replicas=(1,),
-            isr=isr,
             durability=durability,
             min_insync_replicas=min_isr,
             on_unsynced=self._on_unsynced,
@@ -174,18 +168,7 @@ def test_what_was_not_synced_at_the_start_asks_for_a_sync_first() -> None:
     rig.produce([b"a"])
     reopened = open_log(rig.disk, LogConfig(), recovery_point=0)
     asked: list[Partition] = []
-    partition = Partition(
-        "orders",
-        bytes(16),
-        0,
-        reopened,
-        leader_epoch=4,
-        replicas=(1,),
-        isr=(1,),
-        durability=Durability.FSYNC,
-        min_insync_replicas=1,
-        on_unsynced=asked.append,
-    )
+    partition = sole_leader(reopened, leader_epoch=4, on_unsynced=asked.append)
     assert reopened.end == 1
     assert partition.high_watermark == 0
     assert asked == [partition]

@@ -1,0 +1,211 @@
+"""The follower's side of a partition: what to ask the leader for, and what to do with its answers.
+
+An answer counts only if it fits the question that this replica would ask now. A late one, from before a
+change of leader or a truncation, has no effect.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import Epoch, NodeId, Offset, TimestampMs, Uuid
+from tidelog.metadata.entities import NO_LEADER
+from tidelog.replication.divergence import truncation_point
+from tidelog.replication.followers import Position
+from tidelog.replication.replica import Durability, Replica
+from tidelog.storage.doomed import Doomed
+from tidelog.storage.log import Batches, PartitionLog
+from tidelog.wire.batch import crc_ok, iter_batches
+
+ResultT = TypeVar("ResultT")
+
+logger = logging.getLogger("tidelog.replication")
+
+
+class FetchPosition(NamedTuple):
+    """What a follower asks for; asking also acknowledges all that lies below."""
+
+    offset: Offset
+    last_epoch: Epoch
+    """That wrote what lies below; -1 where there is nothing."""
+    leader_epoch: Epoch
+
+
+class Truncated(NamedTuple):
+    end: Offset
+    doomed: list[Doomed]
+
+
+class Following(Replica):
+    __slots__ = ("_leader_mark", "must_checkpoint")
+
+    def __init__(
+        self,
+        topic: str,
+        topic_id: Uuid,
+        index: int,
+        log: PartitionLog,
+        *,
+        node_id: NodeId,
+        durability: Durability,
+        min_insync_replicas: int,
+        on_unsynced: Callable[[Any], None],
+        high_watermark: Offset | None = None,
+    ) -> None:
+        super().__init__(
+            topic,
+            topic_id,
+            index,
+            log,
+            node_id=node_id,
+            durability=durability,
+            min_insync_replicas=min_insync_replicas,
+            on_unsynced=on_unsynced,
+            high_watermark=high_watermark,
+        )
+        self.must_checkpoint = False
+        """The log was cut below its recovery point. That must be on disk before something else is appended:
+        what takes the place of synced batches is not synced."""
+        self._leader_mark = Position(self.high_watermark)
+        """The leader's high watermark, as far as this replica heard of it in this epoch."""
+        self._limits = (self._leader_mark,)
+
+    def _begin_following(self) -> None:
+        self.is_leader = False
+        # An older leader's word holds for what was here then, not for what this replica may append later.
+        self._leader_mark.end = self.high_watermark
+        self._limits = (self._leader_mark,)
+        self.release_all(self.not_leader_error())
+
+    def checkpointed(self) -> None:
+        self.must_checkpoint = False
+
+    def _position(self) -> FetchPosition:
+        return FetchPosition(self.log.end, self.log.leader_epochs.latest, self.leader_epoch)
+
+    def fetch_position(self) -> FetchPosition | None:
+        """None while something must happen on the disk first: see `when_synced` and `must_checkpoint`."""
+        if self.log.offline is not None:
+            raise self.offline_error()
+        if self.is_leader or self.leader_id == NO_LEADER:
+            raise self.not_leader_error()
+        if self.must_checkpoint or not self.is_synced:
+            return None
+        return self._position()
+
+    def _is_current(self, asked: FetchPosition) -> bool:
+        if self.log.offline is not None:
+            raise self.offline_error()
+        return not self.is_leader and asked == self._position()
+
+    def follow(
+        self,
+        records: memoryview,
+        *,
+        asked: FetchPosition,
+        leader_high_watermark: Offset,
+        leader_log_start: Offset,
+        now_ms: TimestampMs,
+    ) -> int:
+        """Append what the leader answered, which may be nothing but its offsets. How many bytes were new."""
+        if not self._is_current(asked):
+            return 0
+        count = 0
+        if len(records):
+            batches = self._checked(records)
+            if batches:
+                position, header = batches[-1]
+                count = position + header.size
+                self._append_as_follower(records[:count], batches, now_ms)
+        mark = self._leader_mark
+        mark.end = max(mark.end, leader_high_watermark)
+        if count:
+            self._written(count)
+        else:
+            self.advance()
+        if leader_log_start > self.log.start:
+            self._on_disk(lambda: self.log.delete_before(min(leader_log_start, self.high_watermark)))
+        return count
+
+    def _checked(self, records: memoryview) -> Batches:
+        """Those that the leader we know may send: an answer may be of a later epoch than its question."""
+        found = []
+        epoch = self.log.leader_epochs.latest
+        for position, header in iter_batches(records):
+            if header.leader_epoch > self.leader_epoch:
+                break
+            if header.leader_epoch < epoch:
+                raise KafkaError(
+                    ErrorCode.CORRUPT_MESSAGE,
+                    f"offset {header.base_offset} of epoch {header.leader_epoch} came after epoch {epoch}",
+                )
+            if not crc_ok(records, position, header):
+                raise KafkaError(
+                    ErrorCode.CORRUPT_MESSAGE, f"offset {header.base_offset} came with a wrong CRC"
+                )
+            epoch = header.leader_epoch
+            found.append((position, header))
+        return found
+
+    def _append_as_follower(self, records: memoryview, batches: Batches, now_ms: TimestampMs) -> None:
+        log, first = self.log, batches[0][1]
+        if log.start == log.end and first.base_offset < log.end < first.next_offset:
+            # The leader's log starts in the middle of a batch, and ours was to start at the same place.
+            for doomed in self._on_disk(lambda: log.truncate_fully_at(first.base_offset)):
+                doomed.run()
+            self.must_checkpoint = True
+        self._on_disk(lambda: log.append_as_follower(records, batches, now_ms=now_ms))
+
+    def diverged(self, epoch: Epoch, end_offset: Offset, *, asked: FetchPosition) -> Truncated:
+        """The leader has other records than we: cut what it says we cannot share, then ask again."""
+        if not self._is_current(asked):
+            return Truncated(self.log.end, [])
+        if epoch < 0 or end_offset < 0:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE, f"the leader knows nothing of epoch {asked.last_epoch}"
+            )
+        target = truncation_point(self.log, epoch, end_offset)
+        return self._cut(lambda: self.log.truncate_to(target))
+
+    def out_of_range(self, leader_start: Offset, leader_end: Offset, *, asked: FetchPosition) -> Truncated:
+        """What comes next here is not in the leader's log, which has these bounds: go where it is."""
+        log = self.log
+        if self._is_current(asked):
+            if leader_end < log.end:
+                return self._cut(lambda: log.truncate_to(leader_end))
+            if leader_start > log.end:
+                return self._cut(lambda: log.truncate_fully_at(leader_start))
+        return Truncated(log.end, [])
+
+    def _cut(self, cut: Callable[[], list[Doomed]]) -> Truncated:
+        log, before, known = self.log, self.log.end, self.high_watermark
+        doomed = self._on_disk(cut)
+        if log.end != before:
+            self.must_checkpoint = True
+        if log.end < known:
+            logger.error(
+                "%s-%d: records that consumers may have read are gone: cut from %d to %d, below the high "
+                "watermark %d, as leader %d of epoch %d has it; its election was unclean",
+                *(self.topic, self.index, before, log.end, known, self.leader_id, self.leader_epoch),
+            )
+        elif log.end != before:
+            logger.info(
+                "%s-%d: cut from %d to %d as leader %d of epoch %d has it",
+                *(self.topic, self.index, before, log.end, self.leader_id, self.leader_epoch),
+            )
+        self.high_watermark = max(log.start, min(known, log.end))
+        self._leader_mark.end = self.high_watermark
+        self._hidden = deque(part for part in self._hidden if part[0] <= log.end)
+        self.advance()
+        self.notify(0)
+        return Truncated(log.end, doomed)
+
+    def _on_disk(self, work: Callable[[], ResultT]) -> ResultT:
+        try:
+            return work()
+        except KafkaError:
+            if self.log.offline is not None:
+                self.release_all(self.offline_error())
+            raise
