@@ -38,12 +38,15 @@ from tidelog.metadata.registration_rules import (
 
 
 class ShutdownProgress(msgspec.Struct, frozen=True):
-    """What keeps a broker that wants to stop."""
+    """What keeps a broker that wants to stop. True while waiting can still help."""
 
     leads: int
     """Partitions that it goes on leading, since no other in-sync replica may."""
     waits_for: int
     """Those of them that have another live replica, which may yet catch up and take over."""
+
+    def __bool__(self) -> bool:
+        return self.waits_for > 0
 
 
 def decide_create_cluster(image: ClusterImage, *, cluster_id: str) -> Decision[str]:

@@ -79,4 +79,7 @@ class TopicImage(msgspec.Struct, frozen=True):
 
     @property
     def replication_factor(self) -> int:
-        return len(self.partitions[0].replicas) if self.partitions else 0
+        """That of the first partition, as it will be when a reassignment under way is done."""
+        if not self.partitions:
+            return 0
+        return len(self.partitions[0].replicas) - len(self.partitions[0].removing)

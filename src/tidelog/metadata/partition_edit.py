@@ -7,6 +7,8 @@ with each new leader, and when a replica leaves, so that it cannot fetch on unde
 
 from collections.abc import Collection, Mapping
 
+from msgspec.structs import replace
+
 from tidelog.base.ids import NodeId, Uuid, uuid_text
 from tidelog.metadata.electorate import Election, Electorate
 from tidelog.metadata.entities import NO_LEADER, PartitionImage
@@ -44,7 +46,13 @@ def edit_partition(
     removing = old.removing if removing is None else removing
     if adding or removing:
         replicas, isr, adding, removing = _completed(replicas, isr, adding, removing)
-    leader = electorate.elect(old, replicas, isr, election)
+    places = None
+    if directories or replicas != old.replicas:
+        places = _directories(old, replicas, electorate, directories or {})
+        if replicas == old.replicas and places == tuple(map(old.directory_of, replicas)):
+            places = None
+    judged = old if places is None else replace(old, replicas=replicas, directories=places)
+    leader = electorate.elect(judged, replicas, isr, election)
     if leader != NO_LEADER and leader not in isr:
         isr = (leader,)  # unclean: nobody else is known to hold what it holds
     elif leader not in (old.leader, NO_LEADER) and electorate.is_stopping(old.leader):
@@ -53,11 +61,6 @@ def edit_partition(
         isr = old.isr
     shrunk = replicas is not old.replicas and not set(replicas).issuperset(old.replicas)
     new_epoch = new_epoch or leader != old.leader or shrunk
-    places = None
-    if directories or replicas != old.replicas:
-        places = _directories(old, replicas, electorate, directories or {})
-        if replicas == old.replicas and places == tuple(map(old.directory_of, replicas)):
-            places = None
     changed = PartitionChanged(
         topic_id,
         old.index,

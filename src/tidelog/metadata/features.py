@@ -1,0 +1,116 @@
+"""Features: what this software supports, what the cluster uses of it, and how that is raised.
+
+Clients read both from ApiVersions. A level is raised only when every broker supports it, and never lowered:
+what was written under the higher level would have to be understood under the lower one.
+"""
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+import msgspec
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.metadata.decision import Decision, Outcome
+from tidelog.metadata.image import ClusterImage
+from tidelog.metadata.records import FeatureChanged, FeatureRange
+
+METADATA_VERSION = "metadata.version"
+
+SUPPORTED_FEATURES = (
+    FeatureRange(METADATA_VERSION, 7, 30),  # 3.3-IV3 to 4.3-IV0 in Kafka's names
+    FeatureRange("kraft.version", 0, 1),  # 1: voters can be added and removed
+    FeatureRange("group.version", 0, 1),  # 1: the consumer group protocol of KIP-848
+)
+_RANGES = {feature.name: feature for feature in SUPPORTED_FEATURES}
+
+
+class UpgradeType(IntEnum):
+    """As on the wire."""
+
+    UNKNOWN = 0
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3
+
+
+class FeatureUpdate(msgspec.Struct, frozen=True):
+    name: str
+    level: int
+    upgrade_type: int = UpgradeType.UPGRADE
+
+
+def supported_features(api_version: int) -> tuple[FeatureRange, ...]:
+    """For an ApiVersions answer. Clients of version 3 cannot read a range from 0, and are not told of it."""
+    return tuple(feature for feature in SUPPORTED_FEATURES if feature.min_level or api_version > 3)
+
+
+def decide_default_features(image: ClusterImage) -> Decision[None]:
+    """What a cluster uses from its beginning: all of it. One that an early version made gets it now."""
+    if METADATA_VERSION in image.features:
+        return Decision([], [None])
+    return Decision(
+        [FeatureChanged(feature.name, feature.max_level) for feature in SUPPORTED_FEATURES], [None]
+    )
+
+
+def decide_update_features(
+    image: ClusterImage, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
+) -> Decision[Outcome]:
+    """All of them or none: the single result is that of the whole request."""
+    try:
+        for update in updates:
+            _check(image, update)
+    except KafkaError as error:
+        reason = (
+            f"The update failed for all features since the following feature had an error: {error.message}"
+        )
+        return Decision([], [Outcome(error=error.code, message=reason)])
+    levels = {update.name: update.level for update in updates}
+    records = [
+        FeatureChanged(name, level)
+        for name, level in levels.items()
+        if level != image.features.get(name, 0) and not validate_only
+    ]
+    return Decision(records, [Outcome()])
+
+
+def _check(image: ClusterImage, update: FeatureUpdate) -> None:
+    current = image.features.get(update.name, 0)
+    is_upgrade = update.upgrade_type == UpgradeType.UPGRADE
+    if not UpgradeType.UPGRADE <= update.upgrade_type <= UpgradeType.UNSAFE_DOWNGRADE:
+        raise _refused(update, "The controller does not support the given upgrade type.")
+    if update.level < 0:
+        raise _refused(update, "A feature version cannot be less than 0.")
+    _check_range(update, "Local controller", _RANGES.get(update.name))
+    for broker in image.brokers.values():
+        if broker.features:  # else it runs on software that did not say so yet, as this one did
+            known = {feature.name: feature for feature in broker.features}
+            _check_range(update, f"Broker {broker.id}", known.get(update.name))
+    if update.level < current and is_upgrade:
+        raise _refused(
+            update,
+            "Can't downgrade the version of this feature without setting the upgrade type to either safe or "
+            "unsafe downgrade.",
+        )
+    if update.level > current and not is_upgrade:
+        raise _refused(update, "Can't downgrade to a newer version.")
+    if update.level < current:
+        raise _refused(
+            update,
+            "Refusing to perform the requested downgrade because it might delete metadata information.",
+        )
+
+
+def _check_range(update: FeatureUpdate, what: str, supported: FeatureRange | None) -> None:
+    if supported is None or not supported.max_level:
+        raise _refused(update, f"{what} does not support this feature.")
+    if not supported.min_level <= update.level <= supported.max_level:
+        versions = f"{supported.min_level}-{supported.max_level}"
+        raise _refused(update, f"{what} only supports versions {versions}")
+
+
+def _refused(update: FeatureUpdate, reason: str) -> KafkaError:
+    return KafkaError(
+        ErrorCode.INVALID_UPDATE_VERSION,
+        f"Invalid update version {update.level} for feature {update.name}. {reason}",
+    )
