@@ -13,6 +13,7 @@ from tidelog.base.invariant import invariant
 from tidelog.base.ports import Disk, File
 from tidelog.metadata.entry_batches import encode_entry
 from tidelog.raft.entries import Entry, Index
+from tidelog.storage.batch_walk import walk
 from tidelog.storage.file_names import LOG, file_name
 
 _NEW = ".tmp"
@@ -53,6 +54,7 @@ class EntryLog:
         self._drop_files(above=index)
         batches = self._encode(index, entries, now_ms)
         self._begin_file(index, batches)
+        self._cut_below_active()
         self.end = index + len(entries)
         return sum(map(len, batches))
 
@@ -94,6 +96,20 @@ class EntryLog:
             self._disk.remove(self._path(self._bases[-1]))
             del self._bases[-1]
         self._disk.sync_dir(self._directory)
+
+    def _cut_below_active(self) -> None:
+        """Free the file before the newest of what was replaced: else it would be back when the newest goes."""
+        if len(self._bases) < 2:
+            return
+        file = self._disk.open(self._path(self._bases[-2]))
+        try:
+            for position, header in walk(file, 0, file.size()):
+                if header.base_offset >= self._bases[-1]:
+                    file.truncate(position)
+                    file.sync()
+                    break
+        finally:
+            file.close()
 
     def _begin_file(self, base: Index, batches: Sequence[bytearray]) -> None:
         """It gets its name when its content is durable, in place of one that began at the same index."""

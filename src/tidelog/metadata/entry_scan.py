@@ -78,6 +78,8 @@ class EntryScan:
         found_all = SegmentScan(file, base, file.size()).run(0, base)
         for found in found_all:
             if limit is not None and self.end >= limit:
+                file.truncate(found.position)  # or they would be back when the next file goes
+                file.sync()
                 return
             self._position = found.position
             if isinstance(found, Good):

@@ -4,7 +4,7 @@ Term and vote come first: entries of a term must not be there without it. Each s
 begins, so that a crash leaves a state the core could have been in.
 """
 
-from tidelog.base.errors import StorageError
+from tidelog.base.errors import KafkaError, StorageError
 from tidelog.base.ids import TimestampMs
 from tidelog.base.invariant import invariant
 from tidelog.base.ports import Disk
@@ -73,7 +73,7 @@ class Write:
         """Never raises: `QuorumStore.finish` looks at what came of it."""
         try:
             self._run()
-        except (OSError, StorageError) as error:
+        except (OSError, StorageError, KafkaError) as error:
             self.error = error
         self.done = True
 
