@@ -98,7 +98,7 @@ class EntryLog:
         self._disk.sync_dir(self._directory)
 
     def _cut_below_active(self) -> None:
-        """Free the file before the newest of what was replaced: else it would be back when the newest goes."""
+        """Free the file before it of what was replaced: that would be back when the newest file goes."""
         if len(self._bases) < 2:
             return
         file = self._disk.open(self._path(self._bases[-2]))
