@@ -62,6 +62,10 @@ class MemoryDisk:
         self._locks.clear()
         self.power_cut_at = None
 
+    def release_locks(self) -> None:
+        """The process that held them is dead."""
+        self._locks.clear()
+
     def flip_bit(self, path: str, position: int, bit: int = 0) -> None:
         """What a failing disk does behind everybody's back."""
         self._file(path).data[position] ^= 1 << bit

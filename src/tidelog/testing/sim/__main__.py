@@ -1,0 +1,75 @@
+"""`python -m tidelog.testing.sim --seeds 0-199`: run seeds, show progress, and how to replay a failure."""
+
+import argparse
+import os
+import sys
+import time
+
+from tidelog.testing.sim.run import Result, run_seed
+
+
+def main() -> int:
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        # Python draws the order of sets of strings anew for each process; a replay must have the same.
+        os.environ["PYTHONHASHSEED"] = "0"
+        os.execv(sys.executable, [sys.executable, "-m", "tidelog.testing.sim", *sys.argv[1:]])
+    options = _options()
+    began = time.monotonic()
+    failed: list[Result] = []
+    seeds = _seeds(options.seeds)
+    for number, seed in enumerate(seeds, 1):
+        result = run_seed(seed)
+        _show(result, options.verbose)
+        if not result.ok:
+            failed.append(result)
+            if len(failed) >= options.stop_after:
+                break
+        if number % 50 == 0 or number == len(seeds):
+            minutes = (time.monotonic() - began) / 60
+            print(
+                f"{number} of {len(seeds)} seeds, {len(failed)} failed, {number / minutes:.0f} a minute",
+                flush=True,
+            )
+    for result in failed:
+        print(f"seed {result.scenario.seed} failed; replay it with: {result.replay}")
+    return 1 if failed else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tidelog.testing.sim", description=__doc__)
+    parser.add_argument("--seeds", default="0-49", help="such as 7, or 0-199, or 3,5,10-19")
+    parser.add_argument(
+        "--verbose", action="store_true", help="show each run, and the story of those that fail"
+    )
+    parser.add_argument("--stop-after", type=int, default=10, help="so many failures (default 10)")
+    return parser.parse_args()
+
+
+def _seeds(text: str) -> list[int]:
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        seeds += range(int(first), int(last or first) + 1)
+    return seeds
+
+
+def _show(result: Result, verbose: bool) -> None:
+    if verbose:
+        print(f"seed {result.scenario.seed}: {result.scenario.describe()}")
+        print(
+            f"  {result.virtual_seconds:.1f} virtual s in {result.real_seconds:.2f} s, {result.steps} steps, "
+            f"{result.faults} faults, {result.operations} operations, {result.records_read} records read, "
+            f"slowest read {result.lag_seconds:.2f} s, trace {result.trace_hash}"
+        )
+    if result.ok:
+        return
+    print(f"seed {result.scenario.seed} FAILED: {result.scenario.describe()}")
+    if verbose:
+        for line in result.lines:
+            print(f"  | {line}")
+    for problem in result.problems[:20]:
+        print(f"  - {problem}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,42 @@
+"""When a healed cluster is whole again: one controller, every replica in sync, nobody behind."""
+
+from tidelog.metadata.entities import NO_LEADER
+from tidelog.testing.sim.cluster import SimCluster
+from tidelog.testing.sim.view import View, newest, views
+
+
+def why_not_whole(cluster: SimCluster) -> str | None:
+    """None once it is."""
+    for machine in cluster.machines:
+        if machine.node is None:
+            return f"{machine.host} does not serve: {machine.failed_starts[-1:] or 'it is still starting'}"
+    seen = views(cluster)
+    controllers = [view.machine.id for view in seen if view.node.metadata.is_controller]
+    if len(controllers) != 1:
+        return f"the controllers are {controllers}"
+    best = newest(seen)
+    for view in seen:
+        if best is None or view.version < best.version:
+            return f"{view.life} does not know all of the metadata"
+    return _why_not_in_sync(cluster, seen, seen[0])
+
+
+def _why_not_in_sync(cluster: SimCluster, seen: list[View], any_view: View) -> str | None:
+    image = any_view.image
+    for broker in image.brokers.values():
+        if broker.fenced:
+            return f"broker {broker.id} is fenced"
+    for topic in image.topics.values():
+        for partition in topic.partitions:
+            name = f"{topic.name}-{partition.index}"
+            if partition.leader == NO_LEADER:
+                return f"{name} has no leader; its ISR is {partition.isr}"
+            if set(partition.isr) != set(partition.replicas):
+                return f"{name} has the ISR {partition.isr} of {partition.replicas}"
+            for view in seen:
+                if view.machine.id not in partition.replicas:
+                    continue
+                hosted = view.node.partitions.current(topic.id, partition.index)
+                if hosted is None or hosted.leader_epoch != partition.leader_epoch:
+                    return f"{view.life} has not heard of {name}'s leader"
+    return None

@@ -1,0 +1,74 @@
+"""The ways between machines, one in each direction: how long a frame takes, what is cut, what is clogged."""
+
+import random
+from collections.abc import Callable, Iterable
+
+Held = Callable[[bool], None]
+"""Called when the path is open again; False: the connection did not survive that."""
+
+
+class Path:
+    """From one machine to another."""
+
+    __slots__ = ("clogged_until", "held", "is_cut")
+
+    def __init__(self) -> None:
+        self.is_cut = False
+        self.clogged_until = 0.0
+        self.held: list[Held] = []
+        """What TCP would send again until it gets through."""
+
+
+class Paths:
+    def __init__(self, chance: random.Random) -> None:
+        self._random = chance
+        self._paths: dict[tuple[str, str], Path] = {}
+        self.latency = 0.0005
+        self.jitter = 0.001
+        self.slow_rate = 0.0
+        """The part of frames that takes a hundred times longer."""
+        self.loss_rate = 0.0
+        """The part of frames with which the connection that carries them breaks."""
+        self.repeat_rate = 0.0
+        """The part of one-way messages that arrive again, later."""
+        self.stray_rate = 0.0
+        """The part of one-way messages that others overtake, or that are lost alone."""
+
+    def between(self, source: str, target: str) -> Path:
+        path = self._paths.get((source, target))
+        if path is None:
+            path = self._paths[source, target] = Path()
+        return path
+
+    def delay(self) -> float:
+        chance = self._random
+        delay = self.latency + chance.random() * self.jitter
+        return delay * 100 if self.slow_rate and chance.random() < self.slow_rate else delay
+
+    def happens(self, rate: float) -> bool:
+        return rate > 0 and self._random.random() < rate
+
+    def cut(self, sources: Iterable[str], targets: Iterable[str]) -> None:
+        """One direction only."""
+        for source in sources:
+            for target in targets:
+                if source != target:
+                    self.between(source, target).is_cut = True
+
+    def clog(self, source: str, target: str, until: float) -> None:
+        path = self.between(source, target)
+        path.clogged_until = max(path.clogged_until, until)
+
+    def mend(self) -> None:
+        """All paths are open again. Of the connections that had stalled, some go on and some are gone."""
+        for path in self._paths.values():
+            path.clogged_until = 0.0
+            if path.is_cut:
+                path.is_cut = False
+                held, path.held = path.held, []
+                for resume in held:
+                    resume(self._random.random() < 0.5)
+
+    def calm(self) -> None:
+        """No more loss and no more oddities; cuts are for `mend`."""
+        self.slow_rate = self.loss_rate = self.repeat_rate = self.stray_rate = 0.0

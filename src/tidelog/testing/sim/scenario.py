@@ -1,0 +1,81 @@
+"""From a seed to a plan: how large the cluster is, what clients do, and what goes wrong."""
+
+import random
+
+import msgspec
+
+FAULTS = (
+    "kill",  # one process, kill -9
+    "kill_most",  # several or all at once
+    "power",  # a machine without power, at any moment or within a write
+    "restart",  # stopped in order and started again
+    "pause",  # SIGSTOP
+    "isolate",  # one machine cut off
+    "halves",  # the machines in two parts
+    "one_way",  # one direction only
+    "ring",  # each sees its neighbours only
+    "clog",  # a path delivers nothing for a while, then everything
+    "loss",  # connections break, one-way messages repeat and overtake
+    "slow_network",
+    "slow_disk",
+    "clock_jump",
+    "clock_drift",
+    "client_crash",
+)
+
+
+class Scenario(msgspec.Struct, frozen=True):
+    seed: int
+    nodes: int
+    replicas: int
+    min_insync: int
+    durability: str
+    topics: dict[str, int]
+    """Name and number of partitions."""
+    acks: tuple[int, ...]
+    """One producer each."""
+    consumers: int
+    faults: tuple[str, ...]
+    fault_gap_seconds: float
+    fault_seconds: float
+    """How long the time of faults is."""
+    sends_per_second: float
+    segment_bytes: int
+
+    def describe(self) -> str:
+        topics = ", ".join(f"{name}({count})" for name, count in self.topics.items())
+        return (
+            f"{self.nodes} nodes, {self.replicas} replicas (min {self.min_insync}), {self.durability}, "
+            f"topics {topics}, acks {','.join(map(str, self.acks))}, faults {' '.join(self.faults) or 'none'}"
+        )
+
+
+def scenario_of(seed: int) -> Scenario:
+    chance = random.Random(f"scenario {seed}")
+    nodes = chance.choices((1, 3, 5), (15, 70, 15))[0]
+    replicas = min(3, nodes)
+    durability = chance.choice(("fsync", "fsync", "os", "interval"))
+    faults = [fault for fault in FAULTS if _fits(fault, nodes, durability)]
+    chosen = chance.sample(faults, chance.randint(1, min(5, len(faults))))
+    return Scenario(
+        seed=seed,
+        nodes=nodes,
+        replicas=replicas,
+        min_insync=chance.choice((1, 2, 2)) if replicas > 1 else 1,
+        durability=durability,
+        topics={"t": chance.choice((1, 1, 2, 3))},
+        acks=(-1, *chance.choices((-1, -1, 1, 0), k=chance.choice((0, 1)))),
+        consumers=chance.choice((1, 1, 2)),
+        faults=() if chance.random() < 0.03 else tuple(chosen),
+        fault_gap_seconds=chance.choice((0.5, 1.0, 2.0)),
+        fault_seconds=chance.choice((5.0, 7.0, 9.0)),
+        sends_per_second=chance.choice((6.0, 10.0)),
+        segment_bytes=chance.choice((1024, 4096, 1 << 20)),
+    )
+
+
+def _fits(fault: str, nodes: int, durability: str) -> bool:
+    if fault == "power":
+        # Without a sync before the acknowledgement nobody promises what survives a power cut.
+        return durability == "fsync"
+    return nodes > 1 or fault not in {"isolate", "halves", "one_way", "ring"}
