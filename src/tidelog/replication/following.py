@@ -113,6 +113,7 @@ class Following(Replica):
         if not self._is_current(asked):
             return 0
         count = 0
+        start = max(self.log.start, leader_log_start)
         if len(records):
             batches = self._checked(records)
             if batches:
@@ -125,8 +126,8 @@ class Following(Replica):
             self._written(count)
         else:
             self.advance()
-        if leader_log_start > self.log.start:
-            self._on_disk(lambda: self.log.delete_before(min(leader_log_start, self.high_watermark)))
+        if start > self.log.start:
+            self._on_disk(lambda: self.log.delete_before(min(start, self.high_watermark)))
         return count
 
     def _checked(self, records: memoryview) -> Batches:
