@@ -6,6 +6,7 @@ from typing import Any
 
 from tidelog.base.disk import PosixFile
 from tidelog.base.errors import KafkaError
+from tidelog.cli.dump_metadata import dump_entry, is_entry
 from tidelog.cli.dumped import Dumped, moment
 from tidelog.cli.record_format import json_bytes, visible
 from tidelog.storage.segment_scan import Bad, Good, SegmentScan
@@ -122,7 +123,10 @@ def _records(file: PosixFile, found: Good) -> Iterator[Dumped]:
         )
         return
     for record in records:
-        yield _control(record) if header.is_control else _record(record)
+        if is_entry(record):
+            yield from dump_entry(record)
+        else:
+            yield _control(record) if header.is_control else _record(record)
 
 
 def _record(record: Record) -> Dumped:

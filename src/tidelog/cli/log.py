@@ -25,7 +25,9 @@ def log() -> None:
 
 @log.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path())
-@click.option("-r", "--records", is_flag=True, help="Show the records in the batches of a .log file.")
+@click.option(
+    "-r", "--records", is_flag=True, help="Show the records in a .log file or a snapshot of metadata."
+)
 @click.option(
     "-n", "--count", type=click.IntRange(min=1), metavar="N", help="Stop after so many batches or entries."
 )
@@ -35,7 +37,8 @@ def dump(session: Session, files: tuple[str, ...], records: bool, count: int | N
     """Show what is in a partition's files, and whether it is whole.
 
     Reads .log, .index, .timeindex, .txnindex and .snapshot files, leader-epoch-checkpoint and the other
-    checkpoints; of a folder, every .log file. Index entries are compared with the .log file beside them.
+    checkpoints; of the cluster's metadata also its .checkpoint files and quorum-state. Of a folder, every
+    .log file. Index entries are compared with the .log file beside them.
     Exits with 1 where it finds damage. With --json, each batch, record and entry is a line.
 
     \b
@@ -105,6 +108,12 @@ def _dump(path: str, records: bool) -> Iterator[Dumped]:
         from tidelog.cli.dump_state import dump_snapshot
 
         return dump_snapshot(path, _base(stem))
+    if suffix in ("checkpoint", "install"):
+        return _dump_metadata_snapshot(path, stem, records)
+    if name == "quorum-state":
+        from tidelog.cli.dump_metadata import dump_quorum_state
+
+        return dump_quorum_state(path)
     if name == "leader-epoch-checkpoint":
         from tidelog.cli.dump_state import dump_leader_epochs
 
@@ -117,10 +126,21 @@ def _dump(path: str, records: bool) -> Iterator[Dumped]:
         raise CliError(f"There is no file {path}.", code=Exit.NOT_FOUND)
     raise CliError(
         f"{path} is none of the files that this command reads.",
-        cause="it reads .log, .index, .timeindex, .txnindex, .snapshot and checkpoint files.",
+        cause="it reads .log, .index, .timeindex, .txnindex, .snapshot and .checkpoint files, checkpoints "
+        "and quorum-state.",
         attempt="tidelog log dump FOLDER, for every .log file in it",
         code=Exit.USAGE,
     )
+
+
+def _dump_metadata_snapshot(path: str, stem: str, records: bool) -> Iterator[Dumped]:
+    if stem.isdigit():  # named after its offset alone: the earlier form, which is record batches only
+        from tidelog.cli.dump_segment import dump_segment
+
+        return dump_segment(path, 0, records)
+    from tidelog.cli.dump_metadata import dump_metadata_snapshot
+
+    return dump_metadata_snapshot(path, records)
 
 
 def _base(stem: str) -> int:
