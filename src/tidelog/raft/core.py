@@ -1,36 +1,28 @@
-"""Raft, as its shell sees it."""
+"""Raft, as its shell sees it: `step`, `tick` and `propose` go in, a `Ready` comes out, `done` confirms it.
 
-from enum import Enum
+No I/O, no clock, no threads: time is an argument. The shell obeys one Ready after the other (see `ready.py`).
+The rules are in the files beside this one: `election`, `leading` and `sending`, `following`, `membership`,
+`reads`, `transfer`; the state they share is in `state`.
+"""
 
 from tidelog.base.ids import NodeId, Uuid
+from tidelog.base.invariant import invariant
 from tidelog.base.ports import Random
-from tidelog.raft.entries import Configuration, Index, Term, Voter
+from tidelog.raft import election, leading, membership, reads, sending, transfer
+from tidelog.raft.entries import Configuration, Entry, EntryKind, Index, Term, Voter
+from tidelog.raft.errors import NotLeader
+from tidelog.raft.leadership import Leadership
 from tidelog.raft.messages import AnyMessage
 from tidelog.raft.ready import ReadTicket, Ready, Restored, SnapshotSource
+from tidelog.raft.routing import route
 from tidelog.raft.settings import RaftSettings
-from tidelog.raft.status import QuorumStatus
+from tidelog.raft.state import Node, Role
+from tidelog.raft.status import QuorumStatus, describe
 
-
-class Role(Enum):
-    OBSERVER = "observer"
-    FOLLOWER = "follower"
-    PRE_CANDIDATE = "pre-candidate"
-    CANDIDATE = "candidate"
-    LEADER = "leader"
+__all__ = ["Raft", "Role"]
 
 
 class Raft:
-    role: Role
-    term: Term
-    leader_id: NodeId | None
-    last_index: Index
-    commit_index: Index
-    configuration: Configuration
-    is_leader: bool
-    is_ready_leader: bool
-    is_voter: bool
-    next_deadline: float
-
     def __init__(
         self,
         *,
@@ -43,28 +35,178 @@ class Raft:
         now: float,
         snapshot_source: SnapshotSource,
         seeds: tuple[Voter, ...] = (),
-    ) -> None: ...
+    ) -> None:
+        """`seeds`: voters that the settings name, asked for a leader too where the log's are out of date."""
+        self._node = node = Node(
+            node_id=node_id,
+            storage=storage_id,
+            address=address,
+            restored=restored,
+            settings=settings,
+            random=random,
+            snapshot_source=snapshot_source,
+            seeds=seeds,
+        )
+        self._tickets = 0
+        self._now = now
+        if node.is_voter and len(node.counted) == 1:
+            election.seek_votes(node, now)
+        else:
+            # Soon, since nobody may lead. If somebody does, the pre-vote will be refused and do no harm.
+            node.deadline = now + settings.heartbeat_interval * node.timeout / settings.election_timeout
 
-    def step(self, message: AnyMessage, now: float) -> None: ...
+    @property
+    def role(self) -> Role:
+        if self._node.role is Role.FOLLOWER and not self._node.is_voter:
+            return Role.OBSERVER
+        return self._node.role
 
-    def tick(self, now: float) -> None: ...
+    @property
+    def term(self) -> Term:
+        return self._node.term
 
-    def propose(self, data: bytes, now: float) -> Index: ...
+    @property
+    def leader_id(self) -> NodeId | None:
+        return self._node.leader_id
 
-    def change_voters(self, configuration: Configuration, now: float) -> Index: ...
+    @property
+    def last_index(self) -> Index:
+        return self._node.log.last_index
 
-    def transfer_leadership(self, to: NodeId | None, now: float) -> None: ...
+    @property
+    def commit_index(self) -> Index:
+        return self._node.commit_index
 
-    def resign(self, now: float) -> None: ...
+    @property
+    def configuration(self) -> Configuration:
+        """The one in force, committed or not."""
+        return self._node.configuration
 
-    def read_index(self, now: float) -> ReadTicket: ...
+    @property
+    def is_voter(self) -> bool:
+        return self._node.is_voter
 
-    def compact(self, index: Index) -> None: ...
+    @property
+    def is_leader(self) -> bool:
+        return self._node.leadership is not None
 
-    def ready(self) -> Ready | None: ...
+    @property
+    def is_ready_leader(self) -> bool:
+        """A leader that has committed in its own term, so that it knows everything that is committed."""
+        lead = self._node.leadership
+        return lead is not None and self._node.commit_index >= lead.first_index
 
-    def done(self, ready: Ready) -> None: ...
+    def term_at(self, index: Index) -> Term | None:
+        return self._node.log.term_at(index)
 
-    def status(self) -> QuorumStatus: ...
+    def configuration_at(self, index: Index) -> Configuration:
+        """What a snapshot at index must remember."""
+        return self._node.configurations.at(index)
 
-    def address_of(self, node_id: NodeId) -> str | None: ...
+    def address_of(self, node_id: NodeId) -> str | None:
+        return membership.address_of(self._node, node_id)
+
+    def status(self) -> QuorumStatus:
+        return describe(self._node)
+
+    def step(self, message: AnyMessage, now: float) -> None:
+        """A message has come. Whatever it says, this does not raise."""
+        self._now = now
+        route(self._node, message, now)
+
+    @property
+    def next_deadline(self) -> float:
+        """When `tick` must be called again; earlier calls do nothing."""
+        lead = self._node.leadership
+        return self._node.deadline if lead is None else leading.next_deadline(lead)
+
+    def tick(self, now: float) -> None:
+        self._now = now
+        lead = self._node.leadership
+        if lead is not None:
+            leading.tick(self._node, lead, now)
+        elif now >= self._node.deadline:
+            election.on_deadline(self._node, now)
+
+    def propose(self, data: bytes, now: float) -> Index:
+        """The index that the entry will have if it is committed in this term."""
+        node, lead = self._node, self._leadership()
+        self._now = now
+        if lead.transfer is not None:
+            raise NotLeader(lead.transfer.target, "leadership is being handed over")
+        node.append([Entry(node.term, EntryKind.DATA, data)])
+        return node.log.last_index
+
+    def change_voters(self, configuration: Configuration, now: float) -> Index:
+        """Add or remove one voter. ChangeRefused says why not, where it cannot be done now."""
+        return membership.change(self._node, self._leadership(), configuration, now)
+
+    def transfer_leadership(self, to: NodeId | None, now: float) -> None:
+        """Hand over to a voter, or to the best one. Until that is done or fails, proposals are refused."""
+        transfer.start(self._node, self._leadership(), to, now)
+
+    def resign(self, now: float) -> None:
+        """Stop leading at once. The messages of the next Ready help a successor to rise."""
+        if self._node.leadership is not None:
+            transfer.resign(self._node, self._node.leadership, now)
+
+    def read_index(self, now: float) -> ReadTicket:
+        """`Ready.reads` will say up to where the state must be applied for a fresh read."""
+        lead = self._leadership()
+        self._now = now
+        self._tickets += 1
+        ticket = ReadTicket(self._tickets)
+        reads.ask(self._node, lead, ticket)
+        return ticket
+
+    def compact(self, index: Index) -> None:
+        """The shell has a durable snapshot at index: the entries up to it may go."""
+        node = self._node
+        invariant(index <= node.applied_index, "compaction ahead of what is applied", index=index)
+        node.log.compact(index, node.settings.trailing_entries, node.settings.trailing_bytes)
+        node.configurations.compacted_to(node.log.base_index)
+
+    def ready(self) -> Ready | None:
+        """Everything to do now; None: nothing."""
+        node = self._node
+        if node.leadership is not None:
+            sending.replicate(node, node.leadership)
+        log = node.log
+        is_idle = (
+            not node.outbox
+            and node.applied_index == node.commit_index
+            and log.written == log.last_index
+            and log.truncated_from is None
+            and node.install is None
+            and not node.read_results
+            and node.hard_state == node.saved
+        )
+        return None if is_idle else self._take_ready()
+
+    def _take_ready(self) -> Ready:
+        node = self._node
+        ready = Ready()
+        if node.hard_state != node.saved:
+            ready.hard_state = node.saved = node.hard_state
+        ready.install, node.install = node.install, None
+        ready.truncate_from, ready.first_index, ready.entries = node.log.take_unwritten()
+        ready.messages, node.outbox = node.outbox, []
+        first = node.applied_index + 1
+        if first <= node.commit_index:
+            ready.committed = list(enumerate(node.log.between(first, node.commit_index), first))
+            node.applied_index = node.commit_index
+        ready.reads, node.read_results = node.read_results, []
+        return ready
+
+    def done(self, ready: Ready) -> None:
+        """The disk has all of it, the messages are sent."""
+        node = self._node
+        if ready.entries:
+            node.log.mark_synced(ready.last_index)
+            if node.leadership is not None:
+                leading.advance_commit(node, node.leadership, self._now)
+
+    def _leadership(self) -> Leadership:
+        if self._node.leadership is None:
+            raise NotLeader(self._node.leader_id)
+        return self._node.leadership

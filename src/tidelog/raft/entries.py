@@ -63,6 +63,9 @@ class Voter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def is_pinned(self) -> bool:
         return self.storage is not None
 
+    def is_held_by(self, storage: Uuid) -> bool:
+        return not self.vacant and self.storage in (None, storage)
+
 
 class Configuration(msgspec.Struct, frozen=True):
     """Who votes. `counted` leaves out vacant seats; all majorities are over it."""

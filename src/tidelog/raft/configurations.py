@@ -1,0 +1,56 @@
+"""Which configuration is in force. A configuration entry counts from the moment it is in the log, committed
+or not, and stops counting when it is truncated; so the older ones must be remembered.
+"""
+
+from tidelog.base.ids import NodeId, Uuid
+from tidelog.raft.entries import Configuration, Entry, EntryKind, Index
+
+
+class Configurations:
+    __slots__ = ("_history", "_node_id", "_storage", "counted", "current", "current_index", "is_voter")
+
+    def __init__(self, node_id: NodeId, storage: Uuid, base_index: Index, base: Configuration) -> None:
+        self._node_id = node_id
+        self._storage = storage
+        self._history: list[tuple[Index, Configuration]] = []
+        self._put(base_index, base)
+
+    def _put(self, index: Index, configuration: Configuration) -> None:
+        self._history.append((index, configuration))
+        self._refresh()
+
+    def _refresh(self) -> None:
+        """What every message asks for is worked out once."""
+        self.current_index, self.current = self._history[-1]
+        self.counted = self.current.counted
+        self.is_voter = self.recognizes(self._node_id, self._storage)
+
+    def recognizes(self, node_id: NodeId, storage: Uuid) -> bool:
+        """Do the promises of this node, kept on this disk, count?"""
+        voter = self.current.find(node_id)
+        return voter is not None and voter.is_held_by(storage)
+
+    def appended(self, index: Index, entry: Entry) -> None:
+        if entry.kind is EntryKind.CONFIG:
+            self._put(index, Configuration.decode(entry.data))
+
+    def truncated_from(self, index: Index) -> None:
+        while self._history[-1][0] >= index:
+            self._history.pop()
+        self._refresh()
+
+    def replace(self, index: Index, configuration: Configuration) -> None:
+        self._history.clear()
+        self._put(index, configuration)
+
+    def compacted_to(self, index: Index) -> None:
+        """Nobody will ask for configurations that were superseded at or before index."""
+        while len(self._history) > 1 and self._history[1][0] <= index:
+            del self._history[0]
+
+    def at(self, index: Index) -> Configuration:
+        """The one in force at index; the oldest known one for indexes before it."""
+        for since, configuration in reversed(self._history):
+            if since <= index:
+                return configuration
+        return self._history[0][1]

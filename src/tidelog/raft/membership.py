@@ -1,0 +1,172 @@
+"""Changes of the voters, one at a time, so that a majority before and a majority after always share a member.
+
+A change is a log entry, in force once appended. The leader makes some changes by itself: it pins the disks of
+voters, corrects addresses, and gives the seat of a voter that lost its disk to the new disk. The latter takes
+two changes, since two disks are two members: first the seat becomes vacant, then the new disk, once it has
+caught up, takes it. In one step, {old disk, A} and {new disk, B} would be majorities without a common member.
+"""
+
+from tidelog.base.ids import NodeId
+from tidelog.raft import sending, transfer
+from tidelog.raft.entries import Configuration, Entry, EntryKind, Index, Voter
+from tidelog.raft.errors import ChangeRefused
+from tidelog.raft.leadership import Leadership
+from tidelog.raft.progress import Progress
+from tidelog.raft.quorum import majority
+from tidelog.raft.state import Node
+
+
+def seat_voters(node: Node, lead: Leadership, now: float) -> None:
+    """Every voter has a progress, so that it is sent to even if it never said anything."""
+    for voter in node.configuration.voters:
+        if voter.id != node.id and voter.id not in lead.peers:
+            lead.peers[voter.id] = Progress(voter.id, node.log.last_index + 1, now)
+
+
+def append_configuration(node: Node, lead: Leadership, configuration: Configuration, now: float) -> Index:
+    for voter in node.configuration.voters:
+        peer = lead.peers.get(voter.id)
+        if peer is not None and configuration.find(voter.id) is None:
+            peer.address = peer.address or voter.address  # Who loses the vote goes on as an observer.
+    node.append([Entry(node.term, EntryKind.CONFIG, configuration.encode())])
+    seat_voters(node, lead, now)
+    return node.log.last_index
+
+
+def is_pending(node: Node) -> bool:
+    return node.configurations.current_index > node.commit_index
+
+
+def after_commit(node: Node, lead: Leadership, now: float) -> None:
+    if is_pending(node):
+        return
+    if node.is_voter:
+        tend(node, lead, now)
+        return
+    # The leader has removed itself. Tell the others that this is committed, then leave the lead to them.
+    sending.replicate(node, lead)
+    transfer.resign(node, lead, now)
+
+
+def tend(node: Node, lead: Leadership, now: float) -> None:
+    """Make the next change that the configuration needs, if it is time for one."""
+    if node.commit_index < lead.first_index or lead.transfer is not None or is_pending(node):
+        return
+    wanted = refreshed(node, lead)
+    if wanted == node.configuration:
+        wanted = reseated(node, lead, now)
+    if wanted != node.configuration:
+        append_configuration(node, lead, wanted, now)
+
+
+def refreshed(node: Node, lead: Leadership) -> Configuration:
+    """With the disks and addresses that we have heard of. The members stay the same."""
+    configuration = node.configuration
+    for voter in node.counted:
+        known = _known_voter(node, lead, voter)
+        if known != voter:
+            configuration = configuration.with_voter(known)
+    return configuration
+
+
+def _known_voter(node: Node, lead: Leadership, voter: Voter) -> Voter:
+    if voter.id == node.id:
+        return Voter(voter.id, node.address, node.storage)
+    peer = lead.speaks_for(voter)
+    return voter if peer is None else Voter(voter.id, peer.address or voter.address, peer.storage)
+
+
+def reseated(node: Node, lead: Leadership, now: float) -> Configuration:
+    """With one seat made vacant, or given to the disk that has caught up."""
+    for voter in node.configuration.voters:
+        peer = lead.peers.get(voter.id)
+        if peer is None or peer.storage is None or not is_live(node, peer, now):
+            continue
+        if voter.vacant:
+            if lacks(node, peer) is None:
+                filled = Voter(voter.id, peer.address or voter.address, peer.storage)
+                return node.configuration.with_voter(filled)
+        elif not voter.is_held_by(peer.storage):
+            is_settled = now - peer.storage_since >= node.settings.election_timeout
+            vacated = node.configuration.with_voter(Voter(voter.id, voter.address, None, vacant=True))
+            if is_settled and vacated.counted and has_live_majority(node, lead, vacated, now):
+                return vacated
+    return node.configuration
+
+
+def change(node: Node, lead: Leadership, wanted: Configuration, now: float) -> Index:
+    if node.commit_index < lead.first_index:
+        raise ChangeRefused("the leader is new and has not committed anything yet: try again in a moment")
+    if is_pending(node):
+        raise ChangeRefused("another change of the voters is under way: try again when it is committed")
+    if lead.transfer is not None:
+        raise ChangeRefused("leadership is being handed over: try again with the new leader")
+    return append_configuration(node, lead, checked(node, lead, wanted, now), now)
+
+
+def checked(node: Node, lead: Leadership, wanted: Configuration, now: float) -> Configuration:
+    """The wanted configuration with the new voter's disk filled in; ChangeRefused if it is not one change."""
+    present = {voter.id: voter for voter in node.configuration.voters}
+    future = {voter.id: voter for voter in wanted.voters}
+    if len(future) != len(wanted.voters):
+        raise ChangeRefused("one node cannot have two seats")
+    added = [voter for node_id, voter in future.items() if node_id not in present]
+    removed = [voter for node_id, voter in present.items() if node_id not in future]
+    if len(added) + len(removed) != 1:
+        raise ChangeRefused(
+            f"{len(added)} voters would be added and {len(removed)} removed: change one voter at a time"
+        )
+    if added:
+        return node.configuration.with_voter(_admitted(node, lead, added[0], now))
+    smaller = node.configuration.without(removed[0].id)
+    if not smaller.counted:
+        raise ChangeRefused("the last voter cannot be removed")
+    if not removed[0].vacant and not has_live_majority(node, lead, smaller, now):
+        raise ChangeRefused("of the voters that would be left, no majority answers: repair one of them first")
+    return smaller
+
+
+def _admitted(node: Node, lead: Leadership, voter: Voter, now: float) -> Voter:
+    peer = lead.peers.get(voter.id)
+    if peer is None or peer.storage is None or not is_live(node, peer, now):
+        raise ChangeRefused(f"node {voter.id} does not follow the metadata log: start it first")
+    if voter.storage not in (None, peer.storage):
+        raise ChangeRefused(f"node {voter.id} answers from another disk than the one named")
+    missing = lacks(node, peer)
+    if missing is not None:
+        raise ChangeRefused(f"node {voter.id} still lacks {missing} entries: try again when it has caught up")
+    return Voter(voter.id, voter.address, peer.storage)
+
+
+def lacks(node: Node, peer: Progress) -> int | None:
+    """How many entries a newcomer still lacks; None if it is close enough to vote."""
+    missing = node.log.last_index - peer.match
+    return missing if missing > node.settings.catch_up_entries_max else None
+
+
+def is_live(node: Node, peer: Progress, now: float) -> bool:
+    return peer.heard_at is not None and now - peer.heard_at < node.settings.election_timeout
+
+
+def has_live_majority(node: Node, lead: Leadership, configuration: Configuration, now: float) -> bool:
+    live = sum(_is_live_voter(node, lead, voter, now) for voter in configuration.counted)
+    return live >= majority(len(configuration.counted))
+
+
+def _is_live_voter(node: Node, lead: Leadership, voter: Voter, now: float) -> bool:
+    if voter.id == node.id:
+        return True
+    peer = lead.speaks_for(voter)
+    return peer is not None and is_live(node, peer, now)
+
+
+def address_of(node: Node, node_id: NodeId) -> str | None:
+    """Where to reach a node: what it said itself, else the configuration, else the settings."""
+    if node.leadership is not None:
+        peer = node.leadership.peers.get(node_id)
+        if peer is not None and peer.address is not None:
+            return peer.address
+    for voter in (*node.configuration.voters, *node.seeds):
+        if voter.id == node_id:
+            return voter.address
+    return None

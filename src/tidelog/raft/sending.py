@@ -1,0 +1,94 @@
+"""What a leader sends: entries within the window, heartbeats, the commit index, snapshots in chunks.
+
+Nothing is sent when it becomes possible, but when the shell asks for a Ready: so proposals that come
+together travel together.
+"""
+
+from tidelog.raft.entries import Entry
+from tidelog.raft.leadership import Leadership
+from tidelog.raft.messages import Append, SnapshotChunk
+from tidelog.raft.progress import Pace, Progress
+from tidelog.raft.state import Node
+
+
+def replicate(node: Node, lead: Leadership) -> None:
+    is_heartbeat, lead.heartbeat_is_due = lead.heartbeat_is_due, False
+    lead.round_is_unsent = False
+    for peer in lead.peers.values():
+        if peer.pace is not Pace.SNAPSHOT:
+            _send_entries(node, lead, peer, is_heartbeat)
+        if peer.pace is Pace.SNAPSHOT:
+            _send_chunk(node, lead, peer, is_heartbeat)
+
+
+def _send_entries(node: Node, lead: Leadership, peer: Progress, is_heartbeat: bool) -> None:
+    log, settings = node.log, node.settings
+    is_silent = True
+    while peer.next <= log.last_index:
+        room = peer.room(settings.window_bytes, settings.window_entries)
+        if room <= 0:
+            break
+        if peer.next <= log.base_index:
+            if _start_snapshot(node, peer):
+                return
+            break
+        entries, size = log.batch(peer.next, settings.message_bytes_max, room)
+        _send_append(node, lead, peer, entries)
+        peer.sent(peer.next + len(entries) - 1, size)
+        is_silent = False
+    # An empty append says that we still lead, how far the commit index is, and asks whether all has arrived.
+    has_news = peer.told_commit < node.commit_index and peer.pace is Pace.REPLICATE
+    if is_silent and (is_heartbeat or has_news):
+        _send_append(node, lead, peer, ())
+
+
+def _send_append(node: Node, lead: Leadership, peer: Progress, entries: tuple[Entry, ...]) -> None:
+    previous = peer.next - 1
+    term = node.log.term_at(previous)
+    if term is None:
+        # No snapshot to be had for it yet. It will refuse this, but know that there is a leader.
+        previous, term = node.log.last_index, node.log.last_term
+    peer.told_commit = node.commit_index
+    node.send(
+        peer.id,
+        Append(node.id, node.storage, node.term, previous, term, node.commit_index, lead.round, entries),
+    )
+
+
+def _start_snapshot(node: Node, peer: Progress) -> bool:
+    snapshot = node.snapshot_source()
+    if snapshot is None or snapshot.index < node.log.base_index:
+        return False
+    peer.send_snapshot(snapshot)
+    return True
+
+
+def _send_chunk(node: Node, lead: Leadership, peer: Progress, is_heartbeat: bool) -> None:
+    """One chunk at a time. A heartbeat while it is under way is empty: the answer tells if it was lost."""
+    snapshot = peer.snapshot
+    if snapshot is None:
+        return
+    if peer.is_waiting:
+        if not is_heartbeat:
+            return
+        data = b""
+        peer.is_asked = True
+    else:
+        end = peer.snapshot_position + node.settings.message_bytes_max
+        data = snapshot.data[peer.snapshot_position : end]
+        peer.is_waiting, peer.is_asked = True, False
+    node.send(
+        peer.id,
+        SnapshotChunk(
+            node.id,
+            node.storage,
+            node.term,
+            snapshot.index,
+            snapshot.term,
+            snapshot.configuration.encode(),
+            peer.snapshot_position,
+            len(snapshot.data),
+            lead.round,
+            data,
+        ),
+    )

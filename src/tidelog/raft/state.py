@@ -1,0 +1,157 @@
+"""The state of one node, shared by the files that each hold one part of the rules.
+
+Steps of the algorithm are functions on it: `election.py`, `leading.py`, `following.py`, `membership.py`,
+`reads.py`, `transfer.py`. Here are only the fields and the transitions that all of them need.
+"""
+
+from enum import Enum
+
+from tidelog.base.ids import NodeId, Uuid
+from tidelog.base.ports import Random
+from tidelog.raft.configurations import Configurations
+from tidelog.raft.entries import Configuration, Entry, Index, Term, Voter
+from tidelog.raft.incoming_snapshot import IncomingSnapshot
+from tidelog.raft.leadership import Leadership
+from tidelog.raft.log import RaftLog
+from tidelog.raft.messages import Addressed, AnyMessage
+from tidelog.raft.ready import HardState, ReadResult, Restored, Snapshot, SnapshotSource
+from tidelog.raft.settings import RaftSettings
+
+TIMEOUT_STEPS = 1000
+"""Election timeouts are randomised in so many steps."""
+
+
+class Role(Enum):
+    OBSERVER = "observer"
+    FOLLOWER = "follower"
+    PRE_CANDIDATE = "pre-candidate"
+    CANDIDATE = "candidate"
+    LEADER = "leader"
+
+
+class Node:
+    def __init__(
+        self,
+        *,
+        node_id: NodeId,
+        storage: Uuid,
+        address: str,
+        restored: Restored,
+        settings: RaftSettings,
+        random: Random,
+        snapshot_source: SnapshotSource,
+        seeds: tuple[Voter, ...],
+    ) -> None:
+        self.id = node_id
+        self.storage = storage
+        self.address = address
+        self.settings = settings
+        self.random = random
+        self.snapshot_source = snapshot_source
+        self.seeds = seeds
+
+        self.term: Term = restored.term
+        self.voted_for: NodeId | None = restored.voted_for
+        self.voted_storage: Uuid | None = None
+        """The disk of the candidate that we voted for in this term, since this process began."""
+        self.saved = HardState(restored.term, restored.voted_for)
+        self.log = RaftLog(restored.snapshot_index, restored.snapshot_term, restored.entries)
+        self.configurations = Configurations(
+            node_id, storage, restored.snapshot_index, restored.configuration
+        )
+        for place, entry in enumerate(restored.entries, restored.snapshot_index + 1):
+            self.configurations.appended(place, entry)
+        self.commit_index: Index = restored.snapshot_index
+        self.applied_index: Index = restored.snapshot_index
+        """Everything up to here was handed to the shell to apply."""
+
+        self.role = Role.FOLLOWER
+        self.leader_id: NodeId | None = None
+        self.heard_from_leader_at = float("-inf")
+        self.deadline = 0.0
+        """When to seek election, or as an observer a leader. Not used while leading."""
+        self.timeout = self.draw_timeout()
+        self.ballot: dict[NodeId, Uuid | None] = {}
+        """Answers of recognized voters to our request for (pre-)votes: the disk that grants it, or None."""
+        self.leadership: Leadership | None = None
+        self.incoming: IncomingSnapshot | None = None
+
+        self.outbox: list[Addressed] = []
+        self.install: Snapshot | None = None
+        self.read_results: list[ReadResult] = []
+
+    @property
+    def configuration(self) -> Configuration:
+        return self.configurations.current
+
+    @property
+    def counted(self) -> tuple[Voter, ...]:
+        return self.configurations.counted
+
+    @property
+    def is_voter(self) -> bool:
+        return self.configurations.is_voter
+
+    @property
+    def hard_state(self) -> HardState:
+        return HardState(self.term, self.voted_for)
+
+    def recognizes(self, node_id: NodeId, storage: Uuid) -> bool:
+        return self.configurations.recognizes(node_id, storage)
+
+    def send(self, to: NodeId, message: AnyMessage) -> None:
+        self.outbox.append((to, message))
+
+    def append(self, entries: list[Entry]) -> None:
+        """The only place where the log grows."""
+        first = self.log.last_index + 1
+        self.log.append(entries)
+        for index, entry in enumerate(entries, first):
+            self.configurations.appended(index, entry)
+
+    def truncate_from(self, index: Index) -> None:
+        self.log.truncate_from(index)
+        self.configurations.truncated_from(index)
+
+    def enter_term(self, term: Term) -> None:
+        self.term = term
+        self.voted_for = None
+        self.voted_storage = None
+
+    def follow(self, leader_id: NodeId | None, now: float) -> None:
+        """Be a follower in the present term, whatever this node was."""
+        if self.role is not Role.FOLLOWER:
+            self.role = Role.FOLLOWER
+            self.ballot.clear()
+            self._stop_leading()
+            self.restart_timer(now)
+        self.leader_id = leader_id
+
+    def _stop_leading(self) -> None:
+        if self.leadership is None:
+            return
+        self.read_results += [ReadResult(read.ticket, None) for read in self.leadership.reads]
+        self.leadership = None
+
+    def hear_from_leader(self, now: float) -> None:
+        self.heard_from_leader_at = now
+        self.deadline = now + self.wait
+
+    def has_live_leader(self, now: float) -> bool:
+        """Then requests for votes are not heard, so that nobody unseats a leader that works."""
+        if self.leadership is not None:
+            return True
+        return self.leader_id is not None and now < self.heard_from_leader_at + self.settings.election_timeout
+
+    @property
+    def wait(self) -> float:
+        """How long to go without a leader before doing something about it."""
+        return self.timeout if self.is_voter else 3 * self.settings.heartbeat_interval
+
+    def restart_timer(self, now: float) -> None:
+        self.timeout = self.draw_timeout()
+        self.deadline = now + self.wait
+
+    def draw_timeout(self) -> float:
+        """From one to two election timeouts, so that voters rarely rise at once and split the vote."""
+        return self.settings.election_timeout * (1 + self.random.below(TIMEOUT_STEPS) / TIMEOUT_STEPS)

@@ -1,0 +1,61 @@
+"""Leadership transfer: the leader stops taking proposals, waits until a voter has everything, and tells it to
+be elected at once. If that does not happen within an election timeout, the leader goes on.
+"""
+
+from tidelog.base.ids import NodeId
+from tidelog.raft.errors import ChangeRefused
+from tidelog.raft.leadership import Leadership, Transfer
+from tidelog.raft.messages import TimeoutNow
+from tidelog.raft.progress import Progress
+from tidelog.raft.state import Node
+
+
+def start(node: Node, lead: Leadership, to: NodeId | None, now: float) -> None:
+    if to == node.id:
+        lead.transfer = None
+        return
+    peer = best_successor(node, lead) if to is None else _successor(node, lead, to)
+    if peer is None:
+        raise ChangeRefused("no other voter has answered this leader yet: leadership stays here")
+    lead.transfer = Transfer(peer.id, now + node.settings.election_timeout)
+    proceed(node, lead)
+
+
+def proceed(node: Node, lead: Leadership) -> None:
+    transfer = lead.transfer
+    if transfer is None or transfer.is_told:
+        return
+    peer = lead.peers.get(transfer.target)
+    if peer is not None and peer.match == node.log.last_index:
+        transfer.is_told = True
+        node.send(peer.id, TimeoutNow(node.id, node.storage, node.term))
+
+
+def tick(lead: Leadership, now: float) -> None:
+    if lead.transfer is not None and now >= lead.transfer.deadline:
+        lead.transfer = None
+
+
+def resign(node: Node, lead: Leadership, now: float) -> None:
+    """Stop leading now; if another voter has everything, let it rise without a pause."""
+    peer = best_successor(node, lead)
+    if peer is not None and peer.match == node.log.last_index:
+        node.send(peer.id, TimeoutNow(node.id, node.storage, node.term))
+    node.follow(None, now)
+
+
+def best_successor(node: Node, lead: Leadership) -> Progress | None:
+    """The voter that has most and, among equals, spoke last."""
+    peers = [lead.speaks_for(voter) for voter in node.counted if voter.id != node.id]
+    heard = [peer for peer in peers if peer is not None]
+    return max(heard, key=lambda peer: (peer.match, peer.heard_at or 0.0, -peer.id), default=None)
+
+
+def _successor(node: Node, lead: Leadership, to: NodeId) -> Progress:
+    voter = node.configuration.find(to)
+    if voter is None or voter.vacant:
+        raise ChangeRefused(f"node {to} is not a voter, so it cannot lead")
+    peer = lead.speaks_for(voter)
+    if peer is None:
+        raise ChangeRefused(f"voter {to} has not answered this leader yet")
+    return peer

@@ -1,0 +1,120 @@
+"""A cluster whose network and time are in the test's hands: a message waits until it is delivered or dropped."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from tidelog.base.ids import NodeId
+from tidelog.base.ports import Random
+from tidelog.raft.core import Raft
+from tidelog.raft.entries import Configuration, Entry, Index, Voter
+from tidelog.raft.messages import AnyMessage, decode, encode
+from tidelog.raft.settings import RaftSettings
+from tidelog.testing.raft.checks import Checks
+from tidelog.testing.raft.member import Member
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Letter:
+    sender: NodeId
+    to: NodeId
+    data: bytes
+
+    def message(self) -> AnyMessage:
+        return decode(self.data)
+
+
+class RaftCluster:
+    def __init__(
+        self,
+        voters: Iterable[NodeId],
+        random_of: Callable[[NodeId], Random],
+        *,
+        observers: Iterable[NodeId] = (),
+        settings: RaftSettings | None = None,
+    ) -> None:
+        self.now = 0.0
+        self.checks = Checks()
+        self.letters: list[Letter] = []
+        self._random_of = random_of
+        self._settings = settings or RaftSettings()
+        self.bootstrap = Configuration(tuple(Voter(voter, f"host:{9000 + voter}") for voter in voters))
+        self.members: dict[NodeId, Member] = {}
+        for node_id in (*(voter.id for voter in self.bootstrap.voters), *observers):
+            self.add(node_id)
+
+    def add(self, node_id: NodeId) -> Member:
+        member = Member(node_id, self.bootstrap, self._settings, self._random_of(node_id), self._on_applied)
+        self.members[node_id] = member
+        member.start(self.now)
+        return member
+
+    def _on_applied(self, member: Member, index: Index, entry: Entry) -> None:
+        self.checks.applied(member.id, index, entry)
+
+    def raft(self, node_id: NodeId) -> Raft | None:
+        return self.members[node_id].raft
+
+    def up(self) -> list[Raft]:
+        return [member.raft for member in self.members.values() if member.raft is not None]
+
+    def leader(self) -> Raft | None:
+        """The leader of the highest term, if any node leads."""
+        leaders = [raft for raft in self.up() if raft.is_leader]
+        return max(leaders, key=lambda raft: raft.term, default=None)
+
+    def pump(self, node_id: NodeId) -> None:
+        """Obey the node until it has nothing to do; its messages join the waiting ones."""
+        member = self.members[node_id]
+        while (ready := member.take_ready()) is not None:
+            self.checks.observe(member)
+            for to, message in member.obey(ready):
+                self.letters.append(Letter(node_id, to, encode(message)))
+        self.checks.observe(member)
+
+    def deliver(self, letter: Letter) -> None:
+        """The receiver hears it, but does not act on it before it is pumped."""
+        receiver = self.members.get(letter.to)
+        if receiver is not None and receiver.raft is not None:
+            receiver.raft.step(letter.message(), self.now)
+
+    def tick(self, node_id: NodeId) -> None:
+        raft = self.raft(node_id)
+        if raft is not None:
+            raft.tick(self.now)
+
+    def next_deadline(self) -> float:
+        return min((raft.next_deadline for raft in self.up()), default=self.now)
+
+    def crash(self, node_id: NodeId) -> None:
+        self.members[node_id].crash()
+
+    def restart(self, node_id: NodeId) -> None:
+        self.members[node_id].start(self.now)
+
+    def wipe(self, node_id: NodeId) -> None:
+        """Crash, and lose the folder."""
+        self.crash(node_id)
+        self.members[node_id].new_disk()
+
+    def run(self, seconds: float, is_cut: Callable[[Letter], bool] = lambda _: False) -> None:
+        """Let time pass on a network without delay, but for what is cut."""
+        end = self.now + seconds
+        while True:
+            self._settle(is_cut)
+            deadline = self.next_deadline()
+            if deadline > end or not self.up():
+                break
+            self.now = max(self.now, deadline)
+            for node_id in self.members:
+                self.tick(node_id)
+        self.now = end
+
+    def _settle(self, is_cut: Callable[[Letter], bool]) -> None:
+        for node_id in self.members:
+            self.pump(node_id)
+        while self.letters:
+            letter = self.letters.pop(0)
+            if not is_cut(letter):
+                self.deliver(letter)
+                if letter.to in self.members:
+                    self.pump(letter.to)
