@@ -1,47 +1,91 @@
 """A broker: real ports wired to the rooms, started and stopped in order. Nothing else wires them."""
 
+import asyncio
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from socket import gethostname
+from typing import Any, Protocol
 
 from tidelog.base.config import BrokerConfig
 from tidelog.base.disk import PosixDisk
-from tidelog.base.errors import StorageError
-from tidelog.base.ids import Epoch, uuid_from_random
+from tidelog.base.ids import NO_EPOCH, uuid_from_random
 from tidelog.base.listener import Listener
-from tidelog.base.ports import Clock, Disk, Random
+from tidelog.base.ports import Clock, Connection, Disk, Random
 from tidelog.broker.cleaner import LogCleaner
+from tidelog.broker.cluster_start import (
+    address_of,
+    inter_broker_endpoint,
+    join_quorum,
+    raft_of,
+    until_following,
+)
 from tidelog.broker.context import Services
+from tidelog.broker.controller import Controller
 from tidelog.broker.data_folders import DataFolders
 from tidelog.broker.dispatch import Dispatcher
 from tidelog.broker.fetch_sessions import FetchSessions
 from tidelog.broker.flusher import Flusher
+from tidelog.broker.forwarding import Forwarding
 from tidelog.broker.groups import Groups
 from tidelog.broker.hosted import HostedPartitions
 from tidelog.broker.housekeeping import Housekeeping
+from tidelog.broker.internal_topics import InternalTopics
+from tidelog.broker.lifecycle import Lifecycle
 from tidelog.broker.log_moves import LogMoves
+from tidelog.broker.metadata_applier import MetadataApplier
 from tidelog.broker.metadata_service import MetadataService
+from tidelog.broker.peers import Peers
 from tidelog.broker.producer_ids import ProducerIds
+from tidelog.broker.quorum import Quorum
+from tidelog.broker.replication import Replication
 from tidelog.broker.throttle import Unlimited
-from tidelog.metadata.brokers import decide_create_cluster, decide_register_broker
-from tidelog.metadata.elections import decide_epochs_after_crash
-from tidelog.metadata.log import MetadataLog
-from tidelog.metadata.producer_ids import decide_producer_id_block
+from tidelog.metadata.entities import BrokerImage
+from tidelog.metadata.features import SUPPORTED_FEATURES
+from tidelog.metadata.quorum_store import DIRECTORY, QuorumStore
 from tidelog.metadata.records import Endpoint
 from tidelog.server.clock import SystemClock, SystemRandom
 from tidelog.server.disk_threads import DiskThreads
 from tidelog.server.limits import Limits
 from tidelog.server.open_files import raise_open_file_limit
-from tidelog.server.server import Server
+from tidelog.server.shared_state import RequestDispatcher
+from tidelog.server.tcp_network import TcpNetwork
 from tidelog.server.tickers import Chore, Tickers
 
 log = logging.getLogger("tidelog.node")
 
-METADATA_FOLDER = "__cluster_metadata-0"
 FLUSH_RULES_SECONDS = 0.5
 PRODUCER_EXPIRY_SECONDS = 600
+
+
+class Serving(Protocol):
+    """A server that listens: real sockets, or their twins in a simulator."""
+
+    @property
+    def addresses(self) -> list[Listener]: ...
+
+    def change_limits(self, limits: Limits) -> None: ...
+
+    def stop_accepting(self) -> None: ...
+
+    async def drain(self, seconds: float) -> int: ...
+
+
+class NodeNetwork(Protocol):
+    def connect(self, host: str, port: int) -> Connection: ...
+
+    def listen(
+        self, dispatcher: RequestDispatcher, listeners: Sequence[Listener], limits: Limits
+    ) -> Serving: ...
+
+    async def close(self) -> None: ...
+
+
+class Threads(Protocol):
+    def run(self, job: Callable[[], Any]) -> "asyncio.Future[Any]": ...
+
+    async def close(self) -> None: ...
 
 
 class Node:
@@ -54,22 +98,34 @@ class Node:
         disk: Disk | None = None,
         clock: Clock | None = None,
         random: Random | None = None,
+        network: NodeNetwork | None = None,
+        threads: Threads | None = None,
     ) -> None:
         self.config = config
+        self.node_id = config.int("node.id")
         self._disk = disk or PosixDisk()
         self._clock = clock or SystemClock()
         self._random = random or SystemRandom()
+        self._network = network
+        self._threads = threads
         self._opened = AsyncExitStack()
         self._endpoints: list[Endpoint] = []
+        self.services: Services
+        self.quorum: Quorum
 
     @property
     def bootstrap_servers(self) -> str:
         """What clients are given to find this broker."""
-        return ",".join(f"{_bracketed(where.host)}:{where.port}" for where in self._endpoints)
+        return ",".join(address_of(where.host, where.port) for where in self._endpoints)
 
     @property
     def port(self) -> int:
         return self._endpoints[0].port
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why this broker can no longer take part in its cluster, if so: it should be stopped."""
+        return self.quorum.failure or self.services.metadata.failure or self.services.lifecycle.failure
 
     async def start(self) -> None:
         """Open everything and listen. What cannot start lets go of all it took and raises."""
@@ -78,12 +134,13 @@ class Node:
             self._opened = opened.pop_all()
 
     async def stop(self) -> None:
-        """Answer what is under way, sync everything, and leave a mark that spares the next start a scan."""
+        """Hand over what it leads, answer what is under way, sync everything, and leave a mark that spares
+        the next start a scan."""
         await self._opened.aclose()
 
     async def _open(self, opened: AsyncExitStack) -> None:
         """Each part pushes how it ends, so that parts end in the reverse of the order they began in."""
-        config, clock, node_id = self.config, self._clock, self.config.int("node.id")
+        config, clock = self.config, self._clock
         for warning in config.warnings:
             log.warning("%s", warning)
         raise_open_file_limit()
@@ -91,89 +148,180 @@ class Node:
             self._disk,
             _absolute(config.list("log.dirs")),
             cluster_id=config.optional_text("cluster.id"),
-            node_id=node_id,
+            node_id=self.node_id,
             random=self._random,
         )
         opened.callback(folders.close)
-        threads = DiskThreads(threads=config.int("background.threads"))
+        threads = self._threads or DiskThreads(threads=config.int("background.threads"))
         opened.push_async_callback(threads.close)
-        metadata_log = MetadataLog.open(
-            self._disk, f"{folders.first.path}/{METADATA_FOLDER}", now_ms=clock.now_ms()
-        )
-        opened.callback(metadata_log.close)
-        metadata = MetadataService(metadata_log, config, node_id, clock, threads.run)
-        _settle_cluster(metadata, folders)
-        if not folders.all_clean:
-            metadata.change_at_start(lambda image: decide_epochs_after_crash(image, broker_id=node_id))
+        network = self._network or TcpNetwork(self._random)
+        opened.push_async_callback(network.close)
+        store = QuorumStore.open(self._disk, f"{folders.first.path}/{DIRECTORY}", clock.now_ms())
+        opened.callback(store.close)
+
+        applier = MetadataApplier(store, clock, threads.run)
+        metadata = MetadataService(applier, config, self.node_id)
         flusher = Flusher(threads.run)
-        partitions = HostedPartitions(node_id, folders, flusher, clock, threads.run)
+        partitions = HostedPartitions(self.node_id, folders, flusher, clock, threads.run)
+        services = self.services = self._services(metadata, folders, partitions, network, threads)
+        replication = Replication(services, folders)
+        dispatcher = Dispatcher(services)
+        services.peers.call_here = dispatcher.call_here
+        services.answer_forwarded = dispatcher.answer_forwarded
+        applier.on_role_change = services.controller.on_role_change
+        # Listening comes first: voters need each other before any of them can know the cluster.
+        server = network.listen(dispatcher, config.listeners(), Limits.from_config(config))
+        opened.push_async_callback(server.drain, 0.0)
+        self._endpoints = _endpoints(config.advertised_listeners(), server.addresses)
+        me = inter_broker_endpoint(config, self._endpoints)
+        raft = raft_of(config, store, storage_id=folders.first.id, me=me, clock=clock, random=self._random)
+        self.quorum = join_quorum(raft, store, services, applier, threads.run)
+        opened.push_async_callback(self.quorum.stop)
+        opened.push_async_callback(applier.stop)
+        opened.push_async_callback(services.controller.close)
+        opened.callback(services.peers.close)
+
+        await until_following(services, self.quorum)
+        folders.settle_cluster(metadata.image.cluster_id)
+        await self._serve(opened, server, dispatcher, replication, flusher)
+
+    async def _serve(
+        self,
+        opened: AsyncExitStack,
+        server: Serving,
+        dispatcher: Dispatcher,
+        replication: Replication,
+        flusher: Flusher,
+    ) -> None:
+        """This broker knows the cluster: open its logs, take its part, and let clients in."""
+        services = self.services
+        metadata, partitions, threads = services.metadata, services.partitions, services.run_in_thread
         opened.push_async_callback(partitions.close)
         await partitions.open_all(metadata.image, metadata.config)
         metadata.on_change(lambda delta: partitions.on_change(delta, metadata.config))
-        moves = LogMoves(self._disk, partitions, clock, threads.run)
-        opened.push_async_callback(moves.close)
-        groups = Groups(metadata, partitions, clock, self._random, threads.run)
-        groups.start()
-        metadata.on_change(groups.on_change)
-        dispatcher = Dispatcher(self._services(metadata, partitions, moves, groups))
-        opened.push_async_callback(dispatcher.drain)
-        server = Server(dispatcher, Limits.from_config(metadata.config))
-        server.start(config.listeners())
-        opened.push_async_callback(self._drain, server, partitions, groups)
+        metadata.on_change(services.groups.on_change)
+        metadata.on_change(services.controller.on_change)
         metadata.on_change(lambda _: server.change_limits(Limits.from_config(metadata.config)))
-        # No await between listening and registering: the first request already finds this broker's address.
-        self._endpoints = _endpoints(config.advertised_listeners(), server.addresses)
-        self._register(metadata, metadata_log.end, folders)
-        cleaner = LogCleaner(partitions, clock, lambda: metadata.config, threads.run)
+        await partitions.catch_up(metadata)
+        opened.push_async_callback(services.moves.close)
+        opened.push_async_callback(dispatcher.drain)
+        opened.push_async_callback(replication.close)
+        opened.push_async_callback(self._drain, server, partitions)
+        opened.push_async_callback(services.lifecycle.stop)
+        await self._join(replication)
+        dispatcher.is_open = True
+        cleaner = LogCleaner(partitions, self._clock, lambda: metadata.config, threads)
         opened.push_async_callback(cleaner.close)
-        chores = Housekeeping(partitions, flusher, clock, threads.run)
+        chores = Housekeeping(partitions, flusher, self._clock, threads)
         opened.callback(chores.close)
-        tickers = self._start_chores(metadata, chores, cleaner)
+        tickers = self._start_chores(chores, cleaner)
         opened.push_async_callback(tickers.stop)
+        opened.push_async_callback(self._leave)
 
-    async def _drain(self, server: Server, partitions: HostedPartitions, groups: Groups) -> None:
+    async def _join(self, replication: Replication) -> None:
+        """Become a member of the cluster: registered, let in, leading and following what the image says."""
+        services = self.services
+        lifecycle, partitions, folders = services.lifecycle, services.partitions, services.partitions.folders
+        is_alone = [voter.id for voter in self.quorum.raft.configuration.voters] == [self.node_id]
+        if is_alone:
+            # Nobody else could lead meanwhile, so there is nothing to wait for.
+            epoch = await services.controller.register(
+                self._identity(folders), folders.cluster_id, fenced=False, was_clean=folders.all_clean
+            )
+            lifecycle.epoch = epoch
+        else:
+            await lifecycle.register()
+        await partitions.take_roles()
+        services.groups.start()
+        replication.start()
+        lifecycle.start()
+        if not is_alone:
+            await lifecycle.until_unfenced()
+
+    def _identity(self, folders: DataFolders) -> BrokerImage:
+        return BrokerImage(
+            self.node_id,
+            NO_EPOCH,
+            self._incarnation,
+            {endpoint.listener: endpoint for endpoint in self._endpoints},
+            self.config.optional_text("broker.rack"),
+            tuple(folders.ids),
+            features=SUPPORTED_FEATURES,
+        )
+
+    async def _leave(self) -> None:
+        """Controlled shutdown: others lead before this broker stops, so that no request fails."""
+        services, config = self.services, self.services.config
+        others = [
+            broker
+            for broker in services.metadata.image.brokers.values()
+            if broker.id != self.node_id and not broker.fenced
+        ]
+        if others and config.bool("controlled.shutdown.enable") and self.failure is None:
+            await services.lifecycle.leave(config.int("controlled.shutdown.timeout.ms") / 1000)
+        await services.lifecycle.stop()
+        await self.quorum.hand_over()
+
+    async def _drain(self, server: Serving, partitions: HostedPartitions) -> None:
         """Whoever waits for more data or for the rest of its group is answered now."""
         server.stop_accepting()
         partitions.wake_readers()
-        await groups.close()
+        await self.services.groups.close()
         await server.drain(self.config.int("shutdown.grace.ms") / 1000)
 
     def _services(
-        self, metadata: MetadataService, partitions: HostedPartitions, moves: LogMoves, groups: Groups
+        self,
+        metadata: MetadataService,
+        folders: DataFolders,
+        partitions: HostedPartitions,
+        network: NodeNetwork,
+        threads: Threads,
     ) -> Services:
-        config = self.config
+        config, clock, random = self.config, self._clock, self._random
+        self._incarnation = uuid_from_random(random.bytes(16))
+        listener = config.optional_text("inter.broker.listener.name") or config.listeners()[0].name
+        peers = Peers(
+            network,
+            self.node_id,
+            lambda node_id: metadata.address_of(node_id, listener),
+            lambda: metadata.controller_id,
+        )
+        forwarding = Forwarding(metadata, peers)
+        lifecycle = Lifecycle(
+            metadata, peers, clock, lambda: self._identity(folders), lambda: folders.offline_ids
+        )
         return Services(
-            clock=self._clock,
-            random=self._random,
+            clock=clock,
+            random=random,
             metadata=metadata,
+            controller=Controller(metadata, clock, random, config.optional_text("cluster.id")),
+            peers=peers,
+            forwarding=forwarding,
+            lifecycle=lifecycle,
             partitions=partitions,
-            moves=moves,
-            groups=groups,
+            moves=LogMoves(self._disk, partitions, clock, threads.run),
+            groups=Groups(
+                metadata,
+                partitions,
+                InternalTopics(metadata, forwarding),
+                clock=clock,
+                random=random,
+                run_in_thread=threads.run,
+            ),
             sessions=FetchSessions(
-                self._clock,
-                self._random,
+                clock,
+                random,
                 slots=config.int("max.incremental.fetch.session.cache.slots"),
                 evict_after_ms=config.int("min.incremental.fetch.session.eviction.ms"),
             ),
-            producer_ids=ProducerIds(lambda: _next_block(metadata)),
+            producer_ids=ProducerIds(lifecycle.next_producer_ids),
             throttle=Unlimited(),
+            run_in_thread=threads.run,
         )
 
-    def _register(self, metadata: MetadataService, epoch: Epoch, folders: DataFolders) -> None:
-        incarnation = uuid_from_random(self._random.bytes(16))
-        metadata.change_at_start(
-            lambda image: decide_register_broker(
-                image,
-                broker_id=metadata.node_id,
-                epoch=epoch,
-                incarnation=incarnation,
-                endpoints=self._endpoints,
-                directories=folders.ids,
-            )
-        )
-
-    def _start_chores(self, metadata: MetadataService, chores: Housekeeping, cleaner: LogCleaner) -> Tickers:
+    def _start_chores(self, chores: Housekeeping, cleaner: LogCleaner) -> Tickers:
         tickers = Tickers()
+        metadata = self.services.metadata
 
         def every(setting: str, chore: Chore, name: str) -> None:
             tickers.every(lambda: metadata.config.int(setting) / 1000, chore, name)
@@ -181,21 +329,15 @@ class Node:
         every("log.retention.check.interval.ms", chores.retire_segments, "retention")
         every("durability.interval.ms", chores.sync_by_interval, "interval sync")
         every("log.flush.offset.checkpoint.interval.ms", chores.checkpoint, "checkpoint")
+        every(
+            "replica.high.watermark.checkpoint.interval.ms",
+            chores.checkpoint_high_watermarks,
+            "high watermarks",
+        )
         every("log.cleaner.backoff.ms", cleaner.clean_once, "compaction")
         tickers.every(lambda: FLUSH_RULES_SECONDS, chores.sync_by_topic_rules, "flush rules")
         tickers.every(lambda: PRODUCER_EXPIRY_SECONDS, chores.forget_producers, "producer expiry")
         return tickers
-
-
-def _settle_cluster(metadata: MetadataService, folders: DataFolders) -> None:
-    """The folders and the metadata in them must speak of one cluster."""
-    cluster_id = folders.cluster_id
-    [known] = metadata.change_at_start(lambda image: decide_create_cluster(image, cluster_id=cluster_id))
-    if known != cluster_id:
-        raise StorageError(
-            f"{folders.first.path} is marked as a folder of cluster {cluster_id}, but the metadata in it is "
-            f"that of cluster {known}; put the folder back together as it was, or use another one"
-        )
 
 
 def _absolute(paths: Sequence[str]) -> list[str]:
@@ -213,12 +355,3 @@ def _endpoints(advertised: tuple[Listener, ...], bound: list[Listener]) -> list[
 def _reachable_host(listener: Listener) -> str:
     """Listening everywhere is not an address that a client can use."""
     return gethostname() if listener.is_every_interface else listener.host
-
-
-async def _next_block(metadata: MetadataService) -> range:
-    [block] = await metadata.change(lambda image: decide_producer_id_block(image, broker_id=metadata.node_id))
-    return block
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

@@ -1,17 +1,28 @@
 """What a handler is given: the broker's services, and who asks."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from tidelog.base.config import BrokerConfig
+from tidelog.base.errors import ProtocolError
 from tidelog.base.ports import Clock, Random
+from tidelog.broker.controller import Controller
 from tidelog.broker.fetch_sessions import FetchSessions
+from tidelog.broker.flusher import RunInThread
+from tidelog.broker.forwarding import Forwarding
 from tidelog.broker.groups import Groups
 from tidelog.broker.hosted import HostedPartitions
+from tidelog.broker.lifecycle import Lifecycle
 from tidelog.broker.log_moves import LogMoves
 from tidelog.broker.metadata_service import MetadataService
 from tidelog.broker.peer import Peer
+from tidelog.broker.peers import Peers
 from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.throttle import Throttle
+
+
+async def _nobody(_frame: memoryview, _peer: Peer) -> bytes:
+    raise ProtocolError("nothing is dispatched yet")
 
 
 @dataclass(slots=True)
@@ -21,12 +32,18 @@ class Services:
     clock: Clock
     random: Random
     metadata: MetadataService
+    controller: Controller
+    peers: Peers
+    forwarding: Forwarding
+    lifecycle: Lifecycle
     partitions: HostedPartitions
     moves: LogMoves
     groups: Groups
     sessions: FetchSessions
     producer_ids: ProducerIds
     throttle: Throttle
+    run_in_thread: RunInThread
+    answer_forwarded: Callable[[memoryview, Peer], Awaitable[bytes]] = _nobody
 
     @property
     def config(self) -> BrokerConfig:

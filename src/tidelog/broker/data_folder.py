@@ -12,7 +12,7 @@ from functools import partial
 from tidelog.base.errors import StorageError
 from tidelog.base.ids import Uuid, uuid_parse, uuid_text
 from tidelog.base.ports import Disk
-from tidelog.broker.folder_checkpoints import FolderCheckpoints
+from tidelog.broker.folder_checkpoints import FolderCheckpoints, Offsets, write_high_watermarks
 from tidelog.replication.partition import Partition
 from tidelog.storage.checkpoints import TopicPartition
 from tidelog.storage.data_dir import DataDir, DirectoryIdentity, PartitionFolder
@@ -51,7 +51,7 @@ class DataFolder:
         self.homes: dict[tuple[Uuid, int], PartitionFolder] = {}
         self._nameless: set[TopicPartition] = set()
         self._one_writer = threading.Lock()
-        self._taken = self._written = 0  # checkpoints, counted
+        self._taken = self._written = self._marks_written = 0  # checkpoints, counted
         self._copies = 0
 
     def open(self, identity: DirectoryIdentity) -> None:
@@ -73,6 +73,11 @@ class DataFolder:
     @property
     def id(self) -> Uuid:
         return uuid_parse(self.dir.identity.directory_id)
+
+    @property
+    def known_id(self) -> Uuid | None:
+        """Its id if it could ever be read, whatever has become of its disk."""
+        return None if self._dir is None else uuid_parse(self._dir.identity.directory_id)
 
     @property
     def was_clean(self) -> bool:
@@ -213,12 +218,29 @@ class DataFolder:
         # A copy, since `forget` changes ours while a thread writes.
         return partial(self._write, taken.copy(), self._taken, self.dir)
 
+    def checkpoint_high_watermarks(self, partitions: Iterable[Partition]) -> Callable[[], None] | None:
+        """As `checkpoint`, of these alone; None where they are as they were."""
+        marks = self.checkpoints.high_watermarks.copy()
+        marks.update(((p.topic, p.index), p.high_watermark) for p in partitions)
+        if marks == self.checkpoints.high_watermarks:
+            return None
+        self.checkpoints.high_watermarks = marks
+        self._taken += 1
+        return partial(self._write_high_watermarks, marks.copy(), self._taken, self.dir)
+
     def _write(self, taken: FolderCheckpoints, number: int, directory: DataDir) -> None:
         """One at a time, and never an older one over a newer one: threads come in any order."""
         with self._one_writer:
             if number > self._written:
                 taken.write(directory)
                 self._written = number
+        self._write_high_watermarks(taken.high_watermarks, number, directory)
+
+    def _write_high_watermarks(self, marks: Offsets, number: int, directory: DataDir) -> None:
+        with self._one_writer:
+            if number > self._marks_written:
+                write_high_watermarks(directory, marks)
+                self._marks_written = number
 
     def logs_are_closed(self, partitions: Sequence[Partition], *, in_order: bool) -> None:
         """The last word on these logs: where they end. Clean only if this can be written, too.

@@ -7,7 +7,7 @@ what was lost.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tidelog.base.errors import StorageError, TidelogError
-from tidelog.base.ids import NodeId, Uuid, uuid_from_random, uuid_text
+from tidelog.base.ids import NodeId, Offset, Uuid, uuid_from_random, uuid_text
 from tidelog.base.ports import Disk, Random, read_file
 from tidelog.broker.data_folder import DataFolder
 from tidelog.replication.partition import Partition
@@ -31,10 +31,11 @@ class DataFolders:
     def open(
         cls, disk: Disk, paths: Sequence[str], *, cluster_id: str | None, node_id: NodeId, random: Random
     ) -> "DataFolders":
-        """The cluster's id is the configured one, or the one that a folder remembers, or a new one."""
-        cluster_id = (
-            cluster_id or _remembered_cluster(disk, paths) or uuid_text(uuid_from_random(random.bytes(16)))
-        )
+        """The cluster's id is the configured one, or the one that a folder remembers.
+
+        New folders have none of it before the broker has joined its cluster: see `settle_cluster`.
+        """
+        cluster_id = cluster_id or _remembered_cluster(disk, paths) or ""
         warm = WarmSegments()
         folders = [DataFolder(disk, path) for path in paths]
         try:
@@ -66,11 +67,30 @@ class DataFolders:
 
     @property
     def cluster_id(self) -> str:
+        """Empty where nobody has said yet."""
         return self.first.dir.identity.cluster_id
+
+    def settle_cluster(self, cluster_id: str) -> None:
+        """The folders and the metadata must speak of one cluster, from now on and for ever."""
+        for folder in self._folders:
+            if folder.offline is None:
+                folder.dir.settle_cluster(cluster_id)
+
+    def high_watermark(self, topic: str, topic_id: Uuid, index: int) -> Offset | None:
+        """Up to where the log was known to be committed when that was last written down."""
+        for folder in self._folders:
+            if (topic_id, index) in folder.homes:
+                return folder.checkpoints.high_watermarks.get((topic, index))
+        return None
 
     @property
     def ids(self) -> list[Uuid]:
         return [folder.id for folder in self._folders if folder.offline is None]
+
+    @property
+    def offline_ids(self) -> list[Uuid]:
+        """Folders that were in use and whose disk failed since."""
+        return [folder.known_id for folder in self._folders if folder.offline is not None and folder.known_id]
 
     @property
     def all_clean(self) -> bool:
@@ -168,6 +188,6 @@ def _remembered_cluster(disk: Disk, paths: Sequence[str]) -> str | None:
             raw = read_file(disk, f"{path}/{META}")
         except OSError:
             continue
-        if raw is not None:
-            return DirectoryIdentity.load(raw, f"{path}/{META}").cluster_id
+        if raw is not None and (found := DirectoryIdentity.load(raw, f"{path}/{META}").cluster_id):
+            return found
     return None

@@ -7,11 +7,13 @@ a pending answer, which keeps the busiest requests free of a task each.
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from inspect import iscoroutine
+from inspect import isawaitable, iscoroutine
 from typing import Any, NamedTuple
 
 from tidelog.base.errors import ProtocolError
+from tidelog.base.ports import FileSlice
 from tidelog.broker.context import Context, Services
+from tidelog.broker.forwarding import BETWEEN_BROKERS, FORWARDED
 from tidelog.broker.handlers import HANDLERS, load
 from tidelog.broker.handlers.api_versions import unsupported_version
 from tidelog.broker.peer import Peer
@@ -24,6 +26,8 @@ from tidelog.wire.frame import read_request_header, response_writer, write_respo
 from tidelog.wire.message import Part
 
 Handler = Callable[[Context, Any], Any]
+
+SERVED_BEFORE_OPEN = BETWEEN_BROKERS | {ApiKey.API_VERSIONS}
 
 log = logging.getLogger("tidelog.broker")
 
@@ -44,12 +48,17 @@ class Dispatcher:
         self._shortcut = ProduceShortcut(services)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._routes: dict[tuple[int, int], Route] = {}
+        self.is_open = False
+        """Until the broker knows the cluster and its part in it, only brokers are served."""
 
     def dispatch(self, frame: memoryview, peer: Peer) -> "Reply | asyncio.Future[Reply | None] | None":
         if peer.produce_front_end and (reply := self._shortcut.answer(frame, peer)) is not None:
             return reply
         header, body_at = read_request_header(frame)
         api_key, version, _, client_id = header
+        if not self.is_open and api_key not in SERVED_BEFORE_OPEN:
+            # As if nobody listened yet: the client looks for another broker, or comes back.
+            return Reply([], close=True)
         route = self._routes.get((api_key, version)) or self._find_route(api_key, version)
         if route is None:
             # A newer client asks first with the version it likes best: tell it ours, in the oldest form.
@@ -58,6 +67,10 @@ class Dispatcher:
         services = self._services
         context = Context(services, peer, version, client_id)
         context.throttle_ms = services.throttle.charge(peer, client_id, api_key, len(frame))
+        if api_key in FORWARDED and not services.metadata.is_controller:
+            return self._own(
+                self._forward(bytes(frame), route, request, header.correlation_id, context), route.name
+            )
         answer = route.handle(context, request)
         if api_key == PRODUCE:
             self._shortcut.learn(frame, version, client_id, request, peer)
@@ -69,6 +82,44 @@ class Dispatcher:
             if isinstance(answer, asyncio.Future):
                 return self._later(answer, route, header.correlation_id, context)
         return self._reply(answer, route, header.correlation_id, context)
+
+    async def _forward(
+        self, frame: bytes, route: Route, request: Any, correlation_id: int, context: Context
+    ) -> Reply | None:
+        """The controller's answer as it is; where none can be had, what this broker's own refusal says."""
+        try:
+            answer = await self._services.forwarding.pass_on(frame, context.peer)
+        except OSError as error:
+            log.warning("%s of %s could not be passed on: %s", route.name, context.peer, error)
+            own = route.handle(context, request)
+            return self._reply(await own if isawaitable(own) else own, route, correlation_id, context)
+        return Reply([len(answer).to_bytes(4, "big"), answer])
+
+    async def call_here(self, api_key: int, version: int, request: Any) -> Any:
+        """A request of this very broker, without a connection."""
+        route = self._routes.get((api_key, version)) or self._find_route(api_key, version)
+        if route is None:
+            raise ProtocolError(f"version {version} of ApiVersions is not offered by this broker")
+        context = Context(self._services, Peer("", 0, ""), version, None)
+        answer = route.handle(context, request)
+        return await answer if isawaitable(answer) else answer
+
+    async def answer_forwarded(self, frame: memoryview, peer: Peer) -> bytes:
+        """Another broker's client asks; this broker is the controller."""
+        header, body_at = read_request_header(frame)
+        api_key, version, correlation_id, client_id = header
+        if api_key not in FORWARDED:
+            raise ProtocolError(f"API key {api_key} is not for the controller")
+        route = self._routes.get((api_key, version)) or self._find_route(api_key, version)
+        if route is None:
+            raise ProtocolError(f"API key {api_key} is not for the controller")
+        request = route.decode(frame, body_at, True)
+        answer = route.handle(Context(self._services, peer, version, client_id), request)
+        if isawaitable(answer):
+            answer = await answer
+        parts = route.write(correlation_id, answer)
+        whole = b"".join(part.read() if isinstance(part, FileSlice) else part for part in parts)
+        return whole[4:]
 
     def _find_route(self, api_key: int, version: int) -> "Route | None":
         """None for a version of ApiVersions that is not ours, which is no reason to close a connection."""

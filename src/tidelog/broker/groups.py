@@ -7,21 +7,23 @@ from functools import partial
 
 from tidelog.base.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import uuid_from_random
+from tidelog.base.ids import Epoch
 from tidelog.base.ports import Clock, Random
 from tidelog.broker.flusher import RunInThread
 from tidelog.broker.group_loading import load
 from tidelog.broker.group_partition import GroupPartition
 from tidelog.broker.hosted import HostedPartitions
+from tidelog.broker.internal_topics import InternalTopics
 from tidelog.broker.metadata_service import MetadataService
 from tidelog.groups.modern.topics import TopicInfo, Topics
 from tidelog.groups.placement import offsets_partition
 from tidelog.groups.settings import GroupSettings, OffsetsTopicSettings
 from tidelog.groups.shard import GroupShard
-from tidelog.metadata.create_topics import NewTopic, TopicDefaults, decide_create_topics
 from tidelog.metadata.image import ImageDelta
 from tidelog.metadata.topic_names import CONSUMER_OFFSETS
 from tidelog.replication.partition import Partition
+
+FORGET_SECONDS = 1.0
 
 log = logging.getLogger("tidelog.broker.groups")
 
@@ -31,16 +33,20 @@ class Groups:
         self,
         metadata: MetadataService,
         partitions: HostedPartitions,
+        internal_topics: InternalTopics,
+        *,
         clock: Clock,
         random: Random,
         run_in_thread: RunInThread,
     ) -> None:
         self._metadata = metadata
+        self._internal_topics = internal_topics
         self._partitions = partitions
         self._clock = clock
         self._random = random
         self._run_in_thread = run_in_thread
         self._serving: dict[int, GroupPartition] = {}
+        self._epochs: dict[int, Epoch] = {}  # under which each of them is served or being loaded
         self._loading: dict[int, asyncio.Task[None]] = {}
         # Topics that were deleted while somebody was loading, who may have replayed offsets of them by then.
         self._gone: set[str] = set()
@@ -48,10 +54,30 @@ class Groups:
         self._topics = self._readable_topics()
 
     def start(self) -> None:
-        """Load what is on this broker already."""
+        """Load what this broker leads already."""
         for partition in self._partitions:
             if partition.topic == CONSUMER_OFFSETS:
-                self._begin(partition)
+                self._settle(partition.index, partition)
+
+    def _settle(self, index: int, partition: Partition | None) -> None:
+        """Groups go with the leader of their partition: begin to serve them, or leave them to another."""
+        epoch = partition.leader_epoch if partition is not None and partition.is_leader else None
+        if epoch == self._epochs.get(index):
+            return
+        self._leave(index)
+        if partition is not None and epoch is not None:
+            # A new epoch may mean that others led meanwhile: what is in memory counts for nothing.
+            self._epochs[index] = epoch
+            self._begin(partition)
+
+    def _leave(self, index: int) -> None:
+        self._epochs.pop(index, None)
+        task = self._loading.pop(index, None)
+        if task is not None:
+            task.cancel()
+        serving = self._serving.pop(index, None)
+        if serving is not None:
+            serving.close(ErrorCode.NOT_COORDINATOR)
 
     def __iter__(self) -> Iterator[GroupPartition]:
         """The partitions that are loaded and serve."""
@@ -81,37 +107,24 @@ class Groups:
     async def ensure_topic(self) -> None:
         """Somebody looks for a coordinator: from now on there is one."""
         settings = OffsetsTopicSettings.of(self._config)
-        wanted = NewTopic(
+        await self._internal_topics.create(
             CONSUMER_OFFSETS,
-            num_partitions=settings.partitions,
+            partitions=settings.partitions,
             replication_factor=settings.replication_factor,
-            configs=[
-                ("cleanup.policy", "compact"),
-                ("compression.type", "producer"),
-                ("segment.bytes", str(settings.segment_bytes)),
-            ],
+            configs={
+                "cleanup.policy": "compact",
+                "compression.type": "producer",
+                "segment.bytes": str(settings.segment_bytes),
+            },
         )
-        [made] = await self._metadata.change(
-            lambda image: decide_create_topics(
-                image,
-                [wanted],
-                defaults=TopicDefaults(),
-                new_id=lambda: uuid_from_random(self._random.bytes(16)),
-                config=self._config,
-            )
-        )
-        if not made.ok and made.error is not ErrorCode.TOPIC_ALREADY_EXISTS:
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, made.message)
 
     def on_change(self, delta: ImageDelta) -> Coroutine[None, None, None] | None:
         for topic in delta.topics_deleted:
             if topic.name == CONSUMER_OFFSETS:
                 self._let_go()
-        for topic, image in delta.partitions_created:
+        for topic, image in (*delta.partitions_created, *delta.partitions_changed):
             if topic.name == CONSUMER_OFFSETS:
-                partition = self._partitions.current(topic.id, image.index)
-                if partition is not None:
-                    self._begin(partition)
+                self._settle(image.index, self._partitions.current(topic.id, image.index))
         gone = [topic.name for topic in delta.topics_deleted]
         if self._loading:
             self._gone.update(gone)
@@ -130,9 +143,12 @@ class Groups:
         """Only then is a deletion answered: a new topic of that name must never inherit these offsets."""
         for serving in self:
             try:
-                await _until_safe(serving.partition)
-            except KafkaError as error:
-                log.error("offsets of deleted topics may come back after a crash: %s", error.message)
+                # Not for long: the followers may be waiting for the very change that is waiting here.
+                await asyncio.wait_for(_until_safe(serving.partition), FORGET_SECONDS)
+            except (KafkaError, TimeoutError) as error:
+                log.error(
+                    "offsets of deleted topics may come back after a crash: %s", error or "not safe yet"
+                )
 
     async def close(self) -> None:
         self._closed = True
@@ -153,6 +169,7 @@ class Groups:
         for serving in self:
             serving.close(ErrorCode.NOT_COORDINATOR)
         self._serving.clear()
+        self._epochs.clear()
 
     def _begin(self, partition: Partition) -> None:
         shard = GroupShard(GroupSettings.of(self._config), self._random)

@@ -2,20 +2,22 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TypeAlias
 
 from tidelog.base.config import BrokerConfig, resolve_topic
 from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
-from tidelog.base.ids import NodeId, Uuid
+from tidelog.base.ids import Epoch, NodeId, Uuid
 from tidelog.base.ports import Clock
 from tidelog.broker.data_folder import DataFolder
 from tidelog.broker.data_folders import DataFolders
 from tidelog.broker.flusher import Flusher, RunInThread
 from tidelog.broker.log_opening import CHUNK, LogOpening, Opened, Replica, log_config
+from tidelog.broker.metadata_service import MetadataService
 from tidelog.metadata.entities import PartitionImage, TopicImage
 from tidelog.metadata.image import ClusterImage, ImageDelta
+from tidelog.metadata.image_diff import diff
 from tidelog.metadata.records import ResourceKind
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log import PartitionLog
@@ -39,14 +41,21 @@ class HostedPartitions:
         self._flusher = flusher
         self._clock = clock
         self._run_in_thread = run_in_thread
+        # Those that this broker leads, under the topic's name and under its id: what clients ask for.
         self._by_key: dict[tuple[TopicKey, int], Partition] = {}
+        # All of them, the followers too.
+        self._any_by_key: dict[tuple[TopicKey, int], Partition] = {}
         self._partitions: dict[tuple[str, int], Partition] = {}
         # Partitions that are ours but cannot be opened, with the reason that clients and operators get.
         self._unusable: dict[tuple[TopicKey, int], str] = {}
         self._config = BrokerConfig()
         self._image = ClusterImage()
         self._one_checkpoint = asyncio.Lock()
-        self._opening = LogOpening(folders, clock, run_in_thread)
+        self._one_change = asyncio.Lock()
+        self._opening = LogOpening(node_id, folders, clock, run_in_thread)
+        self._has_roles = False
+        self.on_roles: Callable[[Sequence[Partition]], None] | None = None
+        """Told of partitions whose leader, epoch or replicas changed, or that are gone from here."""
 
     def __iter__(self) -> Iterator[Partition]:
         return iter(tuple(self._partitions.values()))
@@ -55,28 +64,46 @@ class HostedPartitions:
         return len(self._partitions)
 
     def find(self, topic: TopicKey, index: int) -> Partition:
-        """Raises KafkaError with the code that tells a client whether to refresh, retry or give up."""
+        """One that this broker leads.
+
+        Raises KafkaError with the code that tells a client whether to refresh, retry or give up.
+        """
         partition = self._by_key.get((topic, index))
         if partition is None:
             raise self._why_not(topic, index)
         return partition
 
+    def find_any(self, topic: TopicKey, index: int) -> Partition:
+        """One that this broker leads or follows."""
+        partition = self._any_by_key.get((topic, index))
+        if partition is None:
+            raise self._why_not(topic, index)
+        return partition
+
     def current(self, topic_id: Uuid, index: int) -> Partition | None:
-        return self._by_key.get((topic_id, index))
+        return self._any_by_key.get((topic_id, index))
 
     def _why_not(self, topic: TopicKey, index: int) -> KafkaError:
         unusable = self._unusable.get((topic, index))
         if unusable is not None:
             return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, unusable)
-        if isinstance(topic, str):
+        by_name = isinstance(topic, str)
+        known = self._image.topic(topic) if isinstance(topic, str) else self._image.topic_by_id(topic)
+        if known is not None and known.partition(index) is not None:
+            # It exists, and others lead it; or its log is not open yet, and the client will ask again.
+            return KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if by_name or known is not None:
             return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        known = self._image.topic_by_id(topic) is not None
-        return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known else ErrorCode.UNKNOWN_TOPIC_ID)
+        return KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
 
     # Opening
 
     async def open_all(self, image: ClusterImage, config: BrokerConfig) -> None:
-        """At start: open what the image says is ours, in threads where logs must be scanned."""
+        """At start: open what the image says is ours, in threads where logs must be scanned.
+
+        What this broker leads and follows is settled later (`take_roles`): the image may be one in which it
+        leads partitions that others have taken over.
+        """
         self._image, self._config = image, config
         ours = [
             (topic, partition)
@@ -105,45 +132,96 @@ class HostedPartitions:
             topic.id,
             image.index,
             opened,
-            leader_epoch=image.leader_epoch,
-            replicas=image.replicas,
-            isr=image.isr,
+            node_id=self._node_id,
+            high_watermark=self.folders.high_watermark(topic.name, topic.id, image.index),
             durability=Durability(settings.text("durability")),
             min_insync_replicas=settings.int("min.insync.replicas"),
             on_unsynced=self._flusher.request,
         )
-        self._lead(partition, image)
         self._partitions[topic.name, image.index] = partition
-        self._by_key.update(dict.fromkeys(keys, partition))
+        self._any_by_key.update(dict.fromkeys(keys, partition))
+        if self._has_roles:
+            self._take_role(partition, image)
 
-    def _lead(self, partition: Partition, image: PartitionImage) -> None:
-        partition.leader_epoch = image.leader_epoch
-        partition.replicas, partition.isr = image.replicas, image.isr
+    async def take_roles(self) -> None:
+        """This broker is registered: from now on it leads and follows as the image says."""
+        self._has_roles = True
+        await self._opening.begin_epochs(self._led_here())
+        for topic in self._image.topics.values():
+            for image in topic.partitions:
+                partition = self._partitions.get((topic.name, image.index))
+                if partition is not None:
+                    self._take_role(partition, image)
+        if self.on_roles is not None:
+            self.on_roles(list(self))
+
+    def _led_here(self) -> list[tuple[PartitionLog, Epoch]]:
+        return [
+            (partition.log, image.leader_epoch)
+            for topic in self._image.topics.values()
+            for image in topic.partitions
+            if image.leader == self._node_id
+            and (partition := self._partitions.get((topic.name, image.index))) is not None
+        ]
+
+    def _take_role(self, partition: Partition, image: PartitionImage) -> None:
+        keys: list[tuple[TopicKey, int]] = [
+            (partition.topic, partition.index),
+            (partition.topic_id, partition.index),
+        ]
         try:
-            partition.log.begin_epoch(image.leader_epoch)
+            partition.apply(image, self._clock.monotonic())
         except KafkaError as error:
             log.error("%s-%d: %s", partition.topic, partition.index, error.message)
+        for key in keys:
+            if partition.is_leader:
+                self._by_key[key] = partition
+            else:
+                self._by_key.pop(key, None)
 
     # Following the metadata
 
     async def on_change(self, delta: ImageDelta, config: BrokerConfig) -> None:
         """Act on a change; done when this returns. The next change waits for that."""
+        async with self._one_change:
+            await self._follow(delta, config)
+
+    async def _follow(self, delta: ImageDelta, config: BrokerConfig) -> None:
         self._image = delta.after
         for topic in delta.topics_deleted:
             for partition in topic.partitions:
                 self._drop(topic, partition.index)
         if delta.topics_deleted:
             self.checkpoint_now()
-        created = [one for one in delta.partitions_created if self._node_id in one[1].replicas]
-        await self._opening.open(created, config, self._host, new=True)
-        for topic, partition in delta.partitions_changed:
+        changed_roles: list[Partition] = []
+        arriving: list[tuple[TopicImage, PartitionImage]] = []
+        for topic, partition in (*delta.partitions_created, *delta.partitions_changed):
             hosted = self._partitions.get((topic.name, partition.index))
-            if hosted is not None:
-                self._lead(hosted, partition)
+            if self._node_id not in partition.replicas:
+                if hosted is not None:
+                    self._drop(topic, partition.index)
+                    changed_roles.append(hosted)
+            elif hosted is None:
+                arriving.append((topic, partition))
+            elif self._has_roles:
+                self._take_role(hosted, partition)
+                changed_roles.append(hosted)
+        await self._opening.open(arriving, config, self._host, new=True)
+        changed_roles += (
+            hosted
+            for topic, partition in arriving
+            if (hosted := self._partitions.get((topic.name, partition.index))) is not None
+        )
+        if changed_roles and self._has_roles and self.on_roles is not None:
+            self.on_roles(changed_roles)
         broker_settings_changed = config is not self._config
         self._config = config
         changed = {c.name for c in delta.configs_changed if c.kind is ResourceKind.TOPIC}
         self._configure(delta.after.topics if broker_settings_changed else changed)
+
+    async def catch_up(self, metadata: MetadataService) -> None:
+        """What changed while the logs were being opened, before anybody told this of changes."""
+        await self.on_change(diff(self._image, metadata.image), metadata.config)
 
     def _configure(self, names: Iterable[str]) -> None:
         for name in names:
@@ -161,11 +239,17 @@ class HostedPartitions:
     def _drop(self, topic: TopicImage, index: int) -> None:
         for key in ((topic.name, index), (topic.id, index)):
             self._by_key.pop(key, None)
+            self._any_by_key.pop(key, None)
             self._unusable.pop(key, None)
         partition = self._partitions.pop((topic.name, index), None)
         if partition is None:
             return
-        partition.release_all(KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted"))
+        gone = topic.id not in self._image.topics_by_id
+        partition.release_all(
+            KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
+            if gone
+            else KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the partition was moved to other brokers")
+        )
         partition.log.close(clean=False)
         self._flusher.forget(partition)  # a topic of the same name may soon have files of the same name
         try:

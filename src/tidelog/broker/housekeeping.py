@@ -85,6 +85,18 @@ class Housekeeping:
             # Nothing is lost: a restart after a crash reads more than it would have to.
             log.error("the offset checkpoints cannot be written: %s", error)
 
+    async def checkpoint_high_watermarks(self) -> None:
+        """What is known to be committed, so that it can be read again soon after a start."""
+        for folder in self._partitions.folders:
+            if folder.offline is None:
+                here = (p for p in self._partitions if folder.holds(p.log.directory))
+                job = folder.checkpoint_high_watermarks(here)
+                try:
+                    if job is not None:
+                        await self._run_in_thread(job)
+                except OSError as error:
+                    log.error("the high watermarks in %s cannot be written: %s", folder.path, error)
+
 
 def _is_unsynced(partition: Partition) -> bool:
     return partition.log.offline is None and partition.log.recovery_point < partition.log.end

@@ -7,6 +7,7 @@ from functools import partial
 
 from tidelog.base.config import BrokerConfig, resolve_topic
 from tidelog.base.errors import KafkaError, StorageError, TidelogError
+from tidelog.base.ids import Epoch, NodeId
 from tidelog.base.ports import Clock
 from tidelog.broker.data_folders import DataFolders
 from tidelog.broker.flusher import BUSY_SECONDS, RunInThread
@@ -32,7 +33,10 @@ def log_config(topic: TopicImage, config: BrokerConfig) -> LogConfig:
 
 
 class LogOpening:
-    def __init__(self, folders: DataFolders, clock: Clock, run_in_thread: RunInThread) -> None:
+    def __init__(
+        self, node_id: NodeId, folders: DataFolders, clock: Clock, run_in_thread: RunInThread
+    ) -> None:
+        self._node_id = node_id
         self._folders = folders
         self._clock = clock
         self._run_in_thread = run_in_thread
@@ -86,6 +90,12 @@ class LogOpening:
                 self._clock.monotonic() - began,
             )
 
+    async def begin_epochs(self, led: Sequence[tuple[PartitionLog, Epoch]]) -> None:
+        """This broker is about to lead these: what costs a file each is done in threads."""
+        behind = [(opened, epoch) for opened, epoch in led if opened.leader_epochs.latest < epoch]
+        for first in range(0, len(behind), CHUNK):
+            await self._in_thread(partial(_begin_epochs, behind[first : first + CHUNK]))
+
     async def _in_thread(self, job: Callable[[], list[Opened]]) -> list[Opened]:
         """The topic is decided on, so its logs must be opened, however many jobs wait for the disk."""
         while True:
@@ -109,13 +119,23 @@ class LogOpening:
             folder = self._folders.home_for(topic.name, topic.id, index, may_be_new=new)
             settings = log_config(topic, config)
             opened = folder.open_log(topic.name, topic.id, index, settings, now_ms=self._clock.now_ms())
-            opened.begin_epoch(partition.leader_epoch)  # writes a file, so better here than on the loop
+            if new and partition.leader == self._node_id:
+                opened.begin_epoch(partition.leader_epoch)  # writes a file, so better here than on the loop
             if opened.recovery_point < opened.end and _is_synced_first(topic, config):
                 _sync(opened)
             return opened
         except (OSError, StorageError, KafkaError) as error:
             log.error("%s-%d cannot be opened and is offline: %s", topic.name, index, error)
             return f"{topic.name}-{index} cannot be opened: {error}"
+
+
+def _begin_epochs(led: Sequence[tuple[PartitionLog, Epoch]]) -> list[Opened]:
+    for opened, epoch in led:
+        try:
+            opened.begin_epoch(epoch)
+        except KafkaError as error:
+            log.error("%s", error.message)
+    return []
 
 
 def _is_synced_first(topic: TopicImage, config: BrokerConfig) -> bool:

@@ -1,6 +1,7 @@
 """The cluster's metadata as handlers use it: read the image at any time, change it one decision at a time.
 
-A change is decided on the newest image, made durable, applied, and only then acted on and answered.
+A change is decided on the newest image by the active controller, agreed on by the quorum, applied, and only
+then acted on and answered. On every other broker the same entries arrive and are applied in the same order.
 """
 
 import asyncio
@@ -13,13 +14,15 @@ import msgspec
 from tidelog.base.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
 from tidelog.base.ids import NodeId, Offset
-from tidelog.base.ports import Clock
-from tidelog.broker.flusher import RunInThread
+from tidelog.base.voters import parse_address
+from tidelog.broker.metadata_applier import MetadataApplier
+from tidelog.broker.quorum import Quorum
 from tidelog.metadata.decision import Decision, Outcome
 from tidelog.metadata.entities import BrokerImage, PartitionImage
+from tidelog.metadata.entry_data import encode_decision
 from tidelog.metadata.image import ClusterImage, ImageDelta
-from tidelog.metadata.log import MetadataLog
 from tidelog.metadata.records import Endpoint
+from tidelog.raft.errors import NotLeader
 
 T = TypeVar("T")
 Listener = Callable[[ImageDelta], Awaitable[None] | None]
@@ -28,44 +31,69 @@ log = logging.getLogger("tidelog.broker.metadata")
 
 
 class MetadataService:
-    def __init__(
-        self,
-        metadata_log: MetadataLog,
-        static_config: BrokerConfig,
-        node_id: NodeId,
-        clock: Clock,
-        run_in_thread: RunInThread,
-    ) -> None:
+    def __init__(self, applier: MetadataApplier, static_config: BrokerConfig, node_id: NodeId) -> None:
         self.node_id = node_id
-        self._log = metadata_log
+        self._applier = applier
         self._static_config = static_config
-        self._clock = clock
-        self._run_in_thread = run_in_thread
         self._one_at_a_time = asyncio.Lock()
         self._listeners: list[Listener] = []
         self.config = static_config
         self._refresh_config()
+        applier.tell = self._tell
+
+    def join(self, quorum: Quorum) -> None:
+        """Once it exists: the quorum reports to the applier, so that one comes first."""
+        self._quorum = quorum
+
+    @property
+    def quorum(self) -> Quorum:
+        return self._quorum
 
     @property
     def image(self) -> ClusterImage:
-        return self._log.image
+        return self._applier.image
 
     @property
     def version(self) -> Offset:
         """Grows with every change, and over restarts."""
-        return self._log.end
+        return self._applier.applied
 
     @property
-    def controller_id(self) -> NodeId:
-        """A quorum of one: this broker decides."""
-        return self.node_id
+    def is_controller(self) -> bool:
+        """Whether this broker decides, and knows all that was decided before."""
+        return self._applier.is_controller
+
+    @property
+    def controller_id(self) -> NodeId | None:
+        """The active controller as far as this broker knows; None while there is none."""
+        return self._applier.leader_id
+
+    @property
+    def told_controller(self) -> NodeId:
+        """Whom clients are sent to: any broker passes on to the controller what is for it."""
+        known = self.controller_id
+        broker = None if known is None else self.image.brokers.get(known)
+        return self.node_id if broker is None or broker.fenced else broker.id
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why this broker can follow the metadata no longer, if so."""
+        return self._applier.failure
+
+    def address_of(self, node_id: NodeId, listener: str) -> tuple[str, int] | None:
+        """Where another broker is reached: as it registered, or as the quorum's settings name it."""
+        broker = self.image.brokers.get(node_id)
+        if broker is not None and listener in broker.endpoints:
+            return broker.endpoints[listener].host, broker.endpoints[listener].port
+        address = self._quorum.raft.address_of(node_id)
+        return None if address is None else parse_address(address)
 
     def reachable_brokers(self, listener: str) -> list[tuple[BrokerImage, Endpoint]]:
-        """Brokers with the address that a client of `listener` should use for each."""
+        """Live brokers with the address that a client of `listener` should use for each."""
         return [
             (broker, broker.endpoints[listener])
             for broker in self.image.brokers.values()
-            if listener in broker.endpoints
+            if listener in broker.endpoints and not broker.fenced
         ]
 
     def offline_replicas(self, partition: PartitionImage) -> list[NodeId]:
@@ -76,28 +104,41 @@ class MetadataService:
         """Listeners run on the loop, in the order they came, before the change is answered."""
         self._listeners.append(listener)
 
+    async def until(self, version: Offset) -> None:
+        """Wait until this broker knows what the cluster knew at `version`."""
+        await self._applier.until(version)
+
     async def change(self, decide: Callable[[ClusterImage], Decision[T]]) -> Sequence[T]:
+        """As active controller. On another broker nothing changes, and the results say NOT_CONTROLLER."""
         async with self._one_at_a_time:
             decision = decide(self.image)
-            if decision.records:
-                try:
-                    commit = self._log.stage(decision.records, self._clock.now_ms())
-                    await self._run_in_thread(commit.run)
-                    delta = self._log.apply(commit)
-                except TidelogError as error:
+            if not decision.records:
+                return decision.results
+            try:
+                await self._commit(encode_decision(decision.records))
+            except TidelogError as error:
+                if not (isinstance(error, KafkaError) and error.code is ErrorCode.NOT_CONTROLLER):
                     log.error("the cluster's metadata cannot be changed: %s", error)
-                    return [_refused(result, error) for result in decision.results]
-                await self._tell(delta)
+                return [_refused(result, error) for result in decision.results]
             return decision.results
 
-    def change_at_start(self, decide: Callable[[ClusterImage], Decision[T]]) -> Sequence[T]:
-        """Before requests are served the disk may block, and nobody listens yet."""
-        decision = decide(self.image)
-        if decision.records:
-            commit = self._log.stage(decision.records, self._clock.now_ms())
-            commit.run()
-            self._log.apply(commit)
-        return decision.results
+    async def _commit(self, data: bytes) -> None:
+        """Propose, and wait until it is agreed on, applied, and acted on by this broker."""
+        if not self.is_controller:
+            raise self._not_controller()
+
+        def propose() -> "asyncio.Future[None]":
+            index = self._quorum.raft.propose(data, self._quorum.now)
+            return self._applier.expect(index, self._quorum.raft.term)
+
+        try:
+            agreed = await self._quorum.do(propose)
+        except NotLeader as error:
+            raise self._not_controller() from error
+        await agreed
+
+    def _not_controller(self) -> KafkaError:
+        return KafkaError(ErrorCode.NOT_CONTROLLER, "This broker is not the active controller.")
 
     async def _tell(self, delta: ImageDelta) -> None:
         if delta.after.broker_configs is not delta.before.broker_configs:

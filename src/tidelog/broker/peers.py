@@ -64,13 +64,17 @@ class Peers:
         *,
         timeout: float,  # noqa: ASYNC109 - what is left of it is shared out here
         lane: str = "calls",
+        in_order: bool = False,
     ) -> Any:
-        """One attempt. OSError (TimeoutError too) where no answer came: nobody knows what the peer did."""
+        """One attempt. OSError (TimeoutError too) where no answer came: nobody knows what the peer did.
+
+        `in_order`: never on another connection than the last such call of this lane.
+        """
         if node_id == self.node_id and self.call_here is not None:
             async with asyncio.timeout(timeout):
                 return await self.call_here(api_key, version, request)
         links = self._lane(node_id, lane).links
-        link = self._pick(node_id, lane)
+        link = self._pick(node_id, lane, in_order)
         links[link] += 1
         try:
             async with asyncio.timeout(timeout):
@@ -91,7 +95,7 @@ class Peers:
     def send(self, node_id: NodeId, api_key: int, version: int, request: Message) -> None:
         """Without an answer, and lost where the peer cannot be reached now. Never waits, never raises."""
         try:
-            self._pick(node_id, SENDS).send(api_key, version, request)
+            self._pick(node_id, SENDS, True).send(api_key, version, request)
         except PeerUnavailable:
             pass
 
@@ -150,11 +154,11 @@ class Peers:
             lane = self._lanes[node_id, name] = _Lane(address, {})
         return lane
 
-    def _pick(self, node_id: NodeId, name: str) -> Link:
-        """An idle link; else a new one while there are few; else the least busy."""
+    def _pick(self, node_id: NodeId, name: str, in_order: bool) -> Link:
+        """An idle link; else a new one while there are few; else the least busy. In order: the first."""
         address, links = self._lane(node_id, name)
-        best = min(links, key=links.__getitem__, default=None)
-        if best is None or (links[best] and len(links) < LINKS_MAX):
+        best = next(iter(links), None) if in_order else min(links, key=links.__getitem__, default=None)
+        if best is None or (links[best] and len(links) < LINKS_MAX and not in_order):
             best = Link(self._network.connect(*address), self._client_id)
             links[best] = 0
         return best

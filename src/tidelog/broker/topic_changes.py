@@ -1,11 +1,19 @@
 """Topics are created in one way, whether a client asks for them or merely names them."""
 
+import logging
 from collections.abc import Sequence
 
 from tidelog.base.ids import Uuid, uuid_from_random
 from tidelog.broker.context import Services
 from tidelog.metadata.create_topics import CreatedTopic, NewTopic, TopicDefaults, decide_create_topics
 from tidelog.metadata.topic_names import INTERNAL_TOPICS
+from tidelog.wire.apis import ApiKey
+from tidelog.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+
+CREATE_VERSION = 7
+CREATE_TIMEOUT_MS = 30_000
+
+log = logging.getLogger("tidelog.broker")
 
 
 def new_topic_id(services: Services) -> Uuid:
@@ -34,6 +42,17 @@ async def create(
 
 async def auto_create(services: Services, names: Sequence[str]) -> None:
     """Create what was named; a refusal (a bad name, say) shows in the metadata answer."""
-    wanted = [NewTopic(name) for name in dict.fromkeys(names) if name not in INTERNAL_TOPICS]
-    if wanted:
-        await create(services, wanted)
+    wanted = [name for name in dict.fromkeys(names) if name not in INTERNAL_TOPICS]
+    if not wanted:
+        return
+    if services.metadata.is_controller:
+        await create(services, [NewTopic(name) for name in wanted])
+        return
+    request = CreateTopicsRequest(
+        topics=[CreatableTopic(name=name, num_partitions=-1, replication_factor=-1) for name in wanted],
+        timeout_ms=CREATE_TIMEOUT_MS,
+    )
+    try:
+        await services.forwarding.ask_controller(ApiKey.CREATE_TOPICS, CREATE_VERSION, request)
+    except OSError as error:
+        log.warning("topics %s could not be created: %s", ", ".join(wanted), error)

@@ -1,6 +1,6 @@
 """Decides on AlterConfigs, which replaces all settings of a resource, and on IncrementalAlterConfigs.
 
-Resources are topics, this broker, and the default of all brokers (a broker with an empty name).
+Resources are topics, brokers, and the default of all brokers (a broker with an empty name).
 Each succeeds or fails for itself.
 """
 
@@ -80,11 +80,10 @@ class _Decider:
 
     def __init__(self, image: ClusterImage, node_id: NodeId, config: BrokerConfig) -> None:
         self._image = image
-        self._node_id = node_id
         self._config = config
         self._this_broker = ConfigResource(ResourceKind.BROKER, str(node_id))
-        # As this request leaves them: what it sets for the cluster and for the broker must fit together.
-        self._layers = {layer: image.configs(layer) for layer in (CLUSTER_DEFAULT, self._this_broker)}
+        # As this request leaves them: what it sets for the cluster and for a broker must fit together.
+        self._layers: dict[ConfigResource, Mapping[str, str]] = {}
 
     def decide(self, alterations: Sequence[ConfigAlteration], change: Change) -> Decision[AlteredConfig]:
         times = Counter((item.resource_type, item.resource_name) for item in alterations)
@@ -123,14 +122,11 @@ class _Decider:
     def _broker(self, name: str) -> ConfigResource:
         if not name:
             return CLUSTER_DEFAULT
-        if name != self._this_broker.name:
-            is_number = name.isascii() and name.removeprefix("-").isdecimal()
-            raise _bad_request(
-                f"Unexpected broker id, expected {self._node_id}, but received {name}"
-                if is_number
-                else f"Node id must be an integer, but it is: {name}"
-            )
-        return self._this_broker
+        if not (name.isascii() and name.removeprefix("-").isdecimal()):
+            raise _bad_request(f"Node id must be an integer, but it is: {name}")
+        if name != self._this_broker.name and (str(int(name)) != name or int(name) not in self._image.brokers):
+            raise _bad_request(f"No broker with id {name} is registered.")
+        return ConfigResource(ResourceKind.BROKER, name)
 
     def _check(self, resource: ConfigResource, after: Mapping[str, str], edits: Sequence[ConfigEdit]) -> None:
         before = self._image.configs(resource)
@@ -141,13 +137,20 @@ class _Decider:
             return
         check_broker_configs(changed, of_cluster=resource == CLUSTER_DEFAULT)
         check_broker_values(after, changed)
+        # The static settings of another broker are not known here; its own start tells what does not fit.
+        broker = self._this_broker if resource == CLUSTER_DEFAULT else resource
         layers = {**self._layers, resource: after}
         check_broker_layers(
             self._config,
-            before=(self._layers[CLUSTER_DEFAULT], self._layers[self._this_broker]),
-            after=(layers[CLUSTER_DEFAULT], layers[self._this_broker]),
+            before=(self._layer(self._layers, CLUSTER_DEFAULT), self._layer(self._layers, broker)),
+            after=(self._layer(layers, CLUSTER_DEFAULT), self._layer(layers, broker)),
         )
         self._layers = layers
+
+    def _layer(
+        self, layers: Mapping[ConfigResource, Mapping[str, str]], resource: ConfigResource
+    ) -> Mapping[str, str]:
+        return layers[resource] if resource in layers else self._image.configs(resource)
 
 
 def _difference(

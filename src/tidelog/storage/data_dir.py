@@ -4,6 +4,7 @@ Several directories are several of these objects; what fails on one disk leaves 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tidelog.base.errors import StorageError
 from tidelog.base.ids import Offset, Uuid, uuid_text
@@ -71,11 +72,24 @@ class DataDir:
                 f"{path} belongs to broker {found.node_id}, this one is {wanted.node_id} (see {meta}); "
                 "give this broker its own folder, or its old node.id"
             )
-        if wanted.cluster_id and found.cluster_id != wanted.cluster_id:
+        if wanted.cluster_id and found.cluster_id and found.cluster_id != wanted.cluster_id:
             raise StorageError(
                 f"{path} belongs to cluster {found.cluster_id}, this one to {wanted.cluster_id}; see {meta}"
             )
         return found
+
+    def settle_cluster(self, cluster_id: str) -> None:
+        """A directory without a cluster joins this one; one of another cluster is refused."""
+        known = self.identity.cluster_id
+        if known == cluster_id:
+            return
+        if known:
+            raise StorageError(
+                f"{self.path} is marked as a folder of cluster {known}, but the metadata is that of cluster "
+                f"{cluster_id}; put the folder back together as it was, or use another one"
+            )
+        self.identity = replace(self.identity, cluster_id=cluster_id)
+        replace_file(self._disk, f"{self.path}/{META}", self.identity.dump())
 
     def close(self, *, clean: bool) -> None:
         """Clean: every log in here has been closed in order, and its recovery point written."""

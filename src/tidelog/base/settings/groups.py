@@ -140,11 +140,11 @@ SETTINGS = (
     Setting(
         "offsets.topic.replication.factor",
         Kind.SHORT,
-        1,
-        "How many brokers hold each partition of `__consumer_offsets`, taken when the topic is created. "
-        "A cluster should have 3.",
-        minimum=1,
+        -1,
+        "How many brokers hold each partition of `__consumer_offsets`, taken when the topic is created.",
+        minimum=-1,
         importance=Importance.HIGH,
+        special="-1: 3, or as many as the cluster has",
         kafka_default="3",
     ),
     Setting(

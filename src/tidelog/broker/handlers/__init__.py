@@ -39,6 +39,21 @@ HANDLERS: dict[ApiKey, str] = {
     ApiKey.CONSUMER_GROUP_DESCRIBE: "consumer_group_describe",
     ApiKey.LIST_CONFIG_RESOURCES: "list_config_resources",
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: "describe_topic_partitions",
+    ApiKey.ELECT_LEADERS: "elect_leaders",
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: "alter_partition_reassignments",
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: "list_partition_reassignments",
+    ApiKey.UPDATE_FEATURES: "update_features",
+    ApiKey.UNREGISTER_BROKER: "unregister_broker",
+    ApiKey.DESCRIBE_QUORUM: "describe_quorum",
+    ApiKey.ADD_RAFT_VOTER: "add_raft_voter",
+    ApiKey.REMOVE_RAFT_VOTER: "remove_raft_voter",
+    ApiKey.BROKER_REGISTRATION: "broker_registration",
+    ApiKey.BROKER_HEARTBEAT: "broker_heartbeat",
+    ApiKey.ALTER_PARTITION: "alter_partition",
+    ApiKey.ALLOCATE_PRODUCER_IDS: "allocate_producer_ids",
+    ApiKey.ASSIGN_REPLICAS_TO_DIRS: "assign_replicas_to_dirs",
+    ApiKey.RAFT: "raft",
+    ApiKey.FORWARD: "forward",
 }
 
 

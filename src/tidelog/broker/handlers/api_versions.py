@@ -4,6 +4,7 @@ import re
 
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.context import Context
+from tidelog.broker.forwarding import BETWEEN_BROKERS
 from tidelog.broker.handlers import HANDLERS
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
@@ -36,5 +37,5 @@ def _ranges() -> list[ApiVersion]:
             min_version=ADVERTISED_MIN.get(key, API[key].min_version),
             max_version=API[key].max_version,
         )
-        for key in sorted(HANDLERS)
+        for key in sorted(HANDLERS.keys() - BETWEEN_BROKERS)
     ]

@@ -1,33 +1,45 @@
 """Fetch: batches from the log to the socket untouched, now or once enough has arrived.
 
-Consumers and follower brokers come in through the same door.
+Consumers and follower brokers come in through the same door; the latter are led on to `replica_fetch`.
+A consumer may read from a follower, too, as far as that knows what is committed (KIP-392).
 """
 
 import asyncio
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context, Services
+from tidelog.base.ids import NO_EPOCH, Epoch, NodeId, Offset
+from tidelog.broker.context import Context
 from tidelog.broker.delayed_fetch import DelayedFetch
 from tidelog.broker.fetch_sessions import FetchPlan, TopicKey, Wanted
 from tidelog.replication.partition import Partition
+from tidelog.replication.preferred_replica import preferred_replica
 from tidelog.wire.messages.fetch import (
     EpochEndOffset,
     FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionData,
 )
 
 READ_COMMITTED = 1
+FOLLOWERS_SINCE = 11
+LEADERS_SINCE = 16
+RACK_AWARE = "RackAwareReplicaSelector"
+MOVED = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
 WAIT_MS_MAX = 5 * 60_000  # nobody needs to hold a request open for longer
 
 
 def handle(context: Context, request: FetchRequest) -> "FetchResponse | asyncio.Future[FetchResponse]":
+    replica_id, broker_epoch = _who_asks(request)
+    if replica_id >= 0:
+        return context.services.replication.fetches.handle(request, context.version, replica_id, broker_epoch)
     try:
         plan = context.services.sessions.plan(request, context.version)
     except KafkaError as error:
         return FetchResponse(error_code=error.code)
-    job = FetchJob(context.services, request, plan)
+    job = FetchJob(context, request, plan)
     answers = job.read()
     missing = request.min_bytes - job.bytes_read
     if missing <= 0 or job.must_answer or request.max_wait_ms <= 0 or not plan.wanted:
@@ -40,24 +52,41 @@ def handle(context: Context, request: FetchRequest) -> "FetchResponse | asyncio.
     ).future
 
 
+def _who_asks(request: FetchRequest) -> tuple[NodeId, Epoch]:
+    """A follower's id and the epoch of its registration; -1 for a consumer."""
+    state = request.replica_state
+    if state is not None:
+        return state.replica_id, state.replica_epoch
+    return request.replica_id, NO_EPOCH
+
+
 class FetchJob:
     """One fetch request: may be read twice, once on arrival and once when its wait is over."""
 
     __slots__ = (
         "_bytes_max",
+        "_context",
+        "_find",
+        "_leaders",
         "_plan",
+        "_rack",
         "_read_committed",
-        "_services",
         "bytes_read",
         "must_answer",
         "partitions",
     )
 
-    def __init__(self, services: Services, request: FetchRequest, plan: FetchPlan) -> None:
-        self._services = services
+    def __init__(self, context: Context, request: FetchRequest, plan: FetchPlan) -> None:
+        services = context.services
+        self._context = context
         self._plan = plan
         self._bytes_max = min(request.max_bytes, services.config.int("fetch.max.bytes"))
         self._read_committed = request.isolation_level == READ_COMMITTED
+        self._rack = request.rack_id
+        # Older consumers cannot be sent to a follower, so one that comes to one is lost.
+        reads_followers = context.version >= FOLLOWERS_SINCE
+        self._find = services.partitions.find_any if reads_followers else services.partitions.find
+        self._leaders: dict[NodeId, None] = {}  # told of, to whom it was not known where they are
         self.bytes_read = 0
         self.must_answer = False  # an error or a diverging log is told at once
         self.partitions: list[Partition] = []
@@ -73,46 +102,76 @@ class FetchJob:
         if self._read_committed:
             answer.aborted_transactions = []
         try:
-            partition = self._services.partitions.find(wanted.topic, asked.partition)
+            partition = self._find(wanted.topic, asked.partition)
             partition.check_epoch(asked.current_leader_epoch)
             self._fill(answer, partition, wanted)
             self.partitions.append(partition)
         except KafkaError as error:
             self.must_answer = True
-            return PartitionData(
-                partition_index=asked.partition,
-                error_code=error.code,
-                high_watermark=-1,
-                aborted_transactions=[],
-                records=b"",
-            )
+            return self._refusal(wanted, error)
         return answer
 
     def _fill(self, answer: PartitionData, partition: Partition, wanted: Wanted) -> None:
         asked = wanted.request
-        log = partition.log
-        if asked.last_fetched_epoch >= 0:
-            epoch, end = log.epoch_end(asked.last_fetched_epoch)
-            if epoch < asked.last_fetched_epoch or end < asked.fetch_offset:
-                answer.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end)
-                self.must_answer = True
+        log, offset = partition.log, asked.fetch_offset
+        if log.offline is not None:
+            raise partition.offline_error()
+        fork = partition.divergence(asked.last_fetched_epoch, offset)
         answer.high_watermark = partition.high_watermark
         answer.last_stable_offset = partition.last_stable_offset
         answer.log_start_offset = log.start
-        if not log.start <= asked.fetch_offset <= log.end:
-            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
-        if answer.diverging_epoch is not None:
+        if fork is not None:
+            answer.diverging_epoch = EpochEndOffset(epoch=fork[0], end_offset=fork[1])
+            self.must_answer = True
+            return
+        if self._rack and (closer := self._closer_replica(partition, offset)) is not None:
+            answer.preferred_read_replica = closer
+            self.must_answer = True
             return
         end = partition.last_stable_offset if self._read_committed else partition.high_watermark
         room = min(self._bytes_max - self.bytes_read, asked.partition_max_bytes)
         # The first batch is always returned, however large: else nobody would get past it.
         first = self.bytes_read == 0
-        if asked.fetch_offset >= end or (room <= 0 and not first):
+        if offset >= end or (room <= 0 and not first):
             return
-        found = log.read(asked.fetch_offset, max(room, 0), end=end, min_one=first)
+        found = log.read(offset, max(room, 0), end=end, min_one=first)
         if found is not None:
             answer.records = found.slice
             self.bytes_read += found.slice.length
+
+    def _closer_replica(self, partition: Partition, offset: Offset) -> NodeId | None:
+        services = self._context.services
+        selector = services.config.optional_text("replica.selector.class")
+        if selector is None or not selector.endswith(RACK_AWARE):
+            return None
+        brokers, listener = services.metadata.image.brokers, self._context.peer.listener
+
+        def rack_of(node: NodeId) -> str | None:
+            broker = brokers.get(node)
+            reachable = broker is not None and not broker.fenced and listener in broker.endpoints
+            return broker.rack if broker is not None and reachable else None
+
+        return preferred_replica(partition, offset, self._rack, rack_of)
+
+    def _refusal(self, wanted: Wanted, error: KafkaError) -> PartitionData:
+        index = wanted.request.partition
+        answer = PartitionData(
+            partition_index=index,
+            error_code=error.code,
+            high_watermark=-1,
+            aborted_transactions=[],
+            records=b"",
+        )
+        if error.code in MOVED and self._context.version >= LEADERS_SINCE:
+            image, topic = self._context.services.metadata.image, wanted.topic
+            known = image.topic(topic) if isinstance(topic, str) else image.topic_by_id(topic)
+            partition = known.partition(index) if known is not None else None
+            if partition is not None and partition.leader >= 0:
+                answer.current_leader = LeaderIdAndEpoch(
+                    leader_id=partition.leader, leader_epoch=partition.leader_epoch
+                )
+                self._leaders[partition.leader] = None
+        return answer
 
     def respond(self, answers: list[tuple[Wanted, PartitionData]]) -> FetchResponse:
         topics: dict[TopicKey, FetchableTopicResponse] = {}
@@ -121,7 +180,19 @@ class FetchJob:
             if topic is None:
                 topic = topics[wanted.topic] = _topic_answer(wanted.topic)
             topic.partitions.append(answer)
-        return FetchResponse(session_id=self._plan.session_id, responses=list(topics.values()))
+        response = FetchResponse(session_id=self._plan.session_id, responses=list(topics.values()))
+        if self._leaders:
+            response.node_endpoints = self._where_leaders_are()
+        return response
+
+    def _where_leaders_are(self) -> list[NodeEndpoint]:
+        """Of the leaders that the answer names, so that nobody must ask for metadata first (KIP-951)."""
+        reachable = self._context.services.metadata.reachable_brokers(self._context.peer.listener)
+        return [
+            NodeEndpoint(node_id=broker.id, host=where.host, port=where.port, rack=broker.rack)
+            for broker, where in reachable
+            if broker.id in self._leaders
+        ]
 
 
 def _topic_answer(topic: TopicKey) -> FetchableTopicResponse:

@@ -1,0 +1,118 @@
+"""How a broker finds its place in the quorum when it starts: the Raft node it is, and what it waits for."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from tidelog.base.config import BrokerConfig
+from tidelog.base.ids import NodeId, Uuid
+from tidelog.base.ports import Clock, Random
+from tidelog.base.voters import parse_voters
+from tidelog.broker.context import Services
+from tidelog.broker.flusher import RunInThread
+from tidelog.broker.metadata_applier import MetadataApplier
+from tidelog.broker.quorum import Quorum
+from tidelog.metadata.quorum_store import QuorumStore
+from tidelog.metadata.records import Endpoint
+from tidelog.raft.core import Raft
+from tidelog.raft.entries import Configuration, Voter
+from tidelog.raft.messages import AnyMessage, encode
+from tidelog.raft.ready import Restored
+from tidelog.raft.settings import RaftSettings
+from tidelog.wire.apis import ApiKey
+from tidelog.wire.messages.raft import RaftMessage, RaftRequest
+
+POLL_SECONDS = 0.005
+TELL_SECONDS = 5.0
+
+log = logging.getLogger("tidelog.broker.quorum")
+
+
+def address_of(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def inter_broker_endpoint(config: BrokerConfig, endpoints: Sequence[Endpoint]) -> Endpoint:
+    name = config.optional_text("inter.broker.listener.name")
+    return next((endpoint for endpoint in endpoints if endpoint.listener == name), endpoints[0])
+
+
+def raft_of(
+    config: BrokerConfig,
+    store: QuorumStore,
+    *,
+    storage_id: Uuid,
+    me: Endpoint,
+    clock: Clock,
+    random: Random,
+) -> Raft:
+    """What this node remembers, or on its first start what the settings say of its quorum."""
+    node_id = config.int("node.id")
+    mine = address_of(me.host, me.port)
+    named = tuple(
+        Voter(voter.id, voter.address) for voter in parse_voters(config.list("controller.quorum.voters"))
+    )
+    snapshot = store.snapshot
+    return Raft(
+        node_id=node_id,
+        storage_id=storage_id,
+        address=mine,
+        restored=Restored(
+            configuration=snapshot.configuration or Configuration(named or (Voter(node_id, mine),)),
+            term=store.hard_state.term,
+            voted_for=store.hard_state.voted_for,
+            snapshot_index=snapshot.index,
+            snapshot_term=snapshot.term,
+            entries=store.entries,
+        ),
+        settings=RaftSettings(
+            heartbeat_interval=config.int("controller.quorum.heartbeat.interval.ms") / 1000,
+            election_timeout=config.int("controller.quorum.election.timeout.ms") / 1000,
+        ),
+        random=random,
+        now=clock.monotonic(),
+        snapshot_source=store.read_snapshot,
+        seeds=named,
+    )
+
+
+def join_quorum(
+    raft: Raft,
+    store: QuorumStore,
+    services: Services,
+    applier: MetadataApplier,
+    run_in_thread: RunInThread,
+) -> Quorum:
+    metadata = services.metadata
+
+    def send(to: NodeId, messages: list[AnyMessage]) -> None:
+        request = RaftRequest(
+            cluster_id=metadata.image.cluster_id,
+            messages=[RaftMessage(data=encode(message)) for message in messages],
+        )
+        services.peers.send(to, ApiKey.RAFT, 0, request)
+
+    quorum = Quorum(
+        raft, store, clock=services.clock, run_in_thread=run_in_thread, send=send, committed=applier
+    )
+    metadata.join(quorum)
+    applier.start(quorum)
+    quorum.start()
+    return quorum
+
+
+async def until_following(services: Services, quorum: Quorum) -> None:
+    """Wait until this broker knows the cluster as its controller does."""
+    metadata, clock, raft = services.metadata, services.clock, quorum.raft
+    told = clock.monotonic()
+    while True:
+        if (failure := quorum.failure or metadata.failure) is not None:
+            raise failure
+        is_led = metadata.is_controller or (raft.leader_id is not None and not raft.is_leader)
+        if is_led and metadata.image.cluster_id and metadata.version >= raft.commit_index:
+            return
+        if clock.monotonic() - told >= TELL_SECONDS:
+            told = clock.monotonic()
+            voters = ", ".join(f"{voter.id}@{voter.address}" for voter in raft.configuration.voters)
+            log.warning("waiting for a majority of the voters %s", voters)
+        await asyncio.sleep(POLL_SECONDS)

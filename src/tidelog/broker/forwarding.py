@@ -1,0 +1,97 @@
+"""Requests that only the controller may answer: any broker takes them and passes them on as they came.
+
+The answer comes with the version of the metadata that it stands on, and this broker waits until it knows as
+much: a client that created a topic finds it here with its next request.
+"""
+
+import asyncio
+import logging
+from typing import Any
+
+from tidelog.base.errors import ErrorCode
+from tidelog.base.ports import FileSlice
+from tidelog.broker.metadata_service import MetadataService
+from tidelog.broker.peer import Peer
+from tidelog.broker.peers import Peers, PeerUnavailable
+from tidelog.wire.apis import ApiKey
+from tidelog.wire.frame import read_response, write_request
+from tidelog.wire.message import Message
+from tidelog.wire.messages.forward import ForwardRequest, ForwardResponse
+
+FORWARDED = frozenset(
+    {
+        ApiKey.CREATE_TOPICS,
+        ApiKey.DELETE_TOPICS,
+        ApiKey.CREATE_PARTITIONS,
+        ApiKey.ALTER_CONFIGS,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        ApiKey.ELECT_LEADERS,
+        ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+        ApiKey.LIST_PARTITION_REASSIGNMENTS,
+        ApiKey.UPDATE_FEATURES,
+        ApiKey.UNREGISTER_BROKER,
+        ApiKey.DESCRIBE_QUORUM,
+        ApiKey.ADD_RAFT_VOTER,
+        ApiKey.REMOVE_RAFT_VOTER,
+    }
+)
+BETWEEN_BROKERS = frozenset(
+    {
+        ApiKey.RAFT,
+        ApiKey.FORWARD,
+        ApiKey.BROKER_REGISTRATION,
+        ApiKey.BROKER_HEARTBEAT,
+        ApiKey.ALTER_PARTITION,
+        ApiKey.ALLOCATE_PRODUCER_IDS,
+        ApiKey.ASSIGN_REPLICAS_TO_DIRS,
+    }
+)
+"""Not advertised to clients; served from the first moment on, since a broker needs them to begin."""
+
+FORWARD_SECONDS = 30.0
+FOLLOW_SECONDS = 5.0
+SIZE_BYTES = 4
+
+log = logging.getLogger("tidelog.broker.forwarding")
+
+
+class Forwarding:
+    def __init__(self, metadata: MetadataService, peers: Peers) -> None:
+        self._metadata = metadata
+        self._peers = peers
+
+    async def pass_on(self, frame: bytes, peer: Peer) -> bytes:
+        """A client's request, without its size, as it came; the controller's answer in the same form.
+
+        OSError where no controller answers.
+        """
+        request = ForwardRequest(
+            cluster_id=self._metadata.image.cluster_id,
+            listener=peer.listener,
+            principal=peer.principal,
+            client_host=peer.host,
+            request_data=frame,
+        )
+        answer: ForwardResponse = await self._peers.call_controller(
+            ApiKey.FORWARD, 0, request, timeout=FORWARD_SECONDS, attempt_timeout=FORWARD_SECONDS
+        )
+        if answer.error_code or answer.response_data is None:
+            raise PeerUnavailable(f"the controller refused: {ErrorCode.of(answer.error_code).name}")
+        await self._follow(answer.metadata_version)
+        return answer.response_data
+
+    async def ask_controller(self, api_key: ApiKey, version: int, request: Message) -> Any:
+        """This broker's own request for a change. OSError where no controller answers."""
+        if self._metadata.is_controller and self._peers.call_here is not None:
+            return await self._peers.call_here(api_key, version, request)
+        parts = write_request(api_key, version, 0, f"broker-{self._metadata.node_id}", request)
+        frame = b"".join(part.read() if isinstance(part, FileSlice) else part for part in parts)
+        answer = await self.pass_on(frame[SIZE_BYTES:], Peer("", 0, ""))
+        return read_response(api_key, version, memoryview(answer))[1]
+
+    async def _follow(self, version: int) -> None:
+        try:
+            async with asyncio.timeout(FOLLOW_SECONDS):
+                await self._metadata.until(version)
+        except TimeoutError:
+            log.warning("this broker is behind: it does not know version %d of the metadata yet", version)

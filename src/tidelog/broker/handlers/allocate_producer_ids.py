@@ -1,0 +1,27 @@
+"""AllocateProducerIds: a broker takes a block of producer ids, which nobody else will ever use."""
+
+from tidelog.base.errors import KafkaError
+from tidelog.broker.context import Context
+from tidelog.metadata.decision import Decision
+from tidelog.metadata.image import ClusterImage
+from tidelog.metadata.producer_ids import decide_producer_id_block
+from tidelog.metadata.registration_rules import check_broker_epoch
+from tidelog.wire.messages.allocate_producer_ids import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
+)
+
+
+async def handle(context: Context, request: AllocateProducerIdsRequest) -> AllocateProducerIdsResponse:
+    services = context.services
+
+    def decide(image: ClusterImage) -> Decision[range]:
+        check_broker_epoch(image, request.broker_id, request.broker_epoch)
+        return decide_producer_id_block(image, broker_id=request.broker_id)
+
+    try:
+        services.controller.check_active()
+        [block] = await services.metadata.change(decide)
+    except KafkaError as error:
+        return AllocateProducerIdsResponse(error_code=error.code, producer_id_start=-1)
+    return AllocateProducerIdsResponse(producer_id_start=block.start, producer_id_len=len(block))

@@ -1,0 +1,26 @@
+"""BrokerHeartbeat: a broker is alive, says how far it follows the metadata, and hears what it may do."""
+
+from tidelog.base.errors import KafkaError
+from tidelog.broker.context import Context
+from tidelog.metadata.heartbeats import Heartbeat
+from tidelog.wire.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
+
+
+async def handle(context: Context, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
+    beat = Heartbeat(
+        request.broker_id,
+        request.broker_epoch,
+        request.current_metadata_offset,
+        request.want_fence,
+        request.want_shut_down,
+        request.offline_log_dirs,
+    )
+    try:
+        answer = await context.services.controller.heartbeat(beat)
+    except KafkaError as error:
+        return BrokerHeartbeatResponse(error_code=error.code)
+    return BrokerHeartbeatResponse(
+        is_caught_up=answer.is_caught_up,
+        is_fenced=answer.is_fenced,
+        should_shut_down=answer.should_shut_down,
+    )

@@ -1,0 +1,31 @@
+"""BrokerRegistration: a broker process makes itself known to the controller."""
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import NO_EPOCH
+from tidelog.broker.context import Context
+from tidelog.metadata.entities import BrokerImage
+from tidelog.metadata.records import Endpoint, FeatureRange
+from tidelog.wire.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
+
+
+async def handle(context: Context, request: BrokerRegistrationRequest) -> BrokerRegistrationResponse:
+    names = [listener.name for listener in request.listeners]
+    if len(set(names)) < len(names) or not names:
+        return BrokerRegistrationResponse(error_code=ErrorCode.INVALID_REGISTRATION)
+    broker = BrokerImage(
+        request.broker_id,
+        NO_EPOCH,
+        request.incarnation_id,
+        {where.name: Endpoint(where.name, where.host, where.port) for where in request.listeners},
+        request.rack,
+        tuple(request.log_dirs),
+        features=tuple(
+            FeatureRange(known.name, known.min_supported_version, known.max_supported_version)
+            for known in request.features
+        ),
+    )
+    try:
+        epoch = await context.services.controller.register(broker, request.cluster_id)
+    except KafkaError as error:
+        return BrokerRegistrationResponse(error_code=error.code)
+    return BrokerRegistrationResponse(broker_epoch=epoch)

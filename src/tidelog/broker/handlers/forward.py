@@ -1,0 +1,19 @@
+"""Forward: another broker passes on what its client asked of the controller."""
+
+from tidelog.base.errors import ErrorCode
+from tidelog.broker.context import Context
+from tidelog.broker.peer import Peer
+from tidelog.wire.messages.forward import ForwardRequest, ForwardResponse
+
+
+async def handle(context: Context, request: ForwardRequest) -> ForwardResponse:
+    services = context.services
+    metadata = services.metadata
+    if request.cluster_id and request.cluster_id != metadata.image.cluster_id:
+        return ForwardResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID)
+    if not metadata.is_controller:
+        return ForwardResponse(error_code=ErrorCode.NOT_CONTROLLER)
+    client = Peer(request.client_host, 0, request.listener)
+    client.principal = request.principal
+    answer = await services.answer_forwarded(memoryview(request.request_data), client)
+    return ForwardResponse(metadata_version=metadata.version, response_data=answer)

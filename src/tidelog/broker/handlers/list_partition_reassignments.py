@@ -1,0 +1,35 @@
+"""ListPartitionReassignments: which replicas are being moved."""
+
+from tidelog.base.errors import KafkaError
+from tidelog.broker.context import Context
+from tidelog.metadata.reassignments import list_reassignments
+from tidelog.wire.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
+)
+
+
+def handle(
+    context: Context, request: ListPartitionReassignmentsRequest
+) -> ListPartitionReassignmentsResponse:
+    services = context.services
+    try:
+        services.controller.check_active()
+    except KafkaError as error:
+        return ListPartitionReassignmentsResponse(error_code=error.code, error_message=error.message)
+    named = request.topics
+    wanted = None if named is None else [(topic.name, topic.partition_indexes) for topic in named]
+    topics: dict[str, OngoingTopicReassignment] = {}
+    for moving in list_reassignments(services.metadata.image, wanted):
+        topic = topics.setdefault(moving.topic, OngoingTopicReassignment(name=moving.topic))
+        topic.partitions.append(
+            OngoingPartitionReassignment(
+                partition_index=moving.partition,
+                replicas=list(moving.replicas),
+                adding_replicas=list(moving.adding),
+                removing_replicas=list(moving.removing),
+            )
+        )
+    return ListPartitionReassignmentsResponse(topics=list(topics.values()))

@@ -1,0 +1,20 @@
+"""RemoveRaftVoter: a broker loses its vote on the metadata."""
+
+from tidelog.base.errors import KafkaError
+from tidelog.base.ids import ZERO_UUID
+from tidelog.broker.context import Context
+from tidelog.broker.voters import Voters
+from tidelog.wire.messages.remove_raft_voter import RemoveRaftVoterRequest, RemoveRaftVoterResponse
+
+
+async def handle(context: Context, request: RemoveRaftVoterRequest) -> RemoveRaftVoterResponse:
+    services = context.services
+    voters = Voters(services.metadata)
+    directory = request.voter_directory_id
+    try:
+        services.controller.check_active()
+        voters.check_cluster(request.cluster_id)
+        await voters.remove(request.voter_id, None if directory == ZERO_UUID else directory)
+    except KafkaError as error:
+        return RemoveRaftVoterResponse(error_code=error.code, error_message=error.message)
+    return RemoveRaftVoterResponse()

@@ -1,0 +1,210 @@
+"""Applies what the quorum agreed on to the image, in order, and tells the broker's parts of each change.
+
+The quorum's task must never wait for a slow listener, such as one that opens a thousand logs: heartbeats
+would stop, and with them the controller. So entries queue up here, and a task of its own works them off.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
+
+from tidelog.base.errors import ErrorCode, KafkaError, StorageError
+from tidelog.base.ids import Epoch, NodeId, Offset
+from tidelog.base.ports import Clock
+from tidelog.broker.flusher import RunInThread
+from tidelog.broker.quorum import Quorum
+from tidelog.metadata.entry_data import decode_decision
+from tidelog.metadata.image import ClusterImage, ImageDelta, advance
+from tidelog.metadata.image_diff import diff
+from tidelog.metadata.quorum_store import QuorumStore, decode_snapshot
+from tidelog.metadata.records import Record
+from tidelog.raft.entries import Configuration, Entry, EntryKind
+from tidelog.raft.ready import InstallSnapshot
+
+log = logging.getLogger("tidelog.broker.metadata")
+
+
+class _Expected(NamedTuple):
+    term: Epoch
+    future: "asyncio.Future[None]"
+
+
+class MetadataApplier:
+    def __init__(self, store: QuorumStore, clock: Clock, run_in_thread: RunInThread) -> None:
+        loaded = store.snapshot
+        self.image: ClusterImage = loaded.image
+        self.applied: Offset = loaded.index
+        """The index of the newest entry that is in the image."""
+        self.tell: Callable[[ImageDelta], Awaitable[None]] | None = None
+        self.on_role_change: Callable[[bool], None] | None = None
+        """Called with True when this broker becomes the active controller, with False when no longer."""
+        self.leader_id: NodeId | None = None
+        self.is_controller = False
+        self.failure: Exception | None = None
+        self._store = store
+        self._clock = clock
+        self._run_in_thread = run_in_thread
+        self._term: Epoch = loaded.term
+        self._configuration: Configuration = loaded.configuration or Configuration(())
+        self._queue: deque[tuple[int, Entry] | InstallSnapshot] = deque()
+        self._arrived = asyncio.Event()
+        self._expected: dict[Offset, _Expected] = {}
+        self._waiting: list[tuple[Offset, asyncio.Future[None]]] = []
+        self._active_from: Offset | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._quorum: Quorum | None = None
+
+    def start(self, quorum: Quorum) -> None:
+        self._quorum = quorum
+        self._task = asyncio.get_running_loop().create_task(self._run(), name="metadata")
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        self._abandon("The broker is stopping.")
+
+    # From the quorum
+
+    def on_entries(self, entries: Sequence[tuple[int, Entry]]) -> None:
+        self._queue.extend(entries)
+        self._arrived.set()
+
+    def on_snapshot(self, snapshot: InstallSnapshot) -> None:
+        self._queue.append(snapshot)
+        self._arrived.set()
+
+    def on_role(self) -> None:
+        quorum = self._quorum
+        if quorum is None:
+            return
+        raft = quorum.raft
+        failed = quorum.failure or self.failure
+        self.leader_id = None if failed else raft.leader_id
+        if failed or not raft.is_ready_leader:
+            self._active_from = None
+            if self.is_controller:
+                self.is_controller = False
+                log.info("this broker is no longer the controller")
+                if self.on_role_change is not None:
+                    self.on_role_change(False)
+            if not raft.is_leader or failed:
+                self._abandon("This broker is no longer the controller.")
+        elif self._active_from is None:
+            self._active_from = raft.commit_index
+            self._arrived.set()
+
+    # For those who wait
+
+    def expect(self, index: Offset, term: Epoch) -> "asyncio.Future[None]":
+        """Done once the entry is applied and acted on; KafkaError if another took its place, or may have."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._expected[index] = _Expected(term, future)
+        return future
+
+    async def until(self, version: Offset) -> None:
+        if self.applied < version:
+            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append((version, future))
+            await future
+
+    def _abandon(self, why: str) -> None:
+        expected, self._expected = self._expected, {}
+        for one in expected.values():
+            if not one.future.done():
+                one.future.set_exception(KafkaError(ErrorCode.NOT_CONTROLLER, why))
+
+    # The task
+
+    async def _run(self) -> None:
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            try:
+                await self._apply_queue()
+            except Exception as error:
+                log.critical("the cluster's metadata cannot be applied any further", exc_info=True)
+                self.failure = error
+                self.on_role()
+                return
+
+    async def _apply_queue(self) -> None:
+        queue = self._queue
+        while queue:
+            if isinstance(queue[0], InstallSnapshot):
+                await self._install(queue.popleft())  # type: ignore[arg-type]
+                continue
+            entries: list[tuple[int, Entry]] = []
+            while queue and not isinstance(queue[0], InstallSnapshot):
+                entries.append(queue.popleft())  # type: ignore[arg-type]
+            await self._apply(entries)
+            await self._snapshot_if_due()
+        if self._active_from is not None and self.applied >= self._active_from and not self.is_controller:
+            self.is_controller = True
+            log.info("this broker is the controller now, in term %d", self._term)
+            if self.on_role_change is not None:
+                self.on_role_change(True)
+
+    async def _apply(self, entries: Sequence[tuple[int, Entry]]) -> None:
+        records: list[Record] = []
+        for index, entry in entries:
+            if index <= self.applied:
+                continue
+            if entry.kind is EntryKind.DATA:
+                records += decode_decision(entry.data)
+            elif entry.kind is EntryKind.CONFIG:
+                self._configuration = Configuration.decode(entry.data)
+            self.applied, self._term = index, entry.term
+        if records:
+            delta = advance(self.image, records)
+            self.image = delta.after
+            if self.tell is not None:
+                await self.tell(delta)
+        for index, entry in entries:
+            expected = self._expected.pop(index, None)
+            if expected is None or expected.future.done():
+                continue
+            if expected.term == entry.term:
+                expected.future.set_result(None)
+            else:
+                expected.future.set_exception(
+                    KafkaError(ErrorCode.NOT_CONTROLLER, "Another controller took over meanwhile.")
+                )
+        self._wake()
+
+    async def _install(self, snapshot: InstallSnapshot) -> None:
+        if snapshot.index <= self.applied:
+            return
+        try:
+            image = decode_snapshot(snapshot.data).image
+        except StorageError as error:
+            raise StorageError(f"the controller sent a snapshot that cannot be read: {error}") from error
+        delta = diff(self.image, image)
+        self.image, self.applied, self._term = image, snapshot.index, snapshot.term
+        self._configuration = snapshot.configuration
+        if self.tell is not None:
+            await self.tell(delta)
+        self._wake()
+
+    def _wake(self) -> None:
+        still = []
+        for version, future in self._waiting:
+            if version > self.applied:
+                still.append((version, future))
+            elif not future.done():
+                future.set_result(None)
+        self._waiting = still
+
+    async def _snapshot_if_due(self) -> None:
+        index = self.applied
+        write = self._store.begin_snapshot(
+            self.image, index, self._term, self._configuration, self._clock.now_ms()
+        )
+        if write is None:
+            return
+        await self._run_in_thread(write.run)
+        quorum = self._quorum
+        if self._store.finish_snapshot(write) and quorum is not None:
+            quorum.soon(lambda: quorum.raft.compact(index))

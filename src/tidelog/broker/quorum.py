@@ -1,0 +1,192 @@
+"""Drives the Raft core: its clock, its disk and its messages; committed entries come out in order.
+
+One task does everything in turn: take in what arrived, write and sync what the core wants kept, and only then
+send what the core wants said. The core itself never waits for anything.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+from tidelog.base.errors import KafkaError, TidelogError
+from tidelog.base.ids import NodeId
+from tidelog.base.ports import Clock
+from tidelog.broker.flusher import BUSY_SECONDS, RunInThread
+from tidelog.metadata.quorum_store import QuorumStore
+from tidelog.raft.core import Raft
+from tidelog.raft.entries import Entry
+from tidelog.raft.messages import Addressed, AnyMessage
+from tidelog.raft.ready import InstallSnapshot, Ready
+
+INBOX_MAX = 10_000
+"""Messages that wait while the disk is busy; Raft sends again what is lost."""
+
+HAND_OVER_SECONDS = 1.0
+HAND_OVER_LOOKS = 50
+
+T = TypeVar("T")
+
+log = logging.getLogger("tidelog.broker.quorum")
+
+
+class Committed(Protocol):
+    """Who is told, in this order, what the quorum agreed on."""
+
+    def on_entries(self, entries: Sequence[tuple[int, Entry]]) -> None: ...
+
+    def on_snapshot(self, snapshot: InstallSnapshot) -> None: ...
+
+    def on_role(self) -> None:
+        """The leader, the term or this node's part in it may have changed."""
+        ...
+
+
+class Quorum:
+    def __init__(
+        self,
+        raft: Raft,
+        store: QuorumStore,
+        *,
+        clock: Clock,
+        run_in_thread: RunInThread,
+        send: Callable[[NodeId, list[AnyMessage]], None],
+        committed: Committed,
+    ) -> None:
+        self.raft = raft
+        self._store = store
+        self._clock = clock
+        self._run_in_thread = run_in_thread
+        self._send = send
+        self._committed = committed
+        self._inbox: deque[Callable[[], None]] = deque()
+        self._awake = asyncio.Event()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._task: asyncio.Task[None] | None = None
+        self.failure: Exception | None = None
+
+    @property
+    def now(self) -> float:
+        return self._clock.monotonic()
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run(), name="quorum")
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if self._alarm is not None:
+            self._alarm.cancel()
+
+    async def hand_over(self) -> None:
+        """A leader that stops in order lets another take over at once, instead of being missed first."""
+        if not self.raft.is_leader or len(self.raft.configuration.voters) < 2 or self.failure is not None:
+            return
+        await self.do(lambda: self.raft.transfer_leadership(None, self.now))
+        for _ in range(HAND_OVER_LOOKS):
+            if not self.raft.is_leader:
+                return
+            await asyncio.sleep(HAND_OVER_SECONDS / HAND_OVER_LOOKS)
+
+    # Input: handled at the next turn of the task, never in the middle of a write
+
+    def receive(self, message: AnyMessage) -> None:
+        if len(self._inbox) < INBOX_MAX:
+            self.soon(lambda: self.raft.step(message, self._clock.monotonic()))
+
+    def soon(self, work: Callable[[], None]) -> None:
+        """Do something with the core when it is its turn."""
+        self._inbox.append(work)
+        self._awake.set()
+
+    async def do(self, work: Callable[[], T]) -> T:
+        """As `soon`, with what came of it."""
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+        def job() -> None:
+            if done.done():
+                return
+            try:
+                done.set_result(work())
+            except Exception as error:
+                done.set_exception(error)
+
+        self.soon(job)
+        return await done
+
+    # The task
+
+    async def _run(self) -> None:
+        try:
+            while True:
+                self._take_in()
+                ready = self.raft.ready()
+                if ready is None:
+                    self._committed.on_role()
+                    await self._sleep()
+                else:
+                    await self._carry_out(ready)
+        except Exception as error:
+            # A disk that failed, or a bug: a node that cannot keep its promises must not take part any more.
+            log.critical("this broker leaves the metadata quorum: %s", error, exc_info=not _expected(error))
+            self.failure = error
+            self._committed.on_role()
+
+    def _take_in(self) -> None:
+        self._awake.clear()
+        inbox = self._inbox
+        while inbox:
+            work = inbox.popleft()
+            work()
+        now = self._clock.monotonic()
+        if now >= self.raft.next_deadline:
+            self.raft.tick(now)
+
+    async def _sleep(self) -> None:
+        delay = self.raft.next_deadline - self._clock.monotonic()
+        if delay <= 0:
+            await asyncio.sleep(0)
+            return
+        self._alarm = asyncio.get_running_loop().call_later(delay, self._awake.set)
+        try:
+            await self._awake.wait()
+        finally:
+            self._alarm.cancel()
+
+    async def _carry_out(self, ready: Ready) -> None:
+        write = self._store.begin(ready, self._clock.now_ms())
+        if write is not None:
+            await self._in_thread(write.run)
+            self._store.finish(write)
+        if ready.messages:
+            self._post(ready.messages)
+        self.raft.done(ready)
+        if ready.install is not None:
+            self._committed.on_snapshot(ready.install)
+        self._committed.on_role()
+        if ready.committed:
+            self._committed.on_entries(ready.committed)
+
+    async def _in_thread(self, job: Callable[[], None]) -> None:
+        while True:
+            try:
+                running = self._run_in_thread(job)
+            except TidelogError as error:
+                log.warning("the metadata log must wait for the disk: %s", error)
+                await asyncio.sleep(BUSY_SECONDS)
+                continue
+            await running
+            return
+
+    def _post(self, messages: Sequence[Addressed]) -> None:
+        by_peer: dict[NodeId, list[AnyMessage]] = {}
+        for to, message in messages:
+            by_peer.setdefault(to, []).append(message)
+        for to, bundle in by_peer.items():
+            self._send(to, bundle)
+
+
+def _expected(error: Exception) -> bool:
+    return isinstance(error, KafkaError)
