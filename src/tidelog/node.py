@@ -71,6 +71,10 @@ class Serving(Protocol):
 
     async def drain(self, seconds: float) -> int: ...
 
+    def close(self) -> None:
+        """End everything now."""
+        ...
+
 
 class NodeNetwork(Protocol):
     def connect(self, host: str, port: int) -> Connection: ...
@@ -110,6 +114,7 @@ class Node:
         self._threads = threads
         self._opened = AsyncExitStack()
         self._endpoints: list[Endpoint] = []
+        self._let_go: list[Callable[[], None]] = []
         self.services: Services
         self.quorum: Quorum
 
@@ -138,6 +143,14 @@ class Node:
         the next start a scan."""
         await self._opened.aclose()
 
+    def abort(self) -> None:
+        """End as if the process was killed: let go of sockets and locks, and leave everything else as it is.
+
+        What runs on the loop ends with the loop.
+        """
+        for let_go in self._let_go:
+            let_go()
+
     async def _open(self, opened: AsyncExitStack) -> None:
         """Each part pushes how it ends, so that parts end in the reverse of the order they began in."""
         config, clock = self.config, self._clock
@@ -152,6 +165,7 @@ class Node:
             random=self._random,
         )
         opened.callback(folders.close)
+        self._let_go.append(folders.close)
         threads = self._threads or DiskThreads(threads=config.int("background.threads"))
         opened.push_async_callback(threads.close)
         network = self._network or TcpNetwork(self._random)
@@ -164,7 +178,6 @@ class Node:
         flusher = Flusher(threads.run)
         partitions = HostedPartitions(self.node_id, folders, flusher, clock, threads.run)
         services = self.services = self._services(metadata, folders, partitions, network, threads)
-        replication = Replication(services, folders)
         dispatcher = Dispatcher(services)
         services.peers.call_here = dispatcher.call_here
         services.answer_forwarded = dispatcher.answer_forwarded
@@ -172,6 +185,7 @@ class Node:
         # Listening comes first: voters need each other before any of them can know the cluster.
         server = network.listen(dispatcher, config.listeners(), Limits.from_config(config))
         opened.push_async_callback(server.drain, 0.0)
+        self._let_go.insert(0, server.close)
         self._endpoints = _endpoints(config.advertised_listeners(), server.addresses)
         me = inter_broker_endpoint(config, self._endpoints)
         raft = raft_of(config, store, storage_id=folders.first.id, me=me, clock=clock, random=self._random)
@@ -183,14 +197,13 @@ class Node:
 
         await until_following(services, self.quorum)
         folders.settle_cluster(metadata.image.cluster_id)
-        await self._serve(opened, server, dispatcher, replication, flusher)
+        await self._serve(opened, server, dispatcher, flusher)
 
     async def _serve(
         self,
         opened: AsyncExitStack,
         server: Serving,
         dispatcher: Dispatcher,
-        replication: Replication,
         flusher: Flusher,
     ) -> None:
         """This broker knows the cluster: open its logs, take its part, and let clients in."""
@@ -205,10 +218,10 @@ class Node:
         await partitions.catch_up(metadata)
         opened.push_async_callback(services.moves.close)
         opened.push_async_callback(dispatcher.drain)
-        opened.push_async_callback(replication.close)
+        opened.push_async_callback(services.replication.close)
         opened.push_async_callback(self._drain, server, partitions)
         opened.push_async_callback(services.lifecycle.stop)
-        await self._join(replication)
+        await self._join()
         dispatcher.is_open = True
         cleaner = LogCleaner(partitions, self._clock, lambda: metadata.config, threads)
         opened.push_async_callback(cleaner.close)
@@ -218,7 +231,7 @@ class Node:
         opened.push_async_callback(tickers.stop)
         opened.push_async_callback(self._leave)
 
-    async def _join(self, replication: Replication) -> None:
+    async def _join(self) -> None:
         """Become a member of the cluster: registered, let in, leading and following what the image says."""
         services = self.services
         lifecycle, partitions, folders = services.lifecycle, services.partitions, services.partitions.folders
@@ -231,9 +244,9 @@ class Node:
             lifecycle.epoch = epoch
         else:
             await lifecycle.register()
+        services.replication.start()
         await partitions.take_roles()
         services.groups.start()
-        replication.start()
         lifecycle.start()
         if not is_alone:
             await lifecycle.until_unfenced()
@@ -298,6 +311,9 @@ class Node:
             peers=peers,
             forwarding=forwarding,
             lifecycle=lifecycle,
+            replication=Replication(
+                metadata, partitions, peers, clock, random, broker_epoch=lambda: lifecycle.epoch
+            ),
             partitions=partitions,
             moves=LogMoves(self._disk, partitions, clock, threads.run),
             groups=Groups(

@@ -17,6 +17,12 @@ class ErrorCode(IntEnum):
         member.retriable = retriable
         return member
 
+    @classmethod
+    def of(cls, code: int) -> "ErrorCode":
+        """The error with this number; a number that a newer peer made up is one we did not expect."""
+        found = cls._value2member_map_.get(code)
+        return found if isinstance(found, cls) else cls.UNKNOWN_SERVER_ERROR
+
     UNKNOWN_SERVER_ERROR = (-1, False, "The broker met an error it did not expect; its log says which.")
     NONE = (0, False, "No error.")
     OFFSET_OUT_OF_RANGE = (1, False, "The offset is not within the range the broker holds.")

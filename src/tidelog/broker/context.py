@@ -18,6 +18,7 @@ from tidelog.broker.metadata_service import MetadataService
 from tidelog.broker.peer import Peer
 from tidelog.broker.peers import Peers
 from tidelog.broker.producer_ids import ProducerIds
+from tidelog.broker.replication import Replication
 from tidelog.broker.throttle import Throttle
 
 
@@ -36,6 +37,7 @@ class Services:
     peers: Peers
     forwarding: Forwarding
     lifecycle: Lifecycle
+    replication: Replication
     partitions: HostedPartitions
     moves: LogMoves
     groups: Groups

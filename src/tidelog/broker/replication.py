@@ -1,65 +1,93 @@
-"""Replication on this broker: followers are copied from their leaders, leaders watch who is in sync."""
+"""Replication as a node wires it: the fetches of followers, fetches as a follower, and the in-sync sets."""
 
-from tidelog.base.ids import Uuid
-from tidelog.broker.context import Services
-from tidelog.broker.data_folders import DataFolders
+from collections.abc import Callable
+
+from tidelog.base.ids import ZERO_UUID, Epoch, Uuid
+from tidelog.base.ports import Clock, Random
+from tidelog.broker.hosted import HostedPartitions
+from tidelog.broker.isr_keeper import IsrKeeper
 from tidelog.broker.leader_fetcher import FetcherParts
+from tidelog.broker.metadata_service import MetadataService
+from tidelog.broker.peers import Peers
+from tidelog.broker.replica_fetch import ReplicaFetches
 from tidelog.broker.replica_fetchers import ReplicaFetchers
 from tidelog.broker.replication_quota import ReplicationQuota
-from tidelog.metadata.entities import UNASSIGNED_DIRECTORY
 from tidelog.replication.partition import Partition
 
 
 class Replication:
-    def __init__(self, services: Services, folders: DataFolders) -> None:
-        self._services = services
-        self._folders = folders
-        metadata, partitions = services.metadata, services.partitions
-        self._fetchers = ReplicaFetchers(
-            FetcherParts(
-                peers=services.peers,
-                clock=services.clock,
-                quota=follower_quota(services),
-                config=lambda: metadata.config,
-                broker_epoch=lambda: services.lifecycle.epoch,
-                checkpoint_now=partitions.checkpoint_now,
-            ),
-            directory_of=self._directory_of,
-            is_hosted=lambda p: partitions.current(p.topic_id, p.index) is p,
+    def __init__(
+        self,
+        metadata: MetadataService,
+        partitions: HostedPartitions,
+        peers: Peers,
+        clock: Clock,
+        random: Random,
+        *,
+        broker_epoch: Callable[[], Epoch],
+    ) -> None:
+        """`broker_epoch`: of this broker's registration, as of now."""
+        self._metadata = metadata
+        self._partitions = partitions
+        self._clock = clock
+        self.isr_keeper = IsrKeeper(
+            partitions,
+            peers,
+            clock,
+            config=lambda: metadata.config,
+            image=lambda: metadata.image,
+            broker_epoch=broker_epoch,
         )
+        self.fetches = ReplicaFetches(
+            partitions,
+            clock,
+            random,
+            config=lambda: metadata.config,
+            quota=self._quota("leader"),
+            may_join=self.isr_keeper.consider,
+        )
+        parts = FetcherParts(
+            peers=peers,
+            clock=clock,
+            quota=self._quota("follower"),
+            config=lambda: metadata.config,
+            broker_epoch=broker_epoch,
+            checkpoint_now=partitions.checkpoint_now,
+        )
+        self.fetchers = ReplicaFetchers(parts, directory_of=self._directory_of, is_hosted=self._is_hosted)
 
     def start(self) -> None:
-        """The broker has its roles; it is told of those that change from now on."""
-        self._services.partitions.on_roles = self._fetchers.on_roles
-        self._fetchers.on_roles(list(self._services.partitions))
+        """Partitions that get a role from now on are copied, or watched over."""
+        self.isr_keeper.start()
+        self._partitions.on_roles = self.fetchers.on_roles
 
-    def _directory_of(self, partition: Partition) -> Uuid:
-        home = self._folders.home_of(partition.topic_id, partition.index)
-        return UNASSIGNED_DIRECTORY if home is None else home.id
+    async def stop_copying(self) -> None:
+        """Before the logs are closed."""
+        self._partitions.on_roles = None
+        await self.fetchers.close()
 
     async def close(self) -> None:
-        self._services.partitions.on_roles = None
-        await self._fetchers.close()
+        await self.stop_copying()
+        await self.isr_keeper.stop()
+        self.fetches.sessions.end_all()
 
+    def _is_hosted(self, partition: Partition) -> bool:
+        return self._partitions.current(partition.topic_id, partition.index) is partition
 
-def follower_quota(services: Services) -> ReplicationQuota:
-    return _quota(services, "follower")
+    def _directory_of(self, partition: Partition) -> Uuid:
+        for folder in self._partitions.folders:
+            if folder.offline is None and folder.holds(partition.log.directory):
+                return folder.id
+        return ZERO_UUID
 
+    def _quota(self, side: str) -> ReplicationQuota:
+        metadata = self._metadata
+        rate, replicas = f"{side}.replication.throttled.rate", f"{side}.replication.throttled.replicas"
 
-def leader_quota(services: Services) -> ReplicationQuota:
-    return _quota(services, "leader")
+        def throttled(name: str) -> str | None:
+            topic = metadata.image.topic(name)
+            return None if topic is None else topic.configs.get(replicas)
 
-
-def _quota(services: Services, side: str) -> ReplicationQuota:
-    metadata = services.metadata
-
-    def throttled(topic: str) -> str | None:
-        known = metadata.image.topic(topic)
-        return None if known is None else known.configs.get(f"{side}.replication.throttled.replicas")
-
-    return ReplicationQuota(
-        metadata.node_id,
-        lambda: metadata.config.int(f"{side}.replication.throttled.rate"),
-        throttled,
-        services.clock.monotonic,
-    )
+        return ReplicationQuota(
+            metadata.node_id, lambda: metadata.config.int(rate), throttled, self._clock.monotonic
+        )

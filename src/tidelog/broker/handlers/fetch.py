@@ -116,7 +116,11 @@ class FetchJob:
         log, offset = partition.log, asked.fetch_offset
         if log.offline is not None:
             raise partition.offline_error()
-        fork = partition.divergence(asked.last_fetched_epoch, offset)
+        fork = None
+        if partition.is_leader:
+            fork = partition.divergence(asked.last_fetched_epoch, offset)
+        else:
+            _check_follower(partition, offset)
         answer.high_watermark = partition.high_watermark
         answer.last_stable_offset = partition.last_stable_offset
         answer.log_start_offset = log.start
@@ -193,6 +197,14 @@ class FetchJob:
             for broker, where in reachable
             if broker.id in self._leaders
         ]
+
+
+def _check_follower(partition: Partition, offset: Offset) -> None:
+    """A follower that lags must not make a reader believe that its place in the log is gone."""
+    if offset > partition.log.end:
+        raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE)
+    if offset < partition.log.start:
+        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
 
 
 def _topic_answer(topic: TopicKey) -> FetchableTopicResponse:
