@@ -120,7 +120,7 @@ class SnapshotFiles:
             except NewerFormatError:
                 raise
             except StorageError as error:
-                log.warning("a snapshot of the metadata is damaged, so an older one is used: %s", error)
+                log.warning("a snapshot of the metadata is damaged and passed over: %s", error)
                 self.ids.remove(identity)
                 self.damaged.append(identity)
         return LoadedSnapshot()

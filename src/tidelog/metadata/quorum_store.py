@@ -59,6 +59,8 @@ class QuorumStore:
         self._snapshot_write: SnapshotWrite | None = None
         self._bytes_since_snapshot = scan.bytes
         self._roll_due = False
+        # A log that was taken over: its snapshot does not say who votes, so no follower can begin with it.
+        self._is_useless_to_followers = snapshot.index >= 0 and snapshot.configuration is None
         self.hard_state = hard_state
         self.snapshot = snapshot
         """As it was at the start; the present one is the driver's to know."""
@@ -135,6 +137,7 @@ class QuorumStore:
         if write.installed is not None:
             self._snapshots.replace_all(SnapshotId(write.installed.index, write.installed.term))
             self._bytes_since_snapshot = 0
+            self._is_useless_to_followers = False
         if write.entry_bytes:
             self._roll_due = False
         self._bytes_since_snapshot += write.entry_bytes
@@ -154,7 +157,9 @@ class QuorumStore:
         """
         newest = self._snapshots.newest_index
         is_due = (
-            index - newest >= SNAPSHOT_AFTER_ENTRIES or self._bytes_since_snapshot >= SNAPSHOT_AFTER_BYTES
+            index - newest >= SNAPSHOT_AFTER_ENTRIES
+            or self._bytes_since_snapshot >= SNAPSHOT_AFTER_BYTES
+            or self._is_useless_to_followers
         )
         if not is_due or index <= newest or self._snapshot_write is not None or self.offline is not None:
             return None
@@ -181,7 +186,10 @@ class QuorumStore:
         if write.error is not None:
             log.warning("no snapshot of the metadata could be written: %s", write.error)
             return False
-        return self._snapshots.add(write.id)
+        is_newest = self._snapshots.add(write.id)
+        if is_newest:
+            self._is_useless_to_followers = False
+        return is_newest
 
     def read_snapshot(self) -> Snapshot | None:
         """The newest one for a follower; None where there is none. Reads a file of some megabytes."""

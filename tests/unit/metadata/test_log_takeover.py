@@ -15,7 +15,7 @@ from tidelog.metadata.records import (
     TopicCreated,
 )
 from tidelog.metadata.snapshot import image_records
-from tidelog.raft.entries import Entry, EntryKind
+from tidelog.raft.entries import Configuration, Entry, EntryKind, Voter
 from tidelog.raft.ready import HardState, Ready
 from tidelog.testing.disk import MemoryDisk, PowerCut
 
@@ -100,6 +100,22 @@ def test_records_become_a_snapshot_and_the_log_goes_on():
     assert again.snapshot.image == earlier.image
     assert list(again.entries) == [Entry(1, EntryKind.NOOP)]
     assert again.hard_state == HardState(1, 1)
+
+
+def test_snapshot_that_names_the_voters_follows_soon():
+    earlier = used()
+    store = earlier.take_over()
+    assert store.read_snapshot() is None  # no follower could begin with it
+    voters = Configuration((Voter(1, "a:1"),))
+    assert store.begin_snapshot(earlier.image, earlier.end - 1, 0, voters, NOW) is None
+    write = store.begin(Ready(first_index=earlier.end, entries=[Entry(1, EntryKind.NOOP)]), NOW)
+    write.run()
+    store.finish(write)
+    begun = store.begin_snapshot(earlier.image, earlier.end, 1, voters, NOW)
+    begun.run()
+    assert store.finish_snapshot(begun)
+    assert store.read_snapshot().configuration == voters
+    assert store.begin_snapshot(earlier.image, earlier.end, 1, voters, NOW) is None
 
 
 def test_nothing_of_the_earlier_form_is_left():
