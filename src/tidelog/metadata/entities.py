@@ -32,6 +32,7 @@ class BrokerImage(msgspec.Struct, frozen=True):
     fenced: bool = False
     shutting_down: bool = False
     features: tuple[FeatureRange, ...] = ()
+    failed_directories: tuple[Uuid, ...] = ()  # those it registered with that went offline since
 
     @property
     def is_active(self) -> bool:

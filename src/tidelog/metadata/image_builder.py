@@ -146,14 +146,15 @@ class ImageBuilder:
 
     def _broker_changed(self, record: BrokerChanged) -> None:
         broker = self._broker(record.broker_id, record.epoch)
+        online = broker.directories if record.directories is None else tuple(map(_id, record.directories))
+        failed = tuple(directory for directory in broker.directories if directory not in online)
         self._brokers_changed.add(broker.id)
         self._brokers[broker.id] = msgspec.structs.replace(
             broker,
             fenced=broker.fenced if record.fenced is None else record.fenced,
             shutting_down=broker.shutting_down if record.shutting_down is None else record.shutting_down,
-            directories=(
-                broker.directories if record.directories is None else tuple(map(_id, record.directories))
-            ),
+            directories=online,
+            failed_directories=broker.failed_directories + failed,
         )
 
     def _broker_unregistered(self, record: BrokerUnregistered) -> None:

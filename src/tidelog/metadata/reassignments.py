@@ -145,14 +145,15 @@ def _cancelled(
     original = without(partition.replicas, partition.adding)
     isr = without(partition.isr, partition.adding)
     election = electorate.election_for(topic)
-    if not isr:  # the replicas to go back to were all lost on the way, or never caught up
-        if election is not Election.UNCLEAN:
+    if not isr:  # only new replicas are in sync: going back costs what the old ones miss
+        alive = tuple(replica for replica in original if electorate.may_lead(partition, replica))
+        if election is not Election.UNCLEAN or not alive:
             raise KafkaError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"Unable to revert partition assignment for {topic.name}:{partition.index} because it would "
                 "require an unclean leader election.",
             )
-        isr = original[:1]
+        isr = alive[:1]
     return edit_partition(
         uuid_text(topic.id),
         partition,

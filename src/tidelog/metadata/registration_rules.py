@@ -91,7 +91,9 @@ def lost_its_data(
     directory = partition.directory_of(broker_id)
     if directory != UNASSIGNED_DIRECTORY:
         return directory not in directories
-    return known is None or any(before not in directories for before in known.directories)
+    if known is None:
+        return True
+    return any(before not in directories for before in known.directories + known.failed_directories)
 
 
 def _invalid(message: str) -> KafkaError:

@@ -99,12 +99,15 @@ def _broker_records(broker: BrokerImage) -> Iterator[Record]:
         uuid_text(broker.incarnation),
         tuple(broker.endpoints.values()),
         broker.rack,
-        tuple(map(uuid_text, broker.directories)),
+        tuple(map(uuid_text, broker.directories + broker.failed_directories)),
         broker.fenced,
         broker.features,
     )
     if broker.shutting_down:
         yield BrokerChanged(broker.id, broker.epoch, shutting_down=True)
+    if broker.failed_directories:
+        online = tuple(map(uuid_text, broker.directories))
+        yield BrokerChanged(broker.id, broker.epoch, directories=online)
 
 
 def _topic_records(topic: TopicImage) -> Iterator[Record]:

@@ -1,0 +1,117 @@
+"""Where all replicas are while a plan is being made: the loads of brokers, racks, and what may move."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from tidelog.base.ids import NodeId
+
+Replicas = tuple[NodeId, ...]
+PartitionKey = tuple[str, int]
+
+
+class Spot(msgspec.Struct, frozen=True):
+    """A broker that may hold replicas. Without racks every broker is a rack of its own."""
+
+    broker_id: NodeId
+    rack: str | None = None
+
+
+class PlacedPartition(msgspec.Struct, frozen=True):
+    topic: str
+    partition: int
+    replicas: Replicas
+    """The preferred leader first."""
+
+
+class Layout:
+    """Replica lists by partition, and their index by broker and topic, kept in step."""
+
+    def __init__(self, spots: Iterable[Spot], partitions: Iterable[PlacedPartition]) -> None:
+        self.racks: dict[NodeId, object] = {
+            spot.broker_id: spot.broker_id if spot.rack is None else spot.rack
+            for spot in sorted(spots, key=lambda spot: spot.broker_id)
+        }
+        self.replicas: dict[PartitionKey, Replicas] = {}
+        self.load: dict[NodeId, int] = dict.fromkeys(self.racks, 0)
+        self.held: dict[NodeId, dict[str, dict[PartitionKey, None]]] = {id: {} for id in self.racks}
+        """For each broker its partitions by topic."""
+        for placed in sorted(partitions, key=lambda placed: (placed.topic, placed.partition)):
+            key = placed.topic, placed.partition
+            self.replicas[key] = placed.replicas
+            for broker in placed.replicas:
+                if broker in self.racks:
+                    self._take(broker, key)
+
+    def crowding(self, replicas: Sequence[NodeId]) -> int:
+        """Pairs of replicas that share a rack; a broker that is gone shares none."""
+        racks = [self.racks[broker] for broker in replicas if broker in self.racks]
+        return sum(racks.count(rack) - 1 for rack in racks) // 2
+
+    def swapped(self, key: PartitionKey, leaves: NodeId, comes: NodeId) -> Replicas:
+        """The newcomer takes the place in the list, and so the role, of the one that leaves."""
+        return tuple(comes if broker == leaves else broker for broker in self.replicas[key])
+
+    def may_move(self, key: PartitionKey, leaves: NodeId, comes: NodeId) -> bool:
+        """Never two replicas on one broker, and never more of them in one rack than there are."""
+        replicas = self.replicas[key]
+        if leaves not in replicas or comes in replicas:
+            return False
+        if self.racks.get(leaves) == self.racks[comes]:
+            return True
+        return self.crowding(self.swapped(key, leaves, comes)) <= self.crowding(replicas)
+
+    def move(self, key: PartitionKey, leaves: NodeId, comes: NodeId) -> None:
+        self.replicas[key] = self.swapped(key, leaves, comes)
+        if leaves in self.racks:
+            topics = self.held[leaves]
+            of_topic = topics.pop(key[0])
+            del of_topic[key]
+            if of_topic:
+                topics[key[0]] = of_topic  # to the end: the next move takes from another topic
+            self.load[leaves] -= 1
+        self._take(comes, key)
+
+    def movable(self, leaves: NodeId, comes: NodeId) -> PartitionKey | None:
+        """A partition to move between the two; at first of a topic of which the newcomer has fewer."""
+        gains, topics = self.held[comes], self.held[leaves]
+        passed: list[str] = []
+        spare: PartitionKey | None = None
+        found: PartitionKey | None = None
+        for topic, keys in topics.items():
+            evens_out = len(keys) > len(gains.get(topic, ()))
+            if spare is None or evens_out:
+                key = next((key for key in keys if self.may_move(key, leaves, comes)), None)
+                if key is not None and evens_out:
+                    found = key
+                    break
+                spare = spare or key
+            passed.append(topic)
+        for topic in passed:  # not to be looked at again and again while there are others
+            topics[topic] = topics.pop(topic)
+        return found or spare
+
+    def best_home(self, key: PartitionKey, leaves: NodeId) -> NodeId | None:
+        """Where a replica that must leave goes: another rack first, then where there is least."""
+        replicas, topic = self.replicas[key], key[0]
+        free = [broker for broker in self.racks if broker not in replicas]
+        return min(
+            free,
+            key=lambda broker: (
+                self.crowding(self.swapped(key, leaves, broker)),
+                self.load[broker],
+                len(self.held[broker].get(topic, ())),
+            ),
+            default=None,
+        )
+
+    def homeless(self) -> Iterator[tuple[PartitionKey, NodeId]]:
+        """Replicas on brokers that may not hold any."""
+        for key, replicas in list(self.replicas.items()):
+            for broker in replicas:
+                if broker not in self.racks:
+                    yield key, broker
+
+    def _take(self, broker: NodeId, key: PartitionKey) -> None:
+        self.held[broker].setdefault(key[0], {})[key] = None
+        self.load[broker] += 1
