@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from tidelog.metadata.balance import plan_drain, plan_rebalance
 from tidelog.metadata.layout import Layout, PlacedPartition, Spot
 
-
 NO_RACKS = st.none()
 
 
