@@ -25,9 +25,9 @@ def banner(facts: Mapping[str, Any], warnings: Sequence[str], started_s: float |
     command = command_name()
     lines = [
         "",
-        f"  {_bold(f'Tidelog {__version__}')} answers at {_bold(servers)}{took}",
+        f"  {bold(f'Tidelog {__version__}')} answers at {bold(servers)}{took}",
         "",
-        f"  Data        {', '.join(map(_short, facts['data']))}",
+        f"  Data        {', '.join(map(short_path, facts['data']))}",
         f"  Durability  {PROMISES[facts['durability']]}",
         *(f"  Note        {warning}" for warning in warnings),
         "",
@@ -51,11 +51,11 @@ def command_name() -> str:
     return "tidelog" if os.path.samefile(found, this) else os.path.relpath(this)
 
 
-def _bold(text: str) -> str:
+def bold(text: str) -> str:
     return text if os.environ.get("NO_COLOR") else click.style(text, bold=True)
 
 
-def _short(path: str) -> str:
+def short_path(path: str) -> str:
     """Relative where that is shorter to read."""
     inside = os.path.relpath(path)
     return path if inside.startswith("..") else f"./{inside}"

@@ -14,11 +14,13 @@ from tidelog.cli.output import coloured
 from tidelog.cli.session import SERVERS_VARIABLE, Session, json_option, servers_option
 
 COMMANDS = {
-    "up": Entry("tidelog.cli.up", "up", "Run a broker in the foreground."),
+    "up": Entry("tidelog.cli.up", "up", "Run a broker, or a cluster of several, in the foreground."),
+    "broker": Entry("tidelog.cli.broker", "broker", "Run one broker of a cluster in the foreground."),
     "topic": Entry("tidelog.cli.topic", "topic", "Create, inspect, change and delete topics."),
     "produce": Entry("tidelog.cli.produce", "produce", "Write records to a topic."),
     "consume": Entry("tidelog.cli.consume", "consume", "Read records from a topic."),
     "group": Entry("tidelog.cli.group", "group", "See, move and delete consumer groups."),
+    "cluster": Entry("tidelog.cli.cluster_command", "cluster", "See and change the brokers of a cluster."),
     "config": Entry("tidelog.cli.config", "config", "Show, change and explain settings."),
     "log": Entry("tidelog.cli.log", "log", "Look inside the files of a partition."),
     "completion": Entry("tidelog.cli.completion", "completion", "Print a shell completion script."),

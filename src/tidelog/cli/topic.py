@@ -1,4 +1,4 @@
-"""`tidelog topic`: create, list, describe, alter, delete, add-partitions.
+"""`tidelog topic`: create, list, describe, alter, delete, add-partitions; reassign has its own files.
 
 Several names in one call are independent: each is tried, each is reported, the first failure gives the
 exit code.
@@ -12,6 +12,7 @@ from tidelog.cli.cluster import Cluster, translated
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.outcomes import report
 from tidelog.cli.output import print_json, print_table, say, size_text
+from tidelog.cli.reassign import reassign
 from tidelog.cli.session import Session, broker_options, parse_pair, pass_session
 from tidelog.cli.topic_admin import TopicState, describe, list_names, topic_error
 from tidelog.cli.topic_names import complete_topic
@@ -209,3 +210,6 @@ def add_partitions(session: Session, name: str, total: int) -> None:
     with translated(session):
         answers = cluster.ask(cluster.admin.create_partitions, [NewPartitions(name, total)])
     report(session, "Topic", answers, f"grown to {total} partitions", topic_error)
+
+
+topic.add_command(reassign)

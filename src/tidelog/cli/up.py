@@ -1,81 +1,51 @@
-"""`tidelog up`: one broker in the foreground, from its settings to the signal that stops it.
+"""`tidelog up`: one broker in the foreground, or a cluster of several on this machine.
 
-Nothing here may slow the start: no rich, no client library, and the node only once the settings are right.
+Nothing here may slow the start of a single broker: what a cluster needs is imported only for one.
 """
-
-import asyncio
-import contextlib
-import json
-import os
-import signal
-import sys
-import time
-from typing import TYPE_CHECKING
 
 import click
 
-from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session, json_option, parse_pair, pass_session
+from tidelog.cli.up_options import DEFAULT_DATA, config_option, data_option, ready_file_option, set_option
 
-if TYPE_CHECKING:
-    from tidelog.base.config import BrokerConfig
-    from tidelog.node import Node
-
-DEFAULT_DATA = "data"
-
-
-def _complete_setting(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    from tidelog.cli.config_table import known_settings
-
-    return [f"{name}=" for name in known_settings("broker") if name.startswith(incomplete)]
+BROKERS_MAX = 64
 
 
 @click.command()
 @click.option(
-    "-d",
-    "--data",
-    metavar="DIR",
-    type=click.Path(file_okay=False),
-    help=f"The folder for everything it keeps. [default: ./{DEFAULT_DATA}]",
+    "-n",
+    "--brokers",
+    type=click.IntRange(1, BROKERS_MAX),
+    metavar="N",
+    help="How many: a cluster of N brokers, each a process of its own. [default: 1, or what --data holds]",
 )
+@data_option
 @click.option(
     "-p",
     "--port",
     type=click.IntRange(0, 65535),
     metavar="N",
-    help="Where it listens; 0 takes a free port. [default: 9092]",
+    help="Where it listens, the first of several brokers; 0 takes free ports. [default: 9092]",
 )
-@click.option(
-    "-c", "--config", "file", metavar="FILE", type=click.Path(dir_okay=False), help="Settings as YAML."
-)
-@click.option(
-    "-s",
-    "--set",
-    "values",
-    multiple=True,
-    metavar="NAME=VALUE",
-    shell_complete=_complete_setting,
-    help="A broker setting. Repeatable.",
-)
-@click.option(
-    "--ready-file",
-    metavar="FILE",
-    type=click.Path(dir_okay=False),
-    help="Written once the broker answers, with its address as JSON; removed when it stops.",
-)
+@config_option
+@set_option
+@ready_file_option
 @click.option("--demo", is_flag=True, help="Create a topic, write a record and read it back, to see it work.")
+@click.option("--no-restart", is_flag=True, help="Leave a broker of a cluster that ended by itself alone.")
 @json_option
 @pass_session
 def up(
     session: Session,
+    brokers: int | None,
     data: str | None,
     port: int | None,
     file: str | None,
     values: tuple[str, ...],
     ready_file: str | None,
     demo: bool,
+    no_restart: bool,
 ) -> int:
-    """Run a broker in the foreground.
+    """Run a broker, or a cluster of several, in the foreground.
 
     Ctrl-C or SIGTERM stops it cleanly: requests under way are answered, everything is written.
     A second Ctrl-C stops it at once.
@@ -84,120 +54,26 @@ def up(
     tidelog up                                     # localhost:9092, data in ./data
     tidelog up --data /var/lib/tidelog --set log.retention.ms=7d
     tidelog up --config broker.yaml --port 0 --ready-file /tmp/broker.json
+    tidelog up --brokers 3                         # a cluster: ports 9092 to 9094, data/node-1 to data/node-3
     """
+    from tidelog.cli.fleet_record import recorded_fleet
+
+    pairs = dict(map(parse_pair, values))
+    recorded = recorded_fleet(data or DEFAULT_DATA)
+    if recorded is not None and data is None and brokers is None:
+        from tidelog.cli.up_settings import given_config
+
+        # A cluster in ./data means nothing to a broker whose settings name another folder.
+        recorded = None if given_config(file, pairs).is_given("log.dirs") else recorded
+    if recorded is not None or (brokers or 1) > 1:
+        from tidelog.cli.fleet import Fleet
+        from tidelog.cli.fleet_plan import plan_fleet
+
+        plan = plan_fleet(recorded, brokers, data or DEFAULT_DATA, port, file, pairs)
+        fleet = Fleet(plan, as_json=session.json, ready_file=ready_file, demo=demo, restart=not no_restart)
+        return fleet.run()
+    from tidelog.cli.running import Running
     from tidelog.cli.up_settings import broker_config
-    from tidelog.server.event_loop import loop_factory
-    from tidelog.server.logging_setup import set_up_logging
 
-    config = broker_config(file, data, port, dict(map(parse_pair, values)))
-    set_up_logging(config.text("logging.level"), config.text("logging.format"))
-    running = Running(config, session, ready_file, demo)
-    with asyncio.Runner(loop_factory=loop_factory(config.text("event.loop"))) as runner:
-        return runner.run(running.until_stopped())
-
-
-class Running:
-    """A broker's life, and what the person at the terminal sees of it."""
-
-    def __init__(self, config: "BrokerConfig", session: Session, ready_file: str | None, demo: bool) -> None:
-        self.config = config
-        self.json = session.json
-        self.ready_file = ready_file
-        self.demo = demo
-        self._stop = asyncio.Event()
-        self._signals = 0
-
-    async def until_stopped(self) -> int:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self._on_signal, number)
-        node = await self._start()
-        try:
-            self._announce(node)
-            await self._serve(node)
-        finally:
-            await self._end(node)
-        return Exit.OK
-
-    async def _start(self) -> "Node":
-        from tidelog.base.errors import TidelogError
-        from tidelog.node import Node
-
-        node = Node(self.config)
-        try:
-            await node.start()
-        except (OSError, TidelogError) as error:
-            from tidelog.cli.up_failures import start_failure
-
-            raise start_failure(error, self.config) from error
-        return node
-
-    async def _serve(self, node: "Node") -> None:
-        if not self.demo:
-            await self._stop.wait()
-            return
-        # A process of its own: the client library would stay in the broker's memory.
-        command = (sys.executable, "-m", "tidelog.cli.demo", node.bootstrap_servers)
-        shown = await asyncio.create_subprocess_exec(*command)
-        stopped = asyncio.ensure_future(self._stop.wait())
-        finished = asyncio.ensure_future(shown.wait())
-        await asyncio.wait({stopped, finished}, return_when=asyncio.FIRST_COMPLETED)
-        if not finished.done():
-            shown.kill()
-            await finished
-        elif shown.returncode:
-            stopped.cancel()
-            raise CliError("The broker runs, but its demonstration failed; see above.")
-        await stopped
-
-    def _announce(self, node: "Node") -> None:
-        facts = {
-            "event": "ready",
-            "bootstrap_servers": node.bootstrap_servers,
-            "port": node.port,
-            "pid": os.getpid(),
-            "data": list(self.config.list("log.dirs")),
-            "durability": self.config.text("durability"),
-        }
-        if self.ready_file is not None:
-            with open(self.ready_file + ".tmp", "w") as file:
-                json.dump(facts, file)
-            os.replace(self.ready_file + ".tmp", self.ready_file)
-        if self.json:
-            print(json.dumps(facts), flush=True)
-        else:
-            from tidelog.cli.banner import banner
-
-            click.echo(banner(facts, self.config.warnings, started_s=_age_s()))
-            sys.stdout.flush()
-
-    async def _end(self, node: "Node") -> None:
-        began = time.monotonic()
-        await node.stop()
-        if self.ready_file is not None:
-            with contextlib.suppress(FileNotFoundError):
-                os.remove(self.ready_file)
-        seconds = time.monotonic() - began
-        if self.json:
-            print(json.dumps({"event": "stopped", "seconds": round(seconds, 3)}), flush=True)
-        else:
-            click.echo(f"Stopped cleanly in {seconds:.2f} s.")
-
-    def _on_signal(self, number: int) -> None:
-        self._signals += 1
-        if self._signals > 1:
-            os._exit(128 + number)  # asked twice: the next start will scan what was not flushed
-        self._stop.set()
-        if not self.json:
-            click.echo("\nStopping: requests under way are answered first. Ctrl-C again stops at once.")
-
-
-def _age_s() -> float | None:
-    """Seconds since this process began, as the system counts them; None where it does not say."""
-    try:
-        with open("/proc/self/stat") as file:
-            began_ticks = int(file.read().rpartition(")")[2].split()[19])
-        with open("/proc/uptime") as file:
-            return max(0.0, float(file.read().split()[0]) - began_ticks / os.sysconf("SC_CLK_TCK"))
-    except (OSError, ValueError, IndexError):
-        return None
+    config = broker_config(file, data, port, pairs)
+    return Running(config, as_json=session.json, ready_file=ready_file, demo=demo).run()

@@ -22,13 +22,18 @@ def broker_config(
                 code=Exit.USAGE,
             )
         flags["log.dirs"] = data
+    config = given_config(file, flags)
+    if port is not None:
+        flags["listeners"] = _with_port(config, port)
+    # Paths are made absolute here, so that what is shown and what is used cannot drift apart.
+    folders = config.list("log.dirs") if config.is_given("log.dirs") else (DATA_DIR,)
+    flags["log.dirs"] = ",".join(map(os.path.abspath, folders))
+    return given_config(file, flags)
+
+
+def given_config(file: str | None, flags: Mapping[str, str]) -> BrokerConfig:
+    """As file, environment and flags have it, nothing added."""
     try:
-        config = load(file, os.environ, flags)
-        if port is not None:
-            flags["listeners"] = _with_port(config, port)
-        # Paths are made absolute here, so that what is shown and what is used cannot drift apart.
-        folders = config.list("log.dirs") if config.is_given("log.dirs") else (DATA_DIR,)
-        flags["log.dirs"] = ",".join(map(os.path.abspath, folders))
         return load(file, os.environ, flags)
     except ConfigError as error:
         raise CliError(str(error), attempt=_next_command(error), code=Exit.USAGE) from error

@@ -102,8 +102,8 @@ def test_two_words_about_the_folder_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_name_like_no_other_leads_to_the_list() -> None:
-    with pytest.raises(CliError, match=r"broker\.rack") as caught:
-        broker_config(None, None, None, {"broker.rack": "a"})
+    with pytest.raises(CliError, match=r"broker\.shelf") as caught:
+        broker_config(None, None, None, {"broker.shelf": "a"})
     assert "config show broker --all" in (caught.value.attempt or "")
 
 

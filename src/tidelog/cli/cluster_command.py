@@ -1,0 +1,113 @@
+"""`tidelog cluster`: how the brokers are; the commands that change a cluster have their own files."""
+
+import time
+
+import click
+
+from tidelog.cli.cluster_balance import drain, rebalance, unregister
+from tidelog.cli.cluster_elections import elect_leaders_command
+from tidelog.cli.cluster_health import Health, Report
+from tidelog.cli.cluster_quorum import Quorum, look_at_quorum
+from tidelog.cli.cluster_tables import broker_rows, member_rows, show_brokers, show_quorum, show_status
+from tidelog.cli.cluster_view import look_at_cluster
+from tidelog.cli.cluster_voters import add_voter, remove_voter
+from tidelog.cli.direct_cluster import DirectCluster
+from tidelog.cli.direct_configs import Kind, read_settings
+from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.log_dir_sizes import look_at_folders
+from tidelog.cli.reassign_calls import list_reassignments
+from tidelog.cli.session import Session, broker_options, pass_session
+from tidelog.cli.watch import show, watch_options
+
+MIN_IN_SYNC = "min.insync.replicas"
+
+
+@click.group()
+def cluster() -> None:
+    """See and change the brokers of a cluster."""
+
+
+@cluster.command()
+@click.option("--check", is_flag=True, help="Exit code 1 where the cluster is not healthy, for scripts.")
+@watch_options
+@broker_options
+@pass_session
+def status(session: Session, check: bool, watch: bool, interval: float) -> int:
+    """Show whether the cluster is well, and what to do if it is not."""
+    direct = DirectCluster(session)
+    seen: list[Report] = []
+
+    def look() -> Report:
+        seen[:] = [look_at_health(direct)]
+        return seen[0]
+
+    show(session, look, Report.as_json, show_status, watch=watch, interval_s=interval)
+    return Exit.FAILED if check and seen[0].health is not Health.HEALTHY else Exit.OK
+
+
+@cluster.command()
+@watch_options
+@broker_options
+@pass_session
+def brokers(session: Session, watch: bool, interval: float) -> None:
+    """List the brokers with what they lead and hold."""
+    direct = DirectCluster(session)
+
+    def look() -> list[dict[str, object]]:
+        view = look_at_cluster(direct)
+        return broker_rows(view, quorum_if_any(direct), look_at_folders(direct, view.alive))
+
+    show(session, look, lambda rows: rows, show_brokers, watch=watch, interval_s=interval)
+
+
+@cluster.command()
+@watch_options
+@broker_options
+@pass_session
+def quorum(session: Session, watch: bool, interval: float) -> None:
+    """Show who votes on the cluster's metadata, who follows, and how far each is."""
+    direct = DirectCluster(session)
+
+    def as_json(found: Quorum) -> object:
+        return {
+            "leader": found.leader,
+            "epoch": found.epoch,
+            "high_watermark": found.high_watermark,
+            "members": member_rows(found, _now_ms()),
+        }
+
+    def draw(found: Quorum) -> None:
+        show_quorum(found, _now_ms())
+
+    show(session, lambda: look_at_quorum(direct), as_json, draw, watch=watch, interval_s=interval)
+
+
+def look_at_health(direct: DirectCluster) -> Report:
+    view = look_at_cluster(direct)
+    short = dict.fromkeys(part.place.topic for part in view.partitions.values() if part.is_under_replicated)
+    settings = read_settings(direct, Kind.TOPIC, short, [MIN_IN_SYNC])
+    return Report(
+        view=view,
+        quorum=quorum_if_any(direct),
+        reassigning=list(list_reassignments(direct)),
+        min_in_sync={topic: int(found.get(MIN_IN_SYNC, 1)) for topic, found in settings.items()},
+    )
+
+
+def quorum_if_any(direct: DirectCluster) -> Quorum | None:
+    """None while nobody leads it; brokers still answer about what they know."""
+    try:
+        found = look_at_quorum(direct)
+    except CliError as error:
+        if error.code in (Exit.UNREACHABLE, Exit.DENIED):
+            raise
+        return None
+    return found if found.leader is not None else None
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+for command in (rebalance, drain, unregister, elect_leaders_command, add_voter, remove_voter):
+    cluster.add_command(command)

@@ -1,0 +1,99 @@
+"""The brokers of a cluster, asked over our own codec for what librdkafka cannot ask.
+
+Any broker will do for what the controller decides: it passes the request on. While the controller changes,
+the question is asked again until the session's time is up.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tidelog.base.errors import ErrorCode, ProtocolError
+from tidelog.cli.cluster import parse_servers, unreachable
+from tidelog.cli.direct_call import call, is_plain
+from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.session import Session
+from tidelog.wire.apis import API, ApiKey
+from tidelog.wire.message import Message
+
+Address = tuple[str, int]
+PAUSE_S = 0.2
+# What a broker says while nobody leads the cluster's metadata, or another one does since a moment.
+PASSING = (ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.LEADER_NOT_AVAILABLE)
+
+
+class DirectCluster:
+    def __init__(
+        self,
+        session: Session,
+        *,
+        send: Callable[..., Any] = call,
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        if not is_plain(session):
+            raise CliError(
+                "This command works over a plain connection only.",
+                cause="librdkafka does not offer its requests; Tidelog sends them itself, without TLS "
+                "and SASL.",
+                attempt="-b with a listener of the brokers that is neither encrypted nor authenticated",
+            )
+        self.session = session
+        self._servers = parse_servers(session.servers)
+        self._versions: dict[Address, dict[int, tuple[int, int]]] = {}
+        self._send, self._now, self._sleep = send, now, sleep
+
+    def learn(self, addresses: Iterable[Address]) -> None:
+        """More brokers to turn to when those that were named are away."""
+        self._servers += [address for address in addresses if address not in self._servers]
+
+    def ask(self, api: ApiKey, request: Message, *, oldest: int = 0) -> Any:
+        """Of any broker that answers; `oldest` is the first version that says what we need to know."""
+        deadline = self._now() + self.session.timeout_s
+        while True:
+            answer = self._ask_anyone(api, request, oldest)
+            code = getattr(answer, "error_code", 0)
+            if code not in PASSING or self._now() >= deadline:
+                return answer
+            self._sleep(PAUSE_S)
+
+    def _ask_anyone(self, api: ApiKey, request: Message, oldest: int) -> Any:
+        failures = []
+        for place, address in enumerate(self._servers):
+            try:
+                answer = self.ask_broker(address, api, request, oldest=oldest)
+            except OSError as error:
+                failures.append(error)
+                continue
+            # The next question goes to the one that answered, not to the dead ones before it.
+            self._servers = [*self._servers[place:], *self._servers[:place]]
+            return answer
+        raise unreachable(self.session.servers, failures)
+
+    def ask_broker(self, address: Address, api: ApiKey, request: Message, *, oldest: int = 0) -> Any:
+        """Of one broker alone. OSError where it is away."""
+        try:
+            version = self._version(address, api, oldest)
+            return self._send(address, api, version, request, self.session.timeout_s)
+        except ProtocolError as error:
+            host, port = address
+            raise CliError(f"{host}:{port} does not answer as a Kafka broker does: {error}.") from error
+
+    def _version(self, address: Address, api: ApiKey, oldest: int) -> int:
+        from tidelog.wire.messages.api_versions import ApiVersionsRequest
+
+        if address not in self._versions:
+            answer = self._send(address, ApiKey.API_VERSIONS, 0, ApiVersionsRequest(), self.session.timeout_s)
+            self._versions[address] = {
+                row.api_key: (row.min_version, row.max_version) for row in answer.api_keys
+            }
+        lowest, highest = self._versions[address].get(api, (0, -1))
+        best = min(highest, API[api].max_version)
+        if best < max(lowest, oldest):
+            raise CliError(
+                f"The broker at {address[0]}:{address[1]} does not offer {API[api].name}"
+                f"{f' version {oldest}' if oldest else ''}.",
+                cause="it is an older release, or another kind of broker.",
+                code=Exit.REFUSED,
+            )
+        return best

@@ -1,0 +1,42 @@
+"""The logs of several brokers as one: each line with the number of its broker in front, in its own colour."""
+
+import sys
+from typing import TextIO
+
+from tidelog.cli.output import coloured
+
+COLOURS = ("36", "33", "35", "32", "34", "31")
+LINE_BYTES_MAX = 64 * 1024
+
+
+class CombinedLog:
+    def __init__(self, brokers: int, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._width = len(str(brokers))
+        self._coloured = coloured(self._stream)
+
+    def write(self, broker: int, line: str) -> None:
+        self._stream.write(f"{self.prefix(broker)} {line}\n")
+        self._stream.flush()
+
+    def prefix(self, broker: int) -> str:
+        text = f"{broker:>{self._width}} |"
+        return f"\x1b[{COLOURS[(broker - 1) % len(COLOURS)]}m{text}\x1b[0m" if self._coloured else text
+
+
+class Lines:
+    """Whole lines out of the pieces that a pipe gives; one that has no end is cut, not kept for ever."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, piece: bytes) -> list[str]:
+        *whole, self._rest = (self._rest + piece).split(b"\n")
+        if len(self._rest) > LINE_BYTES_MAX:
+            whole.append(self._rest)
+            self._rest = b""
+        return [line.decode(errors="replace") for line in whole]
+
+    def end(self) -> list[str]:
+        rest, self._rest = self._rest, b""
+        return [rest.decode(errors="replace")] if rest else []

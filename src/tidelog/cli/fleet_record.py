@@ -1,0 +1,58 @@
+"""What a cluster of `tidelog up` remembers in its data folder: its id, its voters and its ports.
+
+Brokers know each other by these addresses, so a later start must come back with the same ones.
+"""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tidelog.cli.exits import CliError
+
+FILE = "cluster.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    cluster_id: str
+    ports: list[int]
+    """By node id, from 1 on."""
+    voters: list[int]
+
+
+def recorded_fleet(folder: str) -> Recorded | None:
+    path = Path(folder) / FILE
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        recorded = Recorded(str(found["cluster_id"]), list(found["ports"]), list(found["voters"]))
+        if not recorded.ports or not set(recorded.voters) <= set(range(1, len(recorded.ports) + 1)):
+            raise ValueError("its ports and voters do not fit together")
+        return recorded
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise CliError(f"Cannot read {path}: {error.strerror}.") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise CliError(
+            f"{path} cannot be understood: {error}.",
+            cause="it was changed by hand, or by another version.",
+            attempt="put it back, or use another folder with --data",
+        ) from error
+
+
+def write_record(folder: str, recorded: Recorded) -> None:
+    path = os.path.join(folder, FILE)
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with open(path + ".tmp", "w", encoding="utf-8") as file:
+            json.dump(asdict(recorded), file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(path + ".tmp", path)
+    except OSError as error:
+        raise CliError(
+            f"Cannot write {path}: {error.strerror}.",
+            cause="the data folder cannot be written, or is no folder.",
+            attempt="tidelog up --brokers N --data DIR",
+        ) from error
