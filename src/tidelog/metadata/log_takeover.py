@@ -8,12 +8,12 @@ from tidelog.base.errors import StorageError
 from tidelog.base.ids import TimestampMs
 from tidelog.base.invariant import InvariantError
 from tidelog.base.ports import Disk, File, replace_file
-from tidelog.metadata import snapshot_files as old_snapshots
+from tidelog.metadata import earlier_snapshots
+from tidelog.metadata.earlier_log import EarlierLogScan
 from tidelog.metadata.entry_batches import KINDS
 from tidelog.metadata.entry_log import EntryLog
 from tidelog.metadata.entry_scan import log_bases
 from tidelog.metadata.image import advance
-from tidelog.metadata.log_scan import LogScan
 from tidelog.metadata.quorum_snapshot import encode_snapshot
 from tidelog.metadata.quorum_snapshot_files import INSTALL, SnapshotId, parse_snapshot_name
 from tidelog.metadata.quorum_state import missing_state, write_state
@@ -39,9 +39,8 @@ def begin_quorum(disk: Disk, directory: str, now_ms: TimestampMs) -> str | None:
     StorageError where the folder has the present form already, and only that file is gone.
     """
     _refuse_entries(disk, directory)
-    files = old_snapshots.SnapshotFiles(disk, directory)
-    since, image = files.load_newest()
-    scan = LogScan(disk, directory, since)
+    since, image = earlier_snapshots.load_newest(disk, directory)
+    scan = EarlierLogScan(disk, directory, since)
     try:
         image = advance(image, scan.records()).after
     except (InvariantError, ValueError) as error:
@@ -66,7 +65,9 @@ def remove_old_files(disk: Disk, directory: str) -> None:
     """What only the earlier version needs, and what a crash left half-written."""
     for name in disk.names(directory):
         suffix = (parse(name) or (0, ""))[1]
-        is_old = suffix in (INDEX, TIME_INDEX, SNAPSHOT, old_snapshots.CHECKPOINT) or name == LEADER_EPOCHS
+        is_old = (
+            suffix in (INDEX, TIME_INDEX, SNAPSHOT, earlier_snapshots.CHECKPOINT) or name == LEADER_EPOCHS
+        )
         if is_old or name.endswith((DELETED, ".tmp")):
             disk.remove(f"{directory}/{name}")
 

@@ -1,6 +1,6 @@
-"""Metadata records in record batches, the form they have in the log and in snapshots.
+"""Metadata records in record batches, the form they have in snapshots, and had in the log before the quorum.
 
-One decision is one batch, and a batch is checked as a whole: all of its records hold, or none.
+A batch is checked as a whole: all of its records hold, or none.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
-"""Reads the metadata log before it is opened for writing, and refuses one that lost what was acknowledged.
+"""Reads a metadata log of the version before the quorum, and refuses one that lost what was acknowledged.
 
 A partition's log sets damage aside and goes on. Metadata must not: a record that vanishes from the middle
-could bring back a deleted topic. Only a torn tail is cut, since each append is synced before it is
-acknowledged and before the next begins: what is torn was never acknowledged.
+could bring back a deleted topic. Only a torn tail is cut, since each append was synced before it was
+acknowledged and before the next began: what is torn was never acknowledged.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tidelog.storage import file_names
 from tidelog.storage.segment_scan import Bad, Good, SegmentScan
 
 
-class LogScan:
+class EarlierLogScan:
     """Go through `records` to the end, then `cut_torn_tail`; after that `end` is the log's end."""
 
     def __init__(self, disk: Disk, directory: str, since: Offset) -> None:
