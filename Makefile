@@ -1,6 +1,6 @@
 # What a newcomer types. Everything is installed into .venv, once, and again when pyproject.toml changes.
 .DEFAULT_GOAL := help
-.PHONY: help up test unit interop lint fmt bench docs clean
+.PHONY: help up test unit sim interop lint fmt bench docs clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -26,6 +26,9 @@ unit: $(DEV) ## The tests that need nothing but Python
 
 interop: $(DEV) ## The tests with real clients, real processes and real faults
 	$(BIN)/pytest tests --ignore=tests/unit --ignore=tests/property -n $(WORKERS)
+
+sim: $(DEV) ## Clusters under faults on virtual time; SEEDS=0-1999 chooses, a failure says how to replay it
+	$(BIN)/python -m tidelog.testing.sim --seeds $(or $(SEEDS),0-199)
 
 lint: $(DEV) ## Ruff and mypy --strict
 	$(BIN)/ruff check .

@@ -19,6 +19,8 @@ SETTINGS = {
     "log.dirs": "/data",
     "auto.create.topics.enable": "false",
     "offsets.topic.num.partitions": "2",
+    "group.min.session.timeout.ms": "500",
+    "group.initial.rebalance.delay.ms": "100",
     "controller.quorum.election.timeout.ms": "400",
     "controller.quorum.heartbeat.interval.ms": "100",
     "broker.heartbeat.interval.ms": "300",

@@ -8,10 +8,10 @@ from tidelog.testing.sim.view import View, newest, views
 def why_not_whole(cluster: SimCluster) -> str | None:
     """None once it is."""
     for machine in cluster.machines:
-        if machine.node is None:
+        if not machine.serves:
             return f"{machine.host} does not serve: {machine.failed_starts[-1:] or 'it is still starting'}"
     seen = views(cluster)
-    controllers = [view.machine.id for view in seen if view.node.metadata.is_controller]
+    controllers = [view.machine.id for view in seen if view.is_controller]
     if len(controllers) != 1:
         return f"the controllers are {controllers}"
     best = newest(seen)
@@ -36,7 +36,7 @@ def _why_not_in_sync(cluster: SimCluster, seen: list[View], any_view: View) -> s
             for view in seen:
                 if view.machine.id not in partition.replicas:
                     continue
-                hosted = view.node.partitions.current(topic.id, partition.index)
+                hosted = view.partition(topic.id, partition.index)
                 if hosted is None or hosted.leader_epoch != partition.leader_epoch:
                     return f"{view.life} has not heard of {name}'s leader"
     return None

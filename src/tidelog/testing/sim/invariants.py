@@ -79,10 +79,10 @@ class CommittedEntries:
 
     def check(self, seen: list[View]) -> Iterator[str]:
         for view in seen:
-            raft = view.raft
-            first = max(self._checked.get(view.life, 0), raft.log.base_index) + 1
+            raft, log = view.raft, view.raft_log
+            first = max(self._checked.get(view.life, 0), log.base_index) + 1
             for index in range(first, raft.commit_index + 1):
-                entry = raft.log.entry(index)
+                entry = log.entry(index)
                 mark = entry.term, zlib.crc32(entry.data)
                 known = self._entries.setdefault(index, mark)
                 if known != mark:
@@ -180,7 +180,7 @@ class AckedOnIsr:
             for view in seen:
                 if view.machine.id not in image.isr:
                     continue
-                partition = view.node.partitions.current(known.id, index)  # type: ignore[union-attr]
+                partition = view.partition(known.id, index)  # type: ignore[union-attr]
                 if partition is None or partition.leader_epoch != image.leader_epoch:
                     continue  # it has not heard the news yet
                 log = partition.log

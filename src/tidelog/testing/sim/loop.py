@@ -7,6 +7,7 @@ scheduled, so that a run depends on nothing but its seed.
 import asyncio
 import heapq
 import sys
+import warnings
 from asyncio import events
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine
@@ -254,14 +255,15 @@ class SimLoop(asyncio.BaseEventLoop):
         self._timers.clear()
         complain, sys.unraisablehook = sys.unraisablehook, lambda _: None
         try:
-            while pending:
-                task = pending.pop()
-                task._log_destroy_pending = False  # type: ignore[attr-defined]
-                try:
-                    task.get_coro().close()
-                except BaseException:  # noqa: S110  # the world it lived in is gone
-                    pass
-                del task
+            with warnings.catch_warnings(action="ignore"):
+                while pending:
+                    task = pending.pop()
+                    task._log_destroy_pending = False  # type: ignore[attr-defined]
+                    try:
+                        task.get_coro().close()
+                    except BaseException:  # noqa: S110  # the world it lived in is gone
+                        pass
+                    del task
         finally:
             sys.unraisablehook = complain
 

@@ -1,5 +1,6 @@
 """One machine of the simulated cluster: a disk, and the real broker that runs on it, life after life."""
 
+import asyncio
 import logging
 import random
 from collections.abc import Callable
@@ -41,8 +42,10 @@ class Machine:
         self._note = note
         self.lives = 0
         self.life: Life | None = None
-        self.node: Node | None = None
-        """Once it has started; None while it starts, and when it is dead."""
+        self.process: Node | None = None
+        """While it is alive, from the beginning of its start."""
+        self.serves = False
+        self.is_stopping = False
         self.wall_offset_ms = 0
         self.failed_starts: list[str] = []
 
@@ -53,6 +56,11 @@ class Machine:
     @property
     def is_paused(self) -> bool:
         return self.life is not None and self.life.is_alive and self.life.is_paused
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why the broker that serves cannot go on, by its own word."""
+        return self.process.failure if self.process is not None and self.serves else None
 
     def start(self) -> None:
         """Begin a new process; `node` is there once it serves."""
@@ -65,7 +73,7 @@ class Machine:
         self._loop.spawn(life, self._run(life), name=f"{name} main")
 
     async def _run(self, life: Life) -> None:
-        node = Node(
+        node = self.process = Node(
             self.config,
             disk=self.disk,
             clock=SimClock(self._loop, life),
@@ -82,7 +90,7 @@ class Machine:
             self._end(life, quietly=False)
         else:
             self._note(f"{life.name} serves")
-            self.node = node
+            self.serves = True
 
     def kill(self) -> None:
         """kill -9: nothing of what it wrote is lost."""
@@ -106,7 +114,7 @@ class Machine:
         self._loop.call_soon(self.disk.crash, context=self._loop.world.context)
 
     def _end(self, life: Life, *, quietly: bool) -> None:
-        self.node = None
+        self.process, self.serves, self.is_stopping = None, False, False
         self._loop.kill(life)
         self._network.life_died(life, self.host, quietly=quietly)
         if not quietly:
@@ -114,15 +122,20 @@ class Machine:
 
     async def stop(self) -> None:
         """In order, as SIGTERM does."""
-        node, life = self.node, self.life
-        if node is None or life is None:
+        node, life = self.process, self.life
+        if node is None or life is None or not self.serves:
             return
         self._note(f"{life.name} stops")
-        self.node = None
-        await self._loop.spawn(life, node.stop(), name=f"{life.name} stop")
+        self.serves, self.is_stopping = False, True
+        stopping = self._loop.spawn(life, node.stop(), name=f"{life.name} stop")
+        # Not awaited: whoever gives up waiting must not disturb it, and it may die before it ends.
+        while life.is_alive and not stopping.done():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
         if life.is_alive:
             self._note(f"{life.name} has stopped")
             self._end(life, quietly=False)
+            if (error := stopping.exception()) is not None:
+                log.error("%s did not stop in order", life.name, exc_info=error)
 
     def pause(self) -> None:
         if self.life is not None and self.life.is_alive and not self.life.is_paused:

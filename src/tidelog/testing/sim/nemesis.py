@@ -12,7 +12,7 @@ DISK_SECONDS = 0.002
 
 
 class Nemesis:
-    def __init__(self, cluster: SimCluster, crash_client: Callable[[], None]) -> None:
+    def __init__(self, cluster: SimCluster, crash_client: Callable[[int], None]) -> None:
         self._cluster = cluster
         self._loop = cluster.loop
         self._chance = random.Random(f"{cluster.scenario.seed} nemesis")
@@ -53,8 +53,9 @@ class Nemesis:
             machine.pace.seconds = DISK_SECONDS
             if machine.life is not None and machine.life.rate != 1.0:
                 machine.drift_clock(1.0)
-            if not machine.is_alive:
-                machine.start()
+            if machine.is_stopping:
+                machine.kill()
+            self._start(machine)
 
     # Chance
 
@@ -96,7 +97,7 @@ class Nemesis:
 
     async def _restart(self) -> None:
         machine = self._any()
-        if machine.node is None or machine.is_paused:
+        if not machine.serves or machine.is_paused:
             return
         try:
             async with asyncio.timeout(8.0):
@@ -113,7 +114,7 @@ class Nemesis:
         machine.resume()
 
     async def _client_crash(self) -> None:
-        self._crash_client()
+        self._crash_client(self._chance.randrange(100))
 
     # The network
 

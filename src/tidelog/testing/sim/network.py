@@ -89,6 +89,9 @@ class NodeNetwork:
     ) -> SimServer:
         return SimServer(self._network, self._life, dispatcher, listeners)
 
+    async def close(self) -> None:
+        """What it connected belongs to who asked for it."""
+
 
 class SimConnection:
     """Connects when it is first used and again after it broke, as `PeerConnection` does."""

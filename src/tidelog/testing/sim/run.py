@@ -16,10 +16,10 @@ from tidelog.testing.sim.cluster import SimCluster
 from tidelog.testing.sim.consumer import SimConsumer
 from tidelog.testing.sim.convergence import why_not_whole
 from tidelog.testing.sim.invariants import Invariants
-from tidelog.testing.sim.life import Life
 from tidelog.testing.sim.loop import SimLoop, Stuck
+from tidelog.testing.sim.machine import Machine
 from tidelog.testing.sim.nemesis import Nemesis
-from tidelog.testing.sim.producer import SimProducer
+from tidelog.testing.sim.population import Population
 from tidelog.testing.sim.scenario import Scenario, scenario_of
 
 START_SECONDS = 20.0
@@ -91,16 +91,21 @@ class _Run:
         self._loop = cluster.loop
         self._result = result
         self._invariants = Invariants(cluster)
-        self._producers: dict[Life, SimProducer] = {}
-        self._consumers: dict[Life, SimConsumer] = {}
-        self._gone: list[SimProducer | SimConsumer] = []
+        self._clients = Population(cluster)
 
     def on_error(self, error: BaseException) -> None:
         self._cluster.trace.lines.extend("".join(traceback.format_exception(error)).splitlines())
 
     async def whole(self) -> None:
-        scenario, cluster = self._cluster.scenario, self._cluster
         watching = self._loop.create_task(self._watch(), name="watch")
+        phases = self._loop.create_task(self._phases(), name="phases")
+        await asyncio.wait([watching, phases], return_when=asyncio.FIRST_COMPLETED)
+        if watching.done():
+            watching.result()  # it never ends but with an error
+        await phases
+
+    async def _phases(self) -> None:
+        scenario, cluster = self._cluster.scenario, self._cluster
         for machine in cluster.machines:
             machine.start()
         _, admin = cluster.new_client("admin")
@@ -112,63 +117,29 @@ class _Run:
             except TimeoutError:
                 self._result.problems.append(f"no topic within {START_SECONDS:g} s: {admin.last_problem}")
                 return
-        for acks in scenario.acks:
-            self._start_producer(acks)
-        for _ in range(scenario.consumers):
-            self._start_consumer()
-        nemesis = Nemesis(cluster, self._crash_client)
+        self._clients.start()
+        nemesis = Nemesis(cluster, self._clients.crash_one)
         await nemesis.run()
         self._result.faults = nemesis.count
         await nemesis.heal()
         await self._become_whole()
         await self._finish()
-        watching.cancel()
 
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             self._invariants.check()
+            for machine in self._cluster.machines:
+                if machine.failure is not None:
+                    self._supervise(machine)
             if self._loop.now > WORLD_SECONDS_MAX:
                 raise Stuck(f"the run takes more than {WORLD_SECONDS_MAX:g} s")
 
-    # Clients
-
-    def _start_producer(self, acks: int) -> None:
-        life, client = self._cluster.new_client("p")
-        producer = SimProducer(
-            self._loop,
-            client,
-            self._cluster.history,
-            topics=self._cluster.scenario.topics,
-            acks=acks,
-            sends_per_second=self._cluster.scenario.sends_per_second,
-        )
-        self._producers[life] = producer
-        self._loop.spawn(life, producer.run(), name=client.name)
-
-    def _start_consumer(self) -> None:
-        life, client = self._cluster.new_client("c")
-        consumer = SimConsumer(self._loop, client, self._cluster.history, self._cluster.scenario.topics)
-        self._consumers[life] = consumer
-        self._loop.spawn(life, consumer.run(), name=client.name)
-
-    def _crash_client(self) -> None:
-        """A client dies with what it had under way; another takes its place."""
-        producing = next(iter(self._producers))
-        producer = self._producers.pop(producing)
-        self._end_client(producing, producer)
-        self._start_producer(producer.acks)
-        consuming = next(iter(self._consumers))
-        self._end_client(consuming, self._consumers.pop(consuming))
-        self._start_consumer()
-
-    def _end_client(self, life: Life, client: SimProducer | SimConsumer) -> None:
-        self._cluster.note(f"{life.name} is killed")
-        self._loop.kill(life)
-        self._cluster.network.life_died(life, life.name, quietly=False)
-        self._gone.append(client)
-        now = self._loop.now
-        self._cluster.history.add(Operation(life.name, "crash", started=now, ended=now))
+    def _supervise(self, machine: Machine) -> None:
+        """A broker that says that it cannot go on is ended and started again."""
+        self._result.problems.append(f"{machine.host} cannot go on: {machine.failure!r}")
+        machine.kill()
+        machine.start()
 
     # After the faults
 
@@ -183,33 +154,44 @@ class _Run:
 
     async def _finish(self) -> None:
         """Producers end, and everybody reads to the end."""
-        for producer in self._producers.values():
-            producer.is_stopping = True
+        self._clients.stop_producers()
         await asyncio.sleep(PRODUCERS_END_SECONDS)
         life, client = self._cluster.new_client("final")
         final = SimConsumer(self._loop, client, self._cluster.history, self._cluster.scenario.topics)
-        reading = self._loop.spawn(life, self._read_all(final), name="final")
+        await self._loop.spawn(life, self._read_all(final), name="final")
+        self._result.problems += final.complaints
+        self._invariants.check()
+
+    async def _read_all(self, final: SimConsumer) -> None:
         try:
             async with asyncio.timeout(HEAL_SECONDS):
-                await reading
+                await final.read_to_the_end()
         except TimeoutError:
             self._result.problems.append(f"the last reads did not end within {HEAL_SECONDS:g} s")
             return
-        self._invariants.check()
         now = self._loop.now
-        self._cluster.history.add(Operation(client.name, "final", started=now, ended=now))
+        self._cluster.history.add(Operation("final", "final", started=now, ended=now))
+        if self._cluster.scenario.group_members:
+            await self._until_group_is_at(final.positions)
+        self._clients.stop()
 
-    async def _read_all(self, final: SimConsumer) -> None:
-        for consumer in (*self._consumers.values(), final):
-            consumer.is_stopping = True
-        await final.read_to_the_end()
+    async def _until_group_is_at(self, ends: dict[tuple[str, int], int]) -> None:
+        """What the group commits must come to the end, too."""
+        deadline = self._loop.now + HEAL_SECONDS
+        while self._loop.now < deadline:
+            behind = [
+                place for place, end in ends.items() if self._clients.ledger.committed.get(place, 0) < end
+            ]
+            if not behind:
+                return
+            await asyncio.sleep(0.2)
+        self._result.problems.append(f"the group does not come to the end of {behind} at {ends}")
 
     def judge(self) -> None:
         result = self._result
         for told, when in self._invariants.broken.items():
             result.problems.append(f"at {when:.2f} s: {told}")
-        for client in (*self._producers.values(), *self._consumers.values(), *self._gone):
-            result.problems += client.complaints
+        result.problems += self._clients.complaints()
         history = self._cluster.history
         result.problems += map(str, check(history))
         result.operations = len(history)

@@ -35,6 +35,7 @@ class Scenario(msgspec.Struct, frozen=True):
     acks: tuple[int, ...]
     """One producer each."""
     consumers: int
+    group_members: int
     faults: tuple[str, ...]
     fault_gap_seconds: float
     fault_seconds: float
@@ -46,7 +47,8 @@ class Scenario(msgspec.Struct, frozen=True):
         topics = ", ".join(f"{name}({count})" for name, count in self.topics.items())
         return (
             f"{self.nodes} nodes, {self.replicas} replicas (min {self.min_insync}), {self.durability}, "
-            f"topics {topics}, acks {','.join(map(str, self.acks))}, faults {' '.join(self.faults) or 'none'}"
+            f"topics {topics}, acks {','.join(map(str, self.acks))}, "
+            f"{self.group_members} group members, faults {' '.join(self.faults) or 'none'}"
         )
 
 
@@ -66,6 +68,7 @@ def scenario_of(seed: int) -> Scenario:
         topics={"t": chance.choice((1, 1, 2, 3))},
         acks=(-1, *chance.choices((-1, -1, 1, 0), k=chance.choice((0, 1)))),
         consumers=chance.choice((1, 1, 2)),
+        group_members=chance.choice((0, 0, 0, 2)),
         faults=() if chance.random() < 0.03 else tuple(chosen),
         fault_gap_seconds=chance.choice((0.5, 1.0, 2.0)),
         fault_seconds=chance.choice((5.0, 7.0, 9.0)),

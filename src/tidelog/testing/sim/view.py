@@ -3,16 +3,18 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tidelog.base.ids import Uuid
 from tidelog.metadata.image import ClusterImage
 from tidelog.node import Node
 from tidelog.raft.core import Raft
+from tidelog.raft.log import RaftLog
 from tidelog.replication.partition import Partition
 from tidelog.testing.sim.cluster import SimCluster
 from tidelog.testing.sim.machine import Machine
 
 
 class View(NamedTuple):
-    """A broker that serves."""
+    """A broker."""
 
     machine: Machine
     node: Node
@@ -23,23 +25,36 @@ class View(NamedTuple):
 
     @property
     def raft(self) -> Raft:
-        return self.node.metadata.quorum.raft
+        return self.node.quorum.raft
+
+    @property
+    def raft_log(self) -> RaftLog:
+        return self.node.quorum.raft._node.log
 
     @property
     def image(self) -> ClusterImage:
-        return self.node.metadata.image
+        return self.node.services.metadata.image
 
     @property
     def version(self) -> int:
-        return self.node.metadata.version
+        return self.node.services.metadata.version
+
+    @property
+    def is_controller(self) -> bool:
+        return self.node.services.metadata.is_controller
 
     @property
     def partitions(self) -> Iterator[Partition]:
-        return iter(self.node.partitions)
+        return iter(self.node.services.partitions)
+
+    def partition(self, topic_id: Uuid, index: int) -> Partition | None:
+        return self.node.services.partitions.current(topic_id, index)
 
 
 def views(cluster: SimCluster) -> list[View]:
-    return [View(machine, machine.node) for machine in cluster.machines if machine.node is not None]
+    """Of all brokers that run, those that are still starting too once they take part in the quorum."""
+    found = ((machine, machine.process) for machine in cluster.machines)
+    return [View(machine, node) for machine, node in found if node is not None and hasattr(node, "quorum")]
 
 
 def newest(seen: list[View]) -> View | None:

@@ -1,0 +1,31 @@
+"""What the members of one group were told, held against each other."""
+
+
+class GroupLedger:
+    """Each partition has one owner in a generation, and a committed offset is never forgotten."""
+
+    def __init__(self, group: str) -> None:
+        self.group = group
+        self.complaints: list[str] = []
+        self.committed: dict[tuple[str, int], int] = {}
+        """The highest offset of each partition whose commit was acknowledged."""
+        self._owners: dict[tuple[int, tuple[str, int]], str] = {}
+
+    def assigned(self, member: str, generation: int, places: list[tuple[str, int]]) -> None:
+        for place in places:
+            owner = self._owners.setdefault((generation, place), member)
+            if owner != member:
+                self.complaints.append(
+                    f"{owner} and {member} both own {place[0]}-{place[1]} in generation {generation} of "
+                    f"{self.group}"
+                )
+
+    def commit_acknowledged(self, place: tuple[str, int], offset: int) -> None:
+        self.committed[place] = max(offset, self.committed.get(place, -1))
+
+    def fetched(self, place: tuple[str, int], offset: int, promised: int) -> None:
+        """`promised`: what was acknowledged before the question was asked."""
+        if offset < promised:
+            self.complaints.append(
+                f"{self.group} had committed {promised} of {place[0]}-{place[1]}, and finds {offset}"
+            )

@@ -1,0 +1,89 @@
+"""The clients of a run: started, killed and replaced, stopped, and asked what they have to complain of."""
+
+from collections.abc import Iterator
+
+from tidelog.testing.history import Operation
+from tidelog.testing.sim.cluster import SimCluster
+from tidelog.testing.sim.consumer import SimConsumer
+from tidelog.testing.sim.group_member import GroupMember
+from tidelog.testing.sim.ledger import GroupLedger
+from tidelog.testing.sim.life import Life
+from tidelog.testing.sim.producer import SimProducer
+
+AnyClient = SimProducer | SimConsumer | GroupMember
+
+
+class Population:
+    def __init__(self, cluster: SimCluster) -> None:
+        self._cluster = cluster
+        self._loop = cluster.loop
+        self._alive: dict[Life, AnyClient] = {}
+        self._gone: list[AnyClient] = []
+        self.ledger = GroupLedger("g")
+
+    def start(self) -> None:
+        scenario = self._cluster.scenario
+        for acks in scenario.acks:
+            self._start_producer(acks)
+        for _ in range(scenario.consumers):
+            self._start_consumer()
+        for _ in range(scenario.group_members):
+            self._start_member()
+
+    def _start_producer(self, acks: int) -> None:
+        scenario = self._cluster.scenario
+        life, client = self._cluster.new_client("p")
+        producer = SimProducer(
+            self._loop,
+            client,
+            self._cluster.history,
+            topics=scenario.topics,
+            acks=acks,
+            sends_per_second=scenario.sends_per_second,
+        )
+        self._begin(life, producer)
+
+    def _start_consumer(self) -> None:
+        life, client = self._cluster.new_client("c")
+        topics = self._cluster.scenario.topics
+        self._begin(life, SimConsumer(self._loop, client, self._cluster.history, topics))
+
+    def _start_member(self) -> None:
+        life, client = self._cluster.new_client("m")
+        topics = self._cluster.scenario.topics
+        self._begin(life, GroupMember(self._loop, client, self._cluster.history, topics, self.ledger))
+
+    def _begin(self, life: Life, client: AnyClient) -> None:
+        self._alive[life] = client
+        self._loop.spawn(life, client.run(), name=life.name)
+
+    def crash_one(self, number: int) -> None:
+        """A client dies with what it had under way, and another takes its place."""
+        life = list(self._alive)[number % len(self._alive)]
+        client = self._alive.pop(life)
+        self._gone.append(client)
+        self._cluster.note(f"{life.name} is killed")
+        self._loop.kill(life)
+        self._cluster.network.life_died(life, life.name, quietly=False)
+        now = self._loop.now
+        self._cluster.history.add(Operation(life.name, "crash", started=now, ended=now))
+        if isinstance(client, SimProducer):
+            self._start_producer(client.acks)
+        elif isinstance(client, SimConsumer):
+            self._start_consumer()
+        else:
+            self._start_member()
+
+    def stop_producers(self) -> None:
+        for client in self._alive.values():
+            if isinstance(client, SimProducer):
+                client.is_stopping = True
+
+    def stop(self) -> None:
+        for client in self._alive.values():
+            client.is_stopping = True
+
+    def complaints(self) -> Iterator[str]:
+        for client in (*self._alive.values(), *self._gone):
+            yield from client.complaints
+        yield from self.ledger.complaints
