@@ -166,7 +166,9 @@ def address_of(node: Node, node_id: NodeId) -> str | None:
         peer = node.leadership.peers.get(node_id)
         if peer is not None and peer.address is not None:
             return peer.address
-    for voter in (*node.configuration.voters, *node.seeds):
-        if voter.id == node_id:
-            return voter.address
-    return None
+    voter = node.configuration.find(node_id)
+    if voter is not None:
+        return voter.address
+    if node.leader_hint is not None and node.leader_hint[0] == node_id:
+        return node.leader_hint[1]
+    return next((seed.address for seed in node.seeds if seed.id == node_id), None)

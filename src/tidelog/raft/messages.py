@@ -113,6 +113,14 @@ class Hello(Message, frozen=True, tag="hello"):
     """A node that hears from no leader says where it can be reached, so that one may replicate to it."""
 
     address: WireAddress
+    is_forwarded: bool = False
+    """A voter that does not lead has passed it on to the one that does."""
+
+
+class Welcome(Message, frozen=True, tag="welcome"):
+    """The leader's answer to Hello. Its sender may know neither that this node votes, nor where it is."""
+
+    address: WireAddress
 
 
 AnyMessage: TypeAlias = (
@@ -126,6 +134,7 @@ AnyMessage: TypeAlias = (
     | SnapshotAnswer
     | TimeoutNow
     | Hello
+    | Welcome
 )
 Addressed: TypeAlias = tuple[NodeId, AnyMessage]
 

@@ -1,5 +1,7 @@
 """Every message passes here first: is its speaker's term older than ours, ours, or newer?"""
 
+import msgspec
+
 from tidelog.raft import election, following, leading
 from tidelog.raft.entries import NO_TERM, Term
 from tidelog.raft.messages import (
@@ -14,6 +16,7 @@ from tidelog.raft.messages import (
     TimeoutNow,
     Vote,
     VoteAnswer,
+    Welcome,
 )
 from tidelog.raft.state import Node
 
@@ -62,8 +65,8 @@ def _answer_the_past(node: Node, message: AnyMessage, now: float) -> None:
                 message.sender,
                 AppendAnswer(node.id, node.storage, node.term, round=0, accepted=False, index=-1),
             )
-        case Hello() if node.leadership is not None:
-            leading.on_hello(node, node.leadership, message, now)
+        case Hello():
+            _greet(node, message, now)
         case _:
             pass
 
@@ -89,7 +92,16 @@ def _handle(node: Node, message: AnyMessage, now: float) -> None:
             election.on_vote_answer(node, message, now)
         case TimeoutNow():
             election.on_timeout_now(node, message, now)
-        case Hello() if lead is not None:
-            leading.on_hello(node, lead, message, now)
+        case Hello():
+            _greet(node, message, now)
+        case Welcome():
+            node.leader_hint = (message.sender, message.address)
         case _:
             pass
+
+
+def _greet(node: Node, hello: Hello, now: float) -> None:
+    if node.leadership is not None:
+        leading.on_hello(node, node.leadership, hello, now)
+    elif node.leader_id is not None and not hello.is_forwarded and hello.sender != node.leader_id:
+        node.send(node.leader_id, msgspec.structs.replace(hello, is_forwarded=True))

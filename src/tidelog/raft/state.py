@@ -67,6 +67,8 @@ class Node:
 
         self.role = Role.FOLLOWER
         self.leader_id: NodeId | None = None
+        self.leader_hint: tuple[NodeId, str] | None = None
+        """A leader and its address, as it answered our Hello; our configuration may not know it."""
         self.heard_from_leader_at = float("-inf")
         self.deadline = 0.0
         """When to seek election, or as an observer a leader. Not used while leading."""

@@ -42,7 +42,7 @@ class Checks:
                 raise PromiseBroken(f"{known} and {identity} both lead in term {raft.term}")
 
     def _commit_index_never_falls(self, member: Member, commit_index: Index) -> None:
-        key = (member.id, id(member.raft))
+        key = (member.id, member.starts)
         if commit_index < self._commit_indexes.get(key, commit_index):
             raise PromiseBroken(f"the commit index of node {member.id} fell to {commit_index}")
         self._commit_indexes[key] = commit_index

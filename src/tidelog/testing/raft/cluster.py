@@ -1,4 +1,4 @@
-"""A cluster whose network and time are in the test's hands: a message waits until it is delivered or dropped."""
+"""A cluster whose network and time are in the test's hands: messages wait until delivered or dropped."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

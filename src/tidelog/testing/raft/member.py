@@ -29,6 +29,7 @@ class Member:
         self.random = random
         self.on_applied = on_applied
         self.disks = 0
+        self.starts = 0
         self.raft: Raft | None = None
         self.new_disk()
 
@@ -39,6 +40,7 @@ class Member:
         self.disk = DumbDisk(storage, self.bootstrap)
 
     def start(self, now: float) -> None:
+        self.starts += 1
         self.state: list[bytes] = []
         self.applied = NO_INDEX
         self.reads: list[ReadResult] = []
