@@ -281,14 +281,20 @@ class HostedPartitions:
         if failure is not None:
             raise failure
 
-    def checkpoint_now(self) -> None:
-        """A topic of the same name must never find the offsets of one that is gone, so this cannot wait."""
+    def checkpoint_now(self) -> bool:
+        """Where that cannot wait: before a cut log is appended to, or a topic of the same name begins.
+
+        Whether it is written down in every folder.
+        """
+        is_written = True
         for folder in self.folders:
             if folder.offline is None:
                 try:
                     folder.checkpoint(self._in(folder))()
                 except OSError as error:
                     log.error("the checkpoint of %s cannot be written: %s", folder.path, error)
+                    is_written = False
+        return is_written
 
     def wake_readers(self) -> None:
         """Fetches that wait for more are answered with what there is: the broker is about to stop."""

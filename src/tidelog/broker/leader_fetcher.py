@@ -45,7 +45,8 @@ class FetcherParts:
     quota: ReplicationQuota
     config: Callable[[], BrokerConfig]
     broker_epoch: Callable[[], Epoch]
-    checkpoint_now: Callable[[], None]
+    checkpoint_now: Callable[[], bool]
+    """Whether it was written: how far the logs are synced and where they start."""
 
 
 class LeaderFetcher:
@@ -122,6 +123,7 @@ class LeaderFetcher:
             self._awake.set()
         elif copied.partition.must_checkpoint:
             self._cut.append(copied)
+            self._awake.set()
         else:
             # Out of the session meanwhile: nobody asks for the old position any more.
             self._session.forget(copied.key)
@@ -242,11 +244,16 @@ class LeaderFetcher:
         if not self._cut:
             return
         cut, self._cut = self._cut, []
-        self._parts.checkpoint_now()
+        is_written = self._parts.checkpoint_now()
         for copied in cut:
-            copied.partition.checkpointed()
-            if self._copied.get(copied.key) is copied:
+            if is_written:
+                copied.partition.checkpointed()
+            if self._copied.get(copied.key) is not copied:
+                continue
+            if is_written:
                 self._ask(copied)
+            else:
+                self._retry_later(copied)
 
     def _failed(self, why: str) -> None:
         """Nobody knows what the leader has heard. What else is under way fails as well."""
