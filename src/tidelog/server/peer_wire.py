@@ -6,6 +6,7 @@ It ends once: by `close`, by the peer, or because the peer broke the protocol. W
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import cast
 
 from tidelog.base.errors import ProtocolError
 from tidelog.base.ports import Buffer
@@ -78,15 +79,16 @@ class PeerWire(asyncio.BufferedProtocol):
     # What the transport calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        if not isinstance(transport, asyncio.WriteTransport) or self.end is not None:
-            if isinstance(transport, asyncio.WriteTransport):
-                transport.abort()
+        # Not `isinstance`: uvloop's transports are none of asyncio's classes, they only behave like them.
+        writable = cast(asyncio.WriteTransport, transport)
+        if self.end is not None:
+            writable.abort()
             return
-        self._transport = transport
+        self._transport = writable
         unsent, self._unsent = self._unsent, []
         self._unsent_bytes = 0
         if unsent:
-            transport.writelines(unsent)
+            writable.writelines(unsent)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._receive.writable() or memoryview(self._chunk)

@@ -7,7 +7,7 @@ import asyncio
 import os
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeAlias
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from tidelog.base.config import BrokerConfig, load
 
 if TYPE_CHECKING:
-    from tidelog.node import Node
+    from tidelog.node import Node, NodeNetwork
 
 SettingValue: TypeAlias = str | int | float | bool | list[str]
 
@@ -38,11 +38,13 @@ class Broker:
         settings: Mapping[str, SettingValue] | None = None,
         data_dir: str | os.PathLike[str] | None = None,
         port: int = 0,
+        network: "Callable[[], NodeNetwork] | None" = None,
     ) -> None:
         self.settings: dict[str, SettingValue] = {**TEST_SETTINGS, **(settings or {})}
         self._kept_dir = None if data_dir is None else os.path.abspath(data_dir)
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._port = port
+        self._network = network
         self._thread: threading.Thread | None = None
         self._life: _Life | None = None
 
@@ -54,6 +56,16 @@ class Broker:
     @property
     def port(self) -> int:
         return self._running().node.port
+
+    @property
+    def fixed_port(self) -> int:
+        """As `port`, and also while the broker does not run."""
+        return self._port
+
+    @property
+    def is_controller(self) -> bool:
+        """Whether it runs, and is the active controller of its cluster."""
+        return self._life is not None and self._life.node.services.metadata.is_controller
 
     @property
     def data_dir(self) -> str:
@@ -83,6 +95,18 @@ class Broker:
         finally:
             self._remove_folder()
 
+    def kill(self) -> None:
+        """As `kill -9`: nothing is answered, handed over or written any more. The data stays, even if it is
+        in a temporary folder, until `stop`."""
+        life, thread = self._life, self._thread
+        if life is None or thread is None:
+            return
+        self._life = self._thread = None
+        life.ask_to_die()
+        thread.join(STOP_LIMIT_S)
+        if thread.is_alive():
+            raise TimeoutError(f"the broker did not die within {STOP_LIMIT_S:g} s")
+
     def restart(self) -> None:
         """Stop cleanly and start again with the same data, on the same port."""
         self._port = self.port
@@ -90,7 +114,7 @@ class Broker:
         self._begin()
 
     def _begin(self) -> None:
-        life = _Life(self._config())
+        life = _Life(self._config(), self._network)
         thread = threading.Thread(target=life.run, name="tidelog-broker", daemon=True)
         thread.start()
         try:
@@ -157,8 +181,10 @@ class Broker:
 class _Life:
     """One run of a node on the broker's own thread, from start to stop."""
 
-    def __init__(self, config: BrokerConfig) -> None:
+    def __init__(self, config: BrokerConfig, network: "Callable[[], NodeNetwork] | None" = None) -> None:
         self._config = config
+        self._network = network
+        self._dies = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self.node: Node
@@ -181,11 +207,18 @@ class _Life:
         from tidelog.node import Node
 
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        self.node = Node(self._config)
+        self.node = Node(self._config, network=self._network() if self._network is not None else None)
         await self.node.start()
         self.started.set_result(None)
         await self._stop.wait()
-        await self.node.stop()
+        if self._dies:
+            self.node.abort()
+        else:
+            await self.node.stop()
+
+    def ask_to_die(self) -> None:
+        self._dies = True
+        self.ask_to_stop()
 
     def ask_to_stop(self) -> None:
         if self._loop is not None and self._stop is not None and not self._loop.is_closed():

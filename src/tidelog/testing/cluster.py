@@ -1,0 +1,175 @@
+"""A replicated cluster inside a test: several real brokers, each on a thread of its own, in one process.
+
+Links between brokers can be cut, brokers killed as `kill -9` does, and started again with their data.
+"""
+
+import os
+import socket
+import tempfile
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+
+from tidelog.testing.broker import Broker, SettingValue
+from tidelog.testing.links import Links
+
+CLUSTER_SETTINGS: dict[str, SettingValue] = {
+    "default.replication.factor": 3,
+    "min.insync.replicas": 2,
+    # A test wants to see a failure noticed soon.
+    "broker.heartbeat.interval.ms": 200,
+    "broker.session.timeout.ms": 1500,
+    "controller.quorum.election.timeout.ms": 300,
+    "controller.quorum.heartbeat.interval.ms": 60,
+    "replica.lag.time.max.ms": 3000,
+    "replica.fetch.backoff.ms": 200,
+}
+
+
+class Cluster:
+    """`with Cluster(brokers=3) as cluster:`; clients connect to `cluster.bootstrap_servers`.
+
+    Brokers have the ids 1, 2, 3 and so on. Topics have three replicas and `min.insync.replicas` of 2, or
+    fewer in a smaller cluster; `settings` hold for all brokers and go before these.
+    """
+
+    def __init__(
+        self,
+        brokers: int = 3,
+        *,
+        settings: Mapping[str, SettingValue] | None = None,
+        data_dir: str | os.PathLike[str] | None = None,
+        racks: Mapping[int, str] | None = None,
+    ) -> None:
+        if brokers < 1:
+            raise ValueError(f"a cluster has at least one broker, not {brokers}")
+        self._size = brokers
+        self._settings = dict(settings or {})
+        self._racks = dict(racks or {})
+        self._kept_dir = None if data_dir is None else os.path.abspath(data_dir)
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._voters = ""
+        self.links = Links()
+        self.brokers: dict[int, Broker] = {}
+        """By id, the stopped and killed ones too."""
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """All brokers, so that clients find the cluster whoever is down."""
+        return ",".join(f"127.0.0.1:{broker.fixed_port}" for broker in self.brokers.values())
+
+    @property
+    def data_dir(self) -> str:
+        if self._kept_dir is not None:
+            return self._kept_dir
+        if self._temporary is None:
+            raise RuntimeError("the cluster is not started, so it has no folder yet")
+        return self._temporary.name
+
+    def start(self) -> None:
+        """Start all brokers at once; every one answers requests when this returns."""
+        if self.brokers:
+            raise RuntimeError("the cluster runs already")
+        if self._kept_dir is None:
+            self._temporary = tempfile.TemporaryDirectory(
+                prefix="tidelog-cluster-", ignore_cleanup_errors=True
+            )
+        ports = dict(zip(range(1, self._size + 1), _free_ports(self._size), strict=True))
+        self._voters = ",".join(f"{id}@127.0.0.1:{port}" for id, port in ports.items())
+        self.brokers = {id: self._broker(id, port) for id, port in ports.items()}
+        try:
+            # All at once: none of them is ready before a majority is.
+            with ThreadPoolExecutor(self._size) as pool:
+                for started in [pool.submit(broker.start) for broker in self.brokers.values()]:
+                    started.result()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Stop whoever runs, one after the other; a temporary folder goes."""
+        try:
+            self.heal()
+            for broker in self.brokers.values():
+                broker.stop()
+        finally:
+            self.brokers = {}
+            if self._temporary is not None:
+                self._temporary.cleanup()
+                self._temporary = None
+
+    def add_broker(self) -> int:
+        """One more broker, without a vote on the metadata; its id."""
+        id = max(self.brokers) + 1
+        [port] = _free_ports(1)
+        self.brokers[id] = self._broker(id, port)
+        self.brokers[id].start()
+        return id
+
+    def kill(self, id: int) -> None:
+        """As `kill -9`: nothing is answered, handed over or written any more."""
+        self.brokers[id].kill()
+
+    def stop_broker(self, id: int) -> None:
+        """In order: what it leads is handed over first."""
+        self.brokers[id].stop()
+
+    def restart(self, id: int) -> None:
+        """Stop in order if it runs, and start again with the same data, on the same port."""
+        broker = self.brokers[id]
+        broker.stop()
+        broker.start()
+
+    def cut(self, one_side: Iterable[int], other_side: Iterable[int]) -> None:
+        """Brokers of one side no longer reach those of the other, in both directions; clients reach all."""
+        self.links.cut(one_side, other_side)
+
+    def heal(self) -> None:
+        """Everybody reaches everybody again."""
+        self.links.heal()
+
+    @property
+    def controller(self) -> int | None:
+        """The id of the active controller, if there is one now."""
+        return next((id for id, broker in self.brokers.items() if broker.is_controller), None)
+
+    def _broker(self, id: int, port: int) -> Broker:
+        replicas = min(3, self._size)
+        settings: dict[str, SettingValue] = {
+            **CLUSTER_SETTINGS,
+            "default.replication.factor": replicas,
+            "min.insync.replicas": max(1, replicas - 1),
+            **self._settings,
+            "node.id": id,
+            "controller.quorum.voters": self._voters,
+        }
+        if id in self._racks:
+            settings["broker.rack"] = self._racks[id]
+        folder = f"{self.data_dir}/broker-{id}"
+        return Broker(settings=settings, data_dir=folder, port=port, network=self.links.network_of(id, port))
+
+    def __enter__(self) -> "Cluster":
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports that nobody has now. Held together, so that they differ."""
+    sockets = []
+    try:
+        for _ in range(count):
+            holder = socket.socket()
+            sockets.append(holder)
+            holder.bind(("127.0.0.1", 0))
+        return [holder.getsockname()[1] for holder in sockets]
+    finally:
+        for holder in sockets:
+            holder.close()
