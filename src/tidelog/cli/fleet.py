@@ -185,6 +185,9 @@ class Fleet:
         controller = await asyncio.to_thread(self._controller) if self._is_ready else None
         order = sorted(self._members.values(), key=lambda member: (member.id == controller, member.id))
         clean = True
+        if not self._is_ready:  # there is nothing to hand over yet, and some wait for the others
+            for member in order:
+                member.signal(signal.SIGTERM)
         for member in order:
             patience_s = min(self._patience_s, began + STOP_DEADLINE_S - time.monotonic())
             clean &= await self._stop_one(member, max(0.0, patience_s))
@@ -201,7 +204,8 @@ class Fleet:
     async def _stop_one(self, member: Member, patience_s: float) -> bool:
         if not member.is_running:
             return True
-        member.signal(signal.SIGTERM)
+        if self._is_ready:
+            member.signal(signal.SIGTERM)
         try:
             return await asyncio.wait_for(member.ended(), patience_s) == Exit.OK
         except TimeoutError:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tidelog.base.config import BrokerConfig
     from tidelog.node import Node
 
+FAILURE_CHECK_S = 1.0
+
 
 class Running:
     def __init__(
@@ -55,6 +57,8 @@ class Running:
         if self.until_stdin_closes:
             loop.add_reader(0, self._on_stdin)
         node = await self._start()
+        if node is None:
+            return Exit.OK
         try:
             self._announce(node)
             await self._serve(node)
@@ -62,13 +66,22 @@ class Running:
             await self._end(node)
         return Exit.OK
 
-    async def _start(self) -> "Node":
+    async def _start(self) -> "Node | None":
+        """None where it was told to stop before it had begun: a cluster's broker may wait for others long."""
         from tidelog.base.errors import TidelogError
         from tidelog.node import Node
 
         node = Node(self.config)
+        starting = asyncio.create_task(node.start(), name="start")
+        stopped = asyncio.create_task(self._stop.wait(), name="stop")
+        await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if not starting.done():
+            starting.cancel()
+        stopped.cancel()
         try:
-            await node.start()
+            await starting
+        except asyncio.CancelledError:
+            return None
         except (OSError, TidelogError) as error:
             from tidelog.cli.up_failures import start_failure
 
@@ -76,10 +89,19 @@ class Running:
         return node
 
     async def _serve(self, node: "Node") -> None:
-        if not self.demo:
-            await self._stop.wait()
-            return
-        await show_demo(node.bootstrap_servers, self._stop)
+        """Until it is told to stop, or finds that it cannot go on."""
+        watching = asyncio.create_task(self._until_it_fails(node), name="failure watch")
+        try:
+            await (show_demo(node.bootstrap_servers, self._stop) if self.demo else self._stop.wait())
+        finally:
+            watching.cancel()
+        if node.failure is not None:
+            raise CliError(f"The broker had to stop: {node.failure}.", cause="its log says what led to this.")
+
+    async def _until_it_fails(self, node: "Node") -> None:
+        while node.failure is None:  # noqa: ASYNC110 - it is a property of several parts, none of which tells
+            await asyncio.sleep(FAILURE_CHECK_S)
+        self._stop.set()
 
     def _announce(self, node: "Node") -> None:
         facts = {
