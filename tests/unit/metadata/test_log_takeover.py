@@ -9,6 +9,7 @@ from tidelog.metadata.quorum_store import QuorumStore
 from tidelog.metadata.record_batches import encode_batch
 from tidelog.metadata.records import (
     ClusterCreated,
+    NewerFormatError,
     PartitionCreated,
     SnapshotBegan,
     SnapshotEnded,
@@ -18,6 +19,7 @@ from tidelog.metadata.snapshot import image_records
 from tidelog.raft.entries import Configuration, Entry, EntryKind, Voter
 from tidelog.raft.ready import HardState, Ready
 from tidelog.testing.disk import MemoryDisk, PowerCut
+from tidelog.wire.record import Record, write_batch
 
 FOLDER = "/data/__cluster_metadata-0"
 NOW = 1_700_000_000_000
@@ -160,6 +162,44 @@ def test_damaged_log_is_not_taken_over():
     with pytest.raises(StorageError, match=r"7\.log at 0: the metadata log is damaged"):
         earlier.take_over()
     assert earlier.disk.names(FOLDER) == before
+
+
+def test_damaged_snapshot_is_made_up_for_by_the_log():
+    earlier = used()
+    earlier.disk.flip_bit(f"{FOLDER}/{7:020d}.checkpoint", 70)
+    check(earlier.take_over(), earlier)
+
+
+def test_snapshot_stands_for_the_log_below_it():
+    earlier = used()
+    earlier.disk.remove(f"{FOLDER}/{0:020d}.log")
+    check(earlier.take_over(), earlier)
+
+
+def test_missing_part_is_not_taken_over():
+    earlier = used()
+    earlier.disk.remove(f"{FOLDER}/{0:020d}.log")
+    earlier.disk.remove(f"{FOLDER}/{7:020d}.checkpoint")
+    with pytest.raises(
+        StorageError, match=r"7\.log at 0: the log begins at offset 7, and no readable snapshot"
+    ):
+        earlier.take_over()
+
+
+def test_gap_is_not_taken_over():
+    earlier = used()
+    earlier.end += 1
+    earlier.segment(decision(9))
+    with pytest.raises(StorageError, match=r"the segment begins at offset 14 where 13 is due"):
+        earlier.take_over()
+
+
+def test_record_of_a_newer_version_is_not_taken_over():
+    earlier = used()
+    slot = Record(earlier.end, NOW, None, b'{"type":"quota-set"}', [])
+    earlier.put(f"{earlier.end:020d}.log", bytes(write_batch([slot], base_offset=earlier.end)))
+    with pytest.raises(NewerFormatError, match=r"\.log at 0: .*'quota-set': a newer version"):
+        earlier.take_over()
 
 
 def test_records_that_do_not_fit_are_not_taken_over():
