@@ -75,8 +75,9 @@ def decide_register_broker(
 
     A broker comes in fenced, and so out of all in-sync sets: it has to catch up first. Only the controller
     of a quorum of one may register itself unfenced; after a crash it hands over what others hold, and leads
-    the rest under new epochs. A replica whose directory is gone is out of the in-sync set even as its last
-    member: the partition then has no leader until an unclean election, rather than one with fewer records.
+    the rest under new epochs. A replica whose directory is away does not lead. One whose directory is gone for
+    good is out of the in-sync set even as its last member: the partition then has no leader until an unclean
+    election, rather than one with fewer records.
     """
     known = image.brokers.get(broker_id)
     if known is not None and known.incarnation == incarnation != ZERO_UUID:
@@ -200,7 +201,8 @@ def _after_registration(
             election=election,
             may_empty_isr=True,
         )
-    if broker.fenced or (rest and crashed):
+    is_away = not broker.has_online(partition.directory_of(broker.id))
+    if broker.fenced or (rest and (crashed or is_away)):
         return edit_partition(topic_id, partition, electorate, isr=rest, election=election)
     led = partition.leader == broker.id
     return edit_partition(topic_id, partition, electorate, election=election, new_epoch=led and crashed)

@@ -32,12 +32,16 @@ class BrokerImage(msgspec.Struct, frozen=True):
     fenced: bool = False
     shutting_down: bool = False
     features: tuple[FeatureRange, ...] = ()
-    failed_directories: tuple[Uuid, ...] = ()  # those it registered with that went offline since
+    failed_directories: tuple[Uuid, ...] = ()  # those it had, cannot read now, and may have again
 
     @property
     def is_active(self) -> bool:
         """May lead partitions and belong to an in-sync set."""
         return not (self.fenced or self.shutting_down)
+
+    @property
+    def all_directories(self) -> tuple[Uuid, ...]:
+        return self.directories + self.failed_directories
 
     def directory_for_new_replica(self) -> Uuid:
         return self.directories[0] if len(self.directories) == 1 else UNASSIGNED_DIRECTORY

@@ -132,6 +132,10 @@ class ImageBuilder:
             before=before,
             record=record,
         )
+        directories = tuple(map(_id, record.directories))
+        failed: tuple[Uuid, ...] = ()
+        if before is not None and len(directories) < len(before.all_directories):
+            failed = tuple(known for known in before.all_directories if known not in directories)
         self._brokers_changed.add(record.broker_id)
         self._brokers[record.broker_id] = BrokerImage(
             record.broker_id,
@@ -139,9 +143,10 @@ class ImageBuilder:
             _id(record.incarnation),
             {endpoint.listener: endpoint for endpoint in record.endpoints},
             record.rack,
-            tuple(map(_id, record.directories)),
+            directories,
             record.fenced,
             features=record.features,
+            failed_directories=failed,
         )
 
     def _broker_changed(self, record: BrokerChanged) -> None:

@@ -81,19 +81,19 @@ def check_features(image: ClusterImage, features: Sequence[FeatureRange]) -> Non
 def lost_its_data(
     partition: PartitionImage, broker_id: NodeId, known: BrokerImage | None, directories: Sequence[Uuid]
 ) -> bool:
-    """Whether the replica's directory is not among those that the broker comes back with.
+    """Whether the replica's directory is gone for good, and not only away.
 
-    Where a replica lived is not always known. Then any directory that is gone may have been the one: an
-    empty replica that passes for a full one would lose what was acknowledged, a full one only waits.
+    A broker that comes back with fewer directories has some that it cannot read now and may later; it begins
+    nothing anew meanwhile. One with as many as before and other ids among them got an empty disk. Where a
+    replica lived is not always known. Then any directory that is gone may have been the one: an empty
+    replica that passes for a full one would lose what was acknowledged, a full one only waits.
     """
-    if not directories:
+    if not directories or (known is not None and len(directories) < len(known.all_directories)):
         return False
     directory = partition.directory_of(broker_id)
     if directory != UNASSIGNED_DIRECTORY:
         return directory not in directories
-    if known is None:
-        return True
-    return any(before not in directories for before in known.directories + known.failed_directories)
+    return known is None or any(before not in directories for before in known.all_directories)
 
 
 def _invalid(message: str) -> KafkaError:

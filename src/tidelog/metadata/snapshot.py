@@ -44,7 +44,7 @@ def _broker_records(broker: BrokerImage) -> Iterator[Record]:
         uuid_text(broker.incarnation),
         tuple(broker.endpoints.values()),
         broker.rack,
-        tuple(map(uuid_text, broker.directories + broker.failed_directories)),
+        tuple(map(uuid_text, broker.all_directories)),
         broker.fenced,
         broker.features,
     )
