@@ -87,8 +87,8 @@ def _snapshot(loaded: LoadedSnapshot, size: int) -> Dumped:
         "bytes": size,
     }
     shown = (
-        f"snapshot up to index {loaded.index}, term {loaded.term}: {len(image.topics):,} topics, "
-        f"{len(image.brokers):,} brokers, voters {_voters(voters)}"
+        f"snapshot up to index {loaded.index}, term {loaded.term}: topics {len(image.topics):,}, "
+        f"brokers {len(image.brokers):,}, voters {_voters(voters)}"
     )
     return Dumped("snapshot", shown, facts)
 

@@ -117,7 +117,7 @@ def test_snapshot(folder: Path, dump: Any) -> None:
 def test_snapshot_for_people(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["log", "dump", str(folder / "00000000000000000001-0000000003.checkpoint")]) == Exit.OK
     first, last = capsys.readouterr().out.splitlines()
-    assert first == "snapshot up to index 1, term 3: 1 topics, 0 brokers, voters 1@a:9092,2@b:9092"
+    assert first == "snapshot up to index 1, term 3: topics 1, brokers 0, voters 1@a:9092,2@b:9092"
     assert last.endswith("all whole")
 
 
