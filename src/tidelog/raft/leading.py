@@ -44,7 +44,6 @@ def on_append_answer(node: Node, lead: Leadership, answer: AppendAnswer, now: fl
         peer.probe_from(retry_index(node, answer))
     if node.leadership is lead:
         reads.confirm(node, lead)
-        transfer.proceed(node, lead)
 
 
 def on_snapshot_answer(node: Node, lead: Leadership, answer: SnapshotAnswer, now: float) -> None:
@@ -63,9 +62,9 @@ def on_hello(node: Node, lead: Leadership, hello: Hello, now: float) -> None:
         if len(lead.peers) >= node.settings.observers_max:
             return
         peer = lead.peers[hello.sender] = Progress(hello.sender, node.log.last_index + 1, now)
+        lead.heartbeat_is_due = True
     peer.address = hello.address
     node.send(hello.sender, Welcome(node.id, node.storage, node.term, node.address))
-    lead.heartbeat_is_due = True
 
 
 def heard(node: Node, lead: Leadership, answer: AppendAnswer | SnapshotAnswer, now: float) -> Progress | None:

@@ -7,7 +7,7 @@ caught up, takes it. In one step, {old disk, A} and {new disk, B} would be major
 """
 
 from tidelog.base.ids import NodeId
-from tidelog.raft import sending, transfer
+from tidelog.raft import transfer
 from tidelog.raft.entries import Configuration, Entry, EntryKind, Index, Voter
 from tidelog.raft.errors import ChangeRefused
 from tidelog.raft.leadership import Leadership
@@ -44,7 +44,6 @@ def after_commit(node: Node, lead: Leadership, now: float) -> None:
         tend(node, lead, now)
         return
     # The leader has removed itself. Tell the others that this is committed, then leave the lead to them.
-    sending.replicate(node, lead)
     transfer.resign(node, lead, now)
 
 

@@ -104,4 +104,6 @@ def _greet(node: Node, hello: Hello, now: float) -> None:
     if node.leadership is not None:
         leading.on_hello(node, node.leadership, hello, now)
     elif node.leader_id is not None and not hello.is_forwarded and hello.sender != node.leader_id:
+        if node.recognizes(hello.sender, hello.storage):
+            return  # The leader knows it, too.
         node.send(node.leader_id, msgspec.structs.replace(hello, is_forwarded=True))

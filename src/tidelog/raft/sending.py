@@ -5,8 +5,8 @@ together travel together.
 """
 
 from tidelog.raft.entries import Entry
-from tidelog.raft.leadership import Leadership
-from tidelog.raft.messages import Append, SnapshotChunk
+from tidelog.raft.leadership import Leadership, Transfer
+from tidelog.raft.messages import Append, SnapshotChunk, TimeoutNow
 from tidelog.raft.progress import Pace, Progress
 from tidelog.raft.state import Node
 
@@ -19,18 +19,26 @@ def replicate(node: Node, lead: Leadership) -> None:
             _send_entries(node, lead, peer, is_heartbeat)
         if peer.pace is Pace.SNAPSHOT:
             _send_chunk(node, lead, peer, is_heartbeat)
+    if lead.transfer is not None:
+        _hand_over(node, lead, lead.transfer)
+
+
+def _hand_over(node: Node, lead: Leadership, transfer: Transfer) -> None:
+    """Once the successor has everything, tell it to rise: last, so that it hears the commit index before."""
+    peer = lead.peers.get(transfer.target)
+    if peer is not None and peer.match == node.log.last_index and not transfer.is_told:
+        transfer.is_told = True
+        node.send(peer.id, TimeoutNow(node.id, node.storage, node.term))
 
 
 def _send_entries(node: Node, lead: Leadership, peer: Progress, is_heartbeat: bool) -> None:
     log, settings = node.log, node.settings
     is_silent = True
-    while peer.next <= log.last_index:
+    if peer.next <= log.base_index and _start_snapshot(node, peer):
+        return
+    while log.base_index < peer.next <= log.last_index:
         room = peer.room(settings.window_bytes, settings.window_entries)
         if room <= 0:
-            break
-        if peer.next <= log.base_index:
-            if _start_snapshot(node, peer):
-                return
             break
         entries, size = log.batch(peer.next, settings.message_bytes_max, room)
         _send_append(node, lead, peer, entries)

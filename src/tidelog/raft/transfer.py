@@ -1,8 +1,9 @@
 """Leadership transfer: the leader stops taking proposals, waits until a voter has everything, and tells it to
-be elected at once. If that does not happen within an election timeout, the leader goes on.
+be elected at once (see `sending.py`). If that does not happen within an election timeout, the leader goes on.
 """
 
 from tidelog.base.ids import NodeId
+from tidelog.raft import sending
 from tidelog.raft.errors import ChangeRefused
 from tidelog.raft.leadership import Leadership, Transfer
 from tidelog.raft.messages import TimeoutNow
@@ -18,17 +19,6 @@ def start(node: Node, lead: Leadership, to: NodeId | None, now: float) -> None:
     if peer is None:
         raise ChangeRefused("no other voter has answered this leader yet: leadership stays here")
     lead.transfer = Transfer(peer.id, now + node.settings.election_timeout)
-    proceed(node, lead)
-
-
-def proceed(node: Node, lead: Leadership) -> None:
-    transfer = lead.transfer
-    if transfer is None or transfer.is_told:
-        return
-    peer = lead.peers.get(transfer.target)
-    if peer is not None and peer.match == node.log.last_index:
-        transfer.is_told = True
-        node.send(peer.id, TimeoutNow(node.id, node.storage, node.term))
 
 
 def tick(lead: Leadership, now: float) -> None:
@@ -38,6 +28,7 @@ def tick(lead: Leadership, now: float) -> None:
 
 def resign(node: Node, lead: Leadership, now: float) -> None:
     """Stop leading now; if another voter has everything, let it rise without a pause."""
+    sending.replicate(node, lead)
     peer = best_successor(node, lead)
     if peer is not None and peer.match == node.log.last_index:
         node.send(peer.id, TimeoutNow(node.id, node.storage, node.term))
