@@ -28,7 +28,10 @@ WAIT_MS_MAX = 60_000
 TELL_SECONDS = 0.02
 """How long a waiting follower may go without hearing of a new high watermark."""
 SWEEP_SECONDS = 1.0
-"""How often it is noted, for partitions that are not named, that their follower is still there."""
+SWEEP_PARTITIONS = 200
+"""How often it is noted, for partitions that are not named, that their follower is still there; and for how
+many of them with one request, unless that would take too many requests."""
+SWEEP_REQUESTS = 8
 
 
 class ReplicaFetches:
@@ -57,10 +60,7 @@ class ReplicaFetches:
             session = self.sessions.resume(request, version, replica_id, broker_epoch)
         except KafkaError as error:
             return FetchResponse(error_code=error.code)
-        now = self._clock.monotonic()
-        if now - session.swept_at >= SWEEP_SECONDS:
-            session.swept_at = now
-            self._sweep(session, now)
+        self._sweep(session, self._clock.monotonic())
         reading = _Reading(request, self._config().int("fetch.max.bytes"))
         self._read(session, reading)
         enough = reading.bytes >= request.min_bytes or reading.must_answer
@@ -168,7 +168,15 @@ class ReplicaFetches:
 
     def _sweep(self, session: ReplicaSession, now: float) -> None:
         """A follower that has everything names nothing. That it asks again shows that it still has it."""
-        for followed in session.followed.values():
+        if not session.unswept:
+            if now - session.swept_at < SWEEP_SECONDS:
+                return
+            session.swept_at = now
+            session.unswept = list(session.followed.values())
+            session.sweep_size = max(SWEEP_PARTITIONS, len(session.unswept) // SWEEP_REQUESTS)
+        batch = session.unswept[-session.sweep_size :]
+        del session.unswept[-session.sweep_size :]
+        for followed in batch:
             partition = followed.partition
             if partition is None or followed.is_named or followed.is_answered:
                 continue

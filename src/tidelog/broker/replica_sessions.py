@@ -134,7 +134,9 @@ class ReplicaSession:
         "id",
         "replica_id",
         "stale",
+        "sweep_size",
         "swept_at",
+        "unswept",
         "uses_topic_ids",
         "waiting",
     )
@@ -152,6 +154,8 @@ class ReplicaSession:
         """There may be offsets that the follower has not heard of."""
         self.waiting: Waiting | None = None
         self.swept_at = float("-inf")
+        self.unswept: list[Followed] = []  # of the sweep under way
+        self.sweep_size = 0
 
     def take_in(self, request: FetchRequest) -> None:
         """What the request names and forgets."""
@@ -180,6 +184,7 @@ class ReplicaSession:
         for followed in self.followed.values():
             followed.unwatch()
         self.followed.clear()
+        self.unswept.clear()
         self.dirty.clear()
         self.stale.clear()
 
