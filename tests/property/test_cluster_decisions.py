@@ -83,7 +83,7 @@ class Cluster:
         self.records = [ClusterCreated("c")]
         self.numbers = iter(range(1, 10**6))
         self.folders = {id: [self.new_id() for _ in range(FOLDERS)] for id in BROKERS}
-        self.unmounted = {id: None for id in BROKERS}
+        self.unmounted = dict.fromkeys(BROKERS)
         for id in BROKERS:
             self.restart(id, True, False)
         self.change(

@@ -75,9 +75,9 @@ def decide_register_broker(
 
     A broker comes in fenced, and so out of all in-sync sets: it has to catch up first. Only the controller
     of a quorum of one may register itself unfenced; after a crash it hands over what others hold, and leads
-    the rest under new epochs. A replica whose directory is away does not lead. One whose directory is gone for
-    good is out of the in-sync set even as its last member: the partition then has no leader until an unclean
-    election, rather than one with fewer records.
+    the rest under new epochs. A replica whose directory is away does not lead. One whose directory is gone
+    for good is out of the in-sync set even as its last member: the partition then has no leader until an
+    unclean election, rather than one with fewer records.
     """
     known = image.brokers.get(broker_id)
     if known is not None and known.incarnation == incarnation != ZERO_UUID:

@@ -102,28 +102,6 @@ def decide_missing_leaders(
     return Decision(records, [])
 
 
-def decide_epochs_after_crash(image: ClusterImage, *, broker_id: NodeId) -> Decision[None]:
-    """The broker leads what it led, under the next epoch. To be called before it serves anybody.
-
-    After a crash a leader may have lost the tail of its logs. A new epoch for what it writes from now on
-    lets consumers and followers that saw the lost tail notice it, instead of reading other records there.
-    """
-    return Decision(
-        [
-            PartitionChanged(
-                uuid_text(topic.id),
-                partition.index,
-                partition.partition_epoch + 1,
-                leader=broker_id,
-                leader_epoch=partition.leader_epoch + 1,
-            )
-            for topic, partition in image.partitions()
-            if partition.leader == broker_id
-        ],
-        [],
-    )
-
-
 def _elected(
     image: ClusterImage, kind: ElectionKind, topic_name: str, index: int, electorate: Electorate
 ) -> PartitionChanged:

@@ -6,7 +6,15 @@ import pytest
 
 from tidelog.base.ids import Uuid, uuid_text
 from tidelog.metadata.image import ClusterImage, advance
-from tidelog.metadata.records import BrokerRegistered, ClusterCreated, Endpoint
+from tidelog.metadata.records import (
+    BrokerRegistered,
+    ClusterCreated,
+    ConfigChanged,
+    Endpoint,
+    PartitionCreated,
+    ResourceKind,
+    TopicCreated,
+)
 
 
 def numbered_id(number: int) -> Uuid:
@@ -42,3 +50,48 @@ def cluster() -> Callable[..., ClusterImage]:
         return advance(ClusterImage(), records).after
 
     return make
+
+
+TOPIC_ID = numbered_id(1)
+
+
+@pytest.fixture
+def with_topic(cluster) -> Callable[..., ClusterImage]:
+    """Makes an image with brokers 1 to n and one topic "t"; for each partition its replicas, leader first.
+
+    `isr` replaces the in-sync set of all partitions; a leader that is not in it is none.
+    """
+
+    def make(*partitions, brokers=4, isr=None, unclean=False, fenced=(), adding=(), removing=()):
+        image = cluster(brokers, fenced=fenced)
+        id_text = uuid_text(TOPIC_ID)
+        records = [TopicCreated("t", id_text)]
+        for index, replicas in enumerate(partitions):
+            members = replicas if isr is None else isr
+            leader = next((broker for broker in replicas if broker in members and broker not in fenced), -1)
+            directories = tuple(uuid_text(numbered_id(2000 + broker)) for broker in replicas)
+            records.append(
+                PartitionCreated(
+                    id_text,
+                    index,
+                    replicas,
+                    members,
+                    leader,
+                    leader_epoch=5,
+                    partition_epoch=7,
+                    directories=directories,
+                    adding=adding,
+                    removing=removing,
+                )
+            )
+        if unclean:
+            records.append(ConfigChanged(ResourceKind.TOPIC, "t", "unclean.leader.election.enable", "true"))
+        return advance(image, records).after
+
+    return make
+
+
+@pytest.fixture
+def apply() -> Callable[..., ClusterImage]:
+    """The image after a decision."""
+    return lambda image, decision: advance(image, decision.records).after

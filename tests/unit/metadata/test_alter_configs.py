@@ -120,7 +120,7 @@ def test_validate_only_judges_but_writes_nothing(image):
         (edit(BROKER_LOGGER, "1", ("x", 0, "1")), ErrorCode.INVALID_REQUEST, "Unknown resource type 8"),
         (edit(0, "1"), ErrorCode.INVALID_REQUEST, "Unknown resource type 0"),
         (edit(-7, "1"), ErrorCode.INVALID_REQUEST, "Unknown resource type -7"),
-        (edit(BROKER, "2"), ErrorCode.INVALID_REQUEST, "Unexpected broker id, expected 1, but received 2"),
+        (edit(BROKER, "2"), ErrorCode.INVALID_REQUEST, "No broker with id 2 is registered."),
         (edit(BROKER, "one"), ErrorCode.INVALID_REQUEST, "Node id must be an integer, but it is: one"),
         (edit(TOPIC, "a", ("nope", 0, "1")), ErrorCode.INVALID_CONFIG, "Unknown topic config name: nope"),
         (edit(TOPIC, "a", ("nope", 1, None)), ErrorCode.INVALID_CONFIG, "Unknown topic config name: nope"),
