@@ -14,7 +14,7 @@ from tidelog.base.errors import KafkaError
 from tidelog.base.ids import NO_TIMESTAMP, Offset, TimestampMs
 from tidelog.base.ports import FileSlice
 from tidelog.storage.batch_walk import walk
-from tidelog.storage.file_names import INDEX, LOG, TIME_INDEX
+from tidelog.storage.file_names import INDEX, LOG, TIME_INDEX, TXN_INDEX
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.log_folder import LogFolder
 from tidelog.storage.offset_index import RELATIVE_MAX, CorruptIndex, OffsetIndex
@@ -235,7 +235,7 @@ class ActiveSegment(Segment):
 def create_segment(folder: LogFolder, base: Offset, now_ms: TimestampMs) -> ActiveSegment:
     """An empty segment at `base`. What a crash left under its names holds nothing of this log."""
     disk, path = folder.disk, folder.file(base, "")
-    for suffix in (INDEX, TIME_INDEX):
+    for suffix in (INDEX, TIME_INDEX, TXN_INDEX):
         disk.remove(path + suffix)
     file = disk.open(path + LOG, create=True)
     file.truncate(0)

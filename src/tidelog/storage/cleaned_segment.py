@@ -7,13 +7,16 @@ no `.log.swap` stands beside them.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_TIMESTAMP, Offset, TimestampMs
 from tidelog.base.ports import Buffer, Disk, read_file
 from tidelog.storage.batch_cleaning import emptied
 from tidelog.storage.compaction_groups import Group
 from tidelog.storage.compaction_swap import discard
 from tidelog.storage.file_names import CLEANED, INDEX, LOG, SWAP, TIME_INDEX, TXN_INDEX
+from tidelog.storage.offset_index import CorruptIndex
 from tidelog.storage.segment_indexes import SegmentIndexes
+from tidelog.storage.transaction_index import Aborted, TransactionIndex
 from tidelog.wire.batch import HEADER, BatchHeader, read_header
 
 Pace = Callable[[int], None]
@@ -43,6 +46,7 @@ class CleanedSegment:
         self._pending = bytearray()
         self._size = 0
         self._emptied: BatchHeader | None = None
+        self._markers_gone: set[Offset] = set()
         discard(disk, self._path)
         self._file = disk.open(self._path + LOG + CLEANED, create=True)
 
@@ -65,6 +69,13 @@ class CleanedSegment:
         """Nothing is left of this batch."""
         self._emptied = header
 
+    def forget_marker(self, offset: Offset) -> None:
+        """A marker is left out, and with it what the index says of the transaction that it ended.
+
+        A reader who is told of an aborted transaction looks for the marker to know where it is over.
+        """
+        self._markers_gone.add(offset)
+
     def _write(self) -> None:
         self._pace(len(self._pending))
         self._file.write_at(self._size - len(self._pending), [self._pending])
@@ -83,13 +94,22 @@ class CleanedSegment:
         self._indexes.seal()
         self._write_index(INDEX, [self._indexes.offsets.dump()])
         self._write_index(TIME_INDEX, [self._indexes.times.dump()])
-        # No marker is ever removed, so the aborted transactions are those of all the sources.
-        aborted = [read_file(self._disk, source.path + TXN_INDEX) for source in self._sources]
-        if any(part is not None for part in aborted):
-            self._write_index(TXN_INDEX, [part for part in aborted if part])
+        if aborted := self._aborted():
+            self._write_index(TXN_INDEX, [TransactionIndex(aborted).dump()])
         self._disk.sync_dir(self._path.rpartition("/")[0])
         newest = self._indexes.newest_timestamp, self._indexes.newest_offset
         return Cleaned(self._sources, self._size, newest, truncations)
+
+    def _aborted(self) -> list[Aborted]:
+        """Of all the sources; their files were good when the compaction was planned."""
+        entries = []
+        for source in self._sources:
+            path = source.path + TXN_INDEX
+            try:
+                entries += TransactionIndex.load(source.base, read_file(self._disk, path) or b"").entries
+            except CorruptIndex as error:
+                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{path} cannot be right: {error}") from error
+        return [entry for entry in entries if entry.last not in self._markers_gone]
 
     def _write_index(self, suffix: str, parts: Sequence[bytes]) -> None:
         path = self._path + suffix

@@ -17,6 +17,7 @@ from tidelog.storage.file_names import LOG
 from tidelog.storage.key_map import KeyMap
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.offset_index import RELATIVE_MAX
+from tidelog.storage.transaction_cleaning import TransactionCleaner
 from tidelog.storage.transaction_outcomes import TransactionOutcomes
 from tidelog.wire.batch import BatchHeader
 from tidelog.wire.record_outline import outline_records, record_bytes
@@ -32,11 +33,15 @@ class Compaction:
         first_dirty: Offset,
         outcomes: TransactionOutcomes,
         producers: Mapping[ProducerId, Offset],
+        epochs: Mapping[ProducerId, int],
         truncations: int,
         key_bytes_max: int,
         now_ms: TimestampMs,
     ) -> None:
-        """`producers`: the last offset of each one that is still known, whose batch must not vanish."""
+        """`producers`: the last offset of each one that is still known, whose batch must not vanish.
+
+        `epochs`: of those that are known without any batch, from their last marker.
+        """
         self._disk = disk
         self._config = config
         self.sources = sources
@@ -45,6 +50,13 @@ class Compaction:
         self.truncations = truncations
         self._keys = KeyMap(key_bytes_max)
         self._cleaner = BatchCleaner(self._keys, now_ms, config.delete_retention_ms)
+        self._transactions = TransactionCleaner(
+            outcomes,
+            epochs,
+            first_dirty=first_dirty,
+            now_ms=now_ms,
+            delete_retention_ms=config.delete_retention_ms,
+        )
         self.first_dirty = first_dirty
         self.end = first_dirty
         """Where the part that is compacted ends; known when `map_keys` has run."""
@@ -118,6 +130,8 @@ class Compaction:
             for header, batch in read_batches(file, source.size, source.base, source.end):
                 pace(len(batch))
                 left = self._left_of(header, batch)
+                if header.is_control and left is None:
+                    cleaned.forget_marker(header.base_offset)
                 if left is batch:
                     cleaned.add(batch)
                     continue
@@ -134,9 +148,16 @@ class Compaction:
         return is_changed or cleaned.size != sum(source.size for source in sources)
 
     def _left_of(self, header: BatchHeader, batch: memoryview) -> Buffer | None:
-        if header.base_offset >= self.end or header.is_control:
+        if header.base_offset >= self.end:
             return batch
-        left = self._cleaner.clean(batch, header) if header.record_count else None
+        if header.is_control:
+            return self._transactions.left_of_marker(header, batch)
+        is_aborted = self._transactions.is_aborted(header)
+        left = None
+        if is_aborted:
+            self._cleaner.records_read += header.record_count
+        elif header.record_count:
+            left = self._cleaner.clean(batch, header)
         if left is None and self._producers.get(header.producer_id) == header.last_offset:
             # Its sequence is how a retry of this producer is recognised.
             return emptied(header, keep_timestamp=True) if header.record_count else batch

@@ -3,11 +3,12 @@
 Everything here runs on one thread, except `Flush.run` and `Doomed.run`, which touch only what they captured.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import Epoch, Offset, TimestampMs
+from tidelog.base.ids import Epoch, Offset, ProducerId, TimestampMs
 from tidelog.base.ports import Disk
 from tidelog.storage import compaction_swap, dirt, retention, time_lookup
 from tidelog.storage.cleaned_segment import Cleaned
@@ -26,7 +27,9 @@ from tidelog.storage.segment import LogRead, Segment
 from tidelog.storage.segment_list import out_of_place
 from tidelog.storage.time_lookup import TimeFound
 from tidelog.storage.transaction_outcomes import TransactionOutcomes
+from tidelog.storage.verification import VerificationGuard
 from tidelog.storage.warm_segments import WarmSegments
+from tidelog.wire.batch import BatchHeader
 
 __all__ = ["Appended", "Batches", "LogRead", "PartitionLog", "TimeFound"]
 
@@ -117,6 +120,44 @@ class PartitionLog(LogWriter):
     def epoch_end(self, epoch: Epoch) -> tuple[Epoch, Offset]:
         """(largest epoch at or below `epoch`, where it ended); (-1, -1) where nothing can be said."""
         return self.leader_epochs.end_of(epoch, self.end)
+
+    # Transactions
+
+    def first_unstable(self, high_watermark: Offset) -> Offset | None:
+        """Where the oldest transaction begins that is not decided for good; nobody may rely on what follows.
+
+        Decided is not enough: a marker at or above the high watermark may be lost with its leader.
+        """
+        self.producers.forget_ended(high_watermark)
+        first = self.producers.first_unstable(high_watermark)
+        return None if first is None else max(first, self.start)
+
+    def aborted_between(self, start: Offset, end: Offset) -> list[tuple[ProducerId, Offset]]:
+        """(producer id, first offset) of the aborted transactions with records from `start` up to `end`."""
+        with self._unreadable():
+            return [(found.producer_id, found.first) for found in self.aborted.between(start, end)]
+
+    def aborted_in(self, found: LogRead, start: Offset, end: Offset) -> list[tuple[ProducerId, Offset]]:
+        """Those that a reader of what was found from `start` on, none of it at or above `end`, must know."""
+        if self.aborted.is_empty:
+            return []
+        bases = self._segments.bases
+        number = bisect_right(bases, found.first_batch_offset) - 1
+        segment, above = self.segments[number], [*bases, end][number + 1]
+        with self._unreadable():
+            entry = segment.index.at_or_after(found.slice.position + found.slice.length)
+        return self.aborted_between(start, min(end, above if entry is None else entry[0] + 1))
+
+    def begin_verification(self, header: BatchHeader, now_ms: TimestampMs) -> VerificationGuard | None:
+        """What a batch from a client needs before it may open a transaction; None: nothing."""
+        if not header.is_transactional or self.producers.has_open(header.producer_id, header.producer_epoch):
+            return None
+        return self.verifications.begin(header, now_ms)
+
+    def check_verified(self, header: BatchHeader, guard: VerificationGuard | None) -> None:
+        """KafkaError where a batch would open a transaction that nobody is known to end."""
+        if header.is_transactional and not self.producers.has_open(header.producer_id, header.producer_epoch):
+            self.verifications.check(header, guard)
 
     # Durability
 
@@ -217,6 +258,7 @@ class PartitionLog(LogWriter):
         self._write_epochs()
         self.producers = self._snapshots.load(self._segments.first_base, self.end)
         replay(self.segments, self.producers, self.end)
+        self.aborted.cut_end(self.end, self._segments.bases)
         self._folder.sync()
 
     def delete_before(self, offset: Offset) -> None:
@@ -232,12 +274,15 @@ class PartitionLog(LogWriter):
     def retire(self, now_ms: TimestampMs, *, limit: Offset | None = None) -> list[Doomed]:
         """Take out the segments that retention by time, by size or by log start no longer keeps.
 
-        `limit`: none that reaches above (the high watermark: followers may still need it).
+        `limit`: none that reaches above (the high watermark: followers may still need it), or into a
+        transaction that is open, of which nobody could read anything yet.
         """
         if self.offline is not None:
             return []
         segments = self.segments
         limit = self.end if limit is None else limit
+        first_open = self.producers.first_open
+        limit = limit if first_open is None else min(limit, first_open)
         count = retention.expired(
             segments, self.config, start=self.start, end=self.end, limit=limit, now_ms=now_ms
         )
@@ -248,6 +293,7 @@ class PartitionLog(LogWriter):
         with self._disk_errors():
             doomed = self._segments.drop_oldest(count, now_ms + self.config.file_delete_delay_ms)
             self._unsynced.add(directory=self._folder.path)
+            self.aborted.keep(self._segments.bases)
             self._move_start(max(self.start, self._segments.first_base))
             return doomed
 
@@ -261,14 +307,14 @@ class PartitionLog(LogWriter):
 
     def dirt(self, stable_below: Offset, now_ms: TimestampMs) -> Dirt:
         """What waits for compaction, of what lies below `stable_below` and below every open transaction."""
-        first_open = self.producers.first_open
+        unstable = self.producers.first_unstable(stable_below)
         return dirt.measure(
             self.segments,
             self.config,
             start=self.start,
             end=self.end,
             cleaned_to=self.cleaned_to,
-            stable_below=stable_below if first_open is None else min(stable_below, first_open),
+            stable_below=stable_below if unstable is None else min(stable_below, unstable),
             now_ms=now_ms,
         )
 
@@ -285,14 +331,16 @@ class PartitionLog(LogWriter):
             for segment, end in zip(self.segments, [*ends, self.end], strict=True)
             if segment.size and end > found.start
         ]
-        known = ((number, producer.batches) for number, producer in self.producers)
+        known = list(self.producers)
+        self.aborted.repair()
         return Compaction(
             self._folder.disk,
             self.config,
             sources,
             first_dirty=found.start,
             outcomes=TransactionOutcomes(self._folder.disk, files),
-            producers={number: batches[-1].last_offset for number, batches in known if batches},
+            producers={number: one.batches[-1].last_offset for number, one in known if one.batches},
+            epochs={number: one.epoch for number, one in known if not one.batches},
             truncations=self._truncations,
             key_bytes_max=key_bytes_max,
             now_ms=now_ms,
@@ -327,8 +375,10 @@ class PartitionLog(LogWriter):
             segment = Segment(self._folder, replaced[0].base, cleaned.size, created_ms)
             segment.adopt(None, cleaned.newest)
             self._segments.replace_run(place, len(replaced), segment)
+            self.aborted.look_again()
             self._snapshots.drop_between_segments(self._segments.bases)
             return doomed
 
     def expire_producers(self, now_ms: TimestampMs) -> int:
+        self.verifications.expire(now_ms, self.config.producer_id_expiration_ms)
         return self.producers.expire(now_ms, self.config.producer_id_expiration_ms)

@@ -12,6 +12,7 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_TIMESTAMP, Epoch, Offset, TimestampMs
 from tidelog.base.invariant import invariant
 from tidelog.storage import leader_epochs
+from tidelog.storage.aborted_transactions import AbortedTransactions
 from tidelog.storage.active_segment import ActiveSegment, RollLimits, create_segment
 from tidelog.storage.doomed import doom
 from tidelog.storage.file_names import INDEX, LEADER_EPOCHS, LOG, TIME_INDEX
@@ -20,10 +21,20 @@ from tidelog.storage.loading import Loaded
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.log_folder import LogFolder
 from tidelog.storage.offset_index import RELATIVE_MAX
-from tidelog.storage.producers import EndedTransaction, Producers
+from tidelog.storage.producers import Producers
 from tidelog.storage.recovery_report import RecoveryReport
+from tidelog.storage.replay import aborted_of, replay_aborted
 from tidelog.storage.segment import Segment
-from tidelog.wire.batch import CONTROL, LOG_APPEND_TIME, OVERHEAD, BatchHeader, patch_front
+from tidelog.storage.transaction_index import Aborted
+from tidelog.storage.verification import Verifications
+from tidelog.wire.batch import (
+    CONTROL,
+    LOG_APPEND_TIME,
+    OVERHEAD,
+    TRANSACTIONAL,
+    BatchHeader,
+    patch_front,
+)
 from tidelog.wire.record import read_control
 
 Batches = list[tuple[int, BatchHeader]]
@@ -50,11 +61,11 @@ class LogWriter:
         "_snapshots",
         "_truncations",
         "_unsynced",
+        "aborted",
         "cleaned_to",
         "config",
         "copies_under_way",
         "end",
-        "ended_transactions",
         "has_rolled",
         "leader_epochs",
         "offline",
@@ -62,6 +73,7 @@ class LogWriter:
         "recovery",
         "recovery_point",
         "start",
+        "verifications",
     )
 
     def __init__(self, folder: LogFolder, loaded: Loaded) -> None:
@@ -89,8 +101,11 @@ class LogWriter:
         """Compaction has seen everything below; None where that is not known."""
         self.copies_under_way = 0
         """Compaction waits for them: a copy that has a value must not miss the tombstone that deletes it."""
-        self.ended_transactions: list[EndedTransaction] = []
-        """Those whose marker came in since this was last emptied, for the transaction index."""
+        self.aborted = AbortedTransactions(folder, self._tell_aborted)
+        self.verifications = Verifications()
+        if loaded.complete_at is None:
+            told = [aborted_of(ended) for ended in self.producers.ended if ended.aborted]
+            self.aborted.after_crash(self.recovery_point, self._segments.bases, told)
 
     def configure(self, config: LogConfig) -> None:
         """New settings hold from the next append on."""
@@ -194,8 +209,18 @@ class LogWriter:
         is_control = header.attributes & CONTROL
         control = read_control(records[position : position + header.size]) if is_control else None
         ended = self.producers.note(header, base, control)
-        if ended is not None:
-            self.ended_transactions.append(ended)
+        if header.attributes & TRANSACTIONAL:
+            self.verifications.clear(header.producer_id)
+        if ended is not None and ended.aborted:
+            with self._disk_errors():
+                path = self.aborted.add(self._segments.active.base, aborted_of(ended))
+                self._unsynced.add(path, directory=self._folder.path)
+
+    def _tell_aborted(self, base: Offset) -> list[Aborted]:
+        """The index of a segment cannot be right: learn from the batches."""
+        segments = self._segments.all
+        producers = self._snapshots.at_or_below(base, segments[0].base)
+        return replay_aborted(segments, producers, base)
 
     def begin_epoch(self, epoch: Epoch) -> None:
         """This broker leads from now on: what is appended next belongs to `epoch`, whenever it comes."""

@@ -7,7 +7,7 @@ Sparse on purpose: take the entry at or below, then walk the batch headers from 
 import struct
 import sys
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from itertools import pairwise
 
 from tidelog.base.ids import Offset
@@ -83,6 +83,11 @@ class OffsetIndex:
     def at_or_before(self, position: int) -> tuple[Offset, int] | None:
         """(last offset, position) of the last indexed batch that starts at or before `position`."""
         return self._entry(bisect_right(self._positions, position) - 1)
+
+    def at_or_after(self, position: int) -> tuple[Offset, int] | None:
+        """(last offset, position) of the first indexed batch that starts at or after `position`."""
+        number = bisect_left(self._positions, position)
+        return self._entry(number) if number < len(self._positions) else None
 
     @property
     def last(self) -> tuple[Offset, int] | None:

@@ -41,6 +41,16 @@ class ProducerSnapshotFiles:
                 self._remove(offset)
         return Producers(start)
 
+    def at_or_below(self, offset: Offset, start: Offset) -> Producers:
+        """The state of a good snapshot that is no newer than `offset`; an empty one up to `start` else."""
+        for at in reversed(self._offsets[: bisect_right(self._offsets, offset)]):
+            path = self.path(at)
+            try:
+                return producer_snapshot.decode(read_file(self._disk, path) or b"", at, path)
+            except StorageError:
+                continue
+        return Producers(start)
+
     def take(self, producers: Producers) -> str | None:
         """Write what is known up to `producers.end` and name the file, unless it is written already."""
         offset = producers.end

@@ -4,6 +4,7 @@ The last five batches of each are remembered, so that a retry is answered with t
 time, and a gap is refused. Everything here can be rebuilt from a snapshot and the batches after it.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -14,6 +15,10 @@ from tidelog.wire.record import Control, ControlType
 
 BATCHES_KEPT = 5
 """Clients keep at most five requests under way, so an older batch cannot be a retry."""
+
+EPOCH_BUMPS = 2
+"""The transaction version (KIP-890) from which on a marker carries a new epoch."""
+EPOCH_MAX = 2**15 - 1
 
 _SEQUENCES = 2**31
 
@@ -45,6 +50,8 @@ class EndedTransaction(NamedTuple):
     last: Offset
     """Offset of the marker."""
     aborted: bool
+    stable: Offset
+    """Below it every transaction is decided now."""
 
 
 class Producer:
@@ -70,10 +77,14 @@ class Producer:
 
 
 class Producers:
-    __slots__ = ("_known", "end")
+    __slots__ = ("_known", "_open", "end", "ended")
 
     def __init__(self, end: Offset = 0) -> None:
         self._known: dict[ProducerId, Producer] = {}
+        # Open transactions by their first offset, which come in order.
+        self._open: dict[Offset, ProducerId] = {}
+        self.ended: deque[EndedTransaction] = deque()
+        """By the order of their markers, as long as the marker may not be replicated."""
         self.end = end
         """The batches below are reflected here."""
 
@@ -87,17 +98,33 @@ class Producers:
         return self._known.get(producer_id)
 
     def put(self, producer_id: ProducerId, producer: Producer) -> None:
+        """As a snapshot has it."""
         self._known[producer_id] = producer
-
-    def clear(self, end: Offset) -> None:
-        self._known.clear()
-        self.end = end
+        if producer.txn_first >= 0:
+            self._open = dict(sorted({**self._open, producer.txn_first: producer_id}.items()))
 
     @property
     def first_open(self) -> Offset | None:
-        """Where the oldest open transaction begins; what follows is not stable."""
-        open_firsts = [p.txn_first for p in self._known.values() if p.txn_first >= 0]
-        return min(open_firsts) if open_firsts else None
+        """Where the oldest open transaction begins."""
+        return next(iter(self._open), None)
+
+    def has_open(self, producer_id: ProducerId, epoch: int) -> bool:
+        """Whether the producer has an open transaction here, in this epoch."""
+        producer = self._known.get(producer_id)
+        return producer is not None and producer.txn_first >= 0 and producer.epoch == epoch
+
+    def first_unstable(self, high_watermark: Offset) -> Offset | None:
+        """What follows is not stable: undecided, or decided by a marker that may still be lost."""
+        firsts = [ended.first for ended in self.ended if ended.last >= high_watermark]
+        if self._open:
+            firsts.append(next(iter(self._open)))
+        return min(firsts) if firsts else None
+
+    def forget_ended(self, high_watermark: Offset) -> None:
+        """Their markers are replicated: they are stable, whatever happens."""
+        ended = self.ended
+        while ended and ended[0].last < high_watermark:
+            ended.popleft()
 
     def check(self, header: BatchHeader) -> Duplicate | None:
         """May a leader append this batch? None: yes. A retry is answered, a gap or an old epoch refused.
@@ -157,18 +184,49 @@ class Producers:
         if header.attributes & CONTROL:
             if marker is None or not marker.is_marker:  # compaction may have emptied it
                 return None
-            return _end_transaction(producer_id, producer, base + delta, marker)
+            return self._end_transaction(producer_id, producer, base + delta, marker)
         if len(producer.batches) == BATCHES_KEPT:
             del producer.batches[0]
         producer.batches.append(WrittenBatch(header.last_sequence, base + delta, delta, header.max_timestamp))
         if header.attributes & TRANSACTIONAL and producer.txn_first < 0:
             producer.txn_first = base
+            self._open[base] = producer_id
         return None
 
-    def check_marker(self, header: BatchHeader, marker: Control) -> None:
-        """May this control batch be written? Not if a newer coordinator has written one already."""
+    def _end_transaction(
+        self, producer_id: ProducerId, producer: Producer, offset: Offset, marker: Control
+    ) -> EndedTransaction | None:
+        producer.coordinator_epoch = marker.coordinator_epoch
+        first, producer.txn_first = producer.txn_first, NO_OFFSET
+        if first < 0:
+            return None
+        del self._open[first]
+        aborted, first_open = marker.type == ControlType.ABORT, self.first_open
+        stable = offset + 1 if first_open is None else first_open
+        ended = EndedTransaction(producer_id, first, offset, aborted, stable)
+        self.ended.append(ended)
+        return ended
+
+    def check_marker(self, header: BatchHeader, marker: Control, version: int = 0) -> None:
+        """May this control batch be written? Not if a newer coordinator has written one already.
+
+        From transaction version 2 on a marker brings a new epoch, or has been written before: one with the
+        epoch of an open transaction comes from an earlier one, and was delayed.
+        """
         producer = self._known.get(header.producer_id)
-        if producer is not None and marker.coordinator_epoch < producer.coordinator_epoch:
+        if producer is None:
+            return
+        epoch = header.producer_epoch
+        is_old = epoch < producer.epoch
+        if version >= EPOCH_BUMPS and epoch == producer.epoch and epoch < EPOCH_MAX:
+            is_old = producer.txn_first >= 0
+        if is_old:
+            raise KafkaError(
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"marker for producer {header.producer_id} with epoch {epoch}, its last one is "
+                f"{producer.epoch}",
+            )
+        if marker.coordinator_epoch < producer.coordinator_epoch:
             raise KafkaError(
                 ErrorCode.TRANSACTION_COORDINATOR_FENCED,
                 f"marker for producer {header.producer_id} of coordinator epoch {marker.coordinator_epoch}, "
@@ -185,16 +243,6 @@ class Producers:
         for producer_id in gone:
             del self._known[producer_id]
         return len(gone)
-
-
-def _end_transaction(
-    producer_id: ProducerId, producer: Producer, offset: Offset, marker: Control
-) -> EndedTransaction | None:
-    first, producer.txn_first = producer.txn_first, NO_OFFSET
-    producer.coordinator_epoch = marker.coordinator_epoch
-    return (
-        EndedTransaction(producer_id, first, offset, marker.type == ControlType.ABORT) if first >= 0 else None
-    )
 
 
 def _out_of_order(header: BatchHeader, why: str) -> KafkaError:

@@ -5,10 +5,13 @@ from collections.abc import Sequence
 from tidelog.base.errors import KafkaError
 from tidelog.base.ids import Offset
 from tidelog.storage.leader_epochs import LeaderEpochs
-from tidelog.storage.producers import Producers
+from tidelog.storage.producers import EndedTransaction, Producers
 from tidelog.storage.segment import Segment
+from tidelog.storage.transaction_index import Aborted
 from tidelog.wire.batch import CONTROL, BatchHeader
 from tidelog.wire.record import Control, read_control
+
+_FAR_AWAY: Offset = 2**63 - 1
 
 
 def replay(segments: Sequence[Segment], producers: Producers, end: Offset) -> None:
@@ -23,6 +26,22 @@ def replay(segments: Sequence[Segment], producers: Producers, end: Offset) -> No
                 control = _control(segment, position, header) if header.attributes & CONTROL else None
                 producers.note(header, header.base_offset, control)
     producers.end = end
+
+
+def replay_aborted(segments: Sequence[Segment], producers: Producers, base: Offset) -> list[Aborted]:
+    """The aborted transactions whose markers are in the segment that begins at `base`.
+
+    `producers` as they were there or before.
+    """
+    replay([segment for segment in segments if segment.base < base], producers, base)
+    producers.ended.clear()
+    [segment] = [segment for segment in segments if segment.base == base]
+    replay([segment], producers, _FAR_AWAY)
+    return [aborted_of(ended) for ended in producers.ended if ended.aborted]
+
+
+def aborted_of(ended: EndedTransaction) -> Aborted:
+    return Aborted(ended.producer_id, ended.first, ended.last, ended.stable)
 
 
 def replay_epochs(segments: Sequence[Segment], epochs: LeaderEpochs, start: Offset) -> None:

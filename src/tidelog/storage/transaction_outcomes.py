@@ -1,4 +1,4 @@
-"""Which transactions of a stretch of a log were aborted: their records must not displace older values.
+"""How the transactions of a stretch of a log ended: records of aborted ones must not displace older values.
 
 A batch belongs to the transaction that the next marker of its producer ends, so the markers tell it all. They
 are looked for when the first transactional batch is met: most logs have none.
@@ -30,11 +30,18 @@ class TransactionOutcomes:
 
     def is_committed(self, header: BatchHeader) -> bool:
         """Whether the transaction that the batch belongs to was committed; not so while it is open."""
+        return self._ended(header) is True
+
+    def is_aborted(self, header: BatchHeader) -> bool:
+        """Whether the transaction that the batch belongs to was aborted; not so while it is open."""
+        return self._ended(header) is False
+
+    def _ended(self, header: BatchHeader) -> bool | None:
         if self._markers is None:
             self._markers = self._scan()
         offsets, commits = self._markers.get(header.producer_id, (array("q"), []))
         place = bisect_right(offsets, header.last_offset)
-        return place < len(commits) and commits[place]
+        return commits[place] if place < len(commits) else None
 
     def _scan(self) -> Markers:
         markers: Markers = {}

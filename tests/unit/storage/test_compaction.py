@@ -297,7 +297,6 @@ def test_an_aborted_record_displaces_nothing(log):
     compact(log)
     assert [(r.offset, r.value) for r in log_rig.records(log)] == [
         (0, b"committed"),
-        (1, b"aborted"),
         (4, b"2"),
     ]
     assert [h.base_offset for h, _ in log_rig.batches(log) if h.is_control] == [2, 5]
@@ -311,7 +310,7 @@ def test_the_marker_may_lie_beyond_the_compacted_part(log):
     log_rig.end_transaction(log, 1, ControlType.ABORT)
     log_rig.end_transaction(log, 2, ControlType.COMMIT)
     compact(log)
-    assert offsets(log) == [0, 2, 3]
+    assert offsets(log) == [0, 3]
 
 
 def test_nothing_at_or_above_an_open_transaction_is_compacted(log):
@@ -327,14 +326,14 @@ def test_nothing_at_or_above_an_open_transaction_is_compacted(log):
 
 def test_the_indexes_of_aborted_transactions_are_joined(disk, log):
     for number in range(2):
-        append(log, [(b"a", b"%d" % number)])
+        append(log, [(b"a", b"%d" % number)], producer_id=1, sequence=number, transactional=True)
+        log_rig.end_transaction(log, 1, ControlType.ABORT)
         log.roll(NOW_MS)
-        file = disk.open(log.segments[number].path + ".txnindex", create=True)
-        file.write_at(0, [b"entry%d" % number])
+    aborted = log.aborted_between(0, 4)
     compact(log)
-    assert [segment.base for segment in log.segments] == [0, 2]
-    assert disk.open(log.segments[0].path + ".txnindex").read_at(0, 99) == b"entry0entry1"
-    assert disk.names(DIRECTORY).count("00000000000000000001.txnindex") == 0
+    assert [segment.base for segment in log.segments] == [0, 4]
+    assert disk.names(DIRECTORY).count("00000000000000000002.txnindex") == 0
+    assert log.aborted_between(0, 4) == aborted == [(1, 0), (1, 2)]
 
 
 # Faults

@@ -102,7 +102,7 @@ class TestAppend:
         marker = write_control_batch(ControlType.ABORT, coordinator_epoch=2, timestamp=NOW, **producer)
         log.append(memoryview(marker), [(0, read_header(marker))], leader_epoch=0, now_ms=NOW)
         assert log.producers.first_open is None
-        (ended,) = log.ended_transactions
+        (ended,) = log.producers.ended
         assert (ended.first, ended.last, ended.aborted) == (0, 2, True)
 
     def test_as_follower_keeps_offsets_gaps_and_epochs(self) -> None:

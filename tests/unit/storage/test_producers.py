@@ -91,7 +91,7 @@ def test_a_transaction_is_open_from_its_first_batch_to_its_marker() -> None:
     assert refusal(producers, header(4)) == ErrorCode.INVALID_TXN_STATE
     marker = header(-1, attributes=TRANSACTIONAL | CONTROL)
     ended = producers.note(marker, 5, Control(ControlType.ABORT, 3))
-    assert ended == EndedTransaction(7, first=0, last=5, aborted=True)
+    assert ended == EndedTransaction(7, first=0, last=5, aborted=True, stable=4)
     assert producers.first_open == 4
     assert producers.check(header(4)) is None
 
@@ -122,3 +122,66 @@ def test_silent_producers_expire_unless_a_transaction_is_open() -> None:
 
 def test_batches_of_no_producer_leave_no_trace() -> None:
     assert len(written(header(-1, producer_id=-1, epoch=-1))) == 0
+
+
+def marker_header(epoch: int) -> BatchHeader:
+    return header(-1, epoch=epoch, attributes=CONTROL | TRANSACTIONAL)
+
+
+def marker_refusal(
+    producers: Producers, epoch: int, coordinator_epoch: int = 0, version: int = 0
+) -> ErrorCode:
+    with pytest.raises(KafkaError) as caught:
+        producers.check_marker(
+            marker_header(epoch), Control(ControlType.ABORT, coordinator_epoch), version=version
+        )
+    return caught.value.code
+
+
+def test_a_marker_of_an_older_epoch_or_coordinator_is_refused() -> None:
+    producers = written(header(0, epoch=3, attributes=TRANSACTIONAL))
+    commit = Control(ControlType.COMMIT, 5)
+    producers.check_marker(marker_header(3), commit)
+    producers.note(marker_header(3), 1, commit)
+    assert marker_refusal(producers, 2, 9) is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert marker_refusal(producers, 3, 4) is ErrorCode.TRANSACTION_COORDINATOR_FENCED
+    producers.check_marker(marker_header(3), commit)
+
+
+def test_with_kip_890_a_marker_brings_a_new_epoch_or_has_been_written_before() -> None:
+    producers = written(header(0, epoch=3, attributes=TRANSACTIONAL))
+    assert marker_refusal(producers, 3, version=2) is ErrorCode.INVALID_PRODUCER_EPOCH
+    commit = Control(ControlType.COMMIT, 0)
+    producers.check_marker(marker_header(4), commit, version=2)
+    producers.note(marker_header(4), 1, commit)
+    producers.check_marker(marker_header(4), commit, version=2)
+    assert producers.check(header(0, epoch=4, attributes=TRANSACTIONAL)) is None
+    assert refusal(producers, header(1, epoch=4)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert refusal(producers, header(1, epoch=3)) is ErrorCode.INVALID_PRODUCER_EPOCH
+    producers.note(header(0, epoch=4, attributes=TRANSACTIONAL), 2)
+    assert marker_refusal(producers, 4, version=2) is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_the_last_epoch_of_all_may_mark_what_it_wrote() -> None:
+    last = 2**15 - 1
+    producers = written(header(0, epoch=last, attributes=TRANSACTIONAL))
+    producers.check_marker(marker_header(last), Control(ControlType.ABORT, 0), version=2)
+
+
+def test_an_open_transaction_never_expires() -> None:
+    producers = written(header(0, attributes=TRANSACTIONAL))
+    assert producers.expire(10**15, 1) == 0
+    assert producers.has_open(7, 0)
+    assert not producers.has_open(7, 1)
+    producers.note(marker_header(0), 1, Control(ControlType.COMMIT, 0))
+    assert producers.expire(10**15, 1) == 1
+    assert not producers.has_open(7, 0)
+
+
+def test_transactions_of_a_snapshot_are_in_order() -> None:
+    first = written(header(0, producer_id=1, attributes=TRANSACTIONAL))
+    first.note(header(0, producer_id=2, attributes=TRANSACTIONAL), 1)
+    loaded = Producers()
+    for producer_id, producer in reversed(list(first)):
+        loaded.put(producer_id, producer)
+    assert loaded.first_open == 0
