@@ -1,8 +1,11 @@
 """ListOffsets: where a log starts and ends, and which offset belongs to a time."""
 
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import Offset
 from tidelog.broker.context import Context
 from tidelog.replication.partition import Partition
 from tidelog.wire.messages.list_offsets import (
@@ -29,6 +32,7 @@ FIRST_VERSION_OF = {
     EARLIEST_PENDING_UPLOAD: 11,
 }
 READ_COMMITTED = 1
+NOT_AVAILABLE_SINCE = 5
 
 
 def handle(context: Context, request: ListOffsetsRequest) -> ListOffsetsResponse:
@@ -45,7 +49,9 @@ def handle(context: Context, request: ListOffsetsRequest) -> ListOffsetsResponse
                 partition = context.services.partitions.find(topic.name, asked.partition_index)
                 partition.check_epoch(asked.current_leader_epoch)
                 _check_version(asked.timestamp, context.version)
-                _look_up(partition, asked, answer, request.isolation_level)
+                _look_up(
+                    partition, asked, answer, partial(_readable_end, partition, request, context.version)
+                )
             except KafkaError as error:
                 answer.error_code = error.code
         response.topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
@@ -58,14 +64,27 @@ def _check_version(timestamp: int, version: int) -> None:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
 
 
+def _readable_end(partition: Partition, request: ListOffsetsRequest, version: int) -> Offset:
+    if request.replica_id >= 0:
+        return partition.log.end
+    if not partition.offsets_are_settled:
+        # A new leader does not know yet how far its followers are: what consumers have read may lie above.
+        older = ErrorCode.LEADER_NOT_AVAILABLE
+        raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE if version >= NOT_AVAILABLE_SINCE else older)
+    committed = request.isolation_level == READ_COMMITTED
+    return partition.last_stable_offset if committed else partition.high_watermark
+
+
 def _look_up(
-    partition: Partition, asked: ListOffsetsPartition, answer: ListOffsetsPartitionResponse, isolation: int
+    partition: Partition,
+    asked: ListOffsetsPartition,
+    answer: ListOffsetsPartitionResponse,
+    readable_end: Callable[[], Offset],
 ) -> None:
     log = partition.log
-    readable_end = partition.last_stable_offset if isolation == READ_COMMITTED else partition.high_watermark
     match asked.timestamp:
         case -1:
-            answer.offset = readable_end
+            answer.offset = readable_end()
             answer.leader_epoch = partition.leader_epoch
         case -2 | -4:
             answer.offset = log.start
@@ -74,5 +93,5 @@ def _look_up(
             pass
         case wanted:
             found = log.max_timestamp() if wanted == MAX_TIMESTAMP else log.find_by_time(wanted)
-            if found is not None and found.offset < readable_end:
+            if found is not None and found.offset < readable_end():
                 answer.offset, answer.timestamp, answer.leader_epoch = found
