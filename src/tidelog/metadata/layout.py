@@ -81,7 +81,7 @@ class Layout:
         for topic, keys in topics.items():
             evens_out = len(keys) > len(gains.get(topic, ()))
             if spare is None or evens_out:
-                key = next((key for key in keys if self.may_move(key, leaves, comes)), None)
+                key = self._movable_of(keys, leaves, comes)
                 if key is not None and evens_out:
                     found = key
                     break
@@ -90,6 +90,20 @@ class Layout:
         for topic in passed:  # not to be looked at again and again while there are others
             topics[topic] = topics.pop(topic)
         return found or spare
+
+    def _movable_of(
+        self, keys: dict[PartitionKey, None], leaves: NodeId, comes: NodeId
+    ) -> PartitionKey | None:
+        passed: list[PartitionKey] = []
+        for key in keys:
+            if self.may_move(key, leaves, comes):
+                break
+            passed.append(key)
+        else:
+            return None
+        for other in passed:
+            keys[other] = keys.pop(other)
+        return key
 
     def best_home(self, key: PartitionKey, leaves: NodeId) -> NodeId | None:
         """Where a replica that must leave goes: another rack first, then where there is least."""
