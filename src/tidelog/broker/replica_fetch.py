@@ -261,7 +261,8 @@ class _WaitingFetch:
             self._complete_at(asyncio.get_running_loop().call_soon(self._complete))
 
     def on_offsets(self) -> None:
-        if self._soon is None:
+        # Whoever wants many bytes at a time wants few answers.
+        if self._soon is None and self.request.min_bytes <= 1:
             self._complete_at(asyncio.get_running_loop().call_later(TELL_SECONDS, self._complete))
 
     def let_go(self) -> None:
