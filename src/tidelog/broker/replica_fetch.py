@@ -293,6 +293,8 @@ class _WaitingFetch:
         if self._soon is not None:
             self._soon.cancel()
         self._forget()
+        if self._session.id == NO_SESSION:
+            self._session.end()
 
 
 def _topic_answer(topic: TopicKey) -> FetchableTopicResponse:
