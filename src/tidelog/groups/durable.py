@@ -6,18 +6,22 @@
 from enum import Enum
 from typing import NamedTuple
 
+from tidelog.base.ids import NO_PRODUCER, ProducerId
 from tidelog.groups.modern.group import ConsumerGroup
 from tidelog.groups.modern.replay import replay as replay_consumer_group
 from tidelog.groups.offsets import OffsetStore
+from tidelog.groups.pending_offsets import PendingOffsets
 from tidelog.groups.record_formats import group_metadata, offset_commit
 from tidelog.groups.record_formats.consumer_group import Key
 from tidelog.groups.record_formats.group_metadata import StoredGroup
+from tidelog.groups.record_formats.offset_commit import OffsetKey
 
 _CONSUMER_KEYS = frozenset(Key)
 
 
 class Change(Enum):
     OFFSET = "an offset was committed"
+    PENDING_OFFSET = "an offset was committed within a transaction"
     OFFSET_GONE = "an offset was deleted"
     GROUP = "a classic group was stored"
     GROUP_GONE = "a classic group was deleted"
@@ -31,12 +35,13 @@ class Replayed(NamedTuple):
 
 
 class DurableState:
-    __slots__ = ("classic_groups", "consumer_groups", "offsets", "skipped")
+    __slots__ = ("classic_groups", "consumer_groups", "offsets", "pending", "skipped")
 
     def __init__(self) -> None:
         self.classic_groups: dict[str, StoredGroup] = {}
         self.consumer_groups: dict[str, ConsumerGroup] = {}
         self.offsets = OffsetStore()
+        self.pending = PendingOffsets()
         self.skipped = 0
         """Records of kinds that this version does not know, left alone as Kafka does."""
 
@@ -46,15 +51,21 @@ class DurableState:
             and self.classic_groups == other.classic_groups
             and self.consumer_groups == other.consumer_groups
             and self.offsets == other.offsets
+            and self.pending == other.pending
         )
 
     __hash__ = None  # type: ignore[assignment]
 
-    def replay(self, key: bytes, value: bytes | None) -> Replayed | None:
-        """What a record changed, and for which group; None for a kind of record that is not known."""
+    def replay(
+        self, key: bytes, value: bytes | None, producer_id: ProducerId = NO_PRODUCER
+    ) -> Replayed | None:
+        """What a record changed, and for which group; None for a kind of record that is not known.
+
+        `producer_id` of the transaction that the record is part of.
+        """
         version = int.from_bytes(key[:2], "big")
         if version in (0, 1):
-            return self._replay_offset(key, value)
+            return self._replay_offset(offset_commit.decode_key(key), value, producer_id)
         if version == group_metadata.KEY_VERSION:
             return self._replay_group(key, value)
         if version in _CONSUMER_KEYS:
@@ -64,13 +75,26 @@ class DurableState:
         self.skipped += 1
         return None
 
-    def _replay_offset(self, key: bytes, value: bytes | None) -> Replayed:
-        group_id, topic, partition = offset_commit.decode_key(key)
+    def _replay_offset(self, key: OffsetKey, value: bytes | None, producer_id: ProducerId) -> Replayed:
         if value is None:
-            self.offsets.remove(group_id, topic, partition)
-            return Replayed(Change.OFFSET_GONE, group_id)
-        self.offsets.put(group_id, topic, partition, offset_commit.decode_value(value))
-        return Replayed(Change.OFFSET, group_id)
+            self.offsets.remove(*key)
+            if self.pending:
+                self.pending.remove(key)
+            return Replayed(Change.OFFSET_GONE, key.group_id)
+        committed = offset_commit.decode_value(value)
+        if producer_id != NO_PRODUCER:
+            self.pending.put(producer_id, key, committed)
+            return Replayed(Change.PENDING_OFFSET, key.group_id)
+        self.offsets.put(*key, committed)
+        if self.pending:
+            self.pending.supersede(key)
+        return Replayed(Change.OFFSET, key.group_id)
+
+    def end_transaction(self, producer_id: ProducerId, commit: bool) -> None:
+        """A marker came: what the producer committed within its transaction counts now, or never did."""
+        for key, committed in self.pending.end(producer_id).items():
+            if commit:
+                self.offsets.put(*key, committed)
 
     def _replay_group(self, key: bytes, value: bytes | None) -> Replayed:
         group_id = group_metadata.decode_key(key)

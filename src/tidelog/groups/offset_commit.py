@@ -22,6 +22,11 @@ def commit(step: Step, group: Group | None, request: CommitRequest) -> Outcome[C
         _accept(step, group, request)
     except KafkaError as refusal:
         return Outcome(Pending.ready(all_refused(request, refusal.code)))
+    return write_offsets(step, request)
+
+
+def write_offsets(step: Step, request: CommitRequest) -> Outcome[CommitAnswer]:
+    """One record for each partition; the member may commit."""
     metadata_max = step.context.settings.offset_metadata_chars_max
     retention_ms = request.retention_time_ms
     expires = NO_TIMESTAMP if retention_ms < 0 else step.now_ms + retention_ms

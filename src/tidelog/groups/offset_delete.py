@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.groups.durable import DurableState
 from tidelog.groups.group import Group
 from tidelog.groups.offset_messages import (
     DeletedGroup,
@@ -11,14 +12,13 @@ from tidelog.groups.offset_messages import (
     PartitionResult,
     TopicResult,
 )
-from tidelog.groups.offsets import OffsetStore
 from tidelog.groups.outcome import OffsetsRecord, Outcome, Pending
 from tidelog.groups.record_formats.offset_commit import encode_key
 from tidelog.groups.step import Step
 
 
 def delete_offsets(
-    step: Step, offsets: OffsetStore, group: Group | None, topics: Sequence[DeleteTopic]
+    step: Step, durable: DurableState, group: Group | None, topics: Sequence[DeleteTopic]
 ) -> Outcome[DeleteOffsetsAnswer]:
     try:
         if group is None:
@@ -35,28 +35,33 @@ def delete_offsets(
         )
         if not in_use:
             for index in topic.partition_indexes:
-                if offsets.get(group.id, topic.name, index) is not None:
-                    step.append(tombstone(group.id, topic.name, index))
+                which = group.id, topic.name, index
+                if durable.offsets.get(*which) is not None or durable.pending.holds(*which):
+                    step.append(tombstone(*which))
     return step.answer(DeleteOffsetsAnswer(topics=results), DeleteOffsetsAnswer)
 
 
-def delete_group(step: Step, offsets: OffsetStore, group_id: str, group: Group | None) -> DeletedGroup:
+def delete_group(step: Step, durable: DurableState, group_id: str, group: Group | None) -> DeletedGroup:
     if group is None:
         return DeletedGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND)
     try:
         group.check_delete()
     except KafkaError as refusal:
         return DeletedGroup(group_id, refusal.code)
-    for topic, partitions in offsets.of_group(group_id).items():
+    for topic, partitions in durable.offsets.of_group(group_id).items():
         step.records.extend(tombstone(group_id, topic, index) for index in partitions)
+    step.records.extend(tombstone(*key) for key in durable.pending.of_group(group_id))
     step.records.extend(group.tombstones())
     return DeletedGroup(group_id)
 
 
-def delete_topics(step: Step, offsets: OffsetStore, topics: Iterable[str]) -> None:
+def delete_topics(step: Step, durable: DurableState, topics: Iterable[str]) -> None:
+    """Also what is pending: the transaction may well be committed after a topic of the same name was made."""
     for topic in topics:
-        for group_id, index in offsets.partitions_of_topic(topic):
+        for group_id, index in durable.offsets.partitions_of_topic(topic):
             step.append(tombstone(group_id, topic, index))
+        for key in durable.pending.of_topic(topic):
+            step.append(tombstone(*key))
 
 
 def tombstone(group_id: str, topic: str, partition: int) -> OffsetsRecord:

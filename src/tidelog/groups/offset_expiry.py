@@ -6,9 +6,9 @@ A sweep over all groups goes in small pieces, so that a shard with a million off
 from collections.abc import Iterator, Mapping
 
 from tidelog.base.ids import NO_TIMESTAMP, TimestampMs
+from tidelog.groups.durable import DurableState
 from tidelog.groups.group import Group
 from tidelog.groups.offset_delete import tombstone
-from tidelog.groups.offsets import OffsetStore
 from tidelog.groups.record_formats.offset_commit import CommittedOffset
 from tidelog.groups.step import Context, Step
 
@@ -19,8 +19,9 @@ PAUSE_MS = 20
 class OffsetSweep:
     """Runs by its own timer: a piece at a time, then a rest of `offsets.retention.check.interval.ms`."""
 
-    def __init__(self, context: Context, offsets: OffsetStore, groups: Mapping[str, Group]) -> None:
-        self._offsets = offsets
+    def __init__(self, context: Context, durable: DurableState, groups: Mapping[str, Group]) -> None:
+        self._offsets = durable.offsets
+        self._pending = durable.pending
         self._groups = groups
         self._left: Iterator[str] = iter(())
         self._under_way = False
@@ -45,7 +46,7 @@ class OffsetSweep:
     def _expire_group(self, step: Step, group: Group) -> int:
         """How many offsets were looked at."""
         retention_ms = step.context.settings.offsets_retention_ms
-        looked_at, kept = 0, 0
+        looked_at, kept = 0, len(self._pending.of_group(group.id))
         expires = group.expires_offsets
         for topic, partitions in self._offsets.of_group(group.id).items():
             if not expires or group.is_subscribed(topic):

@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from tidelog.base.errors import ErrorCode
+from tidelog.base.ids import ProducerId
 from tidelog.base.pending import Pending
 
 if TYPE_CHECKING:
     from tidelog.groups.step import Step
 
-__all__ = ["OffsetsRecord", "Outcome", "Pending", "told_after_failure"]
+__all__ = ["OffsetsRecord", "Outcome", "Pending", "Writer", "told_after_failure"]
 
 AnswerT = TypeVar("AnswerT")
 
@@ -26,8 +27,15 @@ class OffsetsRecord(NamedTuple):
     value: bytes | None
 
 
+class Writer(NamedTuple):
+    """The transactional producer in whose name records are written."""
+
+    producer_id: ProducerId
+    epoch: int
+
+
 class Outcome(Generic[AnswerT]):
-    __slots__ = ("_failed", "_safe", "answer", "records")
+    __slots__ = ("_failed", "_safe", "answer", "records", "writer")
 
     def __init__(
         self,
@@ -38,6 +46,8 @@ class Outcome(Generic[AnswerT]):
     ) -> None:
         self.answer = answer
         self.records = records
+        self.writer: Writer | None = None
+        """Set where the records are part of a transaction: then they are a batch of their own."""
         self._safe = safe
         self._failed = failed
 

@@ -57,7 +57,7 @@ class OffsetsTopicSettings:
     """How `__consumer_offsets` is created, and how long a write to it may take."""
 
     partitions: int = 50
-    replication_factor: int = 1
+    replication_factor: int = -1
     segment_bytes: int = 100 * 1024 * 1024
     commit_timeout_ms: int = 5_000
 

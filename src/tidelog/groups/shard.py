@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import TimestampMs
+from tidelog.base.ids import NO_PRODUCER, ProducerId, TimestampMs
 from tidelog.base.invariant import invariant
 from tidelog.base.ports import Random
-from tidelog.groups import listing, offset_commit, offset_delete, offset_fetch
+from tidelog.groups import listing, offset_commit, offset_delete, offset_fetch, transactional_commit
 from tidelog.groups.classic import describe, heartbeat, join, leave, lifecycle, sync
 from tidelog.groups.classic.group import ClassicGroup
 from tidelog.groups.classic.messages import (
@@ -38,7 +38,6 @@ from tidelog.groups.modern.room import AnyGroup, ConsumerRoom
 from tidelog.groups.modern.topics import TopicInfo, Topics
 from tidelog.groups.offset_commit import CommitAnswer
 from tidelog.groups.offset_expiry import OffsetSweep
-from tidelog.groups.offset_fetch import IsUnstable
 from tidelog.groups.offset_messages import (
     CommitRequest,
     DeletedGroup,
@@ -51,29 +50,36 @@ from tidelog.groups.offset_messages import (
 from tidelog.groups.outcome import Outcome, Pending
 from tidelog.groups.settings import GroupSettings
 from tidelog.groups.step import Context, Step
+from tidelog.groups.transactional_commit import TransactionalCommit
 
 
 class GroupShard:
-    def __init__(
-        self, settings: GroupSettings, random: Random, *, is_unstable: IsUnstable = lambda *_: False
-    ) -> None:
+    def __init__(self, settings: GroupSettings, random: Random) -> None:
         self.durable = DurableState()
         self.groups: dict[str, AnyGroup] = {}
         self._room = ConsumerRoom(self.groups, lambda step, *which: on_timeout(step, self._room, *which))
         self._context = Context(settings, random, self._forget)
-        self._is_unstable = is_unstable
-        self._sweep = OffsetSweep(self._context, self.durable.offsets, self.groups)
+        self._sweep = OffsetSweep(self._context, self.durable, self.groups)
         self._is_live = False
 
     # --- state that survives
 
-    def replay(self, key: bytes, value: bytes | None, now_ms: TimestampMs = -1) -> None:
-        """Make one record true: while loading, and live right after the append."""
-        replayed = self.durable.replay(key, value)
+    def replay(
+        self,
+        key: bytes,
+        value: bytes | None,
+        now_ms: TimestampMs = -1,
+        producer_id: ProducerId = NO_PRODUCER,
+    ) -> None:
+        """Make one record true: while loading, and live right after the append.
+
+        `producer_id` of the transaction that the record is part of.
+        """
+        replayed = self.durable.replay(key, value, producer_id)
         if not self._is_live or replayed is None:
             return
         change, group_id = replayed
-        if change is Change.OFFSET and group_id not in self.groups:
+        if change in (Change.OFFSET, Change.PENDING_OFFSET) and group_id not in self.groups:
             # Commits without a group make a simple one: empty and without a protocol.
             self.groups[group_id] = lifecycle.new_group(self._context, group_id, now_ms)
         elif change is Change.GROUP and group_id not in self.groups:
@@ -88,6 +94,10 @@ class GroupShard:
             del self.groups[group_id]
             self._room.forget(group_id)
 
+    def end_transaction(self, producer_id: ProducerId, commit: bool) -> None:
+        """A transaction marker is in the log: while loading, and live right after the append."""
+        self.durable.end_transaction(producer_id, commit)
+
     def on_loaded(self, now: float, now_ms: TimestampMs) -> list[Outcome[None]]:
         """The whole partition was replayed: from here on requests are served and sessions run."""
         step = self._step(now, now_ms)
@@ -95,7 +105,7 @@ class GroupShard:
         for group_id, stored in self.durable.classic_groups.items():
             if group_id not in self.groups or self.groups[group_id].is_empty:
                 self.groups[group_id] = lifecycle.load_group(self._context, group_id, stored)
-        for group_id in self.durable.offsets.group_ids():
+        for group_id in (*self.durable.offsets.group_ids(), *self.durable.pending.group_ids()):
             if group_id not in self.groups:
                 self.groups[group_id] = lifecycle.new_group(self._context, group_id, now_ms)
         for group in self.groups.values():
@@ -120,8 +130,9 @@ class GroupShard:
 
     def apply(self, outcome: Outcome[Any], now_ms: TimestampMs) -> None:
         """Its records were appended."""
+        producer_id = NO_PRODUCER if outcome.writer is None else outcome.writer.producer_id
         for key, value in outcome.records:
-            self.replay(key, value, now_ms)
+            self.replay(key, value, now_ms, producer_id)
 
     def release(self, outcome: Outcome[Any], now: float, now_ms: TimestampMs) -> None:
         """Its records are safe: the answers that waited for them go out."""
@@ -250,23 +261,30 @@ class GroupShard:
     def commit(self, request: CommitRequest, now: float, now_ms: TimestampMs) -> Outcome[CommitAnswer]:
         return offset_commit.commit(self._step(now, now_ms), self.groups.get(request.group_id), request)
 
+    def commit_in_transaction(
+        self, request: TransactionalCommit, now: float, now_ms: TimestampMs
+    ) -> Outcome[CommitAnswer]:
+        """Its records go into a transactional batch of `outcome.writer`; whether that may, the log says."""
+        group = self.groups.get(request.commit.group_id)
+        return transactional_commit.commit(self._step(now, now_ms), group, request)
+
     def fetch(self, request: FetchGroup, *, require_stable: bool = False) -> FetchedGroup:
         group = self.groups.get(request.group_id)
-        is_unstable = self._is_unstable if require_stable else None
+        is_unstable = self.durable.pending.holds if require_stable else None
         return offset_fetch.fetch(self.durable.offsets, group, request, is_unstable)
 
     def delete_offsets(
         self, group_id: str, topics: Sequence[DeleteTopic], now: float, now_ms: TimestampMs
     ) -> Outcome[DeleteOffsetsAnswer]:
         group = self.groups.get(group_id)
-        return offset_delete.delete_offsets(self._step(now, now_ms), self.durable.offsets, group, topics)
+        return offset_delete.delete_offsets(self._step(now, now_ms), self.durable, group, topics)
 
     def delete_groups(
         self, group_ids: Sequence[str], now: float, now_ms: TimestampMs
     ) -> Outcome[list[DeletedGroup]]:
         step = self._step(now, now_ms)
         results = [
-            offset_delete.delete_group(step, self.durable.offsets, group_id, self.groups.get(group_id))
+            offset_delete.delete_group(step, self.durable, group_id, self.groups.get(group_id))
             for group_id in dict.fromkeys(group_ids)
         ]
 
@@ -278,7 +296,7 @@ class GroupShard:
     def delete_topics(self, topics: Collection[str], now: float, now_ms: TimestampMs) -> list[Outcome[None]]:
         """Topics are gone: so are the offsets that groups committed for them."""
         step = self._step(now, now_ms)
-        offset_delete.delete_topics(step, self.durable.offsets, topics)
+        offset_delete.delete_topics(step, self.durable, topics)
         return _effects(step)
 
     def list_groups(self, states: Collection[str] = (), types: Collection[str] = ()) -> list[ListedGroup]:
@@ -296,6 +314,7 @@ class GroupShard:
             and group.generation == 0
             and group_id not in self.durable.classic_groups
             and not self.durable.offsets.of_group(group_id)
+            and not self.durable.pending.of_group(group_id)
         ):
             del self.groups[group_id]
 

@@ -1,6 +1,5 @@
 from tidelog.base.errors import ErrorCode as E
 from tidelog.groups.offset_messages import FetchGroup, FetchTopic
-from tidelog.groups.shard import GroupShard
 
 
 def test_named_partitions_in_the_order_asked_for(rig):
@@ -28,16 +27,3 @@ def test_all_topics(rig):
 def test_an_unknown_group_has_committed_nothing(rig):
     assert rig.shard.fetch(FetchGroup("nobody")).topics == []
     assert rig.committed(group="nobody") == -1
-
-
-def test_offsets_of_open_transactions_are_unstable_for_those_who_ask(rig):
-    shard = GroupShard(rig.settings, None, is_unstable=lambda group, topic, partition: partition == 1)
-    for partition in (0, 1):
-        rig.commit(partition=partition, offset=partition + 10)
-    for key, value in rig.log:
-        shard.replay(key, value)
-    request = FetchGroup("g", (FetchTopic("orders", (0, 1)),))
-    stable, unstable = shard.fetch(request, require_stable=True).topics[0].partitions
-    assert stable.committed_offset == 10
-    assert (unstable.committed_offset, unstable.error) == (-1, E.UNSTABLE_OFFSET_COMMIT)
-    assert shard.fetch(request).topics[0].partitions[1].committed_offset == 11
