@@ -1,6 +1,6 @@
 from tidelog.broker.data_folder import DataFolder
 from tidelog.replication.partition import Durability, Partition
-from tidelog.storage.data_dir import LOG_STARTS, RECOVERY_POINTS, DirectoryIdentity
+from tidelog.storage.data_dir import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, DirectoryIdentity
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
 from tidelog.testing.partition_rig import sole_leader
@@ -72,3 +72,34 @@ def test_a_folder_that_is_no_partition_of_ours_does_not_keep_the_rest_from_being
     folder.logs_are_closed([partition(folder, "orders")], in_order=True)
     folder.close()
     assert opened(disk).was_clean
+
+
+def test_high_watermarks_are_written_on_their_own_only_when_they_move() -> None:
+    disk = MemoryDisk()
+    folder = opened(disk)
+    orders, payments = partition(folder, "orders"), partition(folder, "payments")
+    write = folder.checkpoint_high_watermarks([orders, payments])
+    assert write is not None
+    write()
+    expected = {("orders", 0): 2, ("payments", 0): 2}
+    assert folder.dir.read_checkpoint(HIGH_WATERMARKS) == expected
+    assert folder.dir.read_checkpoint(RECOVERY_POINTS) == {}
+    assert folder.checkpoint_high_watermarks([orders, payments]) is None
+    folder.close()
+    assert opened(disk).checkpoints.high_watermarks == expected
+
+
+def test_a_slow_thread_does_not_bring_back_old_high_watermarks() -> None:
+    folder = opened(MemoryDisk())
+    orders = partition(folder, "orders")
+    slow = folder.checkpoint([orders])
+    orders.high_watermark = 7
+    quick = folder.checkpoint_high_watermarks([orders])
+    assert quick is not None
+    quick()
+    slow()
+    assert folder.dir.read_checkpoint(HIGH_WATERMARKS) == {("orders", 0): 7}
+    assert folder.dir.read_checkpoint(RECOVERY_POINTS).keys() == {("orders", 0)}, "the rest is not too old"
+    folder.forget(orders.topic_id, 0)
+    folder.checkpoint([])()
+    assert folder.dir.read_checkpoint(HIGH_WATERMARKS) == {}
