@@ -27,6 +27,7 @@ def banner(facts: Mapping[str, Any], warnings: Sequence[str], started_s: float |
         "",
         f"  {bold(f'Tidelog {__version__}')} answers at {bold(servers)}{took}",
         "",
+        *_membership(facts),
         f"  Data        {', '.join(map(short_path, facts['data']))}",
         f"  Durability  {PROMISES[facts['durability']]}",
         *(f"  Note        {warning}" for warning in warnings),
@@ -40,6 +41,16 @@ def banner(facts: Mapping[str, Any], warnings: Sequence[str], started_s: float |
         "",
     ]
     return "\n".join(lines)
+
+
+def _membership(facts: Mapping[str, Any]) -> list[str]:
+    """Of a broker that is told who votes; a later change of the voters is not known here."""
+    voters = facts.get("voters")
+    if not voters:
+        return []
+    role = "a voter" if facts["node_id"] in voters else "without a vote"
+    began = ", ".join(map(str, voters))
+    return [f"  Broker      {facts['node_id']}, {role}; the cluster began with the voters {began}"]
 
 
 def command_name() -> str:

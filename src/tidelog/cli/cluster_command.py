@@ -19,6 +19,7 @@ from tidelog.cli.reassign_calls import list_reassignments
 from tidelog.cli.session import Session, broker_options, pass_session
 from tidelog.cli.watch import show, watch_options
 
+WAIT_LOOK_S = 0.3
 MIN_IN_SYNC = "min.insync.replicas"
 
 
@@ -29,20 +30,29 @@ def cluster() -> None:
 
 @cluster.command()
 @click.option("--check", is_flag=True, help="Exit code 1 where the cluster is not healthy, for scripts.")
+@click.option(
+    "--wait",
+    "wait_s",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="Wait up to so long until it is healthy; else exit code 1.",
+)
 @watch_options
 @broker_options
 @pass_session
-def status(session: Session, check: bool, watch: bool, interval: float) -> int:
+def status(session: Session, check: bool, wait_s: float | None, watch: bool, interval: float) -> int:
     """Show whether the cluster is well, and what to do if it is not."""
+    if watch and wait_s is not None:
+        raise click.UsageError("Give --watch or --wait, not both.")
     direct = DirectCluster(session)
-    seen: list[Report] = []
+    found = look_until_healthy(direct, wait_s or 0)
 
     def look() -> Report:
-        seen[:] = [look_at_health(direct)]
-        return seen[0]
+        return look_at_health(direct) if watch else found
 
     show(session, look, Report.as_json, show_status, watch=watch, interval_s=interval)
-    return Exit.FAILED if check and seen[0].health is not Health.HEALTHY else Exit.OK
+    asked = check or wait_s is not None
+    return Exit.FAILED if asked and found.health is not Health.HEALTHY else Exit.OK
 
 
 @cluster.command()
@@ -80,6 +90,21 @@ def quorum(session: Session, watch: bool, interval: float) -> None:
         show_quorum(found, _now_ms())
 
     show(session, lambda: look_at_quorum(direct), as_json, draw, watch=watch, interval_s=interval)
+
+
+def look_until_healthy(direct: DirectCluster, patience_s: float) -> Report:
+    """The last look. A cluster that answers nobody is waited for too, if told to wait."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            found = look_at_health(direct)
+        except CliError as error:
+            if error.code is not Exit.UNREACHABLE or time.monotonic() >= deadline:
+                raise
+        else:
+            if found.health is Health.HEALTHY or time.monotonic() >= deadline:
+                return found
+        time.sleep(WAIT_LOOK_S)
 
 
 def look_at_health(direct: DirectCluster) -> Report:

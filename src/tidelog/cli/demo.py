@@ -13,7 +13,7 @@ from tidelog.cli.record_format import Consumed, text
 from tidelog.cli.record_input import Outgoing
 from tidelog.cli.session import Session
 from tidelog.cli.spans import Span
-from tidelog.cli.topic_admin import topic_error
+from tidelog.cli.topic_admin import describe, topic_error
 from tidelog.cli.writer import Writer
 
 TOPIC = "hello"
@@ -34,8 +34,15 @@ def show_it_working(session: Session) -> str:
     took_ms = (time.monotonic() - began) * 1000
     return (
         f"  It works: wrote '{text(record.value)}' to topic '{TOPIC}', partition 0, offset {offset}, "
-        f"and read it back in {took_ms:.0f} ms.\n"
+        f"{_whereabouts(cluster)}and read it back in {took_ms:.0f} ms.\n"
     )
+
+
+def _whereabouts(cluster: Cluster) -> str:
+    """Which brokers have it now, where there are several."""
+    [topic] = describe(cluster, [TOPIC])
+    holders = sorted(topic.partitions[0].in_sync)
+    return f"on brokers {', '.join(map(str, holders))}, " if len(holders) > 1 else ""
 
 
 def _create(cluster: Cluster) -> None:

@@ -44,6 +44,9 @@ class Voice:
         after = (
             "The others go on." if wait_s is None else f"It starts again in {wait_s:g} s; the others go on."
         )
+        if code == 0:  # a rolling restart by hand: it was told to stop, and nothing is wrong
+            self._note(broker, [f"Broker {broker} was stopped, not by this command. {after}"])
+            return
         lines = [f"Broker {broker} ended by itself ({how}). {after}"]
         if last_lines:
             lines += ["Its last lines:", *(f"    {line}" for line in last_lines)]
@@ -87,7 +90,6 @@ def banner(plan: FleetPlan, started_s: float | None) -> str:
     command = command_name()
     replicas = plan.settings_of(plan.members[0]).get("default.replication.factor")
     copies = replicas or str(plan.config.int("default.replication.factor"))
-    voters = ", ".join(map(str, plan.recorded.voters))
     lines = [
         "",
         f"  {bold(f'Tidelog {__version__}')}, a cluster of {len(plan.members)} brokers, answers{took}",
@@ -96,7 +98,6 @@ def banner(plan: FleetPlan, started_s: float | None) -> str:
             f"  Broker {member.id:<4} {bold(member.address)}  {short_path(member.folder)}"
             for member in plan.members
         ),
-        f"  Voters      {voters}",
         f"  Replicas    {copies} of each partition, unless told otherwise",
         f"  Durability  {PROMISES[plan.config.text('durability')]}",
         *(f"  Note        {warning}" for warning in plan.config.warnings),

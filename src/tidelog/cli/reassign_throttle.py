@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from tidelog.cli.cluster_view import Broker, ClusterView
 from tidelog.cli.direct_cluster import DirectCluster
 from tidelog.cli.direct_configs import Kind, change_settings, read_settings
+from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.reassign_plan import Move
 
 LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
@@ -78,4 +79,12 @@ def remove_throttle(direct: DirectCluster, view: ClusterView, topics: Iterable[s
 
 
 def _change_broker(direct: DirectCluster, broker: Broker, changes: dict[str, str | None]) -> None:
-    change_settings(direct, Kind.BROKER, {str(broker.id): changes}, address=(broker.host, broker.port))
+    try:
+        change_settings(direct, Kind.BROKER, {str(broker.id): changes}, address=(broker.host, broker.port))
+    except OSError as error:
+        raise CliError(
+            f"Broker {broker.id} at {broker.address} does not answer, so its throttle stays as it is.",
+            cause=str(error) or "it is overloaded, or about to be missed.",
+            attempt="tidelog cluster brokers, and the same command again",
+            code=Exit.UNREACHABLE,
+        ) from error

@@ -17,7 +17,10 @@ def start_failure(error: Exception, config: BrokerConfig) -> CliError:
         return CliError(
             f"Cannot listen at {where}: the port is taken.",
             cause="another broker, or another program, runs there.",
-            attempt=f"tidelog up --port {port + 1}, or --port 0 for a free one",
+            attempt="stop what runs there, or change `listeners`, and controller.quorum.voters with it on "
+            "every machine"
+            if config.list("controller.quorum.voters")
+            else f"tidelog up --port {port + 1}, or --port 0 for a free one",
         )
     if isinstance(refused, OSError) and refused.errno == errno.EACCES:
         return CliError(

@@ -34,8 +34,9 @@ def handle(context: Context, request: DescribeClusterRequest) -> DescribeCluster
                 rack=broker.rack,
                 is_fenced=broker.fenced,
             )
-            for broker, where in metadata.reachable_brokers(context.peer.listener)
-            if request.include_fenced_brokers or not broker.fenced
+            for broker in metadata.image.brokers.values()
+            if (where := broker.endpoints.get(context.peer.listener)) is not None
+            and (request.include_fenced_brokers or not broker.fenced)
         ],
     )
     if request.include_cluster_authorized_operations:
