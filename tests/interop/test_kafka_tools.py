@@ -153,6 +153,34 @@ def test_kafka_broker_api_versions(tool: Tool, broker_address: str) -> None:
         assert "UNSUPPORTED" not in line
 
 
+def test_kafka_features(tool: Tool) -> None:
+    printed = tool("org.apache.kafka.tools.FeatureCommand", "describe")
+    levels = dict(re.findall(r"Feature: (\S+).*FinalizedVersionLevel: (\S+)", printed))
+    assert levels["metadata.version"] == "4.3-IV0"
+    assert (levels["kraft.version"], levels["group.version"]) == ("1", "1")
+    with pytest.raises(ToolFailed, match="might delete metadata information"):
+        tool("org.apache.kafka.tools.FeatureCommand", "downgrade", "--feature", "metadata.version=25")
+
+
+def test_kafka_leader_election_and_reassignment(tool: Tool, topic: str, tmp_path: Path) -> None:
+    elected = tool(
+        "org.apache.kafka.tools.LeaderElectionCommand",
+        "--election-type",
+        "preferred",
+        "--all-topic-partitions",
+    )
+    assert "Error" not in elected
+    plan = tmp_path / "plan.json"
+    replicas = tool(TOPICS, "--describe", "--topic", topic).split("Replicas: ")[1].split()[0]
+    moves = [{"topic": topic, "partition": 0, "replicas": [int(replicas)]}]
+    plan.write_text(json.dumps({"version": 1, "partitions": moves}))
+    command = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
+    begun = tool(command, "--reassignment-json-file", str(plan), "--execute")
+    assert "Successfully started partition reassignment" in begun
+    assert "is completed" in tool(command, "--reassignment-json-file", str(plan), "--verify")
+    assert "No partition reassignments found." in tool(command, "--list")
+
+
 def test_kafka_producer_perf_test(
     open_client: Callable[[str], Any], broker_address: str, reference: Any, topic: str
 ) -> None:

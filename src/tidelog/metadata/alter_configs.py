@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from tidelog.base.broker_settings import BROKER_SETTINGS
 from tidelog.base.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NodeId
@@ -124,7 +125,8 @@ class _Decider:
             return CLUSTER_DEFAULT
         if not (name.isascii() and name.removeprefix("-").isdecimal()):
             raise _bad_request(f"Node id must be an integer, but it is: {name}")
-        if name != self._this_broker.name and (str(int(name)) != name or int(name) not in self._image.brokers):
+        known = {self._this_broker.name, *map(str, self._image.brokers)}
+        if name not in known:
             raise _bad_request(f"No broker with id {name} is registered.")
         return ConfigResource(ResourceKind.BROKER, name)
 
@@ -135,6 +137,8 @@ class _Decider:
         if resource.kind is ResourceKind.TOPIC:
             check_topic_configs(after, changed, self._config)
             return
+        # Kafka's tools clear limits after their work, some of a kind that does not exist here.
+        changed = {key for key in changed if key in after or key in BROKER_SETTINGS}
         check_broker_configs(changed, of_cluster=resource == CLUSTER_DEFAULT)
         check_broker_values(after, changed)
         # The static settings of another broker are not known here; its own start tells what does not fit.

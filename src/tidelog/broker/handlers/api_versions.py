@@ -6,8 +6,15 @@ from tidelog.base.errors import ErrorCode
 from tidelog.broker.context import Context
 from tidelog.broker.forwarding import BETWEEN_BROKERS
 from tidelog.broker.handlers import HANDLERS
+from tidelog.metadata.features import supported_features
 from tidelog.wire.apis import API, ApiKey
-from tidelog.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from tidelog.wire.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
 
 # What a client may call itself (KIP-511); anything else is refused, since it ends up in logs and metrics.
 SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -23,7 +30,19 @@ def handle(context: Context, request: ApiVersionsRequest) -> ApiVersionsResponse
         if not SOFTWARE_NAME.fullmatch(name) or not SOFTWARE_NAME.fullmatch(version):
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=_ranges())
         context.peer.software_name, context.peer.software_version = name, version
-    return ApiVersionsResponse(api_keys=_ranges(), finalized_features_epoch=0)
+    metadata = context.services.metadata
+    return ApiVersionsResponse(
+        api_keys=_ranges(),
+        supported_features=[
+            SupportedFeatureKey(name=known.name, min_version=known.min_level, max_version=known.max_level)
+            for known in supported_features(context.version)
+        ],
+        finalized_features_epoch=metadata.version,
+        finalized_features=[
+            FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
+            for name, level in metadata.image.features.items()
+        ],
+    )
 
 
 def unsupported_version() -> ApiVersionsResponse:
