@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 
 from tidelog.testing.sim.cluster import SimCluster
 from tidelog.testing.sim.machine import Machine
+from tidelog.testing.sim.paths import Path
+from tidelog.testing.sim.view import View, views
 
 SLOW_DISK_SECONDS = 0.1
 DISK_SECONDS = 0.002
@@ -45,7 +47,7 @@ class Nemesis:
         self._cluster.note("all is healed")
         paths = self._cluster.network.paths
         paths.calm()
-        paths.mend()
+        paths.mend_all()
         for machine in self._cluster.machines:
             machine.resume()
             machine.disk.heal()
@@ -60,6 +62,10 @@ class Nemesis:
     # Chance
 
     def _any(self) -> Machine:
+        """Leaders are hit more often: most of what can go wrong begins with the loss of one."""
+        leaders = [view.machine for view in views(self._cluster) if _leads(view)]
+        if leaders and self._chance.random() < 0.5:
+            return self._chance.choice(leaders)
         return self._chance.choice(self._cluster.machines)
 
     async def _some_time(self, longest: float = 3.0) -> None:
@@ -119,52 +125,48 @@ class Nemesis:
     # The network
 
     def _hosts(self) -> list[str]:
-        hosts = [machine.host for machine in self._cluster.machines]
+        """In any order, but for the first, which is a likely victim."""
+        first = self._any().host
+        hosts = [machine.host for machine in self._cluster.machines if machine.host != first]
         self._chance.shuffle(hosts)
-        return hosts
+        return [first, *hosts]
 
-    def _cut(self, sources: list[str], targets: list[str], what: str) -> None:
-        self._cluster.note(f"{what}: {','.join(sources)} to {','.join(targets)} is cut")
-        self._cluster.network.paths.cut(sources, targets)
-
-    async def _mend(self, longest: float = 4.0) -> None:
-        await self._some_time(longest)
-        self._cluster.note("the network is mended")
-        self._cluster.network.paths.mend()
+    async def _cut(self, what: str, *cuts: tuple[list[str], list[str]]) -> None:
+        """For a while."""
+        paths: list[Path] = []
+        for sources, targets in cuts:
+            self._cluster.note(f"{what}: {','.join(sources)} to {','.join(targets)} is cut")
+            paths += self._cluster.network.paths.cut(sources, targets)
+        await self._some_time(5.0)
+        self._cluster.note(f"{what} is mended")
+        self._cluster.network.paths.mend(paths)
 
     async def _isolate(self) -> None:
         alone, *others = self._hosts()
-        self._cut([alone], others, "isolate")
-        self._cut(others, [alone], "isolate")
-        await self._mend()
+        await self._cut("isolate", ([alone], others), (others, [alone]))
 
     async def _halves(self) -> None:
         hosts = self._hosts()
         middle = self._chance.randint(1, len(hosts) - 1)
-        self._cut(hosts[:middle], hosts[middle:], "halves")
-        self._cut(hosts[middle:], hosts[:middle], "halves")
-        await self._mend()
+        await self._cut("halves", (hosts[:middle], hosts[middle:]), (hosts[middle:], hosts[:middle]))
 
     async def _one_way(self) -> None:
         hosts = self._hosts()
         middle = self._chance.randint(1, len(hosts) - 1)
-        self._cut(hosts[:middle], hosts[middle:], "one way")
-        await self._mend()
+        ways = (hosts[:middle], hosts[middle:]), (hosts[middle:], hosts[:middle])
+        await self._cut("one way", self._chance.choice(ways))
 
     async def _ring(self) -> None:
         """Each reaches its neighbours only: everybody has a majority, and no two have the same."""
         hosts = self._hosts()
         count = len(hosts)
-        for here, host in enumerate(hosts):
-            far = [
-                other for there, other in enumerate(hosts) if (there - here) % count not in {0, 1, count - 1}
-            ]
-            if count == 3 and here == 0:
-                far = [hosts[1]]
-            if far:
-                self._cut([host], far, "ring")
-                self._cut(far, [host], "ring")
-        await self._mend()
+        apart = [
+            ([one], [other])
+            for here, one in enumerate(hosts)
+            for there, other in enumerate(hosts)
+            if (there - here) % count not in {0, 1, count - 1} or (count == 3 and 2 not in {here, there})
+        ]
+        await self._cut("ring", *apart)
 
     async def _clog(self) -> None:
         source, target = self._hosts()[:2] if len(self._cluster.machines) > 1 else ("n1", "n1")
@@ -205,3 +207,7 @@ class Nemesis:
         machine.drift_clock(self._chance.choice((0.8, 0.95, 1.05, 1.25)))
         await self._some_time(4.0)
         machine.drift_clock(1.0)
+
+
+def _leads(view: View) -> bool:
+    return view.raft.is_leader or any(partition.is_leader for partition in view.partitions)

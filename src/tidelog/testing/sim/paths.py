@@ -10,13 +10,18 @@ Held = Callable[[bool], None]
 class Path:
     """From one machine to another."""
 
-    __slots__ = ("clogged_until", "held", "is_cut")
+    __slots__ = ("clogged_until", "cuts", "held")
 
     def __init__(self) -> None:
-        self.is_cut = False
+        self.cuts = 0
+        """Several faults may cut the same path at the same time."""
         self.clogged_until = 0.0
         self.held: list[Held] = []
         """What TCP would send again until it gets through."""
+
+    @property
+    def is_cut(self) -> bool:
+        return self.cuts > 0
 
 
 class Paths:
@@ -48,26 +53,36 @@ class Paths:
     def happens(self, rate: float) -> bool:
         return rate > 0 and self._random.random() < rate
 
-    def cut(self, sources: Iterable[str], targets: Iterable[str]) -> None:
+    def cut(self, sources: Iterable[str], targets: Iterable[str]) -> list[Path]:
         """One direction only."""
-        for source in sources:
-            for target in targets:
-                if source != target:
-                    self.between(source, target).is_cut = True
+        sources, targets = list(sources), list(targets)
+        paths = [self.between(one, other) for one in sources for other in targets if one != other]
+        for path in paths:
+            path.cuts += 1
+        return paths
 
     def clog(self, source: str, target: str, until: float) -> None:
         path = self.between(source, target)
         path.clogged_until = max(path.clogged_until, until)
 
-    def mend(self) -> None:
-        """All paths are open again. Of the connections that had stalled, some go on and some are gone."""
+    def mend(self, paths: Iterable[Path]) -> None:
+        """Undo one cut of each. Of the connections that had stalled, some go on and some are gone."""
+        for path in paths:
+            if path.cuts:
+                path.cuts -= 1
+                if not path.cuts:
+                    self._release(path)
+
+    def mend_all(self) -> None:
         for path in self._paths.values():
             path.clogged_until = 0.0
-            if path.is_cut:
-                path.is_cut = False
-                held, path.held = path.held, []
-                for resume in held:
-                    resume(self._random.random() < 0.5)
+            path.cuts = 0
+            self._release(path)
+
+    def _release(self, path: Path) -> None:
+        held, path.held = path.held, []
+        for resume in held:
+            resume(self._random.random() < 0.5)
 
     def calm(self) -> None:
         """No more loss and no more oddities; cuts are for `mend`."""

@@ -9,8 +9,10 @@ from tidelog.testing.sim.group_member import GroupMember
 from tidelog.testing.sim.ledger import GroupLedger
 from tidelog.testing.sim.life import Life
 from tidelog.testing.sim.producer import SimProducer
+from tidelog.testing.sim.topic_churn import TopicChurn
+from tidelog.testing.sim.view import View
 
-AnyClient = SimProducer | SimConsumer | GroupMember
+AnyClient = SimProducer | SimConsumer | GroupMember | TopicChurn
 
 
 class Population:
@@ -29,6 +31,8 @@ class Population:
             self._start_consumer()
         for _ in range(scenario.group_members):
             self._start_member()
+        if scenario.topic_churn:
+            self._start_churn()
 
     def _start_producer(self, acks: int) -> None:
         scenario = self._cluster.scenario
@@ -53,6 +57,10 @@ class Population:
         topics = self._cluster.scenario.topics
         self._begin(life, GroupMember(self._loop, client, self._cluster.history, topics, self.ledger))
 
+    def _start_churn(self) -> None:
+        life, client = self._cluster.new_client("a")
+        self._begin(life, TopicChurn(self._loop, client, self._cluster.scenario.replicas))
+
     def _begin(self, life: Life, client: AnyClient) -> None:
         self._alive[life] = client
         self._loop.spawn(life, client.run(), name=life.name)
@@ -71,13 +79,21 @@ class Population:
             self._start_producer(client.acks)
         elif isinstance(client, SimConsumer):
             self._start_consumer()
-        else:
+        elif isinstance(client, GroupMember):
             self._start_member()
+        else:
+            self._start_churn()
 
-    def stop_producers(self) -> None:
+    def stop_writers(self) -> None:
         for client in self._alive.values():
-            if isinstance(client, SimProducer):
+            if isinstance(client, SimProducer | TopicChurn):
                 client.is_stopping = True
+
+    def compare(self, view: View) -> None:
+        """What was promised, with what a broker of the healed cluster knows."""
+        for client in (*self._alive.values(), *self._gone):
+            if isinstance(client, TopicChurn):
+                client.compare(dict(view.image.topics))
 
     def stop(self) -> None:
         for client in self._alive.values():

@@ -145,7 +145,7 @@ class SimProducer:
     async def _attempt(self, address: tuple[str, int], request: ProduceRequest) -> Attempt:
         version = PRODUCE_BY_ID if self._client.chance.random() < 0.5 else PRODUCE_BY_NAME
         try:
-            answer = await self._client.call(address, ApiKey.PRODUCE, version, request, 2.5)
+            answer = await self._client.call(address, ApiKey.PRODUCE, version, request, 1.5)
         except OSError:
             return Attempt(None)
         [topic_answer] = answer.responses
@@ -165,4 +165,4 @@ class SimProducer:
         named = TopicProduceData(
             name=topic, topic_id=self._client.topic_ids.get(topic, bytes(16)), partition_data=[data]
         )
-        return ProduceRequest(acks=self.acks, timeout_ms=2_000, topic_data=[named])
+        return ProduceRequest(acks=self.acks, timeout_ms=1_000, topic_data=[named])

@@ -21,6 +21,7 @@ from tidelog.testing.sim.machine import Machine
 from tidelog.testing.sim.nemesis import Nemesis
 from tidelog.testing.sim.population import Population
 from tidelog.testing.sim.scenario import Scenario, scenario_of
+from tidelog.testing.sim.view import views
 
 START_SECONDS = 20.0
 HEAL_SECONDS = 30.0
@@ -154,12 +155,13 @@ class _Run:
 
     async def _finish(self) -> None:
         """Producers end, and everybody reads to the end."""
-        self._clients.stop_producers()
+        self._clients.stop_writers()
         await asyncio.sleep(PRODUCERS_END_SECONDS)
         life, client = self._cluster.new_client("final")
         final = SimConsumer(self._loop, client, self._cluster.history, self._cluster.scenario.topics)
         await self._loop.spawn(life, self._read_all(final), name="final")
         self._result.problems += final.complaints
+        self._clients.compare(views(self._cluster)[0])
         self._invariants.check()
 
     async def _read_all(self, final: SimConsumer) -> None:

@@ -36,6 +36,7 @@ class Scenario(msgspec.Struct, frozen=True):
     """One producer each."""
     consumers: int
     group_members: int
+    topic_churn: bool
     faults: tuple[str, ...]
     fault_gap_seconds: float
     fault_seconds: float
@@ -45,10 +46,12 @@ class Scenario(msgspec.Struct, frozen=True):
 
     def describe(self) -> str:
         topics = ", ".join(f"{name}({count})" for name, count in self.topics.items())
+        extras = f", {self.group_members} group members" if self.group_members else ""
+        extras += ", topic churn" if self.topic_churn else ""
         return (
             f"{self.nodes} nodes, {self.replicas} replicas (min {self.min_insync}), {self.durability}, "
-            f"topics {topics}, acks {','.join(map(str, self.acks))}, "
-            f"{self.group_members} group members, faults {' '.join(self.faults) or 'none'}"
+            f"topics {topics}, acks {','.join(map(str, self.acks))}{extras}, "
+            f"faults {' '.join(self.faults) or 'none'}"
         )
 
 
@@ -66,9 +69,10 @@ def scenario_of(seed: int) -> Scenario:
         min_insync=chance.choice((1, 2, 2)) if replicas > 1 else 1,
         durability=durability,
         topics={"t": chance.choice((1, 1, 2, 3))},
-        acks=(-1, *chance.choices((-1, -1, 1, 0), k=chance.choice((0, 1)))),
+        acks=(-1, *chance.choices((-1, 1, 1, 0), k=chance.choice((0, 1, 1)))),
         consumers=chance.choice((1, 1, 2)),
         group_members=chance.choice((0, 0, 0, 2)),
+        topic_churn=chance.random() < 0.2,
         faults=() if chance.random() < 0.03 else tuple(chosen),
         fault_gap_seconds=chance.choice((0.5, 1.0, 2.0)),
         fault_seconds=chance.choice((5.0, 7.0, 9.0)),

@@ -95,7 +95,13 @@ class Tcp:
             self._give_up_after_silence()
             return
         self._last_up = max(self._loop.now + network.paths.delay(), self._last_up, path.clogged_until)
-        self._loop.call_at_world_time(self._last_up, self._arrive, request, context=self._loop.world.context)
+        end = self.server_end
+        if end is not None and end.life.is_alive:
+            # The kernel has nothing to decide: straight to the process.
+            self._loop.call_at_world_time(self._last_up, self._received, request, context=end.life.context)
+        else:
+            context = self._loop.world.context
+            self._loop.call_at_world_time(self._last_up, self._arrive, request, context=context)
 
     def _arrive(self, request: Request) -> None:
         """In the kernel of the server's machine, whatever its process does."""
@@ -112,8 +118,13 @@ class Tcp:
         if not life.is_alive:
             self._nobody_there()
             return
-        network.trace.frame(self._loop.now, self.client.name, life.name, request.frame)
-        self._loop.call_soon(self.server_end.receive, request, context=life.context)
+        self._loop.call_soon(self._received, request, context=life.context)
+
+    def _received(self, request: Request) -> None:
+        end = self.server_end
+        if self.is_open and end is not None:
+            self._network.trace.frame(self._loop.now, self.client.name, end.life.name, request.frame)
+            end.receive(request)
 
     def _nobody_there(self) -> None:
         if self._network.is_down(self.address[0]):

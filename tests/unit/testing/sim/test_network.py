@@ -145,7 +145,7 @@ def test_a_cut_holds_frames_back_and_mending_delivers_or_breaks(world: World) ->
         async def work(connection: SimConnection, world: World = world) -> list[object]:
             await outcomes(connection.call(frame(b"before")))
             world.network.paths.cut(["client"], ["server"])
-            asyncio.get_running_loop().call_later(2, world.network.paths.mend)
+            asyncio.get_running_loop().call_later(2, world.network.paths.mend_all)
             return await outcomes(connection.call(frame(b"held")))
 
         [outcome] = world.as_client(work)

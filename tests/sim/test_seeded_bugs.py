@@ -1,0 +1,106 @@
+"""The simulator can fail: each rule of the product that is broken here on purpose, a check catches."""
+
+import re
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from tidelog.raft import leading
+from tidelog.replication.following import Following, Truncated
+from tidelog.replication.partition import Partition
+from tidelog.storage.flush import Flush
+from tidelog.storage.producers import Producers
+from tidelog.testing.sim.run import run_seed
+from tidelog.testing.sim.scenario import Scenario, scenario_of
+
+pytestmark = pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
+
+SEEDS_MAX = 25
+
+
+def rough(seed: int, *faults: str, **more: object) -> Scenario:
+    """Three nodes, many faults of the kind that the bug needs."""
+    plan: dict[str, object] = {
+        "nodes": 3,
+        "replicas": 3,
+        "min_insync": 2,
+        "durability": "os",
+        "topics": {"t": 1},
+        "acks": (-1, -1),
+        "group_members": 0,
+        "topic_churn": False,
+        "consumers": 1,
+        "faults": faults,
+        "fault_gap_seconds": 0.7,
+        "fault_seconds": 7.0,
+        "sends_per_second": 12.0,
+    }
+    return msgspec.structs.replace(scenario_of(seed), **(plan | more))
+
+
+def problems_until(pattern: str, scenario: Callable[[int], Scenario], first_seed: int = 0) -> list[str]:
+    """What the checks say of the first seed for which one of them says this."""
+    for seed in range(first_seed, first_seed + SEEDS_MAX):
+        problems = run_seed(seed, scenario(seed)).problems
+        if any(re.search(pattern, problem) for problem in problems):
+            return problems
+    pytest.fail(f"no check said {pattern!r} within {SEEDS_MAX} seeds")
+
+
+def test_votes_that_are_counted_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidelog.raft.election.votes_needed", lambda configuration: 1)
+    problems_until("lead the quorum in term", lambda seed: rough(seed, "isolate", "kill"))
+
+
+def test_an_entry_that_is_committed_by_one_node_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def alone(values: list[int]) -> int:
+        # Of times, by which a leader notices that it is cut off, a majority is still wanted.
+        return max(values) if all(isinstance(value, int) for value in values) else majority(values)
+
+    majority = leading.reached_by_majority
+    monkeypatch.setattr(leading, "reached_by_majority", alone)
+    problems_until(
+        "of the metadata was committed as",
+        lambda seed: rough(seed, "isolate", "kill", "halves", topic_churn=True),
+        first_seed=5,
+    )
+
+
+def test_an_acknowledgement_before_the_isr_has_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Partition, "when_safe", lambda self, offset, done: True)
+    problems_until("was acknowledged up to", lambda seed: rough(seed, "slow_network", "pause"))
+    problems_until("lost write|unseen", lambda seed: rough(seed, "isolate", "kill", "pause"))
+
+
+def test_a_follower_that_keeps_what_its_leader_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidelog.replication.partition.divergence", lambda log, last_epoch, offset: None)
+    problems_until(
+        "differs from the other replicas", lambda seed: rough(seed, "isolate", "kill", acks=(-1, 1))
+    )
+
+
+def test_a_sync_that_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Flush, "run", lambda self: None)
+    problems_until(
+        "lost write|unseen|was acknowledged up to", lambda seed: rough(seed, "power", durability="fsync")
+    )
+
+
+def test_a_retry_that_is_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Producers, "check", lambda self, header: None)
+    problems_until("^duplicate", lambda seed: rough(seed, "loss", "slow_network", "kill"))
+
+
+def test_a_consumer_that_reads_what_may_be_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        Partition, "high_watermark", property(lambda self: self.log.end, lambda self, to: None)
+    )
+    problems_until(
+        "inconsistent offsets|went from", lambda seed: rough(seed, "isolate", "kill", acks=(-1, 1))
+    )
+
+
+def test_a_follower_that_never_cuts_its_log_never_gets_in_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Following, "_cut", lambda self, cut: Truncated(self.log.end, []))
+    problems_until("not whole", lambda seed: rough(seed, "isolate", "kill", acks=(-1, 1)))

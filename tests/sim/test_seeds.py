@@ -1,0 +1,53 @@
+"""A few seeds of the simulator; `make sim SEEDS=0-1999` runs many. A failure says how to replay it."""
+
+import msgspec
+import pytest
+
+from tidelog.testing.sim.run import Result, run_seed
+from tidelog.testing.sim.scenario import FAULTS, scenario_of
+
+pytestmark = pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
+
+
+def told(result: Result) -> str:
+    return "\n".join([*result.problems[:20], result.scenario.describe(), f"replay: {result.replay}"])
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_a_cluster_survives(seed: int) -> None:
+    result = run_seed(seed)
+    assert result.ok, told(result)
+    assert result.records_read > 0
+
+
+def test_every_fault_is_drawn_by_some_seed() -> None:
+    drawn = {fault for seed in range(300) for fault in scenario_of(seed).faults}
+    assert drawn == set(FAULTS)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_alone(fault: str) -> None:
+    scenario = msgspec.structs.replace(
+        scenario_of(1),
+        nodes=3,
+        replicas=3,
+        min_insync=2,
+        durability="fsync",
+        acks=(-1,),
+        faults=(fault,),
+        fault_seconds=4.0,
+    )
+    result = run_seed(1, scenario)
+    assert result.ok, told(result)
+    assert result.faults > 0
+
+
+@pytest.mark.parametrize("seed", [3, 5])
+def test_a_seed_is_the_same_run_every_time(seed: int) -> None:
+    first, second = run_seed(seed), run_seed(seed)
+    assert first.trace_hash == second.trace_hash
+    assert (first.steps, first.virtual_seconds) == (second.steps, second.virtual_seconds)
+
+
+def test_another_seed_is_another_run() -> None:
+    assert run_seed(8).trace_hash != run_seed(14).trace_hash
