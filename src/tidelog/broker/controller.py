@@ -80,8 +80,11 @@ class Controller:
                 f"Expected cluster ID {known}, but got cluster ID {cluster_id}",
             )
         before = self._metadata.image.brokers.get(broker.id)
-        # A folder has one owner at a time: a process with the same folders proves that the old one is gone.
-        is_successor = before is not None and before.directories == broker.directories
+        # A folder has one owner at a time: a process that has one of its folders proves that the old one is
+        # gone. And this very process is not another one.
+        is_successor = broker.id == self._metadata.node_id or (
+            before is not None and not set(before.directories).isdisjoint(broker.directories)
+        )
         session_alive = self._sessions.is_alive(broker.id, self._clock.monotonic()) and not is_successor
         [epoch] = await self._metadata.change(
             lambda image: decide_register_broker(

@@ -67,7 +67,7 @@ class Dispatcher:
         services = self._services
         context = Context(services, peer, version, client_id)
         context.throttle_ms = services.throttle.charge(peer, client_id, api_key, len(frame))
-        if api_key in FORWARDED and not services.metadata.is_controller:
+        if api_key in FORWARDED and not services.metadata.decides_here:
             return self._own(
                 self._forward(bytes(frame), route, request, header.correlation_id, context), route.name
             )

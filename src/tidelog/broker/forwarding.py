@@ -82,7 +82,7 @@ class Forwarding:
 
     async def ask_controller(self, api_key: ApiKey, version: int, request: Message) -> Any:
         """This broker's own request for a change. OSError where no controller answers."""
-        if self._metadata.is_controller and self._peers.call_here is not None:
+        if self._metadata.decides_here and self._peers.call_here is not None:
             return await self._peers.call_here(api_key, version, request)
         parts = write_request(api_key, version, 0, f"broker-{self._metadata.node_id}", request)
         frame = b"".join(part.read() if isinstance(part, FileSlice) else part for part in parts)

@@ -133,6 +133,8 @@ class Lifecycle:
 
     async def next_producer_ids(self) -> range:
         """A block of ids that no other broker gets. KafkaError where there is no controller to give it."""
+        if isinstance(self._metadata.failure, KafkaError):
+            raise self._metadata.failure
         request = AllocateProducerIdsRequest(broker_id=self._metadata.node_id, broker_epoch=self.epoch)
         try:
             answer: AllocateProducerIdsResponse = await self._peers.call_controller(

@@ -91,7 +91,7 @@ class MetadataApplier:
                 if self.on_role_change is not None:
                     self.on_role_change(False)
             if not raft.is_leader or failed:
-                self._abandon("This broker is no longer the controller.")
+                self._abandon("This broker is no longer the controller.", failed)
         elif self._active_from is None:
             self._active_from = raft.commit_index
             self._arrived.set()
@@ -110,11 +110,12 @@ class MetadataApplier:
             self._waiting.append((version, future))
             await future
 
-    def _abandon(self, why: str) -> None:
+    def _abandon(self, why: str, failure: Exception | None = None) -> None:
         expected, self._expected = self._expected, {}
+        error = failure if isinstance(failure, KafkaError) else KafkaError(ErrorCode.NOT_CONTROLLER, why)
         for one in expected.values():
             if not one.future.done():
-                one.future.set_exception(KafkaError(ErrorCode.NOT_CONTROLLER, why))
+                one.future.set_exception(error)
 
     # The task
 

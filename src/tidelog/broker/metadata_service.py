@@ -64,6 +64,11 @@ class MetadataService:
         return self._applier.is_controller
 
     @property
+    def decides_here(self) -> bool:
+        """Whether a change is to be asked of this broker; if its metadata disk failed, to be refused by it."""
+        return self._applier.is_controller or self.failure is not None
+
+    @property
     def controller_id(self) -> NodeId | None:
         """The active controller as far as this broker knows; None while there is none."""
         return self._applier.leader_id
@@ -78,7 +83,7 @@ class MetadataService:
     @property
     def failure(self) -> Exception | None:
         """Why this broker can follow the metadata no longer, if so."""
-        return self._applier.failure
+        return self._quorum.failure or self._applier.failure
 
     def address_of(self, node_id: NodeId, listener: str) -> tuple[str, int] | None:
         """Where another broker is reached: as it registered, or as the quorum's settings name it."""
@@ -124,6 +129,8 @@ class MetadataService:
 
     async def _commit(self, data: bytes) -> None:
         """Propose, and wait until it is agreed on, applied, and acted on by this broker."""
+        if isinstance(self.failure, KafkaError):
+            raise self.failure
         if not self.is_controller:
             raise self._not_controller()
 

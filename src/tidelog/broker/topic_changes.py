@@ -45,7 +45,7 @@ async def auto_create(services: Services, names: Sequence[str]) -> None:
     wanted = [name for name in dict.fromkeys(names) if name not in INTERNAL_TOPICS]
     if not wanted:
         return
-    if services.metadata.is_controller:
+    if services.metadata.decides_here:
         await create(services, [NewTopic(name) for name in wanted])
         return
     request = CreateTopicsRequest(

@@ -40,6 +40,7 @@ class Broker:
             throttle=SimpleNamespace(charge=lambda *_: throttle_ms),
         )
         self.dispatcher = Dispatcher(services)
+        self.dispatcher.is_open = True
         self.short = 0
         inner = self.dispatcher._shortcut.answer
 

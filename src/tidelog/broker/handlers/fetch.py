@@ -114,8 +114,6 @@ class FetchJob:
     def _fill(self, answer: PartitionData, partition: Partition, wanted: Wanted) -> None:
         asked = wanted.request
         log, offset = partition.log, asked.fetch_offset
-        if log.offline is not None:
-            raise partition.offline_error()
         fork = None
         if partition.is_leader:
             fork = partition.divergence(asked.last_fetched_epoch, offset)
