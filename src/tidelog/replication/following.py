@@ -17,7 +17,7 @@ from tidelog.replication.followers import Position
 from tidelog.replication.replica import Durability, Replica
 from tidelog.storage.doomed import Doomed
 from tidelog.storage.log import Batches, PartitionLog
-from tidelog.wire.batch import crc_ok, iter_batches
+from tidelog.wire.batch import BatchHeader, crc_ok, iter_batches
 
 ResultT = TypeVar("ResultT")
 
@@ -119,7 +119,8 @@ class Following(Replica):
             if batches:
                 position, header = batches[-1]
                 count = position + header.size
-                self._append_as_follower(records[:count], batches, now_ms)
+                self._make_room(batches[0][1], leader_log_start)
+                self._on_disk(lambda: self.log.append_as_follower(records[:count], batches, now_ms=now_ms))
         mark = self._leader_mark
         mark.end = max(mark.end, leader_high_watermark)
         if count:
@@ -150,14 +151,14 @@ class Following(Replica):
             found.append((position, header))
         return found
 
-    def _append_as_follower(self, records: memoryview, batches: Batches, now_ms: TimestampMs) -> None:
-        log, first = self.log, batches[0][1]
-        if log.start == log.end and first.base_offset < log.end < first.next_offset:
-            # The leader's log starts in the middle of a batch, and ours was to start at the same place.
+    def _make_room(self, first: BatchHeader, leader_log_start: Offset) -> None:
+        """The leader's log may start in the middle of a batch, which then comes as a whole."""
+        log = self.log
+        is_empty = log.start == log.end or leader_log_start >= log.end
+        if is_empty and first.base_offset < log.end < first.next_offset:
             for doomed in self._on_disk(lambda: log.truncate_fully_at(first.base_offset)):
                 doomed.run()
             self.must_checkpoint = True
-        self._on_disk(lambda: log.append_as_follower(records, batches, now_ms=now_ms))
 
     def diverged(self, epoch: Epoch, end_offset: Offset, *, asked: FetchPosition) -> Truncated:
         """The leader has other records than we: cut what it says we cannot share, then ask again."""

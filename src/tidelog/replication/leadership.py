@@ -4,7 +4,7 @@ The controller alone changes the in-sync set. From the moment a change is propos
 both the old set and the new one count: whoever may be elected leader must have all that was acknowledged.
 """
 
-from collections.abc import Callable
+from collections.abc import Collection
 from typing import NamedTuple
 
 from tidelog.base.errors import ErrorCode
@@ -73,29 +73,18 @@ class Leadership:
         end = self._followers[node].end
         return node not in self._isr and end >= high_watermark and end >= self.epoch_start
 
-    def wanted(
-        self,
-        now: float,
-        lag_max: float,
-        is_eligible: Callable[[NodeId], bool],
-        leader_end: Offset,
-        high_watermark: Offset,
-    ) -> tuple[NodeId, ...]:
-        """The in-sync set as it should be; the leader itself always stays."""
-        wanted = []
-        for node in self._isr:
-            progress = self._followers.get(node)
-            if node == self._node_id or (progress and progress.is_in_time(leader_end, now, lag_max)):
-                wanted.append(node)
+    def await_only(self, nodes: Collection[NodeId]) -> None:
+        """Of those who seemed about to join, the others have fallen back or may not."""
         for node, progress in self._followers.items():
-            if node in self._isr:
-                continue
-            eligible = is_eligible(node)
-            if not eligible or not progress.is_in_time(leader_end, now, lag_max):
-                progress.is_awaited = False
-            if eligible and self.may_join(node, high_watermark):
-                wanted.append(node)
-        return tuple(wanted)
+            progress.is_awaited = progress.is_awaited and node in nodes
+
+    def in_time(self, leader_end: Offset, now: float, lag_max: float) -> list[NodeId]:
+        """The followers that are caught up, or were a moment ago."""
+        return [
+            node
+            for node, progress in self._followers.items()
+            if progress.is_in_time(leader_end, now, lag_max)
+        ]
 
     def broker_epochs(self, nodes: tuple[NodeId, ...]) -> tuple[Epoch, ...]:
         return tuple(

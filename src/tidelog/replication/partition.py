@@ -240,23 +240,38 @@ class Partition(Following):
         leadership = self._leadership
         if leadership is None or leadership.proposal is not None or self.log.offline is not None:
             return None
-        wanted = leadership.wanted(now, lag_max, is_eligible, self.log.end, self.high_watermark)
+        in_time = leadership.in_time(self.log.end, now, lag_max)
+        leadership.await_only([node for node in in_time if is_eligible(node)])
         self._count()
+        wanted = tuple(node for node in self.isr if node == self.node_id or node in in_time)
+        # Only now: the high watermark may just have left behind one that nobody waits for any more.
+        wanted += tuple(
+            node
+            for node in self.replicas
+            if node != self.node_id and is_eligible(node) and leadership.may_join(node, self.high_watermark)
+        )
         if wanted == self.isr:
             return None
         epochs = leadership.broker_epochs(wanted)
         return IsrProposal(wanted, epochs, self.leader_epoch, self.partition_epoch)
 
-    def isr_proposed(self, proposal: IsrProposal) -> None:
-        """It is about to be sent: from now on those who may be in the set count as if they were."""
-        leadership = self._leadership
-        if leadership is not None and self._is_timely(proposal):
-            leadership.proposal = proposal
-            self._limits = leadership.counted
+    def isr_proposed(self, proposal: IsrProposal) -> bool:
+        """It is about to be sent: from now on those who may be in the set count as if they were.
 
-    def _is_timely(self, proposal: IsrProposal) -> bool:
+        False: it has become wrong since it was made, and must not be sent.
+        """
+        leadership = self._leadership
         epochs = proposal.leader_epoch, proposal.partition_epoch
-        return epochs == (self.leader_epoch, self.partition_epoch)
+        if leadership is None or leadership.proposal is not None:
+            return False
+        if epochs != (self.leader_epoch, self.partition_epoch):
+            return False
+        joining = (node for node in proposal.isr if node not in self.isr)
+        if not all(leadership.may_join(node, self.high_watermark) for node in joining):
+            return False
+        leadership.proposal = proposal
+        self._limits = leadership.counted
+        return True
 
     def is_pending(self, proposal: IsrProposal) -> bool:
         """False once its fate is known: then there is no point in sending it again."""

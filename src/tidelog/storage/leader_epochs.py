@@ -28,6 +28,10 @@ class LeaderEpochs:
         return self._epochs[-1] if self._epochs else NO_EPOCH
 
     @property
+    def first_start(self) -> Offset:
+        return self._starts[0] if self._starts else NO_OFFSET
+
+    @property
     def latest_start(self) -> Offset:
         return self._starts[-1] if self._starts else NO_OFFSET
 

@@ -1,6 +1,7 @@
 """Opening a partition's folder: find the segments, repair what a crash left, learn where the log ends."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from tidelog.base.errors import KafkaError, StorageError
 from tidelog.base.ids import Offset, TimestampMs
@@ -56,12 +57,14 @@ class Loaded:
 class Loader:
     """One opening of one folder; `load` is the whole story in order."""
 
-    def __init__(self, folder: LogFolder, now_ms: TimestampMs) -> None:
+    def __init__(self, folder: LogFolder, now_ms: TimestampMs, whole_from: Offset) -> None:
+        """`whole_from`: what was not known to be synced before; a crash may have left holes there."""
         self._folder = folder
         self._disk = folder.disk
         self._now_ms = now_ms
         self._report = RecoveryReport()
         self._unsynced = Unsynced()
+        self._whole_from = whole_from
         self._tail_newest: tuple[TimestampMs, Offset] | None = None
 
     def load(self, recovery_point: Offset | None, clean: bool, log_start: Offset | None) -> Loaded:
@@ -78,7 +81,8 @@ class Loader:
             active = activate(segments.pop(), newest=self._tail_newest)
         else:
             trusted_below = segments[-1].base if clean else recovery_point or 0
-            active, end, checked_from = self._recover(segments, trusted_below, names)
+            whole_from = self._whole_from if self._folder.config.is_replicated else None
+            active, end, checked_from = self._recover(segments, trusted_below, whole_from, names)
         start = max(log_start or 0, segments[0].base if segments else active.base)
         if start > end:
             if segments or active.size:
@@ -194,23 +198,37 @@ class Loader:
             file.close()
 
     def _recover(
-        self, segments: list[Segment], trusted_below: Offset, names: set[str]
+        self, segments: list[Segment], trusted_below: Offset, whole_from: Offset | None, names: set[str]
     ) -> tuple[ActiveSegment, Offset, Offset]:
         """Check what is not trusted; leaves the sealed ones in `segments`. (active, end, checked from)."""
-        ends = [*(segment.base for segment in segments[1:]), None]
         checked_from: Offset | None = None
         recovered: Recovered | None = None
-        for segment, above in zip(segments, ends, strict=True):
+        for number, segment in enumerate(tuple(segments)):
+            rest = segments[number + 1 :]
+            above = rest[0].base if rest else None
             if above is not None and above <= trusted_below:
                 self._check_index_files(segment, names)
                 continue
             recovered = recover_segment(
-                self._disk, segment, trusted_below, is_last=above is None, report=self._report
+                self._disk,
+                segment,
+                trusted_below,
+                is_last=above is None,
+                report=self._report,
+                whole_from=whole_from,
+                before_cut=partial(self._set_aside, rest),
             )
             checked_from = recovered.scan_start if checked_from is None else checked_from
+            may_have_gaps = self._folder.config.compact or recovered.is_cut  # compaction leaves them
+            if above is not None and recovered.end < above and not may_have_gaps:
+                self._report.gaps.append(Gap(segment.path + LOG, segment.size, recovered.end, above))
+                if whole_from is not None and recovered.end >= whole_from:
+                    self._set_aside(rest)
+                    recovered.is_cut = True
+            if recovered.is_cut:
+                del segments[number + 1 :]
+                break
             if above is not None:
-                if recovered.end < above and not self._folder.config.compact:  # compaction leaves gaps
-                    self._report.gaps.append(Gap(segment.path + LOG, segment.size, recovered.end, above))
                 recovered.indexes.seal()
                 recovered.indexes.write(self._disk, segment.path)
                 segment.adopt(None, (recovered.indexes.newest_timestamp, recovered.indexes.newest_offset))
@@ -223,6 +241,18 @@ class Loader:
         self._unsynced.add(*(last.path + suffix for suffix in (LOG, INDEX, TIME_INDEX)))
         self._trust_no_name()
         return active, recovered.end, checked_from
+
+    def _set_aside(self, segments: list[Segment]) -> None:
+        """They lie behind a hole. Their names say so from now on; the loader never reads them again."""
+        for segment in reversed(segments):
+            path = segment.path + LOG
+            if segment.size:
+                self._disk.rename(path, f"{path}{DAMAGED}0")
+                self._report.kept.append(f"{path}{DAMAGED}0")
+            for suffix in (LOG, INDEX, TIME_INDEX, TXN_INDEX):
+                self._disk.remove(segment.path + suffix)
+            segment.release()
+        self._disk.sync_dir(self._folder.path)
 
     def _check_index_files(self, segment: Segment, names: set[str]) -> None:
         """A segment that was flushed is trusted; its indexes are built anew where they cannot be right."""
@@ -245,7 +275,11 @@ class Loader:
         except StorageError:
             epochs, checked_from = LeaderEpochs(), segments[0].base
         epochs.cut_end(end)
+        if start < end and not 0 <= epochs.first_start <= start:
+            # The log started higher up when this was written, and nobody wrote down where.
+            epochs, checked_from = LeaderEpochs(), segments[0].base
         if checked_from is not None:
+            epochs.cut_end(checked_from)  # the file may be older than these batches, or newer
             replay_epochs(segments, epochs, checked_from)
         epochs.cut_start(start)
         return epochs
@@ -258,7 +292,8 @@ def load(
     clean: bool,
     log_start: Offset | None,
 ) -> Loaded:
+    whole_from = recovery_point or 0
     try:
-        return Loader(folder, now_ms).load(recovery_point, clean, log_start)
+        return Loader(folder, now_ms, whole_from).load(recovery_point, clean, log_start)
     except KafkaError:  # a batch that was trusted is damaged: trust nothing, so that it is found and named
-        return Loader(folder, now_ms).load(None, False, log_start)
+        return Loader(folder, now_ms, whole_from).load(None, False, log_start)

@@ -3,13 +3,15 @@
 Nothing valid is dropped. Every step leaves files from which recovery can start again.
 """
 
+from collections.abc import Callable
+
 from tidelog.base.errors import KafkaError
 from tidelog.base.ids import Offset
 from tidelog.base.ports import Disk, File, read_file
 from tidelog.storage.batch_walk import walk
 from tidelog.storage.file_names import DAMAGED, LOG, RECOVERING
 from tidelog.storage.offset_index import CorruptIndex
-from tidelog.storage.recovery_report import Cut, Damage, RecoveryReport
+from tidelog.storage.recovery_report import Cut, Damage, Hole, RecoveryReport
 from tidelog.storage.segment import Segment
 from tidelog.storage.segment_indexes import SegmentIndexes
 from tidelog.storage.segment_scan import Bad, Good, SegmentScan
@@ -18,7 +20,7 @@ _COPY_BYTES = 1 << 20
 
 
 class Recovered:
-    __slots__ = ("end", "indexes", "scan_start", "size")
+    __slots__ = ("end", "indexes", "is_cut", "scan_start", "size")
 
     def __init__(self, size: int, end: Offset, indexes: SegmentIndexes, scan_start: Offset) -> None:
         self.size = size
@@ -27,16 +29,29 @@ class Recovered:
         self.indexes = indexes
         self.scan_start = scan_start
         """Batches from this offset on were checked."""
+        self.is_cut = False
+        """There was a hole, and the log ends before it."""
 
 
 def recover_segment(
-    disk: Disk, segment: Segment, trusted_below: Offset, *, is_last: bool, report: RecoveryReport
+    disk: Disk,
+    segment: Segment,
+    trusted_below: Offset,
+    *,
+    is_last: bool,
+    report: RecoveryReport,
+    whole_from: Offset | None = None,
+    before_cut: Callable[[], None] | None = None,
 ) -> Recovered:
-    """Check the batches from `trusted_below` on, repair the file, and build the indexes of those batches."""
+    """Check the batches from `trusted_below` on, repair the file, and build the indexes of those batches.
+
+    `whole_from`: no hole is tolerated from this offset on; the segment is cut there, after `before_cut`.
+    """
     file = segment.file
     position, next_offset, indexes = _trusted_part(disk, segment, trusted_below, report)
     scan_start = next_offset
     bad: list[Bad] = []
+    hole: tuple[int, Offset] | None = None
     end_position = position
     for found in SegmentScan(file, segment.base, segment.size).run(position, next_offset):
         if isinstance(found, Good):
@@ -45,9 +60,21 @@ def recover_segment(
             next_offset = header.next_offset
             end_position = found.position + header.size
         else:
+            is_tail = is_last and found.end == segment.size
+            if hole is None and whole_from is not None and next_offset >= whole_from and not is_tail:
+                hole = len(bad), next_offset
             bad.append(found)
     report.scanned_bytes += segment.size - position
-    if bad and bad[-1].end == segment.size and (is_last or bad[-1].zeros):
+    if hole is not None:
+        number, next_offset = hole
+        if before_cut is not None:
+            before_cut()
+        _cut_at_hole(disk, segment, bad[number], next_offset, report)
+        bad = bad[:number]
+        indexes = SegmentIndexes(segment.base, segment.folder.config.index_interval_bytes)
+        indexes.note_from(segment.file, 0, segment.size)
+        end_position = segment.size
+    elif bad and bad[-1].end == segment.size and (is_last or bad[-1].zeros):
         tail = bad.pop()
         file.truncate(tail.position)
         file.sync()
@@ -59,7 +86,19 @@ def recover_segment(
         indexes = SegmentIndexes(segment.base, segment.folder.config.index_interval_bytes)
         indexes.note_from(segment.file, 0, segment.size)
         end_position = segment.size
-    return Recovered(end_position, next_offset, indexes, scan_start)
+    recovered = Recovered(end_position, next_offset, indexes, scan_start)
+    recovered.is_cut = hole is not None
+    return recovered
+
+
+def _cut_at_hole(disk: Disk, segment: Segment, hole: Bad, offset: Offset, report: RecoveryReport) -> None:
+    file, rest = segment.file, hole._replace(end=segment.size)
+    kept_in = _keep(disk, file, segment.path + LOG, rest)
+    disk.sync_dir(segment.path.rpartition("/")[0])
+    report.holes.append(Hole(file.path, rest.position, rest.end - rest.position, offset, kept_in, rest.why))
+    file.truncate(hole.position)
+    file.sync()
+    segment.size = hole.position
 
 
 def _trusted_part(

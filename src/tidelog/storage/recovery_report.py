@@ -51,6 +51,24 @@ class Gap:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A crash left batches behind one that is lost. A replica ends before that and gets the rest anew."""
+
+    file: str
+    position: int
+    length: int
+    first_missing: int
+    kept_in: str
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"cut {self.length} bytes from {self.file} at {self.position}: offset {self.first_missing} "
+            f"is lost ({self.why}), and what follows comes from other replicas; it is kept in {self.kept_in}"
+        )
+
+
 @dataclass(slots=True)
 class RecoveryReport:
     scanned_bytes: int = 0
@@ -58,6 +76,7 @@ class RecoveryReport:
     cuts: list[Cut] = field(default_factory=list)
     damages: list[Damage] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
+    holes: list[Hole] = field(default_factory=list)
     rebuilt: list[str] = field(default_factory=list)
     """Index files that were built anew."""
     removed: list[str] = field(default_factory=list)
@@ -68,7 +87,7 @@ class RecoveryReport:
 
     @property
     def is_clean(self) -> bool:
-        return not (self.cuts or self.damages or self.gaps or self.notes)
+        return not (self.cuts or self.damages or self.gaps or self.holes or self.notes)
 
     def lines(self) -> list[str]:
         """The worst first."""
@@ -76,4 +95,5 @@ class RecoveryReport:
             f"kept from an earlier recovery: {path}; remove it when you need it no longer"
             for path in self.kept
         ]
-        return [*map(str, self.damages), *map(str, self.gaps), *map(str, self.cuts), *self.notes, *kept]
+        found = [*self.damages, *self.gaps, *self.holes, *self.cuts]
+        return [*map(str, found), *self.notes, *kept]

@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, NodeId, Offset
@@ -18,12 +19,15 @@ from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing import log_rig
 from tidelog.testing.disk import MemoryDisk
+from tidelog.wire.batch import iter_batches
 from tidelog.wire.record import Record, write_batch
 
 NODES: tuple[NodeId, ...] = (1, 2, 3)
 LAG_MAX = 10.0
 DIRECTORY = "/data/orders-0"
-CONFIG = LogConfig(segment_bytes=600)  # a few batches to a segment, so that cuts cross segments
+CONFIG = LogConfig(
+    segment_bytes=600, is_replicated=True
+)  # a few batches to a segment, so that cuts cross segments
 
 
 class Broken(AssertionError):
@@ -43,11 +47,18 @@ class Node:
     mark_checkpoint: Offset = 0
     start_checkpoint: Offset = 0
     flush: Flush | None = None
+    proposal: IsrProposal | None = None
     synced_to: Offset = 0
     """Known to the model also after a crash, of which a log only knows what was checkpointed."""
     visible_to: Offset = 0
     """How far its high watermark was checked."""
     marks: dict[str, Offset] = field(default_factory=dict)
+
+
+class Answer(NamedTuple):
+    records: bytes
+    high_watermark: Offset
+    start: Offset
 
 
 class Controller:
@@ -163,13 +174,13 @@ class ReplicationModel:
 
     def run(self, steps: int) -> None:
         actions: list[tuple[int, Callable[[Node], None]]] = [
-            (8, self.produce),
+            (12, self.produce),
             (20, self.fetch),
             (40, lambda _: self.deliver()),
             (12, self.begin_sync),
             (12, self.finish_sync),
             (10, self.hear),
-            (3, self.look_at_isr),
+            (6, self.look_at_isr),
             (4, self.checkpoint),
             (2, lambda _: self.pass_time()),
             (1, self.crash),
@@ -261,28 +272,20 @@ class ReplicationModel:
         self.note(f"{leader.id} is asked by {node.id} for {asked}")
         records = found.slice.read() if found is not None else b""
         mark, start = partition.high_watermark, log.start
-        self.send(partial(self._on_records, node, broker_epoch, asked, bytes(records), mark, start))
+        self.send(partial(self._on_records, node, broker_epoch, asked, Answer(bytes(records), mark, start)))
         if may_join:
             self.look_at_isr(leader)
 
-    def _on_records(
-        self,
-        node: Node,
-        broker_epoch: Epoch,
-        asked: FetchPosition,
-        records: bytes,
-        mark: Offset,
-        start: Offset,
-    ) -> None:
+    def _on_records(self, node: Node, broker_epoch: Epoch, asked: FetchPosition, answer: Answer) -> None:
         if node.is_up and node.broker_epoch == broker_epoch:
             count = node.partition.follow(
-                memoryview(records),
+                memoryview(answer.records),
                 asked=asked,
-                leader_high_watermark=mark,
-                leader_log_start=start,
+                leader_high_watermark=answer.high_watermark,
+                leader_log_start=answer.start,
                 now_ms=log_rig.NOW_MS,
             )
-            self.note(f"{node.id} gets {count} bytes for {asked}, mark {mark}: {node.partition}")
+            self.note(f"{node.id} gets {count} bytes for {asked}: {node.partition}")
 
     def _on_divergence(
         self, node: Node, broker_epoch: Epoch, asked: FetchPosition, apart: tuple[Epoch, Offset]
@@ -341,15 +344,16 @@ class ReplicationModel:
         proposal = node.partition.isr_wanted(self.now, LAG_MAX, self.controller.is_eligible)
         if proposal is not None:
             self.note(f"{node.id} proposes {proposal}")
-            node.partition.isr_proposed(proposal)
-            self.send(partial(self._on_alter, node, node.broker_epoch, proposal))
+            if node.partition.isr_proposed(proposal):
+                node.proposal = proposal
+        if node.proposal is not None and node.partition.is_pending(node.proposal):
+            self.send(partial(self._on_alter, node, node.broker_epoch, node.proposal))
 
     def _on_alter(self, node: Node, broker_epoch: Epoch, proposal: IsrProposal) -> None:
         answer = self.controller.alter(node.id, proposal)
         self.note(f"the controller says {answer}")
-        self.send(partial(self._on_altered, node, broker_epoch, proposal, answer))
-        if self.random.random() < 0.2:  # whoever sent it hears nothing and asks again
-            self.send(partial(self._on_alter, node, broker_epoch, proposal))
+        if self.random.random() < 0.6:  # else its sender does not know what became of it, and asks again
+            self.send(partial(self._on_altered, node, broker_epoch, proposal, answer))
 
     def _on_altered(
         self, node: Node, broker_epoch: Epoch, proposal: IsrProposal, answer: ErrorCode | CommittedIsr
@@ -505,7 +509,7 @@ def batches(log: PartitionLog, start: Offset, end: Offset) -> list[tuple[Offset,
     offset = start
     while offset < end and (read := log.read(offset, 1 << 20, end=end)) is not None:
         data = memoryview(read.slice.read())
-        for position, header in log_rig.iter_batches(data):
+        for position, header in iter_batches(data):
             offset = header.next_offset
             if header.base_offset >= start and offset <= end:
                 found.append((header.base_offset, bytes(data[position : position + header.size])))
