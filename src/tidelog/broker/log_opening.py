@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from tidelog.base.config import BrokerConfig, resolve_topic
@@ -29,7 +30,8 @@ log = logging.getLogger("tidelog.broker.partitions")
 def log_config(topic: TopicImage, config: BrokerConfig) -> LogConfig:
     settings = resolve_topic(topic.configs, config)
     expiration = config.int("producer.id.expiration.ms")
-    return LogConfig.from_topic({**settings, "producer.id.expiration.ms": expiration})
+    parsed = LogConfig.from_topic({**settings, "producer.id.expiration.ms": expiration})
+    return replace(parsed, is_replicated=topic.replication_factor > 1)
 
 
 class LogOpening:
