@@ -1,0 +1,182 @@
+"""`tidelog broker`: a cluster of brokers that are each started on their own, as on machines of their own."""
+
+import json
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from broker_process import console_script, free_port
+from fleet_process import PATIENCE_S, clean_environment
+from waiting import eventually
+
+pytestmark = pytest.mark.timeout(180)
+
+
+class Machine:
+    """One broker with its settings file, folder and output."""
+
+    def __init__(self, node: int, port: int, folder: Path, voters: str) -> None:
+        self.node, self.port = node, port
+        self.data = folder / f"host-{node}"
+        self.file = folder / f"host-{node}.yaml"
+        self.ready_file, self.log_file = folder / f"ready-{node}", folder / f"log-{node}"
+        settings = {
+            "node.id": node,
+            "listeners": f"PLAINTEXT://localhost:{port}",
+            "log.dirs": str(self.data),
+            "controller.quorum.voters": voters,
+            "default.replication.factor": 3,
+            "min.insync.replicas": 2,
+            "durability": "os",
+            "broker.session.timeout.ms": 3000,
+            "broker.heartbeat.interval.ms": 500,
+        }
+        self.file.write_text("".join(f"{name}: {value}\n" for name, value in settings.items()))
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self.ready_file.unlink(missing_ok=True)
+        command = [
+            console_script(),
+            "broker",
+            "--config",
+            str(self.file),
+            "--ready-file",
+            str(self.ready_file),
+        ]
+        with self.log_file.open("ab") as log:
+            self.process = subprocess.Popen(
+                command, stdout=log, stderr=subprocess.STDOUT, env=clean_environment()
+            )
+
+    def wait(self) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not self.ready_file.exists():
+            assert self.process is not None
+            assert self.process.poll() is None, self.log_file.read_text()
+            assert time.monotonic() < deadline, self.log_file.read_text()
+            time.sleep(0.05)
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        assert self.process is not None
+        self.process.send_signal(number)
+        return self.process.wait(PATIENCE_S)
+
+
+class Machines:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        ports = [free_port() for _ in range(3)]
+        self._voters = ",".join(f"{node}@localhost:{port}" for node, port in enumerate(ports, 1))
+        self.all = {node: Machine(node, port, folder, self._voters) for node, port in enumerate(ports, 1)}
+        self.servers = ",".join(f"localhost:{port}" for port in ports)
+        for machine in self.all.values():
+            machine.start()
+        for machine in self.all.values():
+            machine.wait()
+
+    def add(self, node: int) -> Machine:
+        self.all[node] = Machine(node, free_port(), self._folder, self._voters)
+        self.all[node].start()
+        self.all[node].wait()
+        return self.all[node]
+
+    def tidelog(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [console_script(), "-b", self.servers, *arguments]
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=120, check=False, env=clean_environment()
+        )
+
+    def json(self, *arguments: str) -> Any:
+        done = self.tidelog(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def healthy(self) -> None:
+        done = self.tidelog("cluster", "status", "--wait", "60")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture
+def machines(tmp_path: Path) -> Iterator[Machines]:
+    running = Machines(tmp_path)
+    yield running
+    for machine in running.all.values():
+        if machine.process is not None and machine.process.poll() is None:
+            machine.stop(signal.SIGKILL)
+
+
+def test_a_broker_comes_and_goes(machines: Machines) -> None:
+    machines.tidelog("topic", "create", "t", "-p", "6")
+    assert machines.tidelog("produce", "t", "kept").returncode == 0
+    fourth = machines.add(4)
+    assert "without a vote" in fourth.log_file.read_text()
+    assert machines.tidelog("cluster", "rebalance").returncode == 0
+    held = {row["id"]: row["replicas"] for row in machines.json("cluster", "brokers")}
+    assert sorted(held.values()) == [4, 4, 5, 5]
+    assert held[4] > 0
+
+    assert machines.tidelog("cluster", "drain", "4").returncode == 0
+    assert fourth.stop() == 0
+    eventually(lambda: machines.tidelog("cluster", "unregister", "4").returncode == 0)
+    assert [row["id"] for row in machines.json("cluster", "brokers")] == [1, 2, 3]
+    assert machines.tidelog("consume", "t").stdout == "kept\n"
+
+
+def test_a_voter_that_lost_its_disk_comes_back_with_an_empty_one(machines: Machines) -> None:
+    machines.tidelog("topic", "create", "t", "-p", "3")
+    assert machines.tidelog("produce", "t", "kept").returncode == 0
+    quorum = machines.json("cluster", "quorum")
+    node = 1 if quorum["leader"] != 1 else 2
+    [before] = [member["directory"] for member in quorum["members"] if member["id"] == node]
+    lost = machines.all[node]
+    lost.stop(signal.SIGKILL)
+    shutil.rmtree(lost.data)
+    lost.start()
+    lost.wait()
+    machines.healthy()
+    [member] = [found for found in machines.json("cluster", "quorum")["members"] if found["id"] == node]
+    assert member["role"] == "voter"
+    assert member["directory"] != before
+    assert machines.tidelog("consume", "t").stdout == "kept\n"
+
+
+def test_one_after_the_other_is_started_anew(machines: Machines) -> None:
+    machines.tidelog("topic", "create", "t", "-p", "6")
+    for machine in list(machines.all.values()):
+        assert machine.stop() == 0
+        assert machines.tidelog("produce", "t", f"while {machine.node} is away").returncode == 0
+        machine.start()
+        machine.wait()
+        machines.healthy()
+    assert len(machines.tidelog("consume", "t").stdout.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ([], "No voters are set"),
+        (["controller.quorum.voters=1@localhost:9092"], "node.id is not set"),
+        (["controller.quorum.voters=localhost:9092", "node.id=1"], "write its node.id and address"),
+        (["controller.quorum.voters=1@localhost:9092", "node.id=2"], "but this is broker 2"),
+    ],
+)
+def test_settings_that_make_no_member(settings: list[str], words: str, tmp_path: Path) -> None:
+    command = [console_script(), "broker", *(f"--set={pair}" for pair in settings)]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+        cwd=tmp_path,
+        env=clean_environment(),
+    )
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert list(tmp_path.iterdir()) == []
