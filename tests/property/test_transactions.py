@@ -1,0 +1,146 @@
+"""Transactions through crashes, delays and fencing: all or nothing, and what the producer was told.
+
+The world does what networks and machines do; see `tidelog.testing.transaction_world`. Every check has a bug
+planted in the product that it finds.
+"""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tidelog.base.errors import ErrorCode
+from tidelog.storage import producers, verification
+from tidelog.testing.transaction_world import IDS, Torn, World
+from tidelog.transactions import beginning, ending, joining, shard, transaction
+from tidelog.transactions.transaction import Identity
+
+STEPS = 150
+
+
+def live(world: World, steps: int = STEPS) -> None:
+    for _ in range(steps):
+        world.step()
+    world.heal()
+    world.check()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_transactions_are_whole(chance: random.Random) -> None:
+    live(World(chance))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_long_lives(seed: int) -> None:
+    world = World(random.Random(seed), versions=(2,) if seed % 2 else (0, 2))
+    live(world, 600)
+    assert any(txn.told for txn in world.txns)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_state_is_what_the_log_says(seed: int) -> None:
+    world = World(random.Random(seed))
+    for _ in range(STEPS):
+        world.step()
+        replayed = shard.TransactionShard(world.shard.settings)
+        for record in world.log:
+            replayed.replay(*record)
+        assert replayed.transactions == world.shard.transactions
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_epochs_run_out(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (transaction, ending, beginning):
+        monkeypatch.setattr(module, "EPOCHS_END", 4)
+    for module in (ending, producers):
+        monkeypatch.setattr(module, "EPOCH_MAX", 5)
+    world = World(random.Random(seed))
+    live(world, 400)
+    assert world.producer_id > len(IDS)
+
+
+# Bugs that the checks above find
+
+
+def is_found(seeds: range = range(60)) -> bool:
+    for seed in seeds:
+        try:
+            live(World(random.Random(seed)), 300)
+        except (Torn, AssertionError):
+            return True
+    return False
+
+
+def test_without_a_bug_nothing_is_found() -> None:
+    assert not is_found(range(10))
+
+
+def test_markers_before_the_decision_is_safe_tear(monkeypatch: pytest.MonkeyPatch) -> None:
+    apply = shard.TransactionShard.apply
+
+    def hasty(self, outcome, now, now_ms):  # type: ignore[no-untyped-def]
+        apply(self, outcome, now, now_ms)
+        self.release(outcome)
+
+    monkeypatch.setattr(shard.TransactionShard, "apply", hasty)
+    assert is_found()
+
+
+def test_a_coordinator_that_forgets_its_markers_leaves_transactions_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    on_loaded = shard.TransactionShard.on_loaded
+
+    def forgetful(self, *args):  # type: ignore[no-untyped-def]
+        outcomes = on_loaded(self, *args)
+        self.take_markers()
+        return outcomes
+
+    monkeypatch.setattr(shard.TransactionShard, "on_loaded", forgetful)
+    assert is_found()
+
+
+def test_a_delayed_end_that_is_believed_tears(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ending, "_check_producer", lambda found, request: False)
+    assert is_found()
+
+
+def test_one_epoch_too_few_at_fencing_lets_a_zombie_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def weak(found, now_ms):  # type: ignore[no-untyped-def]
+        return ending._decided(found, False, found.writer, found.client, now_ms)
+
+    monkeypatch.setattr(ending, "fence", weak)
+    monkeypatch.setattr("tidelog.transactions.beginning.fence", weak)
+    assert is_found()
+
+
+def test_a_write_that_nobody_verified_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verification.Verifications, "check", lambda *_: None)
+    assert is_found()
+
+
+def test_a_guard_that_outlives_its_marker_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verification.Verifications, "clear", lambda *_: None)
+    assert is_found()
+
+
+def test_a_delayed_marker_that_is_believed_tears(monkeypatch: pytest.MonkeyPatch) -> None:
+    check = producers.Producers.check_marker
+    monkeypatch.setattr(
+        producers.Producers,
+        "check_marker",
+        lambda self, header, marker, version=0: check(self, header, marker),
+    )
+    assert is_found()
+
+
+def test_partitions_that_join_while_markers_are_written_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def careless(found, transactional_id, producer):  # type: ignore[no-untyped-def]
+        if found is None or found.client != Identity(*producer):
+            raise joining.KafkaError(ErrorCode.PRODUCER_FENCED)
+        return found
+
+    monkeypatch.setattr(joining, "checked", careless)
+    assert is_found()
