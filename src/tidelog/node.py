@@ -27,6 +27,7 @@ from tidelog.broker.data_folders import DataFolders
 from tidelog.broker.dispatch import Dispatcher
 from tidelog.broker.fetch_sessions import FetchSessions
 from tidelog.broker.flusher import Flusher
+from tidelog.broker.folder_reports import REPORT_SECONDS, FolderReports
 from tidelog.broker.forwarding import Forwarding
 from tidelog.broker.groups import Groups
 from tidelog.broker.hosted import HostedPartitions
@@ -337,7 +338,10 @@ class Node:
 
     def _start_chores(self, chores: Housekeeping, cleaner: LogCleaner) -> Tickers:
         tickers = Tickers()
-        metadata = self.services.metadata
+        services, metadata = self.services, self.services.metadata
+        reports = FolderReports(
+            metadata, services.partitions.folders, services.peers, lambda: services.lifecycle.epoch
+        )
 
         def every(setting: str, chore: Chore, name: str) -> None:
             tickers.every(lambda: metadata.config.int(setting) / 1000, chore, name)
@@ -351,6 +355,7 @@ class Node:
             "high watermarks",
         )
         every("log.cleaner.backoff.ms", cleaner.clean_once, "compaction")
+        tickers.every(lambda: REPORT_SECONDS, reports.send, "folder reports")
         tickers.every(lambda: FLUSH_RULES_SECONDS, chores.sync_by_topic_rules, "flush rules")
         tickers.every(lambda: PRODUCER_EXPIRY_SECONDS, chores.forget_producers, "producer expiry")
         return tickers

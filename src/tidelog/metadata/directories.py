@@ -1,6 +1,6 @@
 """Decides on data directories: which one holds a replica, and what follows when one fails."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -29,6 +29,21 @@ class AssignedDirectory(Outcome, frozen=True, kw_only=True):
     directory: Uuid
     topic_id: Uuid
     partition: int
+
+
+def unreported_directories(
+    image: ClusterImage, broker_id: NodeId, homes: Iterable[tuple[Uuid, int, Uuid]]
+) -> list[DirectoryAssignment]:
+    """What the image has wrong among a broker's replicas; `homes` are topic ids, partitions, directories."""
+    wrong = []
+    for topic_id, index, directory in homes:
+        topic = image.topics_by_id.get(topic_id)
+        partition = None if topic is None else topic.partition(index)
+        if partition is None or broker_id not in partition.replicas:
+            continue
+        if partition.directory_of(broker_id) != directory:
+            wrong.append(DirectoryAssignment(directory, topic_id, index))
+    return wrong
 
 
 def decide_assign_directories(

@@ -6,6 +6,7 @@ from tidelog.metadata.directories import (
     DirectoryAssignment,
     decide_assign_directories,
     decide_directories_offline,
+    unreported_directories,
 )
 from tidelog.metadata.entities import NO_LEADER
 from tidelog.metadata.image import ClusterImage, advance
@@ -101,3 +102,18 @@ def test_one_partition_twice(with_topic):
     items = [DirectoryAssignment(folder, TOPIC, 0) for folder in (SECOND, FIRST)]
     errors = [result.error for result in decide_assign_directories(image, 1, 50, items).results]
     assert errors == [ErrorCode.NONE, ErrorCode.INVALID_REQUEST]
+
+
+def test_what_the_cluster_does_not_know_yet(with_topic, apply):
+    image = two_folders(with_topic((1, 2), (2, 1), (2, 3)))
+    homes = [
+        (TOPIC, 0, SECOND),
+        (TOPIC, 1, FIRST),
+        (TOPIC, 2, SECOND),
+        (TOPIC, 9, SECOND),
+        (UNKNOWN, 0, SECOND),
+    ]
+    wrong = unreported_directories(image, 1, homes)
+    assert wrong == [DirectoryAssignment(SECOND, TOPIC, 0)]
+    image = apply(image, decide_assign_directories(image, 1, 50, wrong))
+    assert unreported_directories(image, 1, homes) == []

@@ -1,0 +1,90 @@
+"""Tells the controller in which data folder each replica lives, so that it knows what goes with a disk.
+
+A replica is moved, or begun in one of several folders, without the controller. Until it hears of that, a
+folder that is lost could count for one that is still there.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+
+from tidelog.base.errors import ErrorCode
+from tidelog.base.ids import Epoch, Uuid
+from tidelog.broker.data_folders import DataFolders
+from tidelog.broker.metadata_service import MetadataService
+from tidelog.broker.peers import Peers
+from tidelog.metadata.directories import DirectoryAssignment, unreported_directories
+from tidelog.wire.apis import ApiKey
+from tidelog.wire.messages.assign_replicas_to_dirs import (
+    AssignReplicasToDirsRequest,
+    AssignReplicasToDirsRequestDirectoryData,
+    AssignReplicasToDirsRequestPartitionData,
+    AssignReplicasToDirsRequestTopicData,
+    AssignReplicasToDirsResponse,
+)
+
+REPORT_SECONDS = 2.0
+REPLICAS_PER_REPORT_MAX = 2000
+TIMEOUT_SECONDS = 5.0
+
+log = logging.getLogger("tidelog.broker.folders")
+
+
+class FolderReports:
+    def __init__(
+        self,
+        metadata: MetadataService,
+        folders: DataFolders,
+        peers: Peers,
+        broker_epoch: Callable[[], Epoch],
+    ) -> None:
+        self._metadata = metadata
+        self._folders = folders
+        self._peers = peers
+        self._broker_epoch = broker_epoch
+        self._checked: object = None
+
+    async def send(self) -> None:
+        """What is new since the last time; nothing at all is the rule."""
+        topics = self._metadata.image.topics
+        if len(self._folders) == 1 and topics is self._checked:
+            return  # in a single folder nothing moves
+        wrong = unreported_directories(self._metadata.image, self._metadata.node_id, self._homes())
+        if not wrong:
+            self._checked = topics
+            return
+        request = AssignReplicasToDirsRequest(
+            broker_id=self._metadata.node_id,
+            broker_epoch=self._broker_epoch(),
+            directories=_grouped(wrong[:REPLICAS_PER_REPORT_MAX]),
+        )
+        try:
+            answer: AssignReplicasToDirsResponse = await self._peers.call_controller(
+                ApiKey.ASSIGN_REPLICAS_TO_DIRS, 0, request, timeout=TIMEOUT_SECONDS
+            )
+        except OSError as error:
+            log.debug("the folders of %d replicas could not be reported: %s", len(wrong), error)
+            return
+        if answer.error_code:
+            log.debug("folders were not reported: %s", ErrorCode.of(answer.error_code).name)
+
+    def _homes(self) -> Iterator[tuple[Uuid, int, Uuid]]:
+        for folder in self._folders:
+            if folder.offline is None:
+                for topic_id, index in tuple(folder.homes):
+                    yield topic_id, index, folder.id
+
+
+def _grouped(replicas: list[DirectoryAssignment]) -> list[AssignReplicasToDirsRequestDirectoryData]:
+    directories: dict[Uuid, AssignReplicasToDirsRequestDirectoryData] = {}
+    topics: dict[tuple[Uuid, Uuid], AssignReplicasToDirsRequestTopicData] = {}
+    for one in replicas:
+        directory = directories.setdefault(
+            one.directory, AssignReplicasToDirsRequestDirectoryData(id_=one.directory)
+        )
+        topic = topics.get((one.directory, one.topic_id))
+        if topic is None:
+            topic = AssignReplicasToDirsRequestTopicData(topic_id=one.topic_id)
+            topics[one.directory, one.topic_id] = topic
+            directory.topics.append(topic)
+        topic.partitions.append(AssignReplicasToDirsRequestPartitionData(partition_index=one.partition))
+    return list(directories.values())
