@@ -17,7 +17,7 @@ from tidelog.metadata.brokers import decide_create_cluster, decide_fence_broker,
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.elections import decide_missing_leaders, decide_preferred_leaders
 from tidelog.metadata.entities import BrokerImage
-from tidelog.metadata.features import decide_default_features
+from tidelog.metadata.features import METADATA_VERSION, decide_default_features
 from tidelog.metadata.heartbeats import BrokerSessions, Heartbeat, HeartbeatAnswer, decide_heartbeat
 from tidelog.metadata.image import ClusterImage, ImageDelta
 from tidelog.metadata.registration_rules import check_broker_epoch
@@ -153,22 +153,28 @@ class Controller:
             await asyncio.sleep(min(WATCH_SECONDS_MAX, config.int("broker.session.timeout.ms") / 8000))
 
     async def _create_cluster(self) -> None:
-        if self._metadata.image.cluster_id:
-            return
-        wanted = self._cluster_id or uuid_text(uuid_from_random(self._random.bytes(16)))
-        await self._metadata.change(lambda image: decide_create_cluster(image, cluster_id=wanted))
-        await self._metadata.change(decide_default_features)
+        if not self._metadata.image.cluster_id:
+            wanted = self._cluster_id or uuid_text(uuid_from_random(self._random.bytes(16)))
+            await self._metadata.change(lambda image: decide_create_cluster(image, cluster_id=wanted))
+        if METADATA_VERSION not in self._metadata.image.features:  # also of one that an early version made
+            await self._metadata.change(decide_default_features)
 
     async def _fence_the_silent(self) -> None:
         for broker_id in self._sessions.expired(self._clock.monotonic()):
             broker = self._metadata.image.brokers.get(broker_id)
-            self._sessions.forget(broker_id)
             if broker is not None and not broker.fenced:
                 log.warning("broker %d is silent for too long: others take over what it led", broker_id)
                 await self._metadata.change(partial(self._fenced, broker_id))
+            if not self._is_heard(broker_id):  # only now: what could not be written is tried again
+                self._sessions.forget(broker_id)
 
     def _fenced(self, broker_id: NodeId, image: ClusterImage) -> Decision[None]:
+        if broker_id not in image.brokers or self._is_heard(broker_id):
+            return Decision([], [None])  # it went, or came back, while earlier changes were written
         return decide_fence_broker(image, broker_id, self._metadata.config)
+
+    def _is_heard(self, broker_id: NodeId) -> bool:
+        return self._sessions.is_alive(broker_id, self._clock.monotonic())
 
     def on_change(self, delta: ImageDelta) -> None:
         """A topic may have come to prefer a leader that misses records to none."""

@@ -24,6 +24,16 @@ class TestSessions:
             sessions.touch(broker, 0, now)
         assert sessions.expired(9.0) == [2, 3, 1]
 
+    def test_nobody_pays_for_a_controller_that_stood_still(self):
+        sessions = BrokerSessions(9.0)
+        sessions.touch(1, 0, 10.0)
+        sessions.touch(2, 0, 14.0)
+        assert sessions.expired(14.0) == []
+        assert sessions.expired(40.0) == []  # it was stopped; heartbeats are still in its buffers
+        assert sessions.expired(43.0) == []
+        assert sessions.expired(46.0) == [1]  # four seconds of silence before, six after
+        assert sessions.expired(49.1) == [1, 2]
+
     def test_late_heartbeat_does_not_turn_time_back(self):
         sessions = BrokerSessions(1.0)
         sessions.touch(1, 0, 5.0)
