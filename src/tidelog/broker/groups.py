@@ -230,11 +230,19 @@ class Groups:
 
 
 async def _until_safe(partition: Partition) -> None:
+    """Until the high watermark is where the log ends now.
+
+    That too few replicas are in sync to take more is no reason not to serve what they all have.
+    """
     safe: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def done(error: KafkaError | None) -> None:
-        if not safe.done():
-            safe.set_result(None) if error is None else safe.set_exception(error)
+        if safe.done():
+            return
+        if error is None or error.code is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND:
+            safe.set_result(None)
+        else:
+            safe.set_exception(error)
 
     if not partition.when_safe(partition.log.end, done):
         await safe

@@ -5,6 +5,7 @@ import gc
 import os
 import sys
 import time
+import warnings
 
 from tidelog.testing.sim.run import Result, run_seed
 
@@ -18,6 +19,7 @@ def main() -> int:
     began = time.process_time()
     failed: list[Result] = []
     seeds = _seeds(options.seeds)
+    warnings.simplefilter("ignore", RuntimeWarning)  # of coroutines that died before they began
     gc.disable()
     for number, seed in enumerate(seeds, 1):
         result = run_seed(seed)

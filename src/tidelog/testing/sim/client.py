@@ -63,7 +63,8 @@ class Client:
                 answer = await connection.call(frame)  # type: ignore[arg-type]  # requests hold no file slices
         except TimeoutError:
             # An answer that comes late must not stand in the way of the next one.
-            del self._connections[address]
+            if self._connections.get(address) is connection:
+                del self._connections[address]
             connection.close()
             raise
         return read_response(api_key, version, answer)[1]

@@ -29,3 +29,5 @@ class GroupLedger:
             self.complaints.append(
                 f"{self.group} had committed {promised} of {place[0]}-{place[1]}, and finds {offset}"
             )
+        # Whoever was told of a commit may rely on it, also if the answer to the commit itself was lost.
+        self.commit_acknowledged(place, offset)

@@ -161,9 +161,18 @@ class Tcp:
     # The end
 
     def close_by_client(self) -> None:
+        """What was sent before still arrives: a request may be carried out long after it was given up."""
         self._client_knows_end = True
         self._waiting.clear()
-        self._tell_server()
+        self._carry_end()
+
+    def _carry_end(self) -> None:
+        path = self._network.paths.between(self.client_host, self.address[0])
+        if path.is_cut:
+            path.held.append(partial(self._resumed, self._carry_end))
+        else:
+            when = max(self._loop.now + self._network.paths.delay(), self._last_up, path.clogged_until)
+            self._loop.call_at_world_time(when, self._tell_server, context=self._loop.world.context)
 
     def close_by_server(self) -> None:
         """After the answers that are under way."""
@@ -177,9 +186,10 @@ class Tcp:
             self._tell_server()
 
     def client_died(self, quietly: bool) -> None:
-        self._client_knows_end = True
-        if not quietly:
-            self._tell_server()
+        if quietly:
+            self._client_knows_end = True
+        else:
+            self.close_by_client()
 
     def server_died(self, quietly: bool) -> None:
         if not quietly and not self._network.paths.between(self.address[0], self.client_host).is_cut:
