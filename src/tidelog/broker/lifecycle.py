@@ -31,6 +31,7 @@ REGISTRATION_VERSION = 3
 HEARTBEAT_VERSION = 1
 RETRY_SECONDS = 0.25
 TELL_SECONDS = 5.0
+LEAVE_POLL_SECONDS = 0.02
 
 log = logging.getLogger("tidelog.broker.lifecycle")
 
@@ -211,9 +212,16 @@ class Lifecycle:
         """Controlled shutdown: others take over what this broker leads, before it stops serving."""
         self._leaving = True
         self._nudge.set()
-        try:
-            await asyncio.wait_for(self._may_leave.wait(), seconds)
-        except TimeoutError:
-            log.warning(
-                "the controller did not take over all partitions within %.1f s; stopping anyway", seconds
-            )
+        began = led = self._clock.monotonic()
+        patience = 2 * self._metadata.config.int("controller.quorum.election.timeout.ms") / 1000
+        while not self._may_leave.is_set():
+            now = self._clock.monotonic()
+            if self._metadata.controller_id is not None:
+                led = now
+            if now - began >= seconds or now - led >= patience or self.failure is not None:
+                log.warning(
+                    "no controller took over this broker's partitions within %.1f s; stopping anyway",
+                    now - began,
+                )
+                return
+            await asyncio.sleep(LEAVE_POLL_SECONDS)

@@ -1,4 +1,4 @@
-"""The real broker in-process, pytest fixtures, and ports with faults.
+"""The real broker in-process, whole clusters of them, pytest fixtures, and ports with faults.
 
 with tidelog.testing.Broker() as broker:
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tidelog.testing.broker import Broker as Broker
+    from tidelog.testing.cluster import Cluster as Cluster
 
-__all__ = ["Broker"]
+__all__ = ["Broker", "Cluster"]
 
 
 def __getattr__(name: str) -> Any:
@@ -19,4 +20,8 @@ def __getattr__(name: str) -> Any:
         from tidelog.testing.broker import Broker
 
         return Broker
+    if name == "Cluster":
+        from tidelog.testing.cluster import Cluster
+
+        return Cluster
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -87,11 +87,14 @@ class Cluster:
             raise
 
     def stop(self) -> None:
-        """Stop whoever runs, one after the other; a temporary folder goes."""
+        """Stop whoever runs: in order, one after the other, or at once where nothing of it is kept."""
         try:
             self.heal()
             for broker in self.brokers.values():
-                broker.stop()
+                if self._temporary is None:
+                    broker.stop()
+                else:
+                    broker.kill()
         finally:
             self.brokers = {}
             if self._temporary is not None:

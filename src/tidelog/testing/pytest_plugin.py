@@ -1,4 +1,4 @@
-"""The pytest plugin: `tidelog_broker` gives each test an empty broker of its own.
+"""The pytest plugin: `tidelog_broker` gives each test an empty broker of its own, `tidelog_cluster` three.
 
 A start takes less than a tenth of a second, so tests need not share and cannot disturb each other.
 `tidelog_session_broker` is one broker for the whole run, for suites that use topics of their own names.
@@ -12,8 +12,9 @@ import pytest
 
 if TYPE_CHECKING:
     from tidelog.testing.broker import Broker
+    from tidelog.testing.cluster import Cluster
 
-MARKER = "tidelog(settings): broker settings for the tidelog_broker of this test, by their Kafka names"
+MARKER = "tidelog(settings): settings for the tidelog_broker or tidelog_cluster of this test, by Kafka's names"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -30,6 +31,18 @@ def tidelog_broker(request: pytest.FixtureRequest) -> "Iterator[Broker]":
 
     with Broker(settings=_marked_settings(request.node)) as broker:
         yield broker
+
+
+@pytest.fixture
+def tidelog_cluster(request: pytest.FixtureRequest) -> "Iterator[Cluster]":
+    """Three real brokers that replicate, empty, for this test; settings come from the same marker.
+
+    `tidelog_cluster.kill(1)`, `.restart(1)` and `.cut({1}, {2, 3})` show how a client bears up.
+    """
+    from tidelog.testing.cluster import Cluster
+
+    with Cluster(brokers=3, settings=_marked_settings(request.node)) as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="session")
