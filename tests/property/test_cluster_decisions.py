@@ -354,3 +354,13 @@ def test_the_checker_sees_a_lost_epoch():
     )
     with pytest.raises(AssertionError):
         check_change(before, old, same_epoch, cluster.image)
+
+
+def test_the_checker_sees_an_empty_disk_that_passes_for_a_full_one(monkeypatch):
+    cluster = Cluster()
+    cluster.step("isr", "safe", 0, set())
+    leader = cluster.image.partition("safe", 0).leader
+    cluster.step("assign", leader, "safe", 0, 0)
+    monkeypatch.setattr("tidelog.metadata.brokers.lost_its_data", lambda *_: False)
+    with pytest.raises(AssertionError):
+        cluster.step("replace_folder", leader, 0)
