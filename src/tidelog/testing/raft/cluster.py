@@ -1,5 +1,6 @@
 """A cluster whose network and time are in the test's hands: messages wait until delivered or dropped."""
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -9,8 +10,12 @@ from tidelog.raft.core import Raft
 from tidelog.raft.entries import Configuration, Entry, Index, Voter
 from tidelog.raft.messages import AnyMessage, decode, encode
 from tidelog.raft.settings import RaftSettings
-from tidelog.testing.raft.checks import Checks
+from tidelog.testing.raft.checks import Checks, PromiseBroken
 from tidelog.testing.raft.member import Member
+
+TURNS_MAX = 1000
+LETTERS_MAX = 10_000
+"""So much happens in no time only if something is wrong."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +40,9 @@ class RaftCluster:
         self.now = 0.0
         self.checks = Checks()
         self.letters: list[Letter] = []
+        self.letters_sent = 0
+        self.paused: dict[NodeId, None] = {}
+        """Nodes that stand still: up, but without hearing, thinking or noticing that time passes."""
         self._random_of = random_of
         self._settings = settings or RaftSettings()
         self.bootstrap = Configuration(tuple(Voter(voter, f"host:{9000 + voter}") for voter in voters))
@@ -65,10 +73,15 @@ class RaftCluster:
     def pump(self, node_id: NodeId) -> None:
         """Obey the node until it has nothing to do; its messages join the waiting ones."""
         member = self.members[node_id]
+        turns = 0
         while (ready := member.take_ready()) is not None:
             self.checks.observe(member)
+            turns += 1
+            if turns > TURNS_MAX:
+                raise PromiseBroken(f"node {node_id} never comes to rest")
             for to, message in member.obey(ready):
                 self.letters.append(Letter(node_id, to, encode(message)))
+                self.letters_sent += 1
         self.checks.observe(member)
 
     def deliver(self, letter: Letter) -> None:
@@ -83,7 +96,11 @@ class RaftCluster:
             raft.tick(self.now)
 
     def next_deadline(self) -> float:
-        return min((raft.next_deadline for raft in self.up()), default=self.now)
+        """Of those that are up and not paused."""
+        awake = (member for member in self.members.values() if member.id not in self.paused)
+        return min(
+            (member.raft.next_deadline for member in awake if member.raft is not None), default=math.inf
+        )
 
     def crash(self, node_id: NodeId) -> None:
         self.members[node_id].crash()
@@ -102,19 +119,26 @@ class RaftCluster:
         while True:
             self._settle(is_cut)
             deadline = self.next_deadline()
-            if deadline > end or not self.up():
+            if deadline > end:
                 break
             self.now = max(self.now, deadline)
-            for node_id in self.members:
+            for node_id in self._awake():
                 self.tick(node_id)
         self.now = end
 
     def _settle(self, is_cut: Callable[[Letter], bool]) -> None:
-        for node_id in self.members:
+        awake = self._awake()
+        for node_id in awake:
             self.pump(node_id)
+        delivered = 0
         while self.letters:
             letter = self.letters.pop(0)
-            if not is_cut(letter):
+            delivered += 1
+            if delivered > LETTERS_MAX:
+                raise PromiseBroken("messages beget messages without end")
+            if not is_cut(letter) and letter.to in awake:
                 self.deliver(letter)
-                if letter.to in self.members:
-                    self.pump(letter.to)
+                self.pump(letter.to)
+
+    def _awake(self) -> list[NodeId]:
+        return [node_id for node_id in self.members if node_id not in self.paused]

@@ -30,6 +30,7 @@ class Member:
         self.on_applied = on_applied
         self.disks = 0
         self.starts = 0
+        self.installed = 0
         self.raft: Raft | None = None
         self.new_disk()
 
@@ -69,6 +70,7 @@ class Member:
         self.disk.write(ready)
         if ready.install is not None:
             self._load(ready.install)
+            self.installed += 1
         for index, entry in ready.committed:
             self._apply(index, entry)
         self.reads += ready.reads

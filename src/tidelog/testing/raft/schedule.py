@@ -9,19 +9,19 @@ import random
 
 from tidelog.base.ids import NodeId
 from tidelog.raft.core import Raft
-from tidelog.raft.entries import NO_INDEX, Voter
+from tidelog.raft.entries import NO_INDEX, Configuration, EntryKind, Voter
 from tidelog.raft.errors import ChangeRefused, NotLeader
 from tidelog.raft.ready import ReadTicket
 from tidelog.raft.settings import RaftSettings
 from tidelog.testing.raft.checks import PromiseBroken
-from tidelog.testing.raft.cluster import RaftCluster
+from tidelog.testing.raft.cluster import Letter, RaftCluster
 
 SETTINGS = RaftSettings(
     message_bytes_max=64, window_bytes=256, window_entries=8, catch_up_entries_max=3, trailing_entries=2
 )
 """Small windows and chunks, so that short schedules meet their edges."""
 LETTERS_MAX = 60
-SETTLING_SECONDS = 40.0
+SETTLING_SECONDS = 20.0
 
 
 class SeededRandom:
@@ -49,6 +49,10 @@ class Schedule:
         )
         self._asked: dict[tuple[NodeId, ReadTicket], int] = {}
         self._proposals = 0
+        self.seen: set[str] = set()
+        """What rare things this schedule has met."""
+        self._island: list[NodeId] = []
+        """Nothing gets from here to the others, or from them to here."""
         chances = [
             (self._deliver, 50),
             (self._pump, 35),
@@ -61,7 +65,11 @@ class Schedule:
             (self._compact, 1),
             (self._read, 2),
             (self._transfer, 0.3),
-            (self._burst, 0.5),
+            (self._bounce, 1),
+            (self._cut_off, 0.7),
+            (self._pause, 0.7),
+            (self._mend, 1),
+            (self._burst, 2),
         ]
         if is_wild:
             chances += [(self._change, 1), (self._wipe, 0.4)]
@@ -89,7 +97,9 @@ class Schedule:
         if letters:
             # Mostly in order, as on a connection; sometimes not.
             place = 0 if self.random.random() < 0.6 else self.random.randrange(len(letters))
-            self.cluster.deliver(letters.pop(place))
+            letter = letters.pop(place)
+            if not self._is_cut(letter) and letter.to not in self.cluster.paused:
+                self.cluster.deliver(letter)
 
     def _drop(self) -> None:
         letters = self.cluster.letters
@@ -107,14 +117,34 @@ class Schedule:
             self._drop()
 
     def _burst(self) -> None:
-        """A quiet moment, so that more than elections happens."""
-        cut = self._any_node() if self.random.random() < 0.5 else None
-        self.cluster.run(self.random.random(), lambda letter: cut in (letter.sender, letter.to))
+        """A while on a network without loss, but for what is cut off: elections end, entries get through."""
+        self.cluster.run(self.random.choice([0.3, 1.0, 3.0]), self._is_cut)
+
+    def _is_cut(self, letter: Letter) -> bool:
+        return (letter.sender in self._island) != (letter.to in self._island)
+
+    def _cut_off(self) -> None:
+        count = self.random.randrange(1, len(self.cluster.members))
+        self._island = self.random.sample(list(self.cluster.members), count)
+
+    def _pause(self) -> None:
+        self.cluster.paused[self._any_node()] = None
+
+    def _mend(self) -> None:
+        self._island = []
+        self.cluster.paused.clear()
+
+    def _bounce(self) -> None:
+        """Crash and be back at once: what was not on the disk is gone."""
+        node_id = self._any_node()
+        self._forget_reads(node_id)
+        self.cluster.crash(node_id)
+        self.cluster.restart(node_id)
 
     def _pass_time(self) -> None:
         self.cluster.now += self.random.choice([0.01, 0.05, 0.2, 0.7])
-        for node_id, member in self.cluster.members.items():
-            if member.raft is not None and self.random.random() < 0.8:
+        for node_id in self.cluster.members:
+            if node_id not in self.cluster.paused and self.random.random() < 0.8:
                 self.cluster.tick(node_id)
 
     def _propose(self) -> None:
@@ -165,6 +195,7 @@ class Schedule:
         if leader is not None:
             try:
                 leader.transfer_leadership(self.random.choice([None, self._any_node()]), self.cluster.now)
+                self.seen.add("transfer")
             except ChangeRefused:
                 pass
 
@@ -182,6 +213,7 @@ class Schedule:
             return
         try:
             leader.change_voters(wanted, self.cluster.now)
+            self.seen.add("voter added" if wanted.find(node_id) else "voter removed")
         except ChangeRefused:
             pass
 
@@ -195,6 +227,7 @@ class Schedule:
             if len(leader.configuration.voters) > 2 or leader.configuration.find(victim) is None:
                 self._forget_reads(victim)
                 self.cluster.wipe(victim)
+                self.seen.add("wipe")
 
     def _has_all_disks(self, leader: Raft) -> bool:
         """No voter has lost the disk that holds its seat."""
@@ -211,6 +244,7 @@ class Schedule:
     def heal_and_converge(self) -> None:
         """With everybody up and a good network, somebody leads, and all apply the same."""
         cluster = self.cluster
+        self._mend()
         for member in cluster.members.values():
             if member.raft is None:
                 cluster.restart(member.id)
@@ -227,3 +261,12 @@ class Schedule:
             if state != states[min(states)]:
                 raise PromiseBroken(f"the state of node {node_id} differs from that of node {min(states)}")
         cluster.checks.logs_match(cluster.members.values())
+        if any(member.installed for member in cluster.members.values()):
+            self.seen.add("snapshot installed")
+        configurations = [
+            Configuration.decode(entry.data)
+            for entry in cluster.checks.committed.values()
+            if entry.kind is EntryKind.CONFIG
+        ]
+        if any(voter.vacant for configuration in configurations for voter in configuration.voters):
+            self.seen.add("seat vacated")

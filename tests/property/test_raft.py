@@ -1,0 +1,127 @@
+"""Raft under random schedules keeps its promises and recovers; if a rule is broken, the checks notice."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tidelog.raft import election, following, leading, quorum, reads
+from tidelog.raft.entries import Entry, Index, Voter
+from tidelog.raft.log import RaftLog
+from tidelog.raft.ready import HardState, Ready
+from tidelog.raft.state import Node
+from tidelog.testing.raft.checks import PromiseBroken
+from tidelog.testing.raft.disk import DumbDisk
+from tidelog.testing.raft.schedule import Schedule
+from tidelog.testing.raft.transcript import replay
+
+TRANSCRIPTS = Path(__file__).parents[1] / "unit" / "raft" / "transcripts"
+seeds = st.integers(0, 2**32)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=seeds, voters=st.integers(3, 5), steps=st.integers(0, 700))
+def test_promises_hold_at_every_step_and_a_healed_cluster_agrees(seed: int, voters: int, steps: int) -> None:
+    schedule = Schedule(seed, voters)
+    schedule.run(steps)
+    schedule.heal_and_converge()
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=seeds, steps=st.integers(0, 700))
+def test_two_voters_need_each_other_and_recover(seed: int, steps: int) -> None:
+    schedule = Schedule(seed, 2, observers=2, is_wild=False)
+    schedule.run(steps)
+    schedule.heal_and_converge()
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=seeds)
+def test_a_schedule_follows_from_its_seed(seed: int) -> None:
+    def outcome() -> tuple[object, ...]:
+        schedule = Schedule(seed)
+        schedule.run(200)
+        checks = schedule.cluster.checks
+        return checks.leaders, checks.committed, schedule.cluster.letters_sent
+
+    assert outcome() == outcome()
+
+
+def test_schedules_reach_the_rare_things() -> None:
+    """A schedule in which little happens proves little."""
+    missing = {"wipe", "snapshot installed", "seat vacated", "voter added", "voter removed", "transfer"}
+    for seed in range(60):
+        schedule = Schedule(seed)
+        schedule.run(700)
+        schedule.heal_and_converge()
+        missing -= schedule.seen
+        if not missing:
+            break
+    assert not missing
+
+
+def forgetful_write(self: DumbDisk, ready: Ready, write: Callable[..., None] = DumbDisk.write) -> None:
+    write(self, ready)
+    self.hard_state = HardState(self.hard_state.term, None)
+
+
+def truncating_take(node: Node, previous: Index, entries: tuple[Entry, ...]) -> None:
+    if node.log.last_index > previous:
+        node.truncate_from(previous + 1)
+    node.append(list(entries))
+
+
+def any_disk(voter: Voter, _storage: bytes) -> bool:
+    return not voter.vacant
+
+
+BUGS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
+    "one vote is enough": (election, "votes_needed", lambda _: 1),
+    "half of the votes are enough": (election, "votes_needed", lambda c: len(c.counted) // 2),
+    "any log gets a vote": (RaftLog, "has_all_of", lambda *_: True),
+    "one acknowledgement commits": (leading, "reached_by_majority", max),
+    "an old message truncates": (following, "_take", truncating_take),
+}
+BUGS_FOR_TRANSCRIPTS: dict[str, tuple[str, Any, str, Callable[..., Any]]] = {
+    "old terms are committed by counting": ("figure_8", leading, "may_commit", lambda *_: True),
+    "the vote is not kept": ("vote_is_kept", DumbDisk, "write", forgetful_write),
+    "a lost disk still counts": ("lost_disk", Voter, "is_held_by", any_disk),
+    "a majority founds a cluster": (
+        "lost_majority",
+        election,
+        "votes_needed",
+        lambda c: quorum.majority(len(c.counted)),
+    ),
+}
+
+
+def run_many(some_seeds: Iterable[int], *, is_wild: bool = True) -> None:
+    for seed in some_seeds:
+        Schedule(seed, is_wild=is_wild).run(600)
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_random_schedules_catch(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, name, broken = BUGS[bug]
+    monkeypatch.setattr(owner, name, broken)
+    with pytest.raises(PromiseBroken):
+        run_many(range(60))
+
+
+@pytest.mark.parametrize("bug", BUGS_FOR_TRANSCRIPTS)
+def test_transcripts_catch(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    transcript, owner, name, broken = BUGS_FOR_TRANSCRIPTS[bug]
+    text = (TRANSCRIPTS / f"{transcript}.txt").read_text()
+    assert replay(text) == text
+    monkeypatch.setattr(owner, name, broken)
+    with pytest.raises(PromiseBroken):
+        replay(text)
+
+
+def test_reads_without_a_round_of_heartbeats_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reads, "_confirmed_round", lambda _, lead: lead.round)
+    with pytest.raises(PromiseBroken, match="a read at"):
+        run_many(range(100, 300), is_wild=False)
