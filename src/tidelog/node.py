@@ -130,8 +130,13 @@ class Node:
 
     @property
     def failure(self) -> Exception | None:
-        """Why this broker can no longer take part in its cluster, if so: it should be stopped."""
-        return self.quorum.failure or self.services.metadata.failure or self.services.lifecycle.failure
+        """Why this broker can no longer take part in its cluster, if so: it should be stopped.
+
+        A broker alone goes on with what still works: nobody could take over from it.
+        """
+        if len(self.services.metadata.image.brokers) < 2:
+            return None
+        return self.services.metadata.failure or self.services.lifecycle.failure
 
     async def start(self) -> None:
         """Open everything and listen. What cannot start lets go of all it took and raises."""
@@ -302,7 +307,7 @@ class Node:
         )
         forwarding = Forwarding(metadata, peers)
         lifecycle = Lifecycle(
-            metadata, peers, clock, lambda: self._identity(folders), lambda: folders.offline_ids
+            metadata, peers, clock, lambda: self._identity(folders), partitions.failed_folders
         )
         return Services(
             clock=clock,

@@ -1,38 +1,31 @@
-"""Reading a partition of `__consumer_offsets` back into a shard, chunk by chunk, in a thread."""
+"""Reading a partition of `__consumer_offsets` back into a shard."""
 
 from functools import partial
 
-from tidelog.base.ports import FileSlice
+from tidelog.base.ids import NO_PRODUCER
 from tidelog.broker.flusher import RunInThread
+from tidelog.broker.state_loading import load_batches, marker_in
 from tidelog.groups.shard import GroupShard
 from tidelog.replication.partition import Partition
-from tidelog.wire.batch import iter_batches
-from tidelog.wire.record import read_records
-
-CHUNK_BYTES = 4 << 20
+from tidelog.wire.batch import BatchHeader
+from tidelog.wire.record import ControlType, read_records
 
 
 async def load(partition: Partition, shard: GroupShard, run_in_thread: RunInThread) -> int:
     """Replay all that is safe; answers how many records that was. Nobody else may use the shard yet."""
+    return await load_batches(partition, partial(_take, shard), run_in_thread)
+
+
+def _take(shard: GroupShard, header: BatchHeader, batch: memoryview) -> int:
+    if header.is_control:
+        marker = marker_in(batch)
+        if marker is not None:
+            shard.end_transaction(header.producer_id, marker.type == ControlType.COMMIT)
+        return 0
+    producer_id = header.producer_id if header.is_transactional else NO_PRODUCER
     count = 0
-    offset = partition.log.start
-    while offset < partition.high_watermark:
-        found = partition.log.read(offset, CHUNK_BYTES, end=partition.high_watermark)
-        if found is None:
-            break
-        offset, replayed = await run_in_thread(partial(_replay, found.slice, offset, shard))
-        count += replayed
+    for record in read_records(batch):
+        if record.key is not None:
+            shard.replay(record.key, record.value, producer_id=producer_id)
+            count += 1
     return count
-
-
-def _replay(chunk: FileSlice, start: int, shard: GroupShard) -> tuple[int, int]:
-    data = memoryview(chunk.read())
-    offset, count = start, 0
-    for position, header in iter_batches(data):
-        if not header.is_control:
-            for record in read_records(data[position : position + header.size]):
-                if record.key is not None:
-                    shard.replay(record.key, record.value)
-                    count += 1
-        offset = header.next_offset
-    return offset, count

@@ -115,8 +115,11 @@ class HostedPartitions:
         self.folders.set_strays_aside({(topic.id, partition.index) for topic, partition in ours})
         opening = self._opening.open if self.folders.all_clean else self._opening.recover
         await opening(ours, config, self._host)
-        if self.folders.remember_strangers({(topic.name, partition.index) for topic, partition in ours}):
-            self.checkpoint_now()
+        strangers = self.folders.remember_strangers({(topic.name, one.index) for topic, one in ours})
+        cut = [partition for partition in self if partition.must_checkpoint]
+        if (strangers or cut) and self.checkpoint_now():
+            for partition in cut:
+                partition.checkpointed()
 
     def _host(self, replica: Replica, opened: Opened) -> None:
         topic, image = replica
@@ -200,24 +203,29 @@ class HostedPartitions:
             if self._node_id not in partition.replicas:
                 if hosted is not None:
                     self._drop(topic, partition.index)
-                    changed_roles.append(hosted)
             elif hosted is None:
                 arriving.append((topic, partition))
             elif self._has_roles:
                 self._take_role(hosted, partition)
                 changed_roles.append(hosted)
+        # Before others are opened, which may take a while: followers of a new leader are waited for.
+        self._tell_roles(changed_roles)
         await self._opening.open(arriving, config, self._host, new=True)
-        changed_roles += (
-            hosted
-            for topic, partition in arriving
-            if (hosted := self._partitions.get((topic.name, partition.index))) is not None
+        self._tell_roles(
+            [
+                hosted
+                for topic, partition in arriving
+                if (hosted := self._partitions.get((topic.name, partition.index))) is not None
+            ]
         )
-        if changed_roles and self._has_roles and self.on_roles is not None:
-            self.on_roles(changed_roles)
         broker_settings_changed = config is not self._config
         self._config = config
         changed = {c.name for c in delta.configs_changed if c.kind is ResourceKind.TOPIC}
         self._configure(delta.after.topics if broker_settings_changed else changed)
+
+    def _tell_roles(self, partitions: list[Partition]) -> None:
+        if partitions and self._has_roles and self.on_roles is not None:
+            self.on_roles(partitions)
 
     async def catch_up(self, metadata: MetadataService) -> None:
         """What changed while the logs were being opened, before anybody told this of changes."""
@@ -244,6 +252,7 @@ class HostedPartitions:
         partition = self._partitions.pop((topic.name, index), None)
         if partition is None:
             return
+        self._tell_roles([partition])
         gone = topic.id not in self._image.topics_by_id
         partition.release_all(
             KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
@@ -262,6 +271,15 @@ class HostedPartitions:
                 self._run_in_thread(doomed).add_done_callback(partial(_report_removal, topic.name, index))
             except TidelogError as error:  # too many jobs wait for the disk; the next start removes it
                 log.warning("the folder of the deleted %s-%d is not gone yet: %s", topic.name, index, error)
+
+    def failed_folders(self) -> list[Uuid]:
+        """Folders with a log that a disk error took offline, and those whose disk failed as a whole."""
+        found: dict[Uuid, None] = dict.fromkeys(self.folders.offline_ids)
+        for partition in self:
+            if partition.log.offline is not None:
+                homes = (folder for folder in self.folders if folder.holds(partition.log.directory))
+                found.update((home.known_id, None) for home in homes if home.known_id is not None)
+        return list(found)
 
     # Checkpoints and the end
 

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable
 
 from tidelog.base.errors import ErrorCode, KafkaError, StorageError
-from tidelog.base.ids import NO_EPOCH, Epoch
+from tidelog.base.ids import NO_EPOCH, Epoch, Uuid
 from tidelog.base.ports import Clock
 from tidelog.broker.metadata_service import MetadataService
 from tidelog.broker.peers import Peers
@@ -43,13 +43,13 @@ class Lifecycle:
         peers: Peers,
         clock: Clock,
         identity: Callable[[], BrokerImage],
-        offline_folders: Callable[[], list[bytes]],
+        failed_folders: Callable[[], list[Uuid]],
     ) -> None:
         self._metadata = metadata
         self._peers = peers
         self._clock = clock
         self._identity = identity
-        self._offline_folders = offline_folders
+        self._failed_folders = failed_folders
         self.epoch: Epoch = NO_EPOCH
         self._task: asyncio.Task[None] | None = None
         self._leaving = False
@@ -178,12 +178,18 @@ class Lifecycle:
                 pass
 
     async def _heartbeat(self, interval: float) -> BrokerHeartbeatResponse:
+        failed = self._failed_folders()
+        me = self._metadata.image.brokers.get(self._metadata.node_id)
+        nothing_left = me is not None and bool(failed) and set(failed).issuperset(me.directories)
+        if nothing_left and self.failure is None and len(self._metadata.image.brokers) > 1:
+            self.failure = StorageError("no data folder is left that its disk has not failed")
         request = BrokerHeartbeatRequest(
             broker_id=self._metadata.node_id,
             broker_epoch=self.epoch,
             current_metadata_offset=self._metadata.version,
+            want_fence=nothing_left,
             want_shut_down=self._leaving,
-            offline_log_dirs=self._offline_folders(),
+            offline_log_dirs=failed,
         )
         answer: BrokerHeartbeatResponse = await self._peers.call_controller(
             ApiKey.BROKER_HEARTBEAT, HEARTBEAT_VERSION, request, timeout=max(interval, 1.0)
