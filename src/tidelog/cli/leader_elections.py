@@ -49,5 +49,10 @@ def elect_leaders(direct: DirectCluster, kind: Election, places: Sequence[TopicP
             elif part.error_code == ErrorCode.ELECTION_NOT_NEEDED:
                 elected.not_needed.append(place)
             else:
-                elected.refused[place] = refusal(part.error_code, part.error_message, str(place))
+                elected.refused[place] = refusal(
+                    part.error_code,
+                    part.error_message,
+                    str(place),
+                    attempt="tidelog cluster brokers, to see who is away",
+                )
     return elected

@@ -131,7 +131,8 @@ def _offsets(cluster: Cluster, topics: Iterable[Any], edge: str) -> dict[tuple[s
     return {
         (place.topic, place.partition): answer.offset
         for place, answer in answers.items()
-        if not isinstance(answer, KafkaError)
+        # Below zero while no leader can tell: librdkafka's word for "not known".
+        if not isinstance(answer, KafkaError) and answer.offset >= 0
     }
 
 
