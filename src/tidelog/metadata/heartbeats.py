@@ -71,10 +71,6 @@ class BrokerSessions:
         silent = [id for id, contact in self._contacts.items() if now - contact.heard > self.timeout_s]
         return sorted(silent, key=lambda id: (self._contacts[id].heard, id))
 
-    def next_expiry(self) -> float | None:
-        """When the next broker would be silent for too long; None without brokers."""
-        return min((contact.heard + self.timeout_s for contact in self._contacts.values()), default=None)
-
     def last_contact(self, broker_id: NodeId) -> float | None:
         contact = self._contacts.get(broker_id)
         return None if contact is None else contact.heard
