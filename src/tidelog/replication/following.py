@@ -65,7 +65,7 @@ class Following(Replica):
             on_unsynced=on_unsynced,
             high_watermark=high_watermark,
         )
-        self.must_checkpoint = False
+        self.must_checkpoint = log.recovery.trusts_too_much
         """The log was cut below its recovery point. That must be on disk before something else is appended:
         what takes the place of synced batches is not synced."""
         self._leader_mark = Position(self.high_watermark)

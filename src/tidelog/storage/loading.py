@@ -101,6 +101,7 @@ class Loader:
         producers = files.load(first_base, end if checked_from is None else max(first_base, checked_from))
         replay(everything, producers, end)
         producers.expire(self._now_ms, self._folder.config.producer_id_expiration_ms)
+        self._report.trusts_too_much = recovery_point is not None and recovery_point > end
         durable_below = end if checked_from is None else min(recovery_point or 0, end)
         return Loaded(
             segments=SegmentList(segments, active),

@@ -71,6 +71,9 @@ class Hole:
 
 @dataclass(slots=True)
 class RecoveryReport:
+    trusts_too_much: bool = False
+    """The recovery point that was given lies above the end: the log was cut, and then the machine stopped.
+    A lower one must be written down before something is appended there, which nobody has synced."""
     scanned_bytes: int = 0
     """How much was read and checked against its CRC."""
     cuts: list[Cut] = field(default_factory=list)

@@ -119,7 +119,7 @@ class Controller:
         if proposal.partition_epoch != image.partition_epoch:
             return ErrorCode.INVALID_UPDATE_VERSION
         for node, epoch in zip(proposal.isr, proposal.broker_epochs, strict=True):
-            if node in self.fenced or (node != sender and epoch != self.broker_epochs[node]):
+            if node in self.fenced or epoch not in (-1, self.broker_epochs[node]):
                 return ErrorCode.INELIGIBLE_REPLICA
         self._change(proposal.isr, image.leader)
         return CommittedIsr(self.image.leader_epoch, self.image.isr, self.image.partition_epoch)
@@ -389,6 +389,7 @@ class ReplicationModel:
         node.partition.apply(self.controller.image, self.now)
         node.visible_to = node.partition.log.start
         node.marks.clear()
+        self._checkpoint_first(node)
         self.note(f"{node.id} is back: {node.partition}; {self.controller.image}")
         self.check_acknowledged()
 

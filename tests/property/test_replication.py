@@ -1,0 +1,81 @@
+"""Three replicas under crashes, changes of leader and a bad network: nothing acknowledged is ever lost.
+
+The bugs below are put in on purpose: a check that never fails proves nothing.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.replication import partition as partition_module
+from tidelog.replication.following import Following
+from tidelog.replication.leadership import Leadership
+from tidelog.replication.partition import Durability
+from tidelog.replication.replica import Replica
+from tidelog.testing.replication_model import Broken, ReplicationModel
+
+STEPS = 500
+
+
+def run(seed: int, durability: Durability) -> ReplicationModel:
+    model = ReplicationModel(seed, durability, min_insync_replicas=1 + seed % 2)
+    model.run(STEPS)
+    model.settle()
+    return model
+
+
+@pytest.mark.parametrize("durability", list(Durability))
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 1 << 32))
+def test_nothing_acknowledged_is_lost_and_replicas_agree(durability: Durability, seed: int) -> None:
+    run(seed, durability)
+
+
+def test_the_model_does_something() -> None:
+    models = [run(seed, Durability.FSYNC) for seed in range(20)]
+    told = "\n".join(line for model in models for line in model.history)
+    for happened in ("acknowledges", "crashes", "is back", "diverged", "proposes", "out of range", "fences"):
+        assert happened in told
+    assert sum(len(model.acked) for model in models) > 50
+
+
+def committed_only(leadership: Leadership) -> object:
+    return tuple(leadership.follower(node) for node in leadership._isr if leadership.follower(node))
+
+
+Bug = Callable[[], AbstractContextManager[object]]
+
+BUGS: dict[str, Bug] = {
+    "acknowledges before the in-sync set has it": lambda: patch.object(
+        Leadership, "counted", property(lambda _: ())
+    ),
+    "does not count whom it has proposed": lambda: patch.object(
+        Leadership, "counted", property(committed_only)
+    ),
+    "takes a proposal for void when nobody knows": lambda: patch.object(
+        partition_module, "NOT_COMMITTED", frozenset(ErrorCode)
+    ),
+    "lets in who lags": lambda: patch.object(
+        Leadership, "may_join", lambda self, node, _: node not in self._isr and self._followers[node].end >= 0
+    ),
+    "skips truncation": lambda: patch.object(partition_module, "divergence", lambda *_: None),
+    "takes late answers": lambda: patch.object(Following, "_is_current", lambda self, _: not self.is_leader),
+    "acknowledges before it has synced": lambda: patch.object(Replica, "is_synced", property(lambda _: True)),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_bug_is_caught(bug: str) -> None:
+    with BUGS[bug]():
+        for seed in range(200):
+            for durability in (Durability.FSYNC, Durability.OS):
+                try:
+                    run(seed, durability)
+                except (Broken, KafkaError):
+                    return
+    pytest.fail(f"a broker that {bug} goes unnoticed")
