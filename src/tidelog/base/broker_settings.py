@@ -4,7 +4,7 @@ Names, meanings and defaults are Kafka's where it has the setting; `ours` and `k
 """
 
 from tidelog.base.setting import Setting
-from tidelog.base.settings import cleaner, cluster, groups, log, network, node, topics
+from tidelog.base.settings import cleaner, cluster, groups, log, network, node, topics, transactions
 
 BROKER_THEMES: dict[str, tuple[Setting, ...]] = {
     "The node": node.SETTINGS,
@@ -14,6 +14,7 @@ BROKER_THEMES: dict[str, tuple[Setting, ...]] = {
     "Logs on disk": log.SETTINGS,
     "Cleanup and compaction": cleaner.SETTINGS,
     "Consumer groups": groups.SETTINGS,
+    "Transactions": transactions.SETTINGS,
 }
 
 BROKER_SETTINGS: dict[str, Setting] = {

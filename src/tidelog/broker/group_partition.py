@@ -13,10 +13,13 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ports import Clock
 from tidelog.groups.offset_commit import CommitAnswer
 from tidelog.groups.offset_messages import CommitRequest
-from tidelog.groups.outcome import Outcome, Pending, told_after_failure
+from tidelog.groups.outcome import OffsetsRecord, Outcome, Pending, Writer, told_after_failure
 from tidelog.groups.shard import GroupShard
-from tidelog.replication.partition import Partition
-from tidelog.wire.record import Record, write_batch
+from tidelog.groups.transactional_commit import TransactionalCommit
+from tidelog.replication.partition import Partition, Produced
+from tidelog.storage.verification import VerificationGuard
+from tidelog.wire.batch import read_header
+from tidelog.wire.record import ControlType, Record, read_control, write_batch
 
 AnswerT = TypeVar("AnswerT")
 ResponseT = TypeVar("ResponseT")
@@ -103,6 +106,28 @@ class GroupPartition:
             self._commits.append(outcome)
         return response
 
+    def commit_in_transaction(
+        self,
+        request: TransactionalCommit,
+        guard: VerificationGuard | None,
+        translate: Callable[[CommitAnswer], ResponseT],
+    ) -> "asyncio.Future[ResponseT]":
+        """`guard`: under which the coordinator said that this partition is part of the transaction."""
+        outcome = self.shard.commit_in_transaction(request, *self.now)
+        future = _answered(outcome, translate)
+        self._write([outcome], guard)
+        self.settle()
+        return future
+
+    def append_marker(self, marker: bytearray) -> Produced:
+        """A transaction is over: what was committed within it counts from now on, or never did."""
+        self._write_commits()
+        header, control = read_header(marker), read_control(marker)
+        produced = self.partition.append_own(marker, now_ms=self._clock.now_ms())
+        is_commit = control is not None and control.type == ControlType.COMMIT
+        self._shard.end_transaction(header.producer_id, is_commit)
+        return produced
+
     def write_all(self, outcomes: Sequence[Outcome[None]]) -> None:
         """What nobody waits for, in order."""
         for outcome in outcomes:
@@ -155,16 +180,20 @@ class GroupPartition:
         if commits:
             self._write(commits)
 
-    def _write(self, outcomes: Sequence[Outcome[Any]]) -> None:
+    def _write(self, outcomes: Sequence[Outcome[Any]], guard: VerificationGuard | None = None) -> None:
+        """One that is part of a transaction comes alone."""
         now_ms = self._clock.now_ms()
         pairs = [record for outcome in outcomes for record in outcome.records]
         if not pairs:
             return
-        batch = write_batch([Record(n, now_ms, key, value) for n, (key, value) in enumerate(pairs)])
+        batch = _batch(pairs, outcomes[0].writer, now_ms)
         try:
+            if outcomes[0].writer is not None:
+                self.partition.log.check_verified(read_header(batch), guard)
             produced = self.partition.append_own(batch, now_ms=now_ms)
         except KafkaError as error:
-            log.error("groups of %r cannot be written: %s", self.partition, error.message)
+            level = logging.ERROR if outcomes[0].writer is None else logging.INFO  # a zombie is no error here
+            log.log(level, "groups of %r cannot be written: %s", self.partition, error.message)
             self._fail(outcomes, error)
             return
         for outcome in outcomes:
@@ -213,6 +242,15 @@ class _Wait:
     def _too_late(self) -> None:
         self._home.partition.forget(self.done)
         self._home.finish(self._outcomes, KafkaError(ErrorCode.REQUEST_TIMED_OUT))
+
+
+def _batch(pairs: Sequence[OffsetsRecord], writer: Writer | None, now_ms: int) -> bytearray:
+    records = [Record(n, now_ms, key, value) for n, (key, value) in enumerate(pairs)]
+    if writer is None:
+        return write_batch(records)
+    return write_batch(
+        records, producer_id=writer.producer_id, producer_epoch=writer.epoch, transactional=True
+    )
 
 
 def _answered(

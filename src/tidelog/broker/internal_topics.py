@@ -29,7 +29,7 @@ class InternalTopics:
     ) -> None:
         """KafkaError(COORDINATOR_NOT_AVAILABLE) where it cannot be created now; clients ask again."""
         if replication_factor == AS_THE_CLUSTER:
-            replication_factor = self._usual_factor()
+            replication_factor = self.usual_factor()
         request = CreateTopicsRequest(
             topics=[
                 CreatableTopic(
@@ -51,7 +51,7 @@ class InternalTopics:
         if made.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, made.error_message or "")
 
-    def _usual_factor(self) -> int:
+    def usual_factor(self) -> int:
         """Three, or as many as the cluster has; brokers that vote belong to it even before they are up."""
         voters = len(self._metadata.quorum.raft.configuration.voters)
         return max(1, min(REPLICAS, max(voters, len(self._metadata.image.brokers))))

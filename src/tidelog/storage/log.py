@@ -148,11 +148,13 @@ class PartitionLog(LogWriter):
             entry = segment.index.at_or_after(found.slice.position + found.slice.length)
         return self.aborted_between(start, min(end, above if entry is None else entry[0] + 1))
 
-    def begin_verification(self, header: BatchHeader, now_ms: TimestampMs) -> VerificationGuard | None:
-        """What a batch from a client needs before it may open a transaction; None: nothing."""
-        if not header.is_transactional or self.producers.has_open(header.producer_id, header.producer_epoch):
+    def begin_verification(
+        self, producer_id: ProducerId, epoch: int, sequence: int, now_ms: TimestampMs
+    ) -> VerificationGuard | None:
+        """What a transactional batch needs before it may open a transaction; None: one is open."""
+        if self.producers.has_open(producer_id, epoch):
             return None
-        return self.verifications.begin(header, now_ms)
+        return self.verifications.begin(producer_id, epoch, sequence, now_ms)
 
     def check_verified(self, header: BatchHeader, guard: VerificationGuard | None) -> None:
         """KafkaError where a batch would open a transaction that nobody is known to end."""

@@ -30,12 +30,13 @@ class Verifications:
     def __len__(self) -> int:
         return len(self._guards)
 
-    def begin(self, header: BatchHeader, now_ms: TimestampMs) -> VerificationGuard:
+    def begin(
+        self, producer_id: ProducerId, epoch: int, sequence: int, now_ms: TimestampMs
+    ) -> VerificationGuard:
         """Batches of one producer that wait at the same time share a guard."""
-        guard = self._guards.get(header.producer_id)
-        sequence, epoch = header.base_sequence, header.producer_epoch
+        guard = self._guards.get(producer_id)
         if guard is None:
-            guard = self._guards[header.producer_id] = VerificationGuard(sequence, epoch, now_ms)
+            guard = self._guards[producer_id] = VerificationGuard(sequence, epoch, now_ms)
         elif epoch > guard.epoch:
             guard.epoch, guard.lowest_sequence = epoch, sequence
         elif epoch == guard.epoch:

@@ -50,7 +50,7 @@ class PartitionLeader:
     def begin(self, producer: Identity, sequence: int) -> VerificationGuard | None:
         if self.producers.has_open(*producer):
             return None
-        return self.verifications.begin(batch(producer, sequence), 0)
+        return self.verifications.begin(*producer, sequence, 0)
 
     def append(self, producer: Identity, sequence: int, txn: "Txn", guard: VerificationGuard | None) -> None:
         header = batch(producer, sequence)

@@ -18,13 +18,16 @@ from tidelog.transactions.transaction import TopicPartition
 NO_LEADER: NodeId = -1
 
 LeaderOf = Callable[[TopicPartition], NodeId | None]
-"""NO_LEADER: nobody leads it now. None: there is no such partition any more."""
+"""NO_LEADER: nobody leads it now. None: as far as is known here, there is no such partition."""
 
 MarkersOfRequest = dict[Marker, list[TopicPartition]]
 
 RETRY_MS = 100
 RETRY_WHEN_FENCED_MS = 1000
 """A newer coordinator has been there. Soon we will be told that we are none; till then it makes no sense."""
+
+GONE_AFTER_MS = 5000
+"""A partition that is not known for so long was deleted. Earlier this broker may just not know it yet."""
 
 _FENCED = (ErrorCode.TRANSACTION_COORDINATOR_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH)
 
@@ -45,6 +48,7 @@ class MarkerQueue:
         self._for_node: dict[NodeId, MarkersOfRequest] = {}
         self._under_way: dict[NodeId, MarkersOfRequest] = {}
         self._later: list[tuple[float, int, Marker, TopicPartition]] = []
+        self._missing: dict[tuple[Marker, TopicPartition], float] = {}
         self._order = count()
         self._done: list[Marker] = []
 
@@ -68,6 +72,7 @@ class MarkerQueue:
         for marker in gone:
             self._left.pop(marker, None)
             del self._shard_of[marker]
+        self._missing = {key: since for key, since in self._missing.items() if key[0] not in gone}
         self._done = [marker for marker in self._done if marker not in gone]
 
     def take(self, leader_of: LeaderOf, now: float) -> dict[NodeId, MarkersOfRequest]:
@@ -89,12 +94,19 @@ class MarkerQueue:
     def _place(self, marker: Marker, partition: TopicPartition, leader: NodeId | None, now: float) -> None:
         if partition not in self._left.get(marker, ()):
             return  # its shard has moved away
-        if leader is None:
+        if leader is None and self._is_gone(marker, partition, now):
             self._settle(marker, partition)
-        elif leader == NO_LEADER:
+        elif leader is None or leader == NO_LEADER:
             self._retry(marker, partition, now + RETRY_MS / 1000)
         else:
             self._for_node.setdefault(leader, {}).setdefault(marker, []).append(partition)
+
+    def _is_gone(self, marker: Marker, partition: TopicPartition, now: float) -> bool:
+        since = self._missing.setdefault((marker, partition), now)
+        if (now - since) * 1000 < GONE_AFTER_MS:
+            return False
+        del self._missing[marker, partition]
+        return True
 
     def answered(self, node: NodeId, results: Iterable[Written], now: float) -> None:
         sent = self._under_way.pop(node, {})
@@ -134,6 +146,7 @@ class MarkerQueue:
         left = self._left.get(marker)
         if left is not None:
             left.pop(partition, None)
+            self._missing.pop((marker, partition), None)
             self._check_done(marker)
 
     def _check_done(self, marker: Marker) -> None:

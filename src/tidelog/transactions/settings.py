@@ -28,8 +28,8 @@ class StateTopicSettings:
     """How `__transaction_state` is created."""
 
     partitions: int = 50
-    replication_factor: int = 1
-    min_insync_replicas: int = 1
+    replication_factor: int = -1
+    min_insync_replicas: int = 2
     segment_bytes: int = 100 * 1024 * 1024
 
     @classmethod

@@ -3,6 +3,7 @@ import pytest
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
+from tidelog.storage.verification import VerificationGuard
 from tidelog.testing import log_rig
 from tidelog.testing.disk import MemoryDisk
 from tidelog.testing.log_rig import NOW_MS, append, end_transaction
@@ -13,6 +14,10 @@ from tidelog.wire.record import ControlType
 def header(sequence: int = 0, *, epoch: int = 0, transactional: bool = True) -> BatchHeader:
     attributes = TRANSACTIONAL if transactional else 0
     return BatchHeader(0, 49, 0, 2, 0, attributes, 0, NOW_MS, NOW_MS, 7, epoch, sequence, 1)
+
+
+def begin(log: PartitionLog, sequence: int = 0, *, epoch: int = 0) -> VerificationGuard | None:
+    return log.begin_verification(7, epoch, sequence, NOW_MS)
 
 
 def write(log: PartitionLog, sequence: int = 0) -> None:
@@ -32,53 +37,52 @@ def log() -> PartitionLog:
 
 def test_the_first_batch_of_a_transaction_needs_a_guard(log: PartitionLog) -> None:
     assert refusal(log, header(), None) is ErrorCode.INVALID_TXN_STATE
-    guard = log.begin_verification(header(), NOW_MS)
+    guard = begin(log)
     assert guard is not None
     log.check_verified(header(), guard)
 
 
 def test_others_need_none(log: PartitionLog) -> None:
-    assert log.begin_verification(header(transactional=False), NOW_MS) is None
     log.check_verified(header(transactional=False), None)
     write(log)
-    assert log.begin_verification(header(1), NOW_MS) is None
+    assert begin(log, 1) is None
     log.check_verified(header(1), None)
-    assert log.begin_verification(header(0, epoch=1), NOW_MS) is not None
+    assert begin(log, 0, epoch=1) is not None
 
 
 def test_a_marker_that_came_meanwhile_takes_the_guard_away(log: PartitionLog) -> None:
-    guard = log.begin_verification(header(), NOW_MS)
+    guard = begin(log)
     end_transaction(log, 7, ControlType.ABORT)
     assert refusal(log, header(), guard) is ErrorCode.INVALID_TXN_STATE
-    again = log.begin_verification(header(), NOW_MS)
+    again = begin(log)
     assert again is not guard
     assert refusal(log, header(), guard) is ErrorCode.INVALID_TXN_STATE
 
 
 def test_a_guard_serves_one_transaction(log: PartitionLog) -> None:
-    guard = log.begin_verification(header(), NOW_MS)
+    guard = begin(log)
     write(log)
     end_transaction(log, 7, ControlType.COMMIT)
     assert refusal(log, header(1), guard) is ErrorCode.INVALID_TXN_STATE
 
 
 def test_batches_that_wait_together_share_a_guard_and_keep_their_order(log: PartitionLog) -> None:
-    guard = log.begin_verification(header(3), NOW_MS)
-    assert log.begin_verification(header(2), NOW_MS) is guard
+    guard = begin(log, 3)
+    assert begin(log, 2) is guard
     assert refusal(log, header(3), guard) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     log.check_verified(header(2), guard)
 
 
 def test_a_new_epoch_starts_over(log: PartitionLog) -> None:
-    guard = log.begin_verification(header(0), NOW_MS)
-    assert log.begin_verification(header(5, epoch=1), NOW_MS) is guard
+    guard = begin(log, 0)
+    assert begin(log, 5, epoch=1) is guard
     log.check_verified(header(5, epoch=1), guard)
-    log.begin_verification(header(0, epoch=0), NOW_MS)
+    begin(log, 0, epoch=0)
     log.check_verified(header(5, epoch=1), guard)
 
 
 def test_guards_that_nobody_uses_expire(log: PartitionLog) -> None:
-    log.begin_verification(header(), NOW_MS)
+    begin(log)
     day_ms = 24 * 3_600_000
     log.expire_producers(NOW_MS + day_ms - 1)
     assert len(log.verifications) == 1

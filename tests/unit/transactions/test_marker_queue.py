@@ -66,12 +66,16 @@ def test_no_answer_and_no_mention_mean_another_try() -> None:
     assert queue.take(LEADERS, 3.0) == {1: {ONE: [A0]}}
 
 
-def test_a_partition_without_a_leader_waits_and_one_that_is_gone_does_not() -> None:
+def test_a_partition_without_a_leader_waits_and_one_that_is_gone_does_not_for_long() -> None:
     queue = MarkerQueue()
     queue.add(7, MarkersToWrite(ONE, (A0, B0)))
     assert queue.take(Leaders({A0: -1, B0: None}), 0.0) == {}
     assert queue.take_done() == []
-    assert queue.take(Leaders({A0: None}), 1.0) == {}
+    assert queue.take(Leaders({A0: None, B0: None}), 1.0) == {}
+    assert queue.take(Leaders({A0: 1, B0: None}), 4.9) == {1: {ONE: [A0]}}
+    queue.answered(1, ok(ONE, A0), 4.9)
+    assert queue.take_done() == [], "the metadata may be behind"
+    assert queue.take(Leaders({B0: None}), 5.1) == {}
     assert queue.take_done() == [(7, ONE)]
 
 
