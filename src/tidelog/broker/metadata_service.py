@@ -65,7 +65,7 @@ class MetadataService:
 
     @property
     def decides_here(self) -> bool:
-        """Whether a change is to be asked of this broker: as controller, or to be refused for a failed disk."""
+        """Whether changes are asked of this broker: it is the controller, or must refuse for a failed disk."""
         return self._applier.is_controller or self.failure is not None
 
     @property
