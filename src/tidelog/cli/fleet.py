@@ -57,6 +57,7 @@ class Fleet:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._on_signal)
+        self.voice.starting()
         keepers = [asyncio.create_task(self._keep(member)) for member in self.plan.members]
         try:
             if await self._until_all_answer():

@@ -1,11 +1,15 @@
 """The logs of several brokers as one: each line with the number of its broker in front, in its own colour."""
 
+import re
 import sys
 from typing import TextIO
 
 from tidelog.cli.output import coloured
 
 COLOURS = ("36", "33", "35", "32", "34", "31")
+# The brokers write to a pipe, so they leave the colours of their levels to us.
+LEVELS = {"WARNING": "33", "ERROR": "31", "CRITICAL": "1;31"}
+_LEVEL = re.compile(rf"(?<=\d\d\d )(?:{'|'.join(LEVELS)})\b")
 LINE_BYTES_MAX = 64 * 1024
 
 
@@ -16,6 +20,8 @@ class CombinedLog:
         self._coloured = coloured(self._stream)
 
     def write(self, broker: int, line: str) -> None:
+        if self._coloured:
+            line = _LEVEL.sub(lambda found: f"\x1b[{LEVELS[found[0]]}m{found[0]}\x1b[0m", line, count=1)
         self._stream.write(f"{self.prefix(broker)} {line}\n")
         self._stream.flush()
 

@@ -20,6 +20,10 @@ class Voice:
         self.json = as_json
         self.log = CombinedLog(len(plan.members))
 
+    def starting(self) -> None:
+        if not self.json:
+            click.echo(f"Starting {len(self.plan.members)} brokers: {self.plan.bootstrap_servers}")
+
     def ready(self, facts: Mapping[str, Any], started_s: float | None) -> None:
         if self.json:
             self._event(facts)

@@ -25,6 +25,16 @@ def test_colours_on_a_terminal_differ() -> None:
     assert all(prefix.startswith("\x1b[") for prefix in prefixes)
 
 
+def test_warnings_stand_out_on_a_terminal() -> None:
+    stream = Terminal()
+    log = CombinedLog(1, stream)
+    log.write(1, "2026-01-31 12:00:00.123 WARNING raft     an ERROR is not meant")
+    log.write(1, "2026-01-31 12:00:00.123 INFO    raft     all is well")
+    first, second = stream.getvalue().splitlines()
+    assert "\x1b[33mWARNING\x1b[0m raft     an ERROR is" in first
+    assert second.endswith(".123 INFO    raft     all is well")
+
+
 def test_lines_come_whole() -> None:
     lines = Lines()
     assert lines.feed(b"on") == []
