@@ -7,7 +7,7 @@ then acted on and answered. On every other broker the same entries arrive and ar
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,7 +20,7 @@ from tidelog.broker.quorum import Quorum
 from tidelog.metadata.decision import Decision, Outcome
 from tidelog.metadata.entities import BrokerImage, PartitionImage
 from tidelog.metadata.entry_data import encode_decision
-from tidelog.metadata.image import ClusterImage, ImageDelta
+from tidelog.metadata.image import ClusterImage, ImageDelta, advance
 from tidelog.metadata.records import Endpoint
 from tidelog.raft.errors import NotLeader
 
@@ -36,6 +36,7 @@ class MetadataService:
         self._applier = applier
         self._static_config = static_config
         self._one_at_a_time = asyncio.Lock()
+        self._changing: dict[asyncio.Task[Any], None] = {}
         self._listeners: list[Listener] = []
         self.config = static_config
         self._refresh_config()
@@ -114,12 +115,28 @@ class MetadataService:
         await self._applier.until(version)
 
     async def change(self, decide: Callable[[ClusterImage], Decision[T]]) -> Sequence[T]:
-        """As active controller. On another broker nothing changes, and the results say NOT_CONTROLLER."""
+        """As active controller. On another broker nothing changes, and the results say NOT_CONTROLLER.
+
+        Whoever gives up waiting does not end it: the next decision must see what becomes of this one.
+        """
+        changing = asyncio.get_running_loop().create_task(self._change(decide), name="metadata change")
+        self._changing[changing] = None
+        changing.add_done_callback(self._changed)
+        return await asyncio.shield(changing)
+
+    def _changed(self, task: "asyncio.Task[Any]") -> None:
+        self._changing.pop(task, None)
+        if not task.cancelled():
+            task.exception()  # told to whoever waits, if anybody still does
+
+    async def _change(self, decide: Callable[[ClusterImage], Decision[T]]) -> Sequence[T]:
         async with self._one_at_a_time:
             decision = decide(self.image)
             if not decision.records:
                 return decision.results
             try:
+                # What cannot be applied must not be agreed on: no broker could ever go past it.
+                advance(self.image, decision.records)
                 await self._commit(encode_decision(decision.records))
             except TidelogError as error:
                 if not (isinstance(error, KafkaError) and error.code is ErrorCode.NOT_CONTROLLER):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.invariant import InvariantError
 from tidelog.metadata.brokers import decide_create_cluster
 from tidelog.metadata.create_topics import NewTopic, TopicDefaults, decide_create_topics
 from tidelog.metadata.decision import Decision
@@ -179,5 +180,37 @@ def test_messages_of_a_stranger_change_nothing() -> None:
         await asyncio.sleep(1)
         assert rig.metadata.is_controller
         await rig.metadata.change(broker)
+
+    with_rig(work)
+
+
+def test_a_caller_that_gives_up_leaves_no_decision_half_made() -> None:
+    async def work(rig: QuorumRig) -> None:
+        await rig.metadata.change(broker)
+        acting = asyncio.Event()
+
+        async def slow(delta: ImageDelta) -> None:
+            acting.set()
+            await asyncio.sleep(5)
+
+        rig.metadata.on_change(slow)
+        first = asyncio.ensure_future(rig.metadata.change(topic("t")))
+        await acting.wait()
+        first.cancel()
+        [second] = await rig.metadata.change(topic("t"))
+        assert second.error is ErrorCode.TOPIC_ALREADY_EXISTS
+
+    with_rig(work)
+
+
+def test_what_cannot_be_applied_is_not_agreed_on() -> None:
+    async def work(rig: QuorumRig) -> None:
+        await rig.metadata.change(broker)
+        before = rig.metadata.version
+        with pytest.raises(InvariantError):
+            await rig.metadata.change(broker)  # the same epoch again: a decision with a bug
+        await asyncio.sleep(1)
+        assert rig.metadata.version == before
+        assert (await rig.metadata.change(topic("t")))[0].ok
 
     with_rig(work)
