@@ -127,7 +127,8 @@ class EqualReplicas:
     def check(self, seen: list[View]) -> Iterator[str]:
         for view in seen:
             for partition in view.partitions:
-                if partition.log.offline is None and not partition.topic.startswith("__"):
+                can_be_read = partition.log.offline is None and not view.machine.disk_is_bad
+                if can_be_read and not partition.topic.startswith("__"):
                     yield from self._compare(view, partition)
 
     def _compare(self, view: View, partition: Partition) -> Iterator[str]:
@@ -166,12 +167,14 @@ class AckedOnIsr:
         self._open = 0
         self._ends: dict[Place, int] = {}
         self._waiting: dict[int, None] = {}
+        self._known = 0  # the newest metadata that any broker ever had
 
     def check(self, seen: list[View]) -> Iterator[str]:
         self._take_in()
         best = newest(seen)
-        if best is None:
-            return
+        if best is None or best.version < self._known:
+            return  # those who know who is in sync are dead, and the rest believes in an older set
+        self._known = best.version
         for (topic, index), end in self._ends.items():
             known = best.image.topic(topic)
             image = known.partition(index) if known is not None else None
