@@ -17,7 +17,8 @@ from tidelog.replication.following import Following
 from tidelog.replication.leadership import Leadership
 from tidelog.replication.partition import Durability
 from tidelog.replication.replica import Replica
-from tidelog.testing.replication_model import Broken, ReplicationModel
+from tidelog.testing.replication_checks import Broken
+from tidelog.testing.replication_model import ReplicationModel
 
 STEPS = 500
 

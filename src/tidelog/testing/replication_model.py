@@ -6,53 +6,24 @@ where durability is `fsync`. One seed replays a run. Each step ends with the che
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, NodeId, Offset
-from tidelog.metadata.entities import NO_LEADER, PartitionImage
 from tidelog.replication.partition import CommittedIsr, Durability, FetchPosition, IsrProposal, Partition
-from tidelog.storage.flush import Flush
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing import log_rig
 from tidelog.testing.disk import MemoryDisk
-from tidelog.wire.batch import iter_batches
+from tidelog.testing.replication_checks import Broken, Node, ReplicationChecks, batches
+from tidelog.testing.replication_controller import NODES, Controller
 from tidelog.wire.record import Record, write_batch
 
-NODES: tuple[NodeId, ...] = (1, 2, 3)
 LAG_MAX = 10.0
 DIRECTORY = "/data/orders-0"
-CONFIG = LogConfig(
-    segment_bytes=600, is_replicated=True
-)  # a few batches to a segment, so that cuts cross segments
-
-
-class Broken(AssertionError):
-    """A guarantee does not hold."""
-
-
-@dataclass
-class Node:
-    id: NodeId
-    disk: MemoryDisk
-    partition: Partition
-    broker_epoch: Epoch
-    is_up: bool = True
-    applied: int = 0
-    """Of the metadata log."""
-    recovery_checkpoint: Offset = 0
-    mark_checkpoint: Offset = 0
-    start_checkpoint: Offset = 0
-    flush: Flush | None = None
-    proposal: IsrProposal | None = None
-    synced_to: Offset = 0
-    """Known to the model also after a crash, of which a log only knows what was checkpointed."""
-    visible_to: Offset = 0
-    """How far its high watermark was checked."""
-    marks: dict[str, Offset] = field(default_factory=dict)
+# A few batches to a segment, so that cuts cross segments.
+CONFIG = LogConfig(segment_bytes=600, is_replicated=True)
 
 
 class Answer(NamedTuple):
@@ -61,84 +32,15 @@ class Answer(NamedTuple):
     start: Offset
 
 
-class Controller:
-    """Decides at once and never fails; the brokers hear of it later."""
-
-    def __init__(self) -> None:
-        self.image = PartitionImage(0, NODES, NODES, NODES[0], leader_epoch=0, partition_epoch=0)
-        self.log = [self.image]
-        self.broker_epochs: dict[NodeId, Epoch] = dict.fromkeys(NODES, 0)
-        self.fenced: dict[NodeId, None] = {}
-
-    def _change(self, isr: tuple[NodeId, ...], leader: NodeId) -> None:
-        old = self.image
-        is_new = leader != old.leader
-        self.image = PartitionImage(
-            0,
-            NODES,
-            isr,
-            leader,
-            leader_epoch=old.leader_epoch + is_new,
-            partition_epoch=old.partition_epoch + 1,
-        )
-        self.log.append(self.image)
-
-    def elect(self, wanted: NodeId | None = None) -> None:
-        able = [node for node in self.image.isr if node not in self.fenced]
-        if wanted in able:
-            able = [wanted]
-        self._change(self.image.isr, able[0] if able else NO_LEADER)
-
-    def fence(self, node: NodeId) -> None:
-        if node in self.fenced:
-            return
-        self.fenced[node] = None
-        isr = tuple(other for other in self.image.isr if other != node) or self.image.isr
-        leader = self.image.leader
-        if leader == node:
-            able = [other for other in isr if other not in self.fenced]
-            leader = able[0] if able else NO_LEADER
-        if (isr, leader) != (self.image.isr, self.image.leader):
-            self._change(isr, leader)
-
-    def register(self, node: NodeId) -> Epoch:
-        self.fence(node)
-        self.broker_epochs[node] += 1
-        del self.fenced[node]
-        if self.image.leader == NO_LEADER:
-            self.elect()
-        return self.broker_epochs[node]
-
-    def is_eligible(self, node: NodeId) -> bool:
-        return node not in self.fenced
-
-    def alter(self, sender: NodeId, proposal: IsrProposal) -> ErrorCode | CommittedIsr:
-        image = self.image
-        if proposal.leader_epoch != image.leader_epoch or sender != image.leader:
-            return ErrorCode.FENCED_LEADER_EPOCH
-        if proposal.partition_epoch != image.partition_epoch:
-            return ErrorCode.INVALID_UPDATE_VERSION
-        for node, epoch in zip(proposal.isr, proposal.broker_epochs, strict=True):
-            if node in self.fenced or epoch not in (-1, self.broker_epochs[node]):
-                return ErrorCode.INELIGIBLE_REPLICA
-        self._change(proposal.isr, image.leader)
-        return CommittedIsr(self.image.leader_epoch, self.image.isr, self.image.partition_epoch)
-
-
-class ReplicationModel:
+class ReplicationModel(ReplicationChecks):
     def __init__(self, seed: int, durability: Durability, min_insync_replicas: int = 1) -> None:
+        super().__init__(Controller(), durability)
         self.random = random.Random(seed)
-        self.durability = durability
         self.min_insync_replicas = min_insync_replicas
         self.now = 0.0
-        self.controller = Controller()
         self.network: list[Callable[[], None]] = []
-        self.nodes: dict[NodeId, Node] = {}
         self.history: list[str] = []
         self.written = 0
-        self.visible: dict[Offset, bytes] = {}
-        """Every batch that was ever below a high watermark, by base offset."""
-        self.acked: dict[Offset, bytes] = {}
         for id in NODES:
             disk = MemoryDisk(seed + id)
             disk.make_dirs(DIRECTORY)
@@ -410,55 +312,6 @@ class ReplicationModel:
             start = self.random.randint(partition.log.start, partition.high_watermark)
             partition.log.delete_before(start)
 
-    # What must hold
-
-    def check(self) -> None:
-        for node in self.nodes.values():
-            if node.is_up:
-                self._check_offsets(node)
-                self._check_visible(node)
-
-    def _check_offsets(self, node: Node) -> None:
-        log, mark = node.partition.log, node.partition.high_watermark
-        if not log.start <= mark <= log.end:
-            raise Broken(f"{node.partition}: start, high watermark and end are out of order")
-        for name, value in (("start", log.start), ("high watermark", mark)):
-            if value < node.marks.get(name, 0):
-                raise Broken(f"{node.partition}: its {name} was {node.marks[name]}")
-            node.marks[name] = value
-        image = self.controller.image
-        if node.id == image.leader and node.partition.leader_epoch == image.leader_epoch:
-            seen = max(self.visible, default=-1)
-            if log.end <= seen:
-                raise Broken(f"{node.partition} leads without offset {seen}, which was readable")
-
-    def _check_visible(self, node: Node) -> None:
-        """Replicas are the same below their high watermarks, and stay so."""
-        partition = node.partition
-        if partition.high_watermark > node.visible_to:
-            start = max(node.visible_to, partition.log.start)
-            for offset, batch in batches(partition.log, start, partition.high_watermark):
-                known = self.visible.setdefault(offset, batch)
-                if known != batch:
-                    raise Broken(f"{partition}: offset {offset} differs from what was readable before")
-            node.visible_to = partition.high_watermark
-
-    def check_acknowledged(self) -> None:
-        """What was acknowledged is on each member of the in-sync set, and synced where that is promised."""
-        for id in self.controller.image.isr:
-            node = self.nodes[id]
-            log = node.partition.log
-            if not node.is_up:
-                continue  # looked at when it is back
-            held = dict(batches(log, log.start, log.end))
-            for offset, batch in self.acked.items():
-                if offset < log.start:
-                    continue
-                if held.get(offset) != batch:
-                    raise Broken(f"{node.partition} is in sync without the acknowledged offset {offset}")
-                if self.durability is Durability.FSYNC and node.synced_to <= offset:
-                    raise Broken(f"{node.partition} has not synced the acknowledged offset {offset}")
-
     # Healing
 
     def settle(self) -> None:
@@ -502,16 +355,3 @@ class ReplicationModel:
             and node.partition.leader_epoch == image.leader_epoch
             for node in self.nodes.values()
         )
-
-
-def batches(log: PartitionLog, start: Offset, end: Offset) -> list[tuple[Offset, bytes]]:
-    """Those that begin from `start` on and end at or below `end`."""
-    found = []
-    offset = start
-    while offset < end and (read := log.read(offset, 1 << 20, end=end)) is not None:
-        data = memoryview(read.slice.read())
-        for position, header in iter_batches(data):
-            offset = header.next_offset
-            if header.base_offset >= start and offset <= end:
-                found.append((header.base_offset, bytes(data[position : position + header.size])))
-    return found
