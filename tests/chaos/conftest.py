@@ -8,6 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from process_cluster import ProcessCluster
 from victim import Victim
 
 
@@ -23,3 +24,18 @@ def victim(tmp_path: Path) -> Iterator[Callable[..., Victim]]:
     yield make
     for each in made:
         each.kill()
+
+
+@pytest.fixture
+def make_cluster(tmp_path: Path) -> Iterator[Callable[..., ProcessCluster]]:
+    """Make a cluster of processes (not started yet); underscores in the names of settings stand for dots."""
+    made: list[ProcessCluster] = []
+
+    def make(**settings: object) -> ProcessCluster:
+        given = {name.replace("_", "."): value for name, value in settings.items()}
+        made.append(ProcessCluster(tmp_path / f"cluster-{len(made)}", settings=given))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.end()

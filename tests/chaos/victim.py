@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,17 +11,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 PATIENCE_S = 30.0
+RUN_TIDELOG = "from tidelog.cli.main import main; main()"
 
 
 class Victim:
     def __init__(self, folder: Path, settings: Mapping[str, object]) -> None:
-        folder.mkdir()
+        folder.mkdir(parents=True)
+        self.folder = folder
         self.data = folder / "data"
         self.log_file = folder / "broker.log"
         self._ready_file = folder / "ready.json"
         self._settings = {name.replace("_", "."): str(value) for name, value in settings.items()}
         self._port = 0
         self._process: subprocess.Popen[bytes] | None = None
+        self.is_paused = False
 
     @property
     def address(self) -> str:
@@ -35,20 +39,42 @@ class Victim:
         assert self._process is not None
         return self._process.pid
 
-    def start(self) -> None:
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def start(self, patience_s: float = PATIENCE_S) -> None:
         """Answers requests when this returns; the second time on the port of the first."""
+        self.launch()
+        self.until_ready(patience_s)
+
+    def launch(self) -> None:
+        """A process that is on its way up; a broker of a cluster may have to wait for the others."""
         assert self._process is None
         self._ready_file.unlink(missing_ok=True)
-        values = {**self._settings, "listeners": f"PLAINTEXT://127.0.0.1:{self._port}"}
-        options = [part for name, value in values.items() for part in ("--set", f"{name}={value}")]
-        command = [sys.executable, "-c", "from tidelog.cli.main import main; main()", "up"]
-        command += ["--data", str(self.data), *options]
+        options = [part for name, value in self._all_settings() for part in ("--set", f"{name}={value}")]
+        command = [*self._wrapper(), sys.executable, "-c", self._program(), "up", "--data", str(self.data)]
         with self.log_file.open("ab") as log:
             self._process = subprocess.Popen(
-                [*command, "--ready-file", str(self._ready_file)], stdout=log, stderr=log
+                [*command, *options, "--ready-file", str(self._ready_file)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
-        wait_until(self._is_ready, f"the broker answers:\n{self.log_tail()}")
+
+    def until_ready(self, patience_s: float = PATIENCE_S) -> None:
+        wait_until(self._is_ready, lambda: f"the broker answers:\n{self.log_tail()}", patience_s)
         self._port = json.loads(self._ready_file.read_text())["port"]
+
+    def _all_settings(self) -> list[tuple[str, str]]:
+        listeners = {"listeners": f"PLAINTEXT://127.0.0.1:{self._port}"}
+        return list({**listeners, **self._settings}.items())
+
+    def _wrapper(self) -> list[str]:
+        return []
+
+    def _program(self) -> str:
+        return RUN_TIDELOG
 
     def _is_ready(self) -> bool:
         assert self._process is not None
@@ -61,11 +87,28 @@ class Victim:
             self._process.kill()
             self._process.wait(PATIENCE_S)
             self._process = None
+            self.is_paused = False
 
-    def terminate(self) -> int:
+    def pause(self) -> None:
+        """As a long stall of its machine: sockets stay open, nothing is answered."""
+        if self.is_running:
+            os.kill(self.pid, signal.SIGSTOP)
+            self.is_paused = True
+
+    def resume(self) -> None:
+        if self.is_paused and self.is_running:
+            os.kill(self.pid, signal.SIGCONT)
+        self.is_paused = False
+
+    def terminate(self, patience_s: float = PATIENCE_S) -> int:
         """As a service manager does; the exit code."""
-        process = self.ask_to_stop()
-        code = process.wait(PATIENCE_S)
+        self.ask_to_stop()
+        return self.until_ended(patience_s)
+
+    def until_ended(self, patience_s: float = PATIENCE_S) -> int:
+        """The exit code of a process that ends by itself."""
+        assert self._process is not None
+        code = self._process.wait(patience_s)
         self._process = None
         return code
 
@@ -74,15 +117,25 @@ class Victim:
         os.kill(self._process.pid, signal.SIGTERM)
         return self._process
 
+    def lose_data(self) -> None:
+        """As a disk that was replaced; the broker must be down."""
+        assert self._process is None
+        shutil.rmtree(self.data)
+
     def log_text(self) -> str:
-        return self.log_file.read_text(errors="replace")
+        return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
 
     def log_tail(self) -> str:
-        return self.log_text()[-4000:] if self.log_file.exists() else ""
+        return self.log_text()[-4000:]
 
 
-def wait_until(condition: Callable[[], bool], what: str, patience_s: float = PATIENCE_S) -> None:
+def wait_until(
+    condition: Callable[[], bool], what: str | Callable[[], str], patience_s: float = PATIENCE_S
+) -> None:
+    """`what` as a function is asked when the time is up: what it tells is then of now, not of the start."""
     deadline = time.monotonic() + patience_s
     while not condition():
-        assert time.monotonic() < deadline, f"waited {patience_s:g} s in vain: {what}"
+        if time.monotonic() >= deadline:
+            told = what if isinstance(what, str) else what()
+            raise AssertionError(f"waited {patience_s:g} s in vain: {told}")
         time.sleep(0.005)

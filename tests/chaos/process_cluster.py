@@ -1,0 +1,203 @@
+"""A cluster whose brokers are processes that can be killed, paused, cut off, filled up and started again."""
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+
+import jumping_clock
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, ClusterMetadata, NewTopic
+from peer_links import HOST, PeerLinks, free_ports
+from small_disk import SmallDisk
+from victim import RUN_TIDELOG, Victim, wait_until
+
+PATIENCE_S = 60.0
+"""Machines that run tests are busy at times."""
+
+SOON_NOTICED: dict[str, object] = {
+    "broker.heartbeat.interval.ms": 200,
+    "broker.session.timeout.ms": 1500,
+    "controller.quorum.election.timeout.ms": 300,
+    "controller.quorum.heartbeat.interval.ms": 60,
+    "replica.lag.time.max.ms": 3000,
+    "replica.fetch.backoff.ms": 200,
+}
+
+ALL_CLUSTERS: dict[str, object] = {
+    "durability": "os",  # a killed process loses nothing that it gave to the kernel
+    "default.replication.factor": 3,
+    "min.insync.replicas": 2,
+    "offsets.topic.num.partitions": 4,
+    "auto.create.topics.enable": "false",
+    "leader.imbalance.check.interval.seconds": 5,
+    "log.segment.bytes": 2_097_152,
+    "shutdown.grace.ms": 3000,
+}
+
+
+class Member(Victim):
+    """One broker of a cluster. Clients reach it directly, other brokers through `PeerLinks`."""
+
+    def __init__(
+        self, folder: Path, node_id: int, ports: tuple[int, int], settings: Mapping[str, object]
+    ) -> None:
+        super().__init__(folder, settings)
+        self.node_id = node_id
+        self._port, self.peer_port = ports
+        self.links_port = 0
+        self.voters = ""
+        self.disk: SmallDisk | None = None
+        self._clock_file = folder / "clock"
+
+    @property
+    def address(self) -> str:
+        return f"{HOST}:{self._port}"
+
+    def give_small_disk(self, megabytes: int) -> SmallDisk:
+        self.disk = SmallDisk(self.folder / "disk", megabytes)
+        self.data = self.folder / "disk" / "data"
+        return self.disk
+
+    @property
+    def data_seen_from_outside(self) -> Path:
+        return self.data if self.disk is None else self.disk.path / "data"
+
+    def set_clock(self, ahead_ms: int) -> None:
+        jumping_clock.set_clock(self._clock_file, ahead_ms)
+
+    def _all_settings(self) -> list[tuple[str, str]]:
+        clients = f"PLAINTEXT://{HOST}:{self._port}"
+        values = {
+            "node.id": str(self.node_id),
+            "listeners": f"{clients},PEERS://{HOST}:{self.peer_port}",
+            "advertised.listeners": f"{clients},PEERS://{HOST}:{self.links_port}",
+            "inter.broker.listener.name": "PEERS",
+            "controller.quorum.voters": self.voters,
+            **self._settings,
+        }
+        return list(values.items())
+
+    def _wrapper(self) -> list[str]:
+        return [] if self.disk is None else self.disk.wrapper
+
+    def _program(self) -> str:
+        return jumping_clock.program(self._clock_file, RUN_TIDELOG)
+
+
+class ProcessCluster:
+    def __init__(self, folder: Path, brokers: int = 3, settings: Mapping[str, object] | None = None) -> None:
+        self.links = PeerLinks()
+        ports = free_ports(2 * brokers)
+        every = {**ALL_CLUSTERS, **SOON_NOTICED, **(settings or {})}
+        self.topic = ""
+        """The first that was created: the one that faults aim at."""
+        self.members: dict[int, Member] = {}
+        for node_id in range(1, brokers + 1):
+            pair = ports[2 * node_id - 2], ports[2 * node_id - 1]
+            member = Member(folder / f"broker-{node_id}", node_id, pair, every)
+            member.links_port = self.links.add(node_id, member.peer_port)
+            self.members[node_id] = member
+        self.voters = ",".join(f"{m.node_id}@{HOST}:{m.links_port}" for m in self.members.values())
+        for member in self.members.values():
+            member.voters = self.voters
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return ",".join(member.address for member in self.members.values())
+
+    def start(self) -> None:
+        for member in self.members.values():
+            member.launch()
+        self.until_ready()
+
+    def until_ready(self) -> None:
+        for member in self.members.values():
+            member.until_ready(PATIENCE_S)
+
+    def launch_missing(self) -> None:
+        for member in self.members.values():
+            if not member.is_running:
+                member.kill()  # one that ended by itself is forgotten first
+                member.launch()
+
+    def heal(self) -> None:
+        """Nothing is broken any more, and everybody is on the way up."""
+        self.links.mend()
+        for member in self.members.values():
+            member.resume()
+            if member.disk is not None:
+                member.disk.free()
+        self.launch_missing()
+
+    def end(self) -> None:
+        for member in self.members.values():
+            member.kill()
+            if member.disk is not None:
+                member.disk.remove()
+        self.links.close()
+
+    # What clients are told of it
+
+    @cached_property
+    def admin(self) -> AdminClient:
+        return AdminClient(
+            {
+                "bootstrap.servers": self.bootstrap_servers,
+                "socket.timeout.ms": 5000,
+                "reconnect.backoff.ms": 20,
+                "reconnect.backoff.max.ms": 100,
+                "log_level": 0,
+            }
+        )
+
+    def create_topic(self, name: str, partitions: int, **settings: str) -> None:
+        config = {key.replace("_", "."): value for key, value in settings.items()}
+        replicas = min(3, len(self.members))
+        made = self.admin.create_topics([NewTopic(name, partitions, replicas, config=config)])
+        made[name].result(PATIENCE_S)
+        self.topic = self.topic or name
+
+    def seen(self) -> ClusterMetadata | None:
+        """As any of the brokers tells it; None where none does."""
+        with contextlib.suppress(KafkaException):
+            return self.admin.list_topics(timeout=2)
+        return None
+
+    def leader(self, topic: str, index: int = 0) -> int:
+        found: list[int] = []
+
+        def is_led() -> bool:
+            seen = self.seen()
+            if seen is not None and topic in seen.topics:
+                found[:] = [seen.topics[topic].partitions[index].leader]
+            return bool(found) and found[0] in self.members
+
+        wait_until(is_led, f"{topic}-{index} has a leader", PATIENCE_S)
+        return found[0]
+
+    def until_whole(self) -> None:
+        """All brokers are members, and every replica of every partition is in sync."""
+        wait_until(
+            lambda: next(self.what_is_missing(), None) is None,
+            lambda: f"the cluster is whole: {'; '.join(self.what_is_missing())}\n{self.log_tails()}",
+            PATIENCE_S,
+        )
+
+    def what_is_missing(self) -> Iterator[str]:
+        seen = self.seen()
+        if seen is None:
+            yield "no broker answers"
+            return
+        if missing := self.members.keys() - seen.brokers.keys():
+            yield f"brokers {missing}"
+        for topic in seen.topics.values():
+            for partition in topic.partitions.values():
+                if set(partition.isrs) != set(partition.replicas) or partition.leader not in partition.isrs:
+                    yield (
+                        f"{topic.topic}-{partition.id} is led by {partition.leader}, replicas "
+                        f"{partition.replicas}, in sync {partition.isrs}"
+                    )
+
+    def log_tails(self) -> str:
+        return "\n".join(f"-- broker {m.node_id}:\n{m.log_text()[-1500:]}" for m in self.members.values())
