@@ -16,6 +16,8 @@ from tidelog.base.ports import Clock, Connection, Disk, Random
 from tidelog.broker.cleaner import LogCleaner
 from tidelog.broker.cluster_start import (
     address_of,
+    check_cluster,
+    check_votes,
     inter_broker_endpoint,
     join_quorum,
     raft_of,
@@ -178,6 +180,7 @@ class Node:
         opened.push_async_callback(network.close)
         store = QuorumStore.open(self._disk, f"{folders.first.path}/{DIRECTORY}", clock.now_ms())
         opened.callback(store.close)
+        check_votes(config, folders, store)
 
         applier = MetadataApplier(store, clock, threads.run)
         metadata = MetadataService(applier, config, self.node_id)
@@ -202,6 +205,7 @@ class Node:
         opened.callback(services.peers.close)
 
         await until_following(services, self.quorum)
+        check_cluster(config, metadata.image.cluster_id)
         folders.settle_cluster(metadata.image.cluster_id)
         await self._serve(opened, server, dispatcher, flusher)
 

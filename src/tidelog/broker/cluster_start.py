@@ -5,10 +5,12 @@ import logging
 from collections.abc import Sequence
 
 from tidelog.base.config import BrokerConfig
+from tidelog.base.errors import StorageError
 from tidelog.base.ids import NodeId, Uuid
 from tidelog.base.ports import Clock, Random
 from tidelog.base.voters import parse_voters
 from tidelog.broker.context import Services
+from tidelog.broker.data_folders import DataFolders
 from tidelog.broker.flusher import RunInThread
 from tidelog.broker.metadata_applier import MetadataApplier
 from tidelog.broker.quorum import Quorum
@@ -30,6 +32,26 @@ log = logging.getLogger("tidelog.broker.quorum")
 
 def address_of(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def check_cluster(config: BrokerConfig, cluster_id: str) -> None:
+    """The cluster that this broker found is the one that it should belong to."""
+    wanted = config.optional_text("cluster.id")
+    if wanted and wanted != cluster_id:
+        raise StorageError(
+            f"this broker's voters belong to cluster {cluster_id}, and cluster.id is {wanted}; give it the "
+            "right voters, or the right id"
+        )
+
+
+def check_votes(config: BrokerConfig, folders: DataFolders, store: QuorumStore) -> None:
+    """A voter that forgot its votes could vote twice, and undo what was agreed on."""
+    if folders.cluster_id and store.is_new and config.list("controller.quorum.voters"):
+        raise StorageError(
+            f"{folders.first.path} belongs to cluster {folders.cluster_id}, but the metadata log in it is "
+            "gone, and with it this broker's votes. Move the whole folder away: the broker then comes back "
+            "empty, and copies everything from the others"
+        )
 
 
 def inter_broker_endpoint(config: BrokerConfig, endpoints: Sequence[Endpoint]) -> Endpoint:

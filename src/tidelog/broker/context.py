@@ -1,7 +1,7 @@
 """What a handler is given: the broker's services, and who asks."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tidelog.base.config import BrokerConfig
 from tidelog.base.errors import ProtocolError
@@ -20,6 +20,8 @@ from tidelog.broker.peers import Peers
 from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.replication import Replication
 from tidelog.broker.throttle import Throttle
+from tidelog.broker.transaction_verification import TransactionVerification
+from tidelog.broker.transactions import Transactions
 
 
 async def _nobody(_frame: memoryview, _peer: Peer) -> bytes:
@@ -46,6 +48,8 @@ class Services:
     throttle: Throttle
     run_in_thread: RunInThread
     answer_forwarded: Callable[[memoryview, Peer], Awaitable[bytes]] = _nobody
+    transactions: Transactions = field(init=False)
+    verification: TransactionVerification = field(init=False)
 
     @property
     def config(self) -> BrokerConfig:

@@ -31,11 +31,17 @@ class DataFolders:
     def open(
         cls, disk: Disk, paths: Sequence[str], *, cluster_id: str | None, node_id: NodeId, random: Random
     ) -> "DataFolders":
-        """The cluster's id is the configured one, or the one that a folder remembers.
+        """Folders remember their cluster, which must be the configured one.
 
-        New folders have none of it before the broker has joined its cluster: see `settle_cluster`.
+        New ones have none before the broker has joined its cluster: see `settle_cluster`.
         """
-        cluster_id = cluster_id or _remembered_cluster(disk, paths) or ""
+        remembered = _remembered_cluster(disk, paths)
+        if cluster_id and remembered and remembered[0] != cluster_id:
+            raise StorageError(
+                f"{remembered[1]} belongs to cluster {remembered[0]}, and cluster.id is {cluster_id}; give "
+                "this broker the folder of its own cluster, or an empty one"
+            )
+        cluster_id = remembered[0] if remembered else ""
         warm = WarmSegments()
         folders = [DataFolder(disk, path) for path in paths]
         try:
@@ -67,7 +73,7 @@ class DataFolders:
 
     @property
     def cluster_id(self) -> str:
-        """Empty where nobody has said yet."""
+        """Empty for a broker that has never been part of one."""
         return self.first.dir.identity.cluster_id
 
     def settle_cluster(self, cluster_id: str) -> None:
@@ -182,12 +188,13 @@ class DataFolders:
             folder.close()
 
 
-def _remembered_cluster(disk: Disk, paths: Sequence[str]) -> str | None:
+def _remembered_cluster(disk: Disk, paths: Sequence[str]) -> tuple[str, str] | None:
+    """The cluster, and the folder that says so."""
     for path in paths:
         try:
             raw = read_file(disk, f"{path}/{META}")
         except OSError:
             continue
         if raw is not None and (found := DirectoryIdentity.load(raw, f"{path}/{META}").cluster_id):
-            return found
+            return found, path
     return None

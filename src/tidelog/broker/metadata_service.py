@@ -66,7 +66,7 @@ class MetadataService:
 
     @property
     def decides_here(self) -> bool:
-        """Whether changes are asked of this broker: it is the controller, or must refuse for a failed disk."""
+        """Whether changes are asked of this broker: as controller, or to be refused for its failed disk."""
         return self._applier.is_controller or self.failure is not None
 
     @property

@@ -68,6 +68,8 @@ class QuorumStore:
         """All after `snapshot`, as they were at the start; forgotten at the first write."""
         self.last_index: Index = scan.end - 1
         """Everything up to this is on stable storage."""
+        self.is_new = False
+        """There was nothing here: this node has never voted, or has forgotten it."""
         self.offline: Exception | None = None
         """Why nothing can be kept any more, if so: then this node must not take part in the quorum."""
 
@@ -78,9 +80,11 @@ class QuorumStore:
             disk.make_dirs(directory)
             disk.sync_dir(directory.rpartition("/")[0] or "/")
         hard_state = read_state(disk, directory)
+        is_new = False
         if hard_state is None:
             if taken_over := begin_quorum(disk, directory, now_ms):
                 log.info("%s was taken over from an earlier version", taken_over)
+            is_new = not taken_over
             hard_state = HardState()
         remove_old_files(disk, directory)
         complete_pending_install(disk, directory)
@@ -101,6 +105,7 @@ class QuorumStore:
         opened = cls(
             disk, directory, hard_state=hard_state, snapshots=snapshots, snapshot=snapshot, scan=scan
         )
+        opened.is_new = is_new
         opened._entry_log.sync()
         if snapshot.term == NO_TERM:  # taken over: what the log holds below it is in the earlier form
             opened._entry_log.drop_below(snapshot.index + 1)
