@@ -104,7 +104,7 @@ class Raft:
         return self._node.configurations.at(index)
 
     def address_of(self, node_id: NodeId) -> str | None:
-        return membership.address_of(self._node, node_id)
+        return self._node.address_of(node_id)
 
     def status(self) -> QuorumStatus:
         return describe(self._node)

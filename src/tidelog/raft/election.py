@@ -32,8 +32,8 @@ def say_hello(node: Node) -> None:
 
 def seek_pre_votes(node: Node, now: float) -> None:
     _stand(node, Role.PRE_CANDIDATE, now)
-    log = node.log
-    _ask_all(node, PreVote(node.id, node.storage, node.term, log.last_index, log.last_term))
+    end = (node.log.last_index, node.log.last_term)
+    _ask_all(node, PreVote(node.id, node.storage, node.term, node.address, *end))
     _count(node, now)
 
 
@@ -44,7 +44,9 @@ def seek_votes(node: Node, now: float, *, transfer: bool = False) -> None:
     _stand(node, Role.CANDIDATE, now)
     node.voted_for, node.voted_storage = node.id, node.storage
     log = node.log
-    _ask_all(node, Vote(node.id, node.storage, node.term, log.last_index, log.last_term, transfer))
+    _ask_all(
+        node, Vote(node.id, node.storage, node.term, node.address, log.last_index, log.last_term, transfer)
+    )
     _count(node, now)
 
 

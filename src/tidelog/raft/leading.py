@@ -5,7 +5,7 @@ import math
 from tidelog.raft import membership, reads, transfer
 from tidelog.raft.entries import NO_INDEX, NO_TERM, Entry, EntryKind, Index
 from tidelog.raft.leadership import Leadership
-from tidelog.raft.messages import AppendAnswer, Hello, SnapshotAnswer, Welcome
+from tidelog.raft.messages import AppendAnswer, Hello, SnapshotAnswer
 from tidelog.raft.progress import Pace, Progress
 from tidelog.raft.quorum import reached_by_majority
 from tidelog.raft.state import Node, Role
@@ -64,7 +64,6 @@ def on_hello(node: Node, lead: Leadership, hello: Hello, now: float) -> None:
         peer = lead.peers[hello.sender] = Progress(hello.sender, node.log.last_index + 1, now)
         lead.heartbeat_is_due = True
     peer.address = hello.address
-    node.send(hello.sender, Welcome(node.id, node.storage, node.term, node.address))
 
 
 def heard(node: Node, lead: Leadership, answer: AppendAnswer | SnapshotAnswer, now: float) -> Progress | None:

@@ -6,7 +6,6 @@ two changes, since two disks are two members: first the seat becomes vacant, the
 caught up, takes it. In one step, {old disk, A} and {new disk, B} would be majorities without a common member.
 """
 
-from tidelog.base.ids import NodeId
 from tidelog.raft import transfer
 from tidelog.raft.entries import Configuration, Entry, EntryKind, Index, Voter
 from tidelog.raft.errors import ChangeRefused
@@ -25,9 +24,8 @@ def seat_voters(node: Node, lead: Leadership, now: float) -> None:
 
 def append_configuration(node: Node, lead: Leadership, configuration: Configuration, now: float) -> Index:
     for voter in node.configuration.voters:
-        peer = lead.peers.get(voter.id)
-        if peer is not None and configuration.find(voter.id) is None:
-            peer.address = peer.address or voter.address  # Who loses the vote goes on as an observer.
+        if configuration.find(voter.id) is None:  # It goes on as an observer, so we must know where it is.
+            node.learn_address(voter.id, node.address_of(voter.id) or voter.address)
     node.append([Entry(node.term, EntryKind.CONFIG, configuration.encode())])
     seat_voters(node, lead, now)
     return node.log.last_index
@@ -157,17 +155,3 @@ def _is_live_voter(node: Node, lead: Leadership, voter: Voter, now: float) -> bo
         return True
     peer = lead.speaks_for(voter)
     return peer is not None and is_live(node, peer, now)
-
-
-def address_of(node: Node, node_id: NodeId) -> str | None:
-    """Where to reach a node: what it said itself, else the configuration, else the settings."""
-    if node.leadership is not None:
-        peer = node.leadership.peers.get(node_id)
-        if peer is not None and peer.address is not None:
-            return peer.address
-    voter = node.configuration.find(node_id)
-    if voter is not None:
-        return voter.address
-    if node.leader_hint is not None and node.leader_hint[0] == node_id:
-        return node.leader_hint[1]
-    return next((seed.address for seed in node.seeds if seed.id == node_id), None)

@@ -33,7 +33,13 @@ class Message(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_field
     term: WireTerm
 
 
-class PreVote(Message, frozen=True, tag="pre-vote"):
+class Request(Message, frozen=True):
+    """Wants an answer, and says where to: addresses on file may be out of date."""
+
+    address: WireAddress
+
+
+class PreVote(Request, frozen=True, tag="pre-vote"):
     """Would you vote for me in the term after `term`? Asked first, so that a node that was cut off for a
     while does not unseat a working leader when it returns with a higher term."""
 
@@ -45,7 +51,7 @@ class PreVoteAnswer(Message, frozen=True, tag="pre-vote-answer"):
     granted: bool
 
 
-class Vote(Message, frozen=True, tag="vote"):
+class Vote(Request, frozen=True, tag="vote"):
     """Vote for me in `term`. `transfer`: the leader itself asked me to take over, so don't protect it."""
 
     last_index: WireIndex
@@ -57,7 +63,7 @@ class VoteAnswer(Message, frozen=True, tag="vote-answer"):
     granted: bool
 
 
-class Append(Message, frozen=True, tag="append"):
+class Append(Request, frozen=True, tag="append"):
     """Entries that follow `previous_index`; with none of them it is a heartbeat.
 
     `round` comes back in the answer, so that the leader knows it still led when it sent this.
@@ -85,7 +91,7 @@ class AppendAnswer(Message, frozen=True, tag="append-answer"):
     conflict_term: WireTerm = NO_TERM
 
 
-class SnapshotChunk(Message, frozen=True, tag="snapshot-chunk"):
+class SnapshotChunk(Request, frozen=True, tag="snapshot-chunk"):
     """A piece, from byte `position`, of the `total` bytes that stand for all entries up to `index`."""
 
     index: WireIndex
@@ -109,18 +115,11 @@ class TimeoutNow(Message, frozen=True, tag="timeout-now"):
     """The leader asks a voter that has everything to be elected at once in its place."""
 
 
-class Hello(Message, frozen=True, tag="hello"):
+class Hello(Request, frozen=True, tag="hello"):
     """A node that hears from no leader says where it can be reached, so that one may replicate to it."""
 
-    address: WireAddress
     is_forwarded: bool = False
     """A voter that does not lead has passed it on to the one that does."""
-
-
-class Welcome(Message, frozen=True, tag="welcome"):
-    """The leader's answer to Hello. Its sender may know neither that this node votes, nor where it is."""
-
-    address: WireAddress
 
 
 AnyMessage: TypeAlias = (
@@ -134,7 +133,6 @@ AnyMessage: TypeAlias = (
     | SnapshotAnswer
     | TimeoutNow
     | Hello
-    | Welcome
 )
 Addressed: TypeAlias = tuple[NodeId, AnyMessage]
 

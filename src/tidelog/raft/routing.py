@@ -11,12 +11,12 @@ from tidelog.raft.messages import (
     Hello,
     PreVote,
     PreVoteAnswer,
+    Request,
     SnapshotAnswer,
     SnapshotChunk,
     TimeoutNow,
     Vote,
     VoteAnswer,
-    Welcome,
 )
 from tidelog.raft.state import Node
 
@@ -27,6 +27,8 @@ TERM_JUMP_MAX: Term = 1 << 20
 def route(node: Node, message: AnyMessage, now: float) -> None:
     if message.sender == node.id:
         return
+    if isinstance(message, Request):
+        node.learn_address(message.sender, message.address)
     if message.term > node.term:
         if node.term != NO_TERM and message.term - node.term > TERM_JUMP_MAX:
             return
@@ -94,8 +96,6 @@ def _handle(node: Node, message: AnyMessage, now: float) -> None:
             election.on_timeout_now(node, message, now)
         case Hello():
             _greet(node, message, now)
-        case Welcome():
-            node.leader_hint = (message.sender, message.address)
         case _:
             pass
 

@@ -57,10 +57,11 @@ def _send_append(node: Node, lead: Leadership, peer: Progress, entries: tuple[En
         # No snapshot to be had for it yet. It will refuse this, but know that there is a leader.
         previous, term = node.log.last_index, node.log.last_term
     peer.told_commit = node.commit_index
-    node.send(
-        peer.id,
-        Append(node.id, node.storage, node.term, previous, term, node.commit_index, lead.round, entries),
+    round_now, commit = lead.round, node.commit_index
+    message = Append(
+        node.id, node.storage, node.term, node.address, previous, term, commit, round_now, entries
     )
+    node.send(peer.id, message)
 
 
 def _start_snapshot(node: Node, peer: Progress) -> bool:
@@ -91,6 +92,7 @@ def _send_chunk(node: Node, lead: Leadership, peer: Progress, is_heartbeat: bool
             node.id,
             node.storage,
             node.term,
+            node.address,
             snapshot.index,
             snapshot.term,
             snapshot.configuration.encode(),

@@ -67,8 +67,8 @@ class Node:
 
         self.role = Role.FOLLOWER
         self.leader_id: NodeId | None = None
-        self.leader_hint: tuple[NodeId, str] | None = None
-        """A leader and its address, as it answered our Hello; our configuration may not know it."""
+        self.addresses: dict[NodeId, str] = {}
+        """Where nodes said that they can be reached."""
         self.heard_from_leader_at = float("-inf")
         self.deadline = 0.0
         """When to seek election, or as an observer a leader. Not used while leading."""
@@ -100,6 +100,18 @@ class Node:
 
     def recognizes(self, node_id: NodeId, storage: Uuid) -> bool:
         return self.configurations.recognizes(node_id, storage)
+
+    def learn_address(self, node_id: NodeId, address: str) -> None:
+        if node_id in self.addresses or len(self.addresses) < self.settings.observers_max:
+            self.addresses[node_id] = address
+
+    def address_of(self, node_id: NodeId) -> str | None:
+        """What it said itself; else the settings, which people keep; else the log, which may be old."""
+        heard = self.addresses.get(node_id)
+        if heard is not None:
+            return heard
+        known = (*self.seeds, *self.configuration.voters)
+        return next((voter.address for voter in known if voter.id == node_id), None)
 
     def send(self, to: NodeId, message: AnyMessage) -> None:
         self.outbox.append((to, message))

@@ -80,6 +80,8 @@ class RaftCluster:
             if turns > TURNS_MAX:
                 raise PromiseBroken(f"node {node_id} never comes to rest")
             for to, message in member.obey(ready):
+                if member.raft is not None and member.raft.address_of(to) is None:
+                    raise PromiseBroken(f"node {node_id} does not know where to send {message}")
                 self.letters.append(Letter(node_id, to, encode(message)))
                 self.letters_sent += 1
         self.checks.observe(member)

@@ -14,7 +14,6 @@ from tidelog.raft.messages import (
     TimeoutNow,
     Vote,
     VoteAnswer,
-    Welcome,
 )
 
 
@@ -74,8 +73,6 @@ def _body_words(message: AnyMessage) -> str:
             return "timeout-now"
         case Hello():
             return "hello" + " (forwarded)" * message.is_forwarded
-        case Welcome():
-            return "welcome"
 
 
 def standing(raft: Raft) -> str:
