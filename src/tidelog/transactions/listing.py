@@ -42,9 +42,8 @@ def _fits(transaction: Transaction, wanted: ListFilter, now_ms: TimestampMs) -> 
         return False
     if wanted.duration_ms >= 0:
         has_run_ms = now_ms - transaction.started_ms if transaction.started_ms >= 0 else -1
-        if has_run_ms <= wanted.duration_ms:
-            return False
-    return wanted.matches is None or wanted.matches(transaction.id)
+        return has_run_ms > wanted.duration_ms
+    return True
 
 
 def unknown_states(states: Iterable[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """What producers and brokers ask of the coordinator, and what they are told."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from tidelog.base.errors import ErrorCode
@@ -61,14 +61,12 @@ class DescribedTransaction(NamedTuple):
 
 
 class ListFilter(NamedTuple):
-    """Empty or None: no matter."""
+    """Empty: no matter."""
 
     states: Collection[str] = ()
     producer_ids: Collection[ProducerId] = ()
     duration_ms: int = -1
     """Only those that have run for longer."""
-    matches: Callable[[str], bool] | None = None
-    """Of the transactional id."""
 
 
 class ListedTransaction(NamedTuple):

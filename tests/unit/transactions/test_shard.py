@@ -87,7 +87,6 @@ def test_list(coordinator: Coordinator) -> None:
     assert listed(producer_ids=[100]) == [empty]
     assert listed(duration_ms=9_999) == [ongoing]
     assert listed(duration_ms=10_000) == []
-    assert listed(matches=lambda name: name.startswith("o")) == [empty]
     assert unknown_states(["Ongoing", "Sleepy"]) == ["Sleepy"]
 
 

@@ -1,0 +1,29 @@
+"""AddOffsetsToTxn: the partition that holds a group's offsets joins the transaction."""
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.broker.context import Context
+from tidelog.metadata.topic_names import CONSUMER_OFFSETS
+from tidelog.transactions.messages import AddRequest
+from tidelog.transactions.transaction import Identity, TopicPartition
+from tidelog.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+
+KNOWS_FENCED_FROM = 2
+
+
+async def handle(context: Context, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse:
+    services = context.services
+    try:
+        if not request.group_id:
+            raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+        if not services.groups.has_topic:
+            await services.groups.ensure_topic()
+        where = TopicPartition(CONSUMER_OFFSETS, services.groups.partition_of(request.group_id))
+        producer = Identity(request.producer_id, request.producer_epoch)
+        wanted = AddRequest(request.transactional_id, producer, (where,))
+        home = services.transactions.of(request.transactional_id)
+        error = await home.run(lambda _: home.shard.add(wanted, home.now[1]))
+    except KafkaError as refusal:
+        error = refusal.code
+    if error is ErrorCode.PRODUCER_FENCED and context.version < KNOWS_FENCED_FROM:
+        error = ErrorCode.INVALID_PRODUCER_EPOCH
+    return AddOffsetsToTxnResponse(error_code=error)

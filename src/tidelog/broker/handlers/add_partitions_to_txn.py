@@ -1,0 +1,89 @@
+"""AddPartitionsToTxn: one transaction from a producer (to version 3), many from brokers (from 4 on).
+
+Brokers ask in the name of producers: to add a partition that gets its first batch, or only whether it is in.
+"""
+
+import asyncio
+from collections.abc import Iterable
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.broker.context import Context
+from tidelog.transactions.messages import AddRequest
+from tidelog.transactions.transaction import EPOCH_BUMPS, Identity, TopicPartition
+from tidelog.wire.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTopicResult,
+    AddPartitionsToTxnTransaction,
+)
+
+LAST_FOR_CLIENTS = 3
+KNOWS_FENCED_FROM = 2
+
+Verdicts = dict[TopicPartition, ErrorCode]
+
+
+async def handle(context: Context, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
+    if context.version > LAST_FOR_CLIENTS:
+        results = await asyncio.gather(*(_answer(context, one) for one in request.transactions))
+        return AddPartitionsToTxnResponse(results_by_transaction=list(results))
+    wanted = _partitions(request.v3_and_below_topics)
+    producer = Identity(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
+    asked = AddRequest(request.v3_and_below_transactional_id, producer, wanted)
+    verdicts = await _add(context, asked)
+    if context.version < KNOWS_FENCED_FROM:
+        verdicts = {
+            one: ErrorCode.INVALID_PRODUCER_EPOCH if error is ErrorCode.PRODUCER_FENCED else error
+            for one, error in verdicts.items()
+        }
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_shown(verdicts))
+
+
+async def _answer(context: Context, asked: AddPartitionsToTxnTransaction) -> AddPartitionsToTxnResult:
+    producer = Identity(asked.producer_id, asked.producer_epoch)
+    wanted = AddRequest(asked.transactional_id, producer, _partitions(asked.topics), EPOCH_BUMPS)
+    verdicts = await (_verify if asked.verify_only else _add)(context, wanted)
+    return AddPartitionsToTxnResult(transactional_id=asked.transactional_id, topic_results=_shown(verdicts))
+
+
+async def _add(context: Context, wanted: AddRequest) -> Verdicts:
+    """All or none of them."""
+    image = context.services.metadata.image
+    unknown = [one for one in wanted.partitions if image.partition(*one) is None]
+    if unknown:
+        return {
+            one: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if one in unknown else ErrorCode.OPERATION_NOT_ATTEMPTED
+            for one in wanted.partitions
+        }
+    try:
+        home = context.services.transactions.of(wanted.transactional_id)
+        error = await home.run(lambda _: home.shard.add(wanted, home.now[1]))
+    except KafkaError as refusal:
+        error = refusal.code
+    return dict.fromkeys(wanted.partitions, error)
+
+
+async def _verify(context: Context, wanted: AddRequest) -> Verdicts:
+    try:
+        home = context.services.transactions.of(wanted.transactional_id)
+        answers = await home.run(lambda _: home.shard.verify(wanted))
+    except KafkaError as refusal:
+        return dict.fromkeys(wanted.partitions, refusal.code)
+    return {answer.partition: answer.error for answer in answers}
+
+
+def _partitions(topics: Iterable[AddPartitionsToTxnTopic]) -> tuple[TopicPartition, ...]:
+    return tuple(TopicPartition(topic.name, index) for topic in topics for index in topic.partitions)
+
+
+def _shown(verdicts: Verdicts) -> list[AddPartitionsToTxnTopicResult]:
+    topics: dict[str, AddPartitionsToTxnTopicResult] = {}
+    for (topic, index), error in verdicts.items():
+        shown = topics.setdefault(topic, AddPartitionsToTxnTopicResult(name=topic, results_by_partition=[]))
+        shown.results_by_partition.append(
+            AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=error)
+        )
+    return list(topics.values())

@@ -1,0 +1,48 @@
+"""DescribeTransactions: how far transactions are, and in which partitions."""
+
+import asyncio
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.broker.context import Context
+from tidelog.transactions.messages import DescribedTransaction
+from tidelog.wire.messages.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+    TopicData,
+    TransactionState,
+)
+
+
+async def handle(context: Context, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
+    wanted = dict.fromkeys(request.transactional_ids)
+    found = await asyncio.gather(*(_describe(context, one) for one in wanted))
+    return DescribeTransactionsResponse(transaction_states=[_shown(one) for one in found])
+
+
+async def _describe(context: Context, transactional_id: str) -> DescribedTransaction:
+    try:
+        if not transactional_id:
+            raise KafkaError(ErrorCode.INVALID_REQUEST)
+        home = context.services.transactions.of(transactional_id)
+    except KafkaError as refusal:
+        return DescribedTransaction(transactional_id, refusal.code)
+    return await home.when_safe(
+        lambda: home.shard.describe(transactional_id),
+        lambda error: DescribedTransaction(transactional_id, error),
+    )
+
+
+def _shown(found: DescribedTransaction) -> TransactionState:
+    topics: dict[str, list[int]] = {}
+    for topic, partition in found.partitions:
+        topics.setdefault(topic, []).append(partition)
+    return TransactionState(
+        error_code=found.error,
+        transactional_id=found.transactional_id,
+        transaction_state=found.state,
+        transaction_timeout_ms=found.timeout_ms,
+        transaction_start_time=found.started_ms,
+        producer_id=found.producer.producer_id,
+        producer_epoch=found.producer.epoch,
+        topics=[TopicData(topic=name, partitions=indexes) for name, indexes in topics.items()],
+    )

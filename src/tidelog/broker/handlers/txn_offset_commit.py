@@ -1,0 +1,104 @@
+"""TxnOffsetCommit: how far a group is, committed or aborted with a producer's transaction."""
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import NO_EPOCH
+from tidelog.broker.context import Context
+from tidelog.broker.transaction_verification import told_to_writer
+from tidelog.groups.offset_commit import CommitAnswer, all_refused
+from tidelog.groups.offset_messages import CommitPartition, CommitRequest, CommitTopic
+from tidelog.groups.transactional_commit import TransactionalCommit
+from tidelog.metadata.topic_names import CONSUMER_OFFSETS
+from tidelog.transactions.transaction import Identity, TopicPartition
+from tidelog.wire.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+
+FIRST_THAT_ADDS = 5
+FIRST_THAT_KNOWS_ABORTABLE = 4
+NO_SEQUENCE = -1
+
+
+async def handle(context: Context, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
+    wanted = _wanted(request)
+    image = context.services.metadata.image
+    known = [
+        CommitTopic(topic.name, [one for one in topic.partitions if image.partition(topic.name, one[0])])
+        for topic in wanted.topics
+    ]
+    answer = await _commit(context, request, wanted._replace(topics=known))
+    found = {(topic.name, one.partition_index): one.error for topic in answer for one in topic.partitions}
+    return TxnOffsetCommitResponse(
+        topics=[
+            TxnOffsetCommitResponseTopic(
+                name=topic.name,
+                partitions=[
+                    TxnOffsetCommitResponsePartition(
+                        partition_index=one.partition_index,
+                        error_code=found.get(
+                            (topic.name, one.partition_index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                        ),
+                    )
+                    for one in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+async def _commit(context: Context, request: TxnOffsetCommitRequest, wanted: CommitRequest) -> CommitAnswer:
+    services = context.services
+    producer = Identity(request.producer_id, request.producer_epoch)
+    try:
+        if not request.group_id:
+            raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+        home = services.groups.of(request.group_id)
+        now_ms = services.clock.now_ms()
+        guard = home.partition.log.begin_verification(*producer, NO_SEQUENCE, now_ms)
+        if guard is not None:
+            await _verify(context, request, producer)
+            home = services.groups.of(request.group_id)  # it may have moved meanwhile
+    except KafkaError as refusal:
+        return all_refused(wanted, refusal.code)
+    commit = TransactionalCommit(wanted, *producer)
+    return await home.commit_in_transaction(commit, guard, lambda answer: answer)
+
+
+async def _verify(context: Context, request: TxnOffsetCommitRequest, producer: Identity) -> None:
+    services = context.services
+    adds = context.version >= FIRST_THAT_ADDS
+    if not adds and not services.config.bool("transaction.partition.verification.enable"):
+        return
+    where = TopicPartition(CONSUMER_OFFSETS, services.groups.partition_of(request.group_id))
+    verdicts = await services.verification.verify(request.transactional_id, producer, (where,), add=adds)
+    error = verdicts[where]
+    if error is not ErrorCode.NONE:
+        told = told_to_writer(error, knows_abortable=context.version >= FIRST_THAT_KNOWS_ABORTABLE, adds=adds)
+        # Clients of this request know what to do about coordinators.
+        raise KafkaError(
+            ErrorCode.COORDINATOR_NOT_AVAILABLE if told is ErrorCode.NOT_ENOUGH_REPLICAS else told
+        )
+
+
+def _wanted(request: TxnOffsetCommitRequest) -> CommitRequest:
+    topics = [
+        CommitTopic(
+            topic.name,
+            [
+                CommitPartition(
+                    one.partition_index,
+                    one.committed_offset,
+                    max(one.committed_leader_epoch, NO_EPOCH),
+                    one.committed_metadata,
+                )
+                for one in topic.partitions
+            ],
+        )
+        for topic in request.topics
+    ]
+    return CommitRequest(
+        request.group_id, topics, request.generation_id, request.member_id, request.group_instance_id
+    )
