@@ -29,6 +29,7 @@ def on_append(node: Node, message: Append, now: float) -> None:
     _take(node, previous, entries)
     last = previous + len(entries)
     node.commit_index = max(node.commit_index, min(message.commit, last))
+    node.incoming = None
     _accept(node, message, last)
 
 

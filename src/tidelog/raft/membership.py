@@ -77,7 +77,7 @@ def reseated(node: Node, lead: Leadership, now: float) -> Configuration:
     """With one seat made vacant, or given to the disk that has caught up."""
     for voter in node.configuration.voters:
         peer = lead.peers.get(voter.id)
-        if peer is None or peer.storage is None or not is_live(node, peer, now):
+        if peer is None or peer.storage is None or not peer.is_live(now, node.settings.election_timeout):
             continue
         if voter.vacant:
             if lacks(node, peer) is None:
@@ -125,7 +125,7 @@ def checked(node: Node, lead: Leadership, wanted: Configuration, now: float) -> 
 
 def _admitted(node: Node, lead: Leadership, voter: Voter, now: float) -> Voter:
     peer = lead.peers.get(voter.id)
-    if peer is None or peer.storage is None or not is_live(node, peer, now):
+    if peer is None or peer.storage is None or not peer.is_live(now, node.settings.election_timeout):
         raise ChangeRefused(f"node {voter.id} does not follow the metadata log: start it first")
     if voter.storage not in (None, peer.storage):
         raise ChangeRefused(f"node {voter.id} answers from another disk than the one named")
@@ -141,10 +141,6 @@ def lacks(node: Node, peer: Progress) -> int | None:
     return missing if missing > node.settings.catch_up_entries_max else None
 
 
-def is_live(node: Node, peer: Progress, now: float) -> bool:
-    return peer.heard_at is not None and now - peer.heard_at < node.settings.election_timeout
-
-
 def has_live_majority(node: Node, lead: Leadership, configuration: Configuration, now: float) -> bool:
     live = sum(_is_live_voter(node, lead, voter, now) for voter in configuration.counted)
     return live >= majority(len(configuration.counted))
@@ -154,4 +150,4 @@ def _is_live_voter(node: Node, lead: Leadership, voter: Voter, now: float) -> bo
     if voter.id == node.id:
         return True
     peer = lead.speaks_for(voter)
-    return peer is not None and is_live(node, peer, now)
+    return peer is not None and peer.is_live(now, node.settings.election_timeout)

@@ -68,6 +68,9 @@ class Progress:
             self.storage_since = now
         self.heard_at = now
 
+    def is_live(self, now: float, timeout: float) -> bool:
+        return self.heard_at is not None and now - self.heard_at < timeout
+
     def probe_from(self, index: Index) -> None:
         self.pace = Pace.PROBE
         self.next = max(index, self.match + 1)

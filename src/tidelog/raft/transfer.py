@@ -15,9 +15,11 @@ def start(node: Node, lead: Leadership, to: NodeId | None, now: float) -> None:
     if to == node.id:
         lead.transfer = None
         return
-    peer = best_successor(node, lead) if to is None else _successor(node, lead, to)
+    peer = best_successor(node, lead, now)
+    if to is not None:
+        peer = _successor(node, lead, to, now)
     if peer is None:
-        raise ChangeRefused("no other voter has answered this leader yet: leadership stays here")
+        raise ChangeRefused("no other voter answers this leader, so leadership stays here")
     lead.transfer = Transfer(peer.id, now + node.settings.election_timeout)
 
 
@@ -29,24 +31,25 @@ def tick(lead: Leadership, now: float) -> None:
 def resign(node: Node, lead: Leadership, now: float) -> None:
     """Stop leading now; if another voter has everything, let it rise without a pause."""
     sending.replicate(node, lead)
-    peer = best_successor(node, lead)
+    peer = best_successor(node, lead, now)
     if peer is not None and peer.match == node.log.last_index:
         node.send(peer.id, TimeoutNow(node.id, node.storage, node.term))
     node.follow(None, now)
 
 
-def best_successor(node: Node, lead: Leadership) -> Progress | None:
+def best_successor(node: Node, lead: Leadership, now: float) -> Progress | None:
     """The voter that has most and, among equals, spoke last."""
+    timeout = node.settings.election_timeout
     peers = [lead.speaks_for(voter) for voter in node.counted if voter.id != node.id]
-    heard = [peer for peer in peers if peer is not None]
-    return max(heard, key=lambda peer: (peer.match, peer.heard_at or 0.0, -peer.id), default=None)
+    live = [peer for peer in peers if peer is not None and peer.is_live(now, timeout)]
+    return max(live, key=lambda peer: (peer.match, peer.heard_at or 0.0, -peer.id), default=None)
 
 
-def _successor(node: Node, lead: Leadership, to: NodeId) -> Progress:
+def _successor(node: Node, lead: Leadership, to: NodeId, now: float) -> Progress:
     voter = node.configuration.find(to)
     if voter is None or voter.vacant:
         raise ChangeRefused(f"node {to} is not a voter, so it cannot lead")
     peer = lead.speaks_for(voter)
-    if peer is None:
-        raise ChangeRefused(f"voter {to} has not answered this leader yet")
+    if peer is None or not peer.is_live(now, node.settings.election_timeout):
+        raise ChangeRefused(f"voter {to} does not answer this leader, so it cannot take over")
     return peer
