@@ -134,7 +134,8 @@ class Replica:
         while hidden and hidden[0][0] <= safe:
             fresh += hidden.popleft()[1]
         if self._watchers:
-            self.notify(fresh)
+            for watcher in tuple(self._watchers):
+                watcher.on_bytes(fresh)
 
     def _written(self, count: int) -> None:
         """So many bytes were appended to the log."""

@@ -15,7 +15,7 @@ from tidelog.replication.partition import CommittedIsr, Durability, FetchPositio
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing import log_rig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.disk import MemoryDisk, PowerCut
 from tidelog.testing.replication_checks import Broken, Node, ReplicationChecks, batches
 from tidelog.testing.replication_controller import NODES, Controller
 from tidelog.wire.record import Record, write_batch
@@ -86,6 +86,7 @@ class ReplicationModel(ReplicationChecks):
             (4, self.checkpoint),
             (2, lambda _: self.pass_time()),
             (1, self.crash),
+            (1, self.cut_power_soon),
             (4, self.restart),
             (1, self.move_leader),
             (1, self.fence),
@@ -95,7 +96,10 @@ class ReplicationModel(ReplicationChecks):
         for _ in range(steps):
             [(_, action)] = self.random.choices(actions, weights)
             node = self.nodes[self.random.choice(NODES)]
-            action(node)
+            try:
+                action(node)
+            except PowerCut:
+                self._stop_who_has_no_power()
             self.check()
 
     def note(self, text: str) -> None:
@@ -272,6 +276,20 @@ class ReplicationModel(ReplicationChecks):
     def crash(self, node: Node) -> None:
         if not node.is_up or self.random.random() < 0.3:
             return
+        self._stop(node)
+
+    def cut_power_soon(self, node: Node) -> None:
+        """In the middle of whatever it will be writing then."""
+        if node.is_up and self.durability is Durability.FSYNC:
+            node.disk.power_cut_at = node.disk.operations + self.random.randint(1, 20)
+
+    def _stop_who_has_no_power(self) -> None:
+        for node in self.nodes.values():
+            at = node.disk.power_cut_at
+            if node.is_up and at is not None and node.disk.operations >= at:
+                self._stop(node)
+
+    def _stop(self, node: Node) -> None:
         self.note(f"{node.id} crashes: {node.partition}")
         node.is_up = False
         node.flush = None
@@ -317,6 +335,7 @@ class ReplicationModel(ReplicationChecks):
     def settle(self) -> None:
         """Without faults everybody ends up with the same log, in sync, all of it readable."""
         for node in self.nodes.values():
+            node.disk.power_cut_at = None
             self.restart(node)
         for node in self.nodes.values():
             if node.id in self.controller.fenced:

@@ -90,6 +90,32 @@ def test_one_who_led_without_writing_can_follow_a_leader_with_an_older_last_epoc
     assert trio.values(2) == [b"a", b"b"]
 
 
+def test_a_cut_takes_back_what_producers_wrote_there(trio) -> None:
+    trio.start()
+
+    def send(id: int, sequence: int) -> int:
+        records = [Record(0, NOW_MS, None, b"%d" % sequence)]
+        raw = write_batch(records, producer_id=7, producer_epoch=0, base_sequence=sequence)
+        return trio[id].produce(memoryview(raw), all_replicas=False, now_ms=NOW_MS).base_offset
+
+    send(1, 0)
+    trio.fetch(2)
+    send(1, 1)
+    trio.decide(leader=2, isr=(2,))
+    trio.tell()
+    assert send(2, 0) == 0, "the new leader knows what was written before its time"
+    assert send(2, 1) == 1, "and takes what it has not got, though its writer has sent it before"
+    trio.fetch(1)
+    producer = trio[1].log.producers.get(7)
+    assert producer is not None
+    assert producer.last_sequence == 0
+    trio.fetch(1)
+    producer = trio[1].log.producers.get(7)
+    assert producer is not None
+    assert producer.last_sequence == 1
+    assert trio.values(1) == trio.values(2) == [b"0", b"1"]
+
+
 def test_cutting_what_may_have_been_read_is_shouted(trio, caplog) -> None:
     trio.start()
     trio.produce(1, b"a")
