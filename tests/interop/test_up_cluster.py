@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pytest
 from broker_process import console_script
 from fleet_process import PATIENCE_S, FleetProcess, clean_environment
 from waiting import eventually
+
+from tidelog.cli.insistence import ECHO_S
 
 pytestmark = pytest.mark.timeout(180)
 Up = Callable[..., FleetProcess]
@@ -120,6 +123,9 @@ def test_a_second_ctrl_c_stops_at_once(up: Up) -> None:
     os.kill(pids[0], signal.SIGSTOP)  # would take for ever to stop
     running.process.send_signal(signal.SIGINT)
     eventually(lambda: "Stopping one broker after the other" in running.out.read_text())
+    running.process.send_signal(signal.SIGINT)  # the same wish, as `timeout` delivers it
+    time.sleep(ECHO_S + 0.2)
+    assert running.process.poll() is None
     running.process.send_signal(signal.SIGINT)
     assert running.process.wait(10) == 0
     assert "not cleanly" in running.out.read_text()
@@ -149,7 +155,8 @@ def test_a_taken_port(tmp_path: Path) -> None:
     with socket.create_server(("localhost", 0)) as taken:
         port = taken.getsockname()[1]
         said = refused(tmp_path, "--brokers", "2", "--port", str(port - 1))
-    assert f"Port {port} of localhost:{port - 1},localhost:{port} is taken." in said
+    assert f"{port} of localhost:{port - 1},localhost:{port}" in said  # the one before it may be taken too
+    assert "taken." in said
     assert f"Try: tidelog up --brokers 2 --port {port + 1}" in said
     assert not (tmp_path / "data" / "cluster.json").exists()
 

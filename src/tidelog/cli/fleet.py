@@ -21,6 +21,7 @@ from tidelog.cli.fleet_plan import FleetPlan, MemberPlan, refuse_taken_ports
 from tidelog.cli.fleet_record import write_record
 from tidelog.cli.fleet_restarts import Backoff
 from tidelog.cli.fleet_voice import Voice, ready_facts
+from tidelog.cli.insistence import Asked, Insistence
 from tidelog.cli.ready_file import remove_ready_file, write_ready_file
 from tidelog.cli.running import age_s, show_demo
 from tidelog.cli.session import Session
@@ -44,7 +45,7 @@ class Fleet:
         self._members: dict[int, Member] = {}
         self._stop = asyncio.Event()
         self._failed: CliError | None = None
-        self._signals = 0
+        self._insistence = Insistence()
         self._is_ready = False
 
     def run(self) -> int:
@@ -216,13 +217,13 @@ class Fleet:
             return False
 
     def _on_signal(self) -> None:
-        self._signals += 1
-        if self._signals == 1:
-            self.voice.stopping()
-        else:
-            for member in self._members.values():
-                member.signal(signal.SIGKILL)
-        self._stop.set()
+        match self._insistence.asked(time.monotonic()):
+            case Asked.FIRST:
+                self.voice.stopping()
+                self._stop.set()
+            case Asked.AGAIN:
+                for member in self._members.values():
+                    member.signal(signal.SIGKILL)
 
 
 @contextlib.contextmanager

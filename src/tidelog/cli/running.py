@@ -16,6 +16,7 @@ import click
 
 from tidelog.base.voters import parse_voters
 from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.insistence import Asked, Insistence
 from tidelog.cli.ready_file import remove_ready_file, write_ready_file
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Running:
         self.demo = demo
         self.until_stdin_closes = until_stdin_closes
         self._stop = asyncio.Event()
-        self._signals = 0
+        self._insistence = Insistence()
 
     def run(self) -> int:
         from tidelog.server.event_loop import loop_factory
@@ -140,9 +141,11 @@ class Running:
                 click.echo(f"Stopped cleanly in {seconds:.2f} s.")
 
     def _on_signal(self, number: int) -> None:
-        self._signals += 1
-        if self._signals > 1:
-            os._exit(128 + number)  # asked twice: the next start will scan what was not flushed
+        match self._insistence.asked(time.monotonic()):
+            case Asked.AGAIN:
+                os._exit(128 + number)  # the next start will scan what was not flushed
+            case Asked.ECHO:
+                return
         self._stop.set()
         if not self.json:
             click.echo("\nStopping: requests under way are answered first. Ctrl-C again stops at once.")
