@@ -146,7 +146,7 @@ class LogWriter:
             end += header.last_offset_delta + 1
             newest = max(newest, header.max_timestamp)
         active = self._segments.active
-        if active.must_roll(len(records), newest, end - 1, now_ms, self._roll_limits):
+        if self._must_roll(len(records), newest, end - 1, now_ms):
             active = self._next_segment(base, end - 1, now_ms)
         if leader_epoch != self.leader_epochs.latest:
             self._assign_epoch(leader_epoch, base)
@@ -177,7 +177,7 @@ class LogWriter:
         for position, header in batches:
             base, size = header.base_offset, OVERHEAD + header.length
             active, last = self._segments.active, header.last_offset
-            if active.must_roll(size, header.max_timestamp, last, now_ms, self._roll_limits):
+            if self._must_roll(size, header.max_timestamp, last, now_ms):
                 active = self._next_segment(base, last, now_ms)
             if header.leader_epoch != self.leader_epochs.latest:
                 self._assign_epoch(header.leader_epoch, base)
@@ -186,6 +186,13 @@ class LogWriter:
             if header.producer_id >= 0:
                 self._note_producer(records, position, header, base)
             self.end = self.producers.end = header.next_offset
+
+    def _must_roll(self, size: int, newest: TimestampMs, last: Offset, now_ms: TimestampMs) -> bool:
+        try:
+            return self._segments.active.must_roll(size, newest, last, now_ms, self._roll_limits)
+        except OSError as error:  # it may have to read when the segment began
+            self._go_offline(error)
+            raise self._storage_error() from error
 
     def _next_segment(self, base: Offset, last: Offset, now_ms: TimestampMs) -> ActiveSegment:
         self._roll_at(base, now_ms)

@@ -133,3 +133,16 @@ def test_a_full_disk_that_refuses_even_to_cut_is_sorted_out_at_the_next_start() 
     again = open_log(disk, recovery_point=2)
     assert bases(again) == [0]
     assert again.recovery.cuts[0].length == 100
+
+
+def test_a_read_that_fails_while_an_append_looks_whether_to_roll() -> None:
+    disk = MemoryDisk()
+    log = open_log(disk)
+    append(log, 0)
+    log.close(clean=True)
+    log = open_log(disk, clean=True, recovery_point=2)
+    disk.fail("read", ".log")
+    with pytest.raises(KafkaError) as refused:
+        append(log, 1)
+    assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+    assert log.offline is not None
