@@ -3,8 +3,9 @@
 import msgspec
 import pytest
 
+from tidelog.testing.sim.faults.registry import FAULTS
 from tidelog.testing.sim.run import Result, run_seed
-from tidelog.testing.sim.scenario import FAULTS, scenario_of
+from tidelog.testing.sim.scenario import FAULT_NAMES, scenario_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
 
@@ -22,7 +23,7 @@ def test_a_cluster_survives(seed: int) -> None:
 
 def test_every_fault_is_drawn_by_some_seed() -> None:
     drawn = {fault for seed in range(300) for fault in scenario_of(seed).faults}
-    assert drawn == set(FAULTS)
+    assert drawn == set(FAULT_NAMES) == set(FAULTS)
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -14,11 +14,25 @@ def why_not_whole(cluster: SimCluster) -> str | None:
     controllers = [view.machine.id for view in seen if view.is_controller]
     if len(controllers) != 1:
         return f"the controllers are {controllers}"
+    reason = _why_no_full_quorum(seen)
+    if reason is not None:
+        return reason
     best = newest(seen)
     for view in seen:
         if best is None or view.version < best.version:
             return f"{view.life} does not know all of the metadata"
     return _why_not_in_sync(cluster, seen, seen[0])
+
+
+def _why_no_full_quorum(seen: list[View]) -> str | None:
+    """Each vote must count: one whose disk is new has none before the others have agreed on that."""
+    by_id = {view.machine.id: view for view in seen}
+    for view in seen:
+        if view.is_controller:
+            for voter in view.raft.configuration.voters:
+                if voter.id in by_id and voter.storage != by_id[voter.id].storage:
+                    return f"the vote of {voter.id} does not count yet"
+    return None
 
 
 def _why_not_in_sync(cluster: SimCluster, seen: list[View], any_view: View) -> str | None:

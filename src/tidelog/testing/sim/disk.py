@@ -22,6 +22,11 @@ class SimDisk(MemoryDisk):
         """The machine dies in the middle of its n-th change from now."""
         self.power_cut_at = self.operations + operations
 
+    def fill_up(self, room_bytes: int) -> None:
+        """From now on there is room for so many bytes only."""
+        total, free = self.free_bytes("/")
+        self.capacity_bytes = total - free + room_bytes
+
     def process_died(self) -> None:
         """kill -9: the page cache stays, the locks of the process are gone."""
         self.power_cut_at = None

@@ -33,8 +33,8 @@ class Machine:
         self.id = id
         self.host = f"n{id}"
         self.config = config
-        self.disk = SimDisk(random.Random(f"{seed} disk {id}").getrandbits(32))
-        self.disk.on_power_cut = self._power_is_gone
+        self._disks = 0
+        self.disk = self._new_disk(seed)
         self.pace = DiskPace(random.Random(f"{seed} pace {id}"))
         self._loop = loop
         self._network = network
@@ -46,6 +46,8 @@ class Machine:
         """While it is alive, from the beginning of its start."""
         self.serves = False
         self.is_stopping = False
+        self.disk_is_bad = False
+        """Until somebody looks after it."""
         self.wall_offset_ms = 0
         self.failed_starts: list[str] = []
 
@@ -98,6 +100,24 @@ class Machine:
             self._note(f"{self.life.name} is killed")
             self._end(self.life, quietly=False)
             self.disk.process_died()
+
+    def replace_process(self) -> None:
+        """Somebody looks after the machine: its disk works again, and the broker is started anew."""
+        self.kill()
+        self.disk.heal()
+        self.disk_is_bad = False
+        if not self.is_alive:
+            self.start()
+
+    def _new_disk(self, seed: str) -> SimDisk:
+        self._disks += 1
+        disk = SimDisk(random.Random(f"{seed} disk {self.id}.{self._disks}").getrandbits(32))
+        disk.on_power_cut = self._power_is_gone
+        return disk
+
+    def lose_disk(self) -> None:
+        self._note(f"{self.host} has lost its disk")
+        self.disk = self._new_disk(self._seed)
 
     def cut_power(self) -> None:
         """What was not synced may be lost, and nobody is told."""

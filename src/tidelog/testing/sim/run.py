@@ -138,7 +138,10 @@ class _Run:
 
     def _supervise(self, machine: Machine) -> None:
         """A broker that says that it cannot go on is ended and started again."""
-        self._result.problems.append(f"{machine.host} cannot go on: {machine.failure!r}")
+        told = f"{machine.host} cannot go on: {machine.failure!r}"
+        self._cluster.note(told)
+        if not machine.disk_is_bad:
+            self._result.problems.append(told)
         machine.kill()
         machine.start()
 
@@ -213,13 +216,19 @@ class _Lines(logging.Handler):
         self._cluster.trace.lines.append(
             f"{now:9.4f} [{life.name}] {record.levelname} {record.name}: {record.getMessage()}"
         )
-        if record.exc_info and record.exc_info[1] is not None:
+        if record.exc_info and record.exc_info[1] is not None and not self._is_bad_luck(record.exc_info[1]):
             # A broker logs a traceback where something happened that its code did not foresee.
             told = "".join(traceback.format_exception(record.exc_info[1]))
             self._cluster.trace.lines.extend(told.splitlines())
             self._result.problems.append(
                 f"at {now:.2f} s {life.name} logged: {record.getMessage()}: {record.exc_info[1]!r}"
             )
+
+    def _is_bad_luck(self, error: BaseException) -> bool:
+        """A broken disk may be met anywhere."""
+        host = self._cluster.loop.current_life.name.partition(".")[0]
+        bad = [machine.host for machine in self._cluster.machines if machine.disk_is_bad]
+        return isinstance(error, OSError) and host in bad
 
 
 @contextmanager

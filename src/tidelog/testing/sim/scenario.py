@@ -4,24 +4,16 @@ import random
 
 import msgspec
 
-FAULTS = (
-    "kill",  # one process, kill -9
-    "kill_most",  # several or all at once
-    "power",  # a machine without power, at any moment or within a write
-    "restart",  # stopped in order and started again
-    "pause",  # SIGSTOP
-    "isolate",  # one machine cut off
-    "halves",  # the machines in two parts
-    "one_way",  # one direction only
-    "ring",  # each sees its neighbours only
-    "clog",  # a path delivers nothing for a while, then everything
-    "loss",  # connections break, one-way messages repeat and overtake
-    "slow_network",
-    "slow_disk",
-    "clock_jump",
-    "clock_drift",
-    "client_crash",
+FAULT_NAMES = (
+    *("kill", "kill_most", "power", "restart", "pause", "client_crash"),
+    *("isolate", "halves", "one_way", "ring", "clog", "loss", "slow_network"),
+    *("slow_disk", "full_disk", "failing_disk", "lost_disk", "clock_jump", "clock_drift"),
+    *("reassign", "elect", "voters"),
 )
+"""As in `faults.registry`, which a plan does not need."""
+
+WITH_OTHERS = {"isolate", "halves", "one_way", "ring", "lost_disk", "reassign", "elect", "voters"}
+"""What needs more than one broker."""
 
 
 class Scenario(msgspec.Struct, frozen=True):
@@ -60,7 +52,7 @@ def scenario_of(seed: int) -> Scenario:
     nodes = chance.choices((1, 3, 5), (15, 70, 15))[0]
     replicas = min(3, nodes)
     durability = chance.choice(("fsync", "fsync", "os", "interval"))
-    faults = [fault for fault in FAULTS if _fits(fault, nodes, durability)]
+    faults = [fault for fault in FAULT_NAMES if _fits(fault, nodes, durability)]
     chosen = chance.sample(faults, chance.randint(1, min(5, len(faults))))
     return Scenario(
         seed=seed,
@@ -85,4 +77,4 @@ def _fits(fault: str, nodes: int, durability: str) -> bool:
     if fault == "power":
         # Without a sync before the acknowledgement nobody promises what survives a power cut.
         return durability == "fsync"
-    return nodes > 1 or fault not in {"isolate", "halves", "one_way", "ring"}
+    return nodes > 1 or fault not in WITH_OTHERS

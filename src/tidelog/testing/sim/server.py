@@ -115,6 +115,10 @@ class ServerEnd:
             log.warning("%s: %s; closing", self.peer, error)
             self.close()
             return
+        except Exception:
+            log.exception("%s: a request failed inside the broker; closing the connection", self.peer)
+            self.close()
+            return
         if outcome is None:
             return
         self._outcomes.append((request, outcome))
@@ -134,7 +138,9 @@ class ServerEnd:
             if not isinstance(outcome, Reply):
                 if not outcome.done():
                     return
-                if outcome.cancelled() or isinstance(outcome.exception(), ProtocolError):
+                if outcome.cancelled() or (error := outcome.exception()) is not None:
+                    if not outcome.cancelled() and not isinstance(error, ProtocolError | StorageError):
+                        log.error("%s: a request failed inside the broker", self.peer, exc_info=error)
                     self.close()
                     return
                 reply = outcome.result()
@@ -143,8 +149,14 @@ class ServerEnd:
             outcomes.popleft()
             if reply is None:
                 continue
-            if reply.parts:
-                self._tcp.answer(request, _joined(reply)[4:])
+            try:
+                answer = _joined(reply)
+            except OSError as error:  # the disk under a file slice
+                log.warning("%s: %s; closing", self.peer, error)
+                self.close()
+                return
+            if answer:
+                self._tcp.answer(request, answer[4:])
             if reply.close:
                 self.close()
 

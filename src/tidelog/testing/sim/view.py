@@ -28,6 +28,11 @@ class View(NamedTuple):
         return self.node.quorum.raft
 
     @property
+    def storage(self) -> bytes:
+        """Which disk it votes with."""
+        return self.node.quorum.raft._node.storage
+
+    @property
     def raft_log(self) -> RaftLog:
         return self.node.quorum.raft._node.log
 

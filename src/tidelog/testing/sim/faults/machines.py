@@ -1,0 +1,72 @@
+"""Disks and clocks that are not what they should be."""
+
+import asyncio
+
+from tidelog.testing.sim.convergence import why_not_whole
+from tidelog.testing.sim.faults.world import World, start
+
+SLOW_DISK_SECONDS = 0.1
+DISK_SECONDS = 0.002
+DAY_MS = 86_400_000
+
+
+async def slow_disk(world: World) -> None:
+    machine = world.victim()
+    world.cluster.note(f"the disk of {machine.host} is slow")
+    machine.pace.seconds = SLOW_DISK_SECONDS
+    await world.some_time(4.0)
+    machine.pace.seconds = DISK_SECONDS
+
+
+async def full_disk(world: World) -> None:
+    """Somebody makes room and starts the broker again."""
+    machine = world.victim()
+    if machine.disk_is_bad:
+        return
+    world.cluster.note(f"the disk of {machine.host} is full")
+    machine.disk_is_bad = True
+    machine.disk.fill_up(world.chance.randint(0, 2_000))
+    await world.some_time(4.0)
+    machine.replace_process()
+
+
+async def failing_disk(world: World) -> None:
+    """Every sync, write or read fails from some moment on, until somebody looks after it."""
+    machine = world.victim()
+    if machine.disk_is_bad:
+        return
+    operation = world.chance.choice(("write", "sync", "sync_dir", "read", "rename"))
+    world.cluster.note(f"the disk of {machine.host} fails at each {operation}")
+    machine.disk_is_bad = True
+    machine.disk.fail(operation, number=world.chance.randint(1, 20))
+    await world.some_time(4.0)
+    machine.replace_process()
+
+
+async def lost_disk(world: World) -> None:
+    """A machine comes back with an empty disk. Alone: what every replica has must outlive any one of them."""
+    machine = world.victim()
+    if why_not_whole(world.cluster) is not None:
+        return
+    machine.kill()
+    machine.lose_disk()
+    await world.some_time()
+    start(machine)
+    try:
+        async with asyncio.timeout(20.0):
+            while why_not_whole(world.cluster) is not None:  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+    except TimeoutError:
+        world.cluster.note(f"still not whole: {why_not_whole(world.cluster)}")
+
+
+async def clock_jump(world: World) -> None:
+    machine = world.victim()
+    machine.jump_clock(world.chance.choice((-1, 1)) * world.chance.choice((50, 5_000, DAY_MS)))
+
+
+async def clock_drift(world: World) -> None:
+    machine = world.victim()
+    machine.drift_clock(world.chance.choice((0.8, 0.95, 1.05, 1.25)))
+    await world.some_time(4.0)
+    machine.drift_clock(1.0)

@@ -1,0 +1,39 @@
+"""Every fault by its name, and where it makes sense."""
+
+from collections.abc import Awaitable, Callable
+
+from tidelog.testing.sim.faults import machines, networks, operations, processes
+from tidelog.testing.sim.faults.world import World
+
+Fault = Callable[[World], Awaitable[None]]
+
+FAULTS: dict[str, Fault] = {
+    fault.__name__: fault
+    for fault in (
+        processes.kill,
+        processes.kill_most,
+        processes.power,
+        processes.restart,
+        processes.pause,
+        processes.client_crash,
+        networks.isolate,
+        networks.halves,
+        networks.one_way,
+        networks.ring,
+        networks.clog,
+        networks.loss,
+        networks.slow_network,
+        machines.slow_disk,
+        machines.full_disk,
+        machines.failing_disk,
+        machines.lost_disk,
+        machines.clock_jump,
+        machines.clock_drift,
+        operations.reassign,
+        operations.elect,
+        operations.voters,
+    )
+}
+
+ALONE = {"lost_disk"}
+"""Nothing else may happen before the cluster is whole again."""

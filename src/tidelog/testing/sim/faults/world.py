@@ -1,0 +1,56 @@
+"""What a fault has in its hands: the cluster, chance, and time."""
+
+import asyncio
+import random
+from collections.abc import Callable
+
+from tidelog.testing.sim.client import Client
+from tidelog.testing.sim.cluster import SimCluster
+from tidelog.testing.sim.machine import Machine
+from tidelog.testing.sim.view import View, views
+
+
+class World:
+    def __init__(self, cluster: SimCluster, crash_client: Callable[[int], None]) -> None:
+        self.cluster = cluster
+        self.chance = random.Random(f"{cluster.scenario.seed} nemesis")
+        self.crash_client = crash_client
+        self._operator: Client | None = None
+
+    @property
+    def now(self) -> float:
+        return self.cluster.loop.now
+
+    @property
+    def operator(self) -> Client:
+        """Somebody at the keyboard, whose own machine never fails."""
+        if self._operator is None:
+            _, self._operator = self.cluster.new_client("operator")
+        return self._operator
+
+    def victim(self) -> Machine:
+        """Leaders are hit more often: most of what can go wrong begins with the loss of one."""
+        leaders = [view.machine for view in views(self.cluster) if _leads(view)]
+        if leaders and self.chance.random() < 0.5:
+            return self.chance.choice(leaders)
+        return self.chance.choice(self.cluster.machines)
+
+    def hosts(self) -> list[str]:
+        """In any order, but for the first, which is a likely victim."""
+        first = self.victim().host
+        hosts = [machine.host for machine in self.cluster.machines if machine.host != first]
+        self.chance.shuffle(hosts)
+        return [first, *hosts]
+
+    async def some_time(self, longest: float = 3.0) -> None:
+        await asyncio.sleep(self.chance.uniform(0.05, longest))
+
+
+def start(machine: Machine) -> None:
+    """Somebody else may have been faster."""
+    if not machine.is_alive:
+        machine.start()
+
+
+def _leads(view: View) -> bool:
+    return view.raft.is_leader or any(partition.is_leader for partition in view.partitions)
