@@ -6,10 +6,11 @@ a coordinator has one request of this broker at a time.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from contextlib import asynccontextmanager
 
 from tidelog.base.errors import ErrorCode
-from tidelog.base.ids import NodeId
+from tidelog.base.ids import NodeId, ProducerId
 from tidelog.transactions.transaction import Identity, TopicPartition
 from tidelog.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -42,12 +43,38 @@ class _Question:
         self.waiters: list[asyncio.Future[Verdicts]] = []
 
 
+class _Turn:
+    __slots__ = ("count", "lock")
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.count = 0
+
+
 class TransactionVerification:
     def __init__(self, coordinator_of: Callable[[str], NodeId | None], ask: AskCoordinator) -> None:
         self._coordinator_of = coordinator_of
         self._ask = ask
         self._waiting: dict[NodeId, dict[str, list[_Question]]] = {}
         self._under_way: dict[NodeId, asyncio.Task[None]] = {}
+        self._turns: dict[ProducerId, _Turn] = {}
+
+    def has_turn(self, producer_id: ProducerId) -> bool:
+        """Whether a request of the producer is being verified, or waits for one that is."""
+        return producer_id in self._turns
+
+    @asynccontextmanager
+    async def turn(self, producer_id: ProducerId) -> AsyncIterator[None]:
+        """In the order of the calls, one after the other."""
+        turn = self._turns.setdefault(producer_id, _Turn())
+        turn.count += 1
+        try:
+            async with turn.lock:
+                yield
+        finally:
+            turn.count -= 1
+            if not turn.count:
+                del self._turns[producer_id]
 
     async def verify(
         self, transactional_id: str, producer: Identity, partitions: Collection[TopicPartition], *, add: bool

@@ -1,0 +1,113 @@
+"""Produce within a transaction: the first batch for a partition waits until the coordinator has spoken.
+
+Requests of one producer are handled in the order they came: one that needs no answer of the coordinator does
+not overtake one that waits for it.
+"""
+
+from collections.abc import Awaitable, Callable
+from inspect import isawaitable
+from typing import NamedTuple, TypeVar
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.broker.context import Context
+from tidelog.broker.hosted import TopicKey
+from tidelog.broker.transaction_verification import told_to_writer
+from tidelog.replication.partition import Partition
+from tidelog.storage.verification import VerificationGuard
+from tidelog.transactions.transaction import Identity, TopicPartition
+from tidelog.wire.batch import HEADER, BatchHeader, read_header
+from tidelog.wire.messages.produce import ProduceRequest
+
+FIRST_BY_ID = 13
+FIRST_THAT_ADDS = 12
+FIRST_THAT_KNOWS_ABORTABLE = 11
+
+ResponseT = TypeVar("ResponseT")
+
+Guards = dict[tuple[TopicKey, int], VerificationGuard | KafkaError]
+"""What a partition's first batch comes with; an error where it must not be written."""
+
+
+class _Written(NamedTuple):
+    key: tuple[TopicKey, int]
+    partition: Partition
+    header: BatchHeader
+
+    @property
+    def producer(self) -> Identity:
+        return Identity(self.header.producer_id, self.header.producer_epoch)
+
+
+def in_transaction(
+    context: Context,
+    request: ProduceRequest,
+    go_on: Callable[[Guards], ResponseT | Awaitable[ResponseT]],
+) -> ResponseT | Awaitable[ResponseT]:
+    """`go_on` appends, with what is known of each partition by then."""
+    batches = _batches(context, request)
+    if not batches:
+        return go_on({})
+    opened = [one.partition.log.producers.has_open(*one.producer) for one in batches]
+    if all(opened) and not context.services.verification.has_turn(batches[0].producer.producer_id):
+        return go_on({})
+    return _after_verification(context, request, batches, go_on)
+
+
+async def _after_verification(
+    context: Context,
+    request: ProduceRequest,
+    batches: list[_Written],
+    go_on: Callable[[Guards], ResponseT | Awaitable[ResponseT]],
+) -> ResponseT:
+    async with context.services.verification.turn(batches[0].producer.producer_id):
+        answer = go_on(await _verify(context, request, batches))
+    return await answer if isawaitable(answer) else answer
+
+
+async def _verify(context: Context, request: ProduceRequest, batches: list[_Written]) -> Guards:
+    services = context.services
+    now_ms = services.clock.now_ms()
+    guards: Guards = {}
+    asked: dict[TopicPartition, _Written] = {}
+    for one in batches:
+        header = one.header
+        guard = one.partition.log.begin_verification(*one.producer, header.base_sequence, now_ms)
+        if guard is not None:
+            guards[one.key] = guard
+            asked[TopicPartition(one.partition.topic, one.partition.index)] = one
+    adds = context.version >= FIRST_THAT_ADDS
+    if not asked or not (adds or services.config.bool("transaction.partition.verification.enable")):
+        return guards
+    producers = {one.producer for one in asked.values()}
+    if len(producers) > 1:
+        refusal = KafkaError(ErrorCode.INVALID_REQUEST, "one request has batches of several producers")
+        return dict.fromkeys(guards, refusal)
+    verdicts = await services.verification.verify(
+        request.transactional_id or "", producers.pop(), list(asked), add=adds
+    )
+    for where, error in verdicts.items():
+        if error is not ErrorCode.NONE:
+            knows = context.version >= FIRST_THAT_KNOWS_ABORTABLE
+            told = told_to_writer(error, knows_abortable=knows, adds=adds)
+            why = f"{where.topic}-{where.partition} is not known to be part of the transaction: {error.name}"
+            guards[asked[where].key] = KafkaError(told, why)
+    return guards
+
+
+def _batches(context: Context, request: ProduceRequest) -> list[_Written]:
+    """Those that belong to a transaction, in partitions that are led here; the others are refused later."""
+    found = []
+    for topic in request.topic_data:
+        topic_key: TopicKey = topic.topic_id if context.version >= FIRST_BY_ID else topic.name
+        for data in topic.partition_data:
+            if data.records is None or len(data.records) < HEADER.size:
+                continue
+            header = read_header(data.records)
+            if not header.is_transactional:
+                continue
+            try:
+                partition = context.services.partitions.find(topic_key, data.index)
+            except KafkaError:
+                continue
+            found.append(_Written((topic_key, data.index), partition, header))
+    return found
