@@ -24,6 +24,7 @@ from tidelog.metadata.topic_names import CONSUMER_OFFSETS
 from tidelog.replication.partition import Partition
 
 FORGET_SECONDS = 1.0
+LOAD_RETRY_SECONDS = 2.0
 
 log = logging.getLogger("tidelog.broker.groups")
 
@@ -172,13 +173,16 @@ class Groups:
         self._epochs.clear()
 
     def _begin(self, partition: Partition) -> None:
-        shard = GroupShard(GroupSettings.of(self._config), self._random)
+        shard = self._new_shard()
         if partition.log.end == partition.log.start:
             self._serve(partition, shard)
             return
         task = asyncio.get_running_loop().create_task(self._load(partition, shard), name=f"load {partition}")
         self._loading[partition.index] = task
         task.add_done_callback(partial(self._loaded, partition.index))
+
+    def _new_shard(self) -> GroupShard:
+        return GroupShard(GroupSettings.of(self._config), self._random)
 
     def _loaded(self, index: int, task: "asyncio.Task[None]") -> None:
         if self._loading.get(index) is task:
@@ -189,12 +193,17 @@ class Groups:
     async def _load(self, partition: Partition, shard: GroupShard) -> None:
         """What a client was told must be there: wait until all of the log is safe, then replay it."""
         began = self._clock.monotonic()
-        try:
-            await _until_safe(partition)
-            count = await load(partition, shard, self._run_in_thread)
-        except Exception as error:
-            log.error("%r cannot be loaded, its groups are not served: %s", partition, error, exc_info=error)
-            return
+        while True:
+            try:
+                await _until_safe(partition)
+                count = await load(partition, shard, self._run_in_thread)
+                break
+            except Exception as error:
+                if not partition.is_leader:
+                    return  # and whoever leads now loads it
+                log.exception("%r cannot be loaded, its groups are not served yet: %s", partition, error)
+            await asyncio.sleep(LOAD_RETRY_SECONDS)
+            shard = self._new_shard()
         seconds = self._clock.monotonic() - began
         log.info(
             "%s-%d: %d records of groups loaded in %.2f s", partition.topic, partition.index, count, seconds
