@@ -49,7 +49,7 @@ class Scenario(msgspec.Struct, frozen=True):
 
 def scenario_of(seed: int) -> Scenario:
     chance = random.Random(f"scenario {seed}")
-    nodes = chance.choices((1, 3, 5), (15, 70, 15))[0]
+    nodes = chance.choices((1, 3, 5), (12, 78, 10))[0]
     replicas = min(3, nodes)
     durability = chance.choice(("fsync", "fsync", "os", "interval"))
     faults = [fault for fault in FAULT_NAMES if _fits(fault, nodes, durability)]
