@@ -109,6 +109,8 @@ def checked(node: Node, lead: Leadership, wanted: Configuration, now: float) -> 
         raise ChangeRefused("one node cannot have two seats")
     added = [voter for node_id, voter in future.items() if node_id not in present]
     removed = [voter for node_id, voter in present.items() if node_id not in future]
+    if not added and not removed:
+        raise ChangeRefused("these nodes have seats already; a vacant one is filled when its node is ready")
     if len(added) + len(removed) != 1:
         raise ChangeRefused(
             f"{len(added)} voters would be added and {len(removed)} removed: change one voter at a time"

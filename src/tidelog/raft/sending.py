@@ -56,12 +56,9 @@ def _send_append(node: Node, lead: Leadership, peer: Progress, entries: tuple[En
     if term is None:
         # No snapshot to be had for it yet. It will refuse this, but know that there is a leader.
         previous, term = node.log.last_index, node.log.last_term
-    peer.told_commit = node.commit_index
-    round_now, commit = lead.round, node.commit_index
-    message = Append(
-        node.id, node.storage, node.term, node.address, previous, term, commit, round_now, entries
-    )
-    node.send(peer.id, message)
+    commit = peer.told_commit = node.commit_index
+    me = (node.id, node.storage, node.term, node.address)
+    node.send(peer.id, Append(*me, previous, term, commit, lead.round, entries))
 
 
 def _start_snapshot(node: Node, peer: Progress) -> bool:

@@ -23,7 +23,7 @@ from tidelog.raft.messages import (
     Vote,
     VoteAnswer,
 )
-from tidelog.raft.ready import Ready, Restored
+from tidelog.raft.ready import HardState, Ready, Restored
 from tidelog.raft.settings import RaftSettings
 
 THREE = Configuration(tuple(Voter(node, f"host:{node}", bytes([node] * 16)) for node in (1, 2, 3)))
@@ -195,6 +195,40 @@ def test_work_goes_on_while_a_ready_is_being_synced() -> None:
     later = raft.ready()
     assert later is not None
     assert (later.first_index, [entry.data for entry in later.entries]) == (second, [b"b"])
+
+
+def test_a_vote_leaves_together_with_the_state_that_keeps_it() -> None:
+    raft = node()
+    raft.step(said(Vote, 5, 3, False, term=4), 100.0)
+    ready = raft.ready()
+    assert ready is not None
+    assert ready.hard_state == HardState(4, 2)
+    assert ready.messages == [(2, VoteAnswer(1, bytes([1] * 16), 4, True))]
+    raft.done(ready)
+    raft.step(said(Vote, 5, 3, False, sender=3, term=4), 100.0)
+    assert obey(raft) == [(3, VoteAnswer(1, bytes([1] * 16), 4, False))]
+
+
+def test_an_acknowledgement_leaves_together_with_the_entries_it_promises() -> None:
+    raft = node()
+    raft.step(said(Append, -1, 0, -1, 0, (Entry(1, EntryKind.NOOP), Entry(1, EntryKind.DATA, b"x"))), 100.0)
+    ready = raft.ready()
+    assert ready is not None
+    assert (ready.first_index, len(ready.entries), ready.must_sync) == (0, 2, True)
+    assert ready.messages == [(2, AppendAnswer(1, bytes([1] * 16), 1, 0, True, 1))]
+
+
+def test_a_follower_below_the_log_waits_for_a_snapshot_and_hears_of_the_leader_until_there_is_one() -> None:
+    raft = leader(trailing_entries=0)
+    for _ in range(5):
+        raft.propose(b"x", 100.2)
+    obey(raft)
+    raft.step(said(AppendAnswer, 0, True, raft.last_index), 100.2)
+    obey(raft)
+    raft.compact(raft.commit_index)
+    raft.step(said(AppendAnswer, 0, False, 0, -1, 0, sender=3), 100.3)
+    raft.tick(raft.next_deadline)
+    assert [append.previous_index for append in appends(obey(raft), 3)] == [raft.last_index]
 
 
 def test_an_acknowledgement_beyond_the_log_is_ignored() -> None:

@@ -8,7 +8,7 @@ from tidelog.base.ids import NodeId
 from tidelog.base.ports import Random
 from tidelog.raft.core import Raft
 from tidelog.raft.entries import Configuration, Entry, Index, Voter
-from tidelog.raft.messages import AnyMessage, decode, encode
+from tidelog.raft.messages import AnyMessage, Hello, PreVote, Vote, decode, encode
 from tidelog.raft.settings import RaftSettings
 from tidelog.testing.raft.checks import Checks, PromiseBroken
 from tidelog.testing.raft.member import Member
@@ -80,11 +80,16 @@ class RaftCluster:
             if turns > TURNS_MAX:
                 raise PromiseBroken(f"node {node_id} never comes to rest")
             for to, message in member.obey(ready):
-                if member.raft is not None and member.raft.address_of(to) is None:
-                    raise PromiseBroken(f"node {node_id} does not know where to send {message}")
+                self._check_address(member, to, message)
                 self.letters.append(Letter(node_id, to, encode(message)))
                 self.letters_sent += 1
         self.checks.observe(member)
+
+    def _check_address(self, member: Member, to: NodeId, message: AnyMessage) -> None:
+        """A candidate may ask somebody who lost his seat a moment ago. Whom else we speak to, we must know."""
+        is_lost = member.raft is not None and member.raft.address_of(to) is None
+        if is_lost and not isinstance(message, PreVote | Vote | Hello):
+            raise PromiseBroken(f"node {member.id} does not know where to send {message}")
 
     def deliver(self, letter: Letter) -> None:
         """The receiver hears it, but does not act on it before it is pumped."""
