@@ -100,8 +100,7 @@ class ReplicaFetches:
     def _look(self, followed: Followed, answer: PartitionData, reading: "_Reading") -> None:
         session, asked = followed.session, followed.asked
         partition = self._partitions.find_any(*followed.key)
-        partition.check_leader()
-        partition.check_epoch(asked.current_leader_epoch)
+        self._check(partition, followed)
         followed.watch(partition)
         offset, log = asked.fetch_offset, partition.log
         if followed.is_named:
@@ -133,6 +132,14 @@ class ReplicaFetches:
         if limited:
             self._quota.record(found.slice.length)
         self._give(followed, answer, reading)
+
+    @staticmethod
+    def _check(partition: Partition, followed: Followed) -> None:
+        partition.check_leader()
+        epoch = followed.asked.current_leader_epoch
+        if epoch < 0:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "a follower that does not say whom it follows")
+        partition.check_epoch(epoch)
 
     def _give(self, followed: Followed, answer: PartitionData, reading: "_Reading") -> None:
         followed.is_answered = True
@@ -178,9 +185,11 @@ class ReplicaFetches:
         del session.unswept[-session.sweep_size :]
         for followed in batch:
             partition = followed.partition
-            if partition is None or followed.is_named or followed.is_answered:
+            if partition is None or followed.is_named or followed.is_answered or followed in session.dirty:
                 continue
             try:
+                # In another epoch its log may have other records at the same place.
+                self._check(partition, followed)
                 self._note(partition, followed, now)
             except KafkaError:  # it is told, when it is looked at again
                 followed.is_named = True

@@ -296,6 +296,31 @@ def test_a_quiet_follower_stays_in_time_as_long_as_it_asks(on_leader: OnLeader) 
     on_leader(work)
 
 
+def test_what_a_follower_had_in_another_epoch_says_nothing_in_this_one(on_leader: OnLeader) -> None:
+    async def work(leader: Leader) -> None:
+        leader.host()
+        leader.broker.produce(b"a", b"b")
+        await leader.answer((0, 0))
+        await leader.answer((0, 2), last_epoch=0)
+        partition = leader.broker[0]
+        for new_leader in (3, 1):  # back and forth, before the follower asks again
+            leader.rig.lead(new_leader)
+            partition.apply(leader.rig.images[0], 0.0)
+        await asyncio.sleep(5)
+        assert codes(await leader.answer()) == [ErrorCode.FENCED_LEADER_EPOCH]
+        assert partition.follower(FOLLOWER).end == -1
+
+    on_leader(work)
+
+
+def test_a_follower_must_say_whom_it_follows(on_leader: OnLeader) -> None:
+    async def work(leader: Leader) -> None:
+        leader.host()
+        assert codes(await leader.answer((0, 0), epoch=-1)) == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+
+    on_leader(work)
+
+
 def test_a_follower_that_caught_up_is_said_to_be_able_to_join(on_leader: OnLeader) -> None:
     async def work(leader: Leader) -> None:
         leader.host()
