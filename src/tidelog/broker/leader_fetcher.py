@@ -30,7 +30,8 @@ FIRST_BACK_OFF_SECONDS = 0.05
 QUOTA_SECONDS = 0.2
 """How often a partition that a quota holds back is looked at again."""
 TURN_BYTES = 2 * 1024 * 1024
-"""What is appended before others get their turn on the loop."""
+PARTITION_BYTES = 4 * 1024
+"""What is appended before others get their turn on the loop, and what a partition costs besides its bytes."""
 FAREWELL_SECONDS = 1.0
 
 log = logging.getLogger("tidelog.broker.followers")
@@ -223,7 +224,7 @@ class LeaderFetcher:
                 if copied is None or copied.asked_in > number or copied.key in self._put_off:
                     continue
                 self._take(copied, answer)
-                appended += len(answer.records or b"")
+                appended += PARTITION_BYTES + len(answer.records or b"")
                 if appended >= TURN_BYTES:
                     appended = 0
                     self._checkpoint_what_was_cut()
