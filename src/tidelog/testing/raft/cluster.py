@@ -86,7 +86,7 @@ class RaftCluster:
         self.checks.observe(member)
 
     def _check_address(self, member: Member, to: NodeId, message: AnyMessage) -> None:
-        """A candidate may ask a node that lost its seat a moment ago. All others we must know how to reach."""
+        """A candidate may ask a node that lost its seat a moment ago. All others must be within reach."""
         is_lost = member.raft is not None and member.raft.address_of(to) is None
         if is_lost and not isinstance(message, PreVote | Vote | Hello):
             raise PromiseBroken(f"node {member.id} does not know where to send {message}")
