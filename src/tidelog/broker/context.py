@@ -47,7 +47,7 @@ class Services:
     producer_ids: ProducerIds
     throttle: Throttle
     run_in_thread: RunInThread
-    answer_forwarded: Callable[[memoryview, Peer], Awaitable[bytes]] = _nobody
+    answer_forwarded: Callable[[memoryview, Peer], Awaitable[bytes | None]] = _nobody
     transactions: Transactions = field(init=False)
     verification: TransactionVerification = field(init=False)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from tidelog.base.errors import ProtocolError
 from tidelog.base.ports import FileSlice
 from tidelog.broker.context import Context, Services
-from tidelog.broker.forwarding import BETWEEN_BROKERS, FORWARDED
+from tidelog.broker.forwarding import BETWEEN_BROKERS, FORWARDED, is_refused_as_controller
 from tidelog.broker.handlers import HANDLERS, load
 from tidelog.broker.handlers.api_versions import unsupported_version
 from tidelog.broker.peer import Peer
@@ -67,10 +67,10 @@ class Dispatcher:
         services = self._services
         context = Context(services, peer, version, client_id)
         context.throttle_ms = services.throttle.charge(peer, client_id, api_key, len(frame))
-        if api_key in FORWARDED and not services.metadata.decides_here:
-            return self._own(
-                self._forward(bytes(frame), route, request, header.correlation_id, context), route.name
-            )
+        if api_key in FORWARDED:
+            asking = self._ask_controller(bytes(frame), route, request, header.correlation_id, context)
+            # The peer may go meanwhile. Half of a change would be worse than all of it.
+            return asyncio.shield(self._own(asking, route.name))
         answer = route.handle(context, request)
         if api_key == PRODUCE:
             self._shortcut.learn(frame, version, client_id, request, peer)
@@ -83,29 +83,36 @@ class Dispatcher:
                 return self._later(answer, route, header.correlation_id, context)
         return self._reply(answer, route, header.correlation_id, context)
 
-    async def _forward(
+    async def _ask_controller(
         self, frame: bytes, route: Route, request: Any, correlation_id: int, context: Context
     ) -> Reply | None:
-        """The controller's answer as it is; where none can be had, what this broker's own refusal says."""
+        """This broker's own answer while it is the controller; else the controller's, as it is."""
+        if self._services.metadata.decides_here:
+            answer = await self._handled(route, request, context)
+            if not is_refused_as_controller(answer):
+                return self._reply(answer, route, correlation_id, context)
         try:
-            answer = await self._services.forwarding.pass_on(frame, context.peer)
+            passed_on = await self._services.forwarding.pass_on(frame, context.peer)
         except OSError as error:
             log.warning("%s of %s could not be passed on: %s", route.name, context.peer, error)
-            own = route.handle(context, request)
-            return self._reply(await own if isawaitable(own) else own, route, correlation_id, context)
-        return Reply([len(answer).to_bytes(4, "big"), answer])
+            refusal = await self._handled(route, request, context)
+            return self._reply(refusal, route, correlation_id, context)
+        return Reply([len(passed_on).to_bytes(4, "big"), passed_on])
+
+    @staticmethod
+    async def _handled(route: Route, request: Any, context: Context) -> Any:
+        answer = route.handle(context, request)
+        return await answer if isawaitable(answer) else answer
 
     async def call_here(self, api_key: int, version: int, request: Any) -> Any:
         """A request of this very broker, without a connection."""
         route = self._routes.get((api_key, version)) or self._find_route(api_key, version)
         if route is None:
             raise ProtocolError(f"version {version} of ApiVersions is not offered by this broker")
-        context = Context(self._services, Peer("", 0, ""), version, None)
-        answer = route.handle(context, request)
-        return await answer if isawaitable(answer) else answer
+        return await self._handled(route, request, Context(self._services, Peer("", 0, ""), version, None))
 
-    async def answer_forwarded(self, frame: memoryview, peer: Peer) -> bytes:
-        """Another broker's client asks; this broker is the controller."""
+    async def answer_forwarded(self, frame: memoryview, peer: Peer) -> bytes | None:
+        """Another broker's client asks; this broker is the controller, or was: then there is no answer."""
         header, body_at = read_request_header(frame)
         api_key, version, correlation_id, client_id = header
         if api_key not in FORWARDED:
@@ -114,9 +121,9 @@ class Dispatcher:
         if route is None:
             raise ProtocolError(f"API key {api_key} is not for the controller")
         request = route.decode(frame, body_at, True)
-        answer = route.handle(Context(self._services, peer, version, client_id), request)
-        if isawaitable(answer):
-            answer = await answer
+        answer = await self._handled(route, request, Context(self._services, peer, version, client_id))
+        if is_refused_as_controller(answer):
+            return None
         parts = route.write(correlation_id, answer)
         whole = b"".join(part.read() if isinstance(part, FileSlice) else part for part in parts)
         return whole[4:]

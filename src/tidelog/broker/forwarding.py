@@ -55,6 +55,20 @@ SIZE_BYTES = 4
 log = logging.getLogger("tidelog.broker.forwarding")
 
 
+def is_refused_as_controller(answer: Message) -> bool:
+    """Whether any part of it says that another broker is the controller now: the one to be asked again."""
+    if getattr(answer, "error_code", ErrorCode.NONE) == ErrorCode.NOT_CONTROLLER:
+        return True
+    values = (getattr(answer, field) for field in answer.__struct_fields__)
+    return any(
+        is_refused_as_controller(item)
+        for value in values
+        if isinstance(value, list)
+        for item in value
+        if isinstance(item, Message)
+    )
+
+
 class Forwarding:
     def __init__(self, metadata: MetadataService, peers: Peers) -> None:
         self._metadata = metadata
@@ -83,7 +97,9 @@ class Forwarding:
     async def ask_controller(self, api_key: ApiKey, version: int, request: Message) -> Any:
         """This broker's own request for a change. OSError where no controller answers."""
         if self._metadata.decides_here and self._peers.call_here is not None:
-            return await self._peers.call_here(api_key, version, request)
+            decided = await self._peers.call_here(api_key, version, request)
+            if not is_refused_as_controller(decided):
+                return decided
         parts = write_request(api_key, version, 0, f"broker-{self._metadata.node_id}", request)
         frame = b"".join(part.read() if isinstance(part, FileSlice) else part for part in parts)
         answer = await self.pass_on(frame[SIZE_BYTES:], Peer("", 0, ""))
