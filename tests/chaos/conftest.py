@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parent.parent / "faults"))  # for its client that speaks to one broker only
 
 from process_cluster import ProcessCluster
 from victim import Victim

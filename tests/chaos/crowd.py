@@ -25,6 +25,7 @@ class Crowd:
         self.record = Record()
         self._cluster = cluster
         self._places = places
+        self._is_finished = False
         servers = cluster.bootstrap_servers
         self.producers = [
             RecordedProducer(self.record, servers, places, acks=acks, sends_per_second=sends_per_second)
@@ -78,6 +79,7 @@ class Crowd:
             consumer.finish()
         now = time.monotonic()
         self.record.add(Operation("final", "final", started=now, ended=now))
+        self._is_finished = True
 
     def abandon(self) -> None:
         """The run failed already: nobody waits for verdicts any more."""
@@ -112,7 +114,9 @@ class Crowd:
         return [*map(str, check(self.record.history)), *self.record.complaints, *self._passed_by_the_group()]
 
     def _passed_by_the_group(self) -> Iterator[str]:
-        """A group reads everything at least once, whoever of it reads it."""
+        """A group that came to the end has read everything at least once, whoever of it read it."""
+        if not self._is_finished:
+            return
         members = {client.name for client in self.consumers if isinstance(client, RecordedMember)}
         history = self.record.history
         read = {r.value for operation in history if operation.process in members for r in operation.read}

@@ -1,6 +1,7 @@
 """A cluster whose brokers are processes that can be killed, paused, cut off, filled up and started again."""
 
 import contextlib
+import shutil
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -63,6 +64,11 @@ class Member(Victim):
     def data_seen_from_outside(self) -> Path:
         return self.data if self.disk is None else self.disk.path / "data"
 
+    def lose_data(self) -> None:
+        """As a disk that was replaced; the broker must be down."""
+        assert not self.is_running
+        shutil.rmtree(self.data_seen_from_outside)
+
     def set_clock(self, ahead_ms: int) -> None:
         jumping_clock.set_clock(self._clock_file, ahead_ms)
 
@@ -73,9 +79,10 @@ class Member(Victim):
             "listeners": f"{clients},PEERS://{HOST}:{self.peer_port}",
             "advertised.listeners": f"{clients},PEERS://{HOST}:{self.links_port}",
             "inter.broker.listener.name": "PEERS",
-            "controller.quorum.voters": self.voters,
             **self._settings,
         }
+        if self.voters:
+            values["controller.quorum.voters"] = self.voters
         return list(values.items())
 
     def _wrapper(self) -> list[str]:
@@ -89,13 +96,13 @@ class ProcessCluster:
     def __init__(self, folder: Path, brokers: int = 3, settings: Mapping[str, object] | None = None) -> None:
         self.links = PeerLinks()
         ports = free_ports(2 * brokers)
-        every = {**ALL_CLUSTERS, **SOON_NOTICED, **(settings or {})}
+        self.settings = {**ALL_CLUSTERS, **SOON_NOTICED, **(settings or {})}
         self.topic = ""
         """The first that was created: the one that faults aim at."""
         self.members: dict[int, Member] = {}
         for node_id in range(1, brokers + 1):
             pair = ports[2 * node_id - 2], ports[2 * node_id - 1]
-            member = Member(folder / f"broker-{node_id}", node_id, pair, every)
+            member = Member(folder / f"broker-{node_id}", node_id, pair, self.settings)
             member.links_port = self.links.add(node_id, member.peer_port)
             self.members[node_id] = member
         self.voters = ",".join(f"{m.node_id}@{HOST}:{m.links_port}" for m in self.members.values())

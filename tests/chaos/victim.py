@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -116,11 +115,6 @@ class Victim:
         assert self._process is not None
         os.kill(self._process.pid, signal.SIGTERM)
         return self._process
-
-    def lose_data(self) -> None:
-        """As a disk that was replaced; the broker must be down."""
-        assert self._process is None
-        shutil.rmtree(self.data)
 
     def log_text(self) -> str:
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
