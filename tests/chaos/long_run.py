@@ -1,0 +1,148 @@
+"""`make chaos MINUTES=30`: clusters of processes under random faults, round after round.
+
+Each round has a new cluster, a seed of its own, clients, faults one after the other, and a verdict. The
+first anomaly ends the run with exit code 1 and leaves everything behind that explains it.
+"""
+
+import argparse
+import random
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from campaign import Campaign
+from nemesis import Nemesis
+from process_cluster import ProcessCluster
+from small_disk import NoSmallDisk
+
+from tidelog.testing.checkers import realtime_lag
+from tidelog.testing.history import Outcome
+
+DISK_MEGABYTES = 256
+
+
+class Totals:
+    def __init__(self) -> None:
+        self.rounds = 0
+        self.faults: Counter[str] = Counter()
+        self.outcomes: Counter[str] = Counter()
+        self.records_read = 0
+        self.worst_wait: dict[str, float] = {}
+        """Of each fault: the longest time in which a producer got no acknowledgement."""
+        self.slowest_read_s = 0.0
+
+    def add(self, run: Campaign) -> None:
+        self.rounds += 1
+        for outcome in Outcome:
+            self.outcomes[outcome.value] += run.crowd.count(outcome)
+        history = run.crowd.record.history
+        self.records_read += sum(len(operation.read) for operation in history)
+        self.slowest_read_s = max(self.slowest_read_s, realtime_lag(history))
+
+    def table(self, minutes: float, anomalies: int) -> str:
+        lines = [f"{'fault':<26}{'times':>7}{'longest wait for an acknowledgement':>38}"]
+        for kind, times in sorted(self.faults.items()):
+            lines.append(f"{kind:<26}{times:>7}{self.worst_wait.get(kind, 0.0):>36.1f} s")
+        lines += [
+            "",
+            f"{minutes:.1f} minutes, {self.rounds} rounds, {self.faults.total()} faults",
+            f"sends: {self.outcomes['ok']} ok, {self.outcomes['fail']} failed, "
+            f"{self.outcomes['info']} unknown; {self.records_read} records read, "
+            f"the slowest {self.slowest_read_s:.1f} s after its acknowledgement",
+            f"worst unavailability: {max(self.worst_wait.values(), default=0.0):.1f} s",
+            f"anomalies: {anomalies}",
+        ]
+        return "\n".join(lines)
+
+
+def main() -> int:
+    options = _options()
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1_000_000)
+    began = time.monotonic()
+    until = began + 60 * options.minutes
+    totals = Totals()
+    problems: list[str] = []
+    while time.monotonic() < until and not problems:
+        folder = Path(tempfile.mkdtemp(prefix=f"tidelog-chaos-{seed}-"))
+        _say(f"round {totals.rounds + 1}, seed {seed}, in {folder}")
+        round_ends = min(until, time.monotonic() + 60 * options.round_minutes)
+        problems = _round(folder, seed, round_ends, options, totals)
+        if problems:
+            for problem in problems[:20]:
+                print(f"  - {problem}")
+            print(f"{len(problems)} anomalies with seed {seed}; history, logs and data are in {folder}")
+        else:
+            shutil.rmtree(folder)
+        seed += 1
+    print()
+    print(totals.table((time.monotonic() - began) / 60, len(problems)))
+    return 1 if problems else 0
+
+
+def _round(folder: Path, seed: int, until: float, options: argparse.Namespace, totals: Totals) -> list[str]:
+    chance = random.Random(f"round {seed}")
+    settings = {"durability": chance.choice(("os", "fsync", "interval"))}
+    cluster = ProcessCluster(folder, settings=settings)
+    run = Campaign(cluster, seed, longest_s=options.longest)
+    kinds = options.faults.split(",") if options.faults else Nemesis.kinds()
+    try:
+        try:
+            cluster.members[3].give_small_disk(DISK_MEGABYTES)
+        except NoSmallDisk as error:
+            _say(f"no disk can be filled here: {error}")
+            kinds = [kind for kind in kinds if kind != "fill_disk"]
+        cluster.start()
+        run.begin()
+        while time.monotonic() < until:
+            _strike(run, chance.choice(kinds), totals)
+        problems = run.problems()
+        totals.add(run)
+    except Exception as error:
+        traceback.print_exc()
+        problems = [f"the round could not go on: {error!r}"[:3000], *run.crowd.problems()]
+    finally:
+        run.crowd.abandon()
+        run.crowd.save(folder)
+        for member in cluster.members.values():
+            member.kill()
+            if member.disk is not None:  # which is gone with the cluster
+                shutil.copytree(member.data_seen_from_outside, member.folder / "data")
+        cluster.end()
+    return problems
+
+
+def _strike(run: Campaign, kind: str, totals: Totals) -> None:
+    for producer in run.crowd.producers:
+        producer.longest_wait_s = 0.0
+    run.strike(kind)
+    waited = run.crowd.longest_wait_s
+    totals.faults[kind] += 1
+    totals.worst_wait[kind] = max(waited, totals.worst_wait.get(kind, 0.0))
+    _say(
+        f"{kind:<26} longest wait {waited:4.1f} s, {run.crowd.count(Outcome.OK)} sends ok, "
+        f"{run.crowd.count(Outcome.INFO)} unknown, {len(run.crowd.record.complaints)} complaints"
+    )
+
+
+def _say(text: str) -> None:
+    print(time.strftime("%H:%M:%S"), text, flush=True)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make chaos", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--round-minutes", type=float, default=5.0, help="after which a new cluster begins")
+    parser.add_argument("--seed", type=int, help="of the first round; the others count up from it")
+    parser.add_argument("--longest", type=float, default=6.0, help="seconds that a fault lasts at most")
+    parser.add_argument("--faults", help=f"some of {','.join(Nemesis.kinds())}; all if not given")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""The disk of one broker is full: others lead at once what it led, and it says why it stopped."""
+
+import pytest
+from campaign import TOPIC, campaign
+from process_cluster import PATIENCE_S
+from small_disk import NoSmallDisk
+from victim import wait_until
+
+
+def test_others_take_over_and_it_comes_back(make_cluster) -> None:
+    cluster = make_cluster()
+    broker = cluster.members[3]
+    try:
+        disk = broker.give_small_disk(megabytes=16)
+    except NoSmallDisk as reason:
+        pytest.skip(str(reason))
+    cluster.start()
+    with campaign(cluster, "full disk", longest_s=0) as run:
+        run.begin()
+        led = [index for index in range(3) if cluster.leader(TOPIC, index) == broker.node_id]
+        assert led, "leaders are spread over all brokers"
+        disk.fill()
+        for index in led:
+            wait_until(lambda i=index: cluster.leader(TOPIC, i) != broker.node_id, "others lead", PATIENCE_S)
+        run.crowd.until_writing()
+        assert broker.until_ended(PATIENCE_S) != 0
+        told = broker.log_text()
+        assert "No space left on device" in told
+        assert "make room" in told
+        disk.free()
+        broker.start()
+        cluster.until_whole()
+        problems = run.problems()
+        assert not problems, "\n".join(problems[:20])
