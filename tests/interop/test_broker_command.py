@@ -17,10 +17,18 @@ from waiting import eventually
 pytestmark = pytest.mark.timeout(180)
 
 
+def tidelog(servers: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [console_script(), "-b", servers, *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=False, env=clean_environment()
+    )
+
+
 class Machine:
     """One broker with its settings file, folder and output."""
 
     def __init__(self, node: int, port: int, folder: Path, voters: str) -> None:
+        folder.mkdir(exist_ok=True)
         self.node, self.port = node, port
         self.data = folder / f"host-{node}"
         self.file = folder / f"host-{node}.yaml"
@@ -39,11 +47,11 @@ class Machine:
         self.file.write_text("".join(f"{name}: {value}\n" for name, value in settings.items()))
         self.process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
+    def start(self, command_name: str = "broker") -> None:
         self.ready_file.unlink(missing_ok=True)
         command = [
             console_script(),
-            "broker",
+            command_name,
             "--config",
             str(self.file),
             "--ready-file",
@@ -62,6 +70,11 @@ class Machine:
             assert time.monotonic() < deadline, self.log_file.read_text()
             time.sleep(0.05)
 
+    def end(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
     def stop(self, number: int = signal.SIGTERM) -> int:
         assert self.process is not None
         self.process.send_signal(number)
@@ -70,10 +83,10 @@ class Machine:
 
 class Machines:
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         ports = [free_port() for _ in range(3)]
-        self._voters = ",".join(f"{node}@localhost:{port}" for node, port in enumerate(ports, 1))
-        self.all = {node: Machine(node, port, folder, self._voters) for node, port in enumerate(ports, 1)}
+        self.voters = ",".join(f"{node}@localhost:{port}" for node, port in enumerate(ports, 1))
+        self.all = {node: Machine(node, port, folder, self.voters) for node, port in enumerate(ports, 1)}
         self.servers = ",".join(f"localhost:{port}" for port in ports)
         for machine in self.all.values():
             machine.start()
@@ -81,16 +94,13 @@ class Machines:
             machine.wait()
 
     def add(self, node: int) -> Machine:
-        self.all[node] = Machine(node, free_port(), self._folder, self._voters)
+        self.all[node] = Machine(node, free_port(), self.folder, self.voters)
         self.all[node].start()
         self.all[node].wait()
         return self.all[node]
 
     def tidelog(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [console_script(), "-b", self.servers, *arguments]
-        return subprocess.run(
-            command, capture_output=True, text=True, timeout=120, check=False, env=clean_environment()
-        )
+        return tidelog(self.servers, *arguments)
 
     def json(self, *arguments: str) -> Any:
         done = self.tidelog(*arguments, "--json")
@@ -107,8 +117,7 @@ def machines(tmp_path: Path) -> Iterator[Machines]:
     running = Machines(tmp_path)
     yield running
     for machine in running.all.values():
-        if machine.process is not None and machine.process.poll() is None:
-            machine.stop(signal.SIGKILL)
+        machine.end()
 
 
 def test_a_broker_comes_and_goes(machines: Machines) -> None:
@@ -155,6 +164,45 @@ def test_one_after_the_other_is_started_anew(machines: Machines) -> None:
         machine.wait()
         machines.healthy()
     assert len(machines.tidelog("consume", "t").stdout.splitlines()) == 3
+
+
+def test_a_single_broker_grows_into_a_cluster(tmp_path: Path) -> None:
+    first = Machine(1, free_port(), tmp_path, "")
+    first.file.write_text(first.file.read_text().replace("controller.quorum.voters: \n", ""))
+    others = [Machine(node, free_port(), tmp_path, f"1@localhost:{first.port}") for node in (2, 3)]
+    try:
+        first.start("up")
+        first.wait()
+        servers = f"localhost:{first.port}"
+        assert tidelog(servers, "topic", "create", "t", "-r", "1").returncode == 0
+        assert tidelog(servers, "produce", "t", "kept", "--acks", "1").returncode == 0
+        for other in others:
+            other.start()
+        for other in others:
+            other.wait()
+            assert tidelog(servers, "cluster", "add-voter", str(other.node)).returncode == 0
+        assert tidelog(servers, "topic", "reassign", "t", "-r", "3").returncode == 0
+        first.stop(signal.SIGKILL)
+        rest = ",".join(f"localhost:{other.port}" for other in others)
+        eventually(lambda: tidelog(rest, "consume", "t").stdout == "kept\n", PATIENCE_S)
+        voters = json.loads(tidelog(rest, "cluster", "status", "--json").stdout)["quorum"]["voters"]
+        assert voters == [1, 2, 3]
+    finally:
+        for machine in (first, *others):
+            machine.end()
+
+
+def test_a_second_broker_with_one_id_is_refused(machines: Machines) -> None:
+    second = Machine(1, free_port(), machines.folder / "second", machines.voters)
+    command = [console_script(), "broker", "--config", str(second.file)]
+    # As another machine would have it: the list is right there, but this is not the machine that it means.
+    command.append(f"--set=controller.quorum.voters={machines.voters.partition(',')[2]}")
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=PATIENCE_S, check=False, env=clean_environment()
+    )
+    assert done.returncode == 6
+    assert f"Broker 1 is alive already, at localhost:{machines.all[1].port}." in done.stderr
+    machines.healthy()
 
 
 @pytest.mark.parametrize(

@@ -76,19 +76,30 @@ class Running:
         node = Node(self.config)
         starting = asyncio.create_task(node.start(), name="start")
         stopped = asyncio.create_task(self._stop.wait(), name="stop")
-        await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        refused = asyncio.create_task(self._until_refused(), name="membership")
+        await asyncio.wait({starting, stopped, refused}, return_when=asyncio.FIRST_COMPLETED)
         if not starting.done():
             starting.cancel()
         stopped.cancel()
+        refused.cancel()
         try:
             await starting
         except asyncio.CancelledError:
+            if refused.done() and not refused.cancelled():
+                raise refused.result() from None
             return None
         except (OSError, TidelogError) as error:
             from tidelog.cli.up_failures import start_failure
 
             raise start_failure(error, self.config) from error
         return node
+
+    async def _until_refused(self) -> CliError:
+        if not self.config.list("controller.quorum.voters"):
+            await asyncio.Event().wait()  # a cluster of its own refuses nobody
+        from tidelog.cli.membership_watch import until_refused
+
+        return await until_refused(self.config)
 
     async def _serve(self, node: "Node") -> None:
         """Until it is told to stop, or finds that it cannot go on."""
