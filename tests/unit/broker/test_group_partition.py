@@ -13,12 +13,14 @@ from tidelog.groups.modern.messages import HeartbeatAnswer, HeartbeatRequest
 from tidelog.groups.offset_messages import CommitPartition, CommitRequest, CommitTopic, FetchGroup
 from tidelog.groups.settings import GroupSettings
 from tidelog.groups.shard import GroupShard
+from tidelog.groups.transactional_commit import TransactionalCommit
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
 from tidelog.testing.partition_rig import sole_leader
 from tidelog.testing.virtual_time import run
+from tidelog.wire.record import ControlType, write_control_batch
 
 
 class LoopClock:
@@ -213,3 +215,56 @@ def test_nobody_is_told_what_is_not_safe_yet() -> None:
         assert at_once.member_epoch == 1
 
     run(main())
+
+
+class TestTransactions:
+    """Offsets that are part of a transaction, on their way to the log."""
+
+    WRITER = (9, 0)
+
+    def commit(self, rig: Rig, guard: Any) -> "asyncio.Future[Any]":
+        request = CommitRequest("readers", [CommitTopic("orders", [CommitPartition(0, 50)])])
+        wanted = TransactionalCommit(request, *self.WRITER)
+        return rig.home.commit_in_transaction(wanted, guard, lambda answer: answer[0].partitions[0].error)
+
+    def mark(self, rig: Rig, kind: ControlType) -> None:
+        marker = write_control_batch(
+            kind, producer_id=9, producer_epoch=0, coordinator_epoch=1, timestamp=rig.home.now[1]
+        )
+        rig.home.append_marker(marker)
+
+    @pytest.mark.parametrize("kind", [ControlType.COMMIT, ControlType.ABORT])
+    def test_they_count_with_the_marker_also_for_the_next_coordinator(self, kind: ControlType) -> None:
+        async def main() -> None:
+            rig = Rig()
+            log = rig.home.partition.log
+            rig.commit(5)
+            guard = log.begin_verification(*self.WRITER, -1, 0)
+            assert await self.commit(rig, guard) is ErrorCode.NONE
+            assert rig.committed(rig.home.shard) == {0: 5}
+            assert log.producers.first_open == 1
+            self.mark(rig, kind)
+            expected = {0: 50 if kind is ControlType.COMMIT else 5}
+            assert rig.committed(rig.home.shard) == expected
+            assert log.producers.first_open is None
+            again = GroupShard(GroupSettings(), Counting())
+
+            async def at_once(job: Any) -> Any:
+                return job()
+
+            await load(rig.home.partition, again, at_once)  # type: ignore[arg-type]
+            assert rig.committed(again) == expected
+            assert again.durable == rig.home.shard.durable
+
+        run(main())
+
+    def test_without_a_guard_they_are_refused(self) -> None:
+        async def main() -> None:
+            rig = Rig()
+            assert await self.commit(rig, None) is ErrorCode.INVALID_TXN_STATE
+            guard = rig.home.partition.log.begin_verification(*self.WRITER, -1, 0)
+            self.mark(rig, ControlType.ABORT)
+            assert await self.commit(rig, guard) is ErrorCode.INVALID_TXN_STATE
+            assert rig.committed(rig.home.shard) == {}
+
+        run(main())
