@@ -128,8 +128,11 @@ class PartitionLog(LogWriter):
 
         Decided is not enough: a marker at or above the high watermark may be lost with its leader.
         """
-        self.producers.forget_ended(high_watermark)
-        first = self.producers.first_unstable(high_watermark)
+        producers = self.producers
+        if producers.first_open is None and not producers.ended:  # as in most logs, at most times
+            return None
+        producers.forget_ended(high_watermark)
+        first = producers.first_unstable(high_watermark)
         return None if first is None else max(first, self.start)
 
     def aborted_between(self, start: Offset, end: Offset) -> list[tuple[ProducerId, Offset]]:

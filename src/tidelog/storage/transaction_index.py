@@ -78,7 +78,8 @@ class TransactionIndex:
 
     def between(self, start: Offset, end: Offset, found: list[Aborted]) -> bool:
         """Add those that overlap with `start` up to `end`; whether that is all of them in the whole log."""
-        for entry in self.entries[bisect_left(self._lasts, start) :]:
+        for number in range(bisect_left(self._lasts, start), len(self.entries)):
+            entry = self.entries[number]
             if entry.first < end:
                 found.append(entry)
             if entry.stable >= end:
