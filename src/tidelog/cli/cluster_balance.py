@@ -98,8 +98,11 @@ def _refuse_if_last(view: ClusterView, broker: int) -> None:
 
 def _say_drained(direct: DirectCluster, broker: int, *, moved: bool) -> None:
     session = direct.session
-    if not session.json or not moved:
-        _say(session, f"Broker {broker} holds no replicas{' any more' if moved else ''}.")
+    if session.json:
+        if not moved:
+            _say(session, f"Broker {broker} holds no replicas.")
+        return
+    _say(session, f"Broker {broker} holds no replicas{' any more' if moved else ''}.")
     voters = look_at_quorum(direct).voters
     if any(voter.id == broker for voter in voters) and len(voters) > 1:
         note(f"It still votes on the metadata: [bold]tidelog cluster remove-voter {broker}[/]")

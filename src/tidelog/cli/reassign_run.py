@@ -75,19 +75,22 @@ def carry_out(direct: DirectCluster, view: ClusterView, moves: Sequence[Move], h
     """Every step of it, with a report at the end; CliError says what could not be done."""
     session = direct.session
     sizes = _sizes(direct, view, moves)
-    if how.dry_run:
-        print_json(as_file({move.place: move.after for move in moves})) if session.json else _show(
-            moves, sizes
-        )
-        return
     if not session.json:
         _show(moves, sizes)
+    elif how.dry_run:
+        print_json(as_file({move.place: move.after for move in moves}))
+    if how.dry_run:
+        return
     if not how.yes and sys.stdin.isatty() and not click.confirm("Start these moves?", err=True):
         raise CliError("Nothing was moved.")
     began = time.monotonic()
     if how.throttle is not None:
         set_throttle(direct, view, moves, how.throttle)
-    refused = _start(direct, moves)
+    try:
+        refused = _start(direct, moves)
+    except CliError:
+        clean_up(direct, [move.place.topic for move in moves])
+        raise
     started = [move for move in moves if move.place not in refused]
     result: dict[str, Any] = {
         "before": as_file({move.place: move.before for move in moves}),
@@ -100,6 +103,8 @@ def carry_out(direct: DirectCluster, view: ClusterView, moves: Sequence[Move], h
         result |= {"finished": True, "seconds": round(time.monotonic() - began, 3)}
     else:
         result |= {"finished": False}
+    if not started:
+        clean_up(direct, [move.place.topic for move in moves])
     _report(session.json, result, len(started))
     if refused:
         raise next(iter(refused.values()))
@@ -109,14 +114,19 @@ def carry_out(direct: DirectCluster, view: ClusterView, moves: Sequence[Move], h
 
 def wait_until_done(direct: DirectCluster, copies: Mapping[TopicPartition, Sequence[int]]) -> None:
     """Follow the moves to their end, then take the throttles away. Ctrl-C leaves both as they are."""
+    tracker = Tracker(direct, copies)
     try:
-        follow_on_screen(Tracker(direct, copies))
+        if direct.session.json:
+            tracker.follow(lambda _: None)
+        else:
+            follow_on_screen(tracker)
     except KeyboardInterrupt:
-        note(
-            "The moves go on, and so do their throttles. See and end them with: "
-            "[bold]tidelog topic reassign --status --wait[/]\n"
-            "Stop them with: [bold]tidelog topic reassign --cancel[/]"
-        )
+        if not direct.session.json:
+            note(
+                "The moves go on, and so do their throttles. See and end them with: "
+                "[bold]tidelog topic reassign --status --wait[/]\n"
+                "Stop them with: [bold]tidelog topic reassign --cancel[/]"
+            )
         raise
     clean_up(direct, [place.topic for place in copies])
 
@@ -125,7 +135,8 @@ def clean_up(direct: DirectCluster, topics: Sequence[str]) -> None:
     """Throttles go when nothing moves any more; another plan under way may still need them."""
     if list_reassignments(direct):
         return
-    if remove_throttle(direct, look_at_cluster(direct, []), dict.fromkeys(topics)):
+    removed = remove_throttle(direct, look_at_cluster(direct, []), dict.fromkeys(topics))
+    if removed and not direct.session.json:
         note("The throttles are removed.")
 
 
