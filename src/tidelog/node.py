@@ -17,6 +17,7 @@ from tidelog.broker.cleaner import LogCleaner
 from tidelog.broker.cluster_start import (
     address_of,
     check_cluster,
+    check_company,
     check_votes,
     inter_broker_endpoint,
     join_quorum,
@@ -206,6 +207,7 @@ class Node:
 
         await until_following(services, self.quorum)
         check_cluster(config, metadata.image.cluster_id)
+        check_company(config, raft, metadata.image)
         folders.settle_cluster(metadata.image.cluster_id)
         await self._serve(opened, server, dispatcher, flusher)
 

@@ -14,6 +14,7 @@ from tidelog.broker.data_folders import DataFolders
 from tidelog.broker.flusher import RunInThread
 from tidelog.broker.metadata_applier import MetadataApplier
 from tidelog.broker.quorum import Quorum
+from tidelog.metadata.image import ClusterImage
 from tidelog.metadata.quorum_store import QuorumStore
 from tidelog.metadata.records import Endpoint
 from tidelog.raft.core import Raft
@@ -41,6 +42,19 @@ def check_cluster(config: BrokerConfig, cluster_id: str) -> None:
         raise StorageError(
             f"this broker's voters belong to cluster {cluster_id}, and cluster.id is {wanted}; give it the "
             "right voters, or the right id"
+        )
+
+
+def check_company(config: BrokerConfig, raft: Raft, image: ClusterImage) -> None:
+    """A broker with data of a cluster of its own does not pass for a member of the one in its settings."""
+    node_id = config.int("node.id")
+    named = [voter.id for voter in parse_voters(config.list("controller.quorum.voters"))]
+    voters = [voter.id for voter in raft.configuration.voters]
+    if voters == [node_id] and set(named) - {node_id} and not image.brokers.keys() - {node_id}:
+        raise StorageError(
+            f"its data belong to another cluster than controller.quorum.voters names: to {image.cluster_id}, "
+            f"in which broker {node_id} is alone. Give it an empty data folder to join the others; or leave "
+            "controller.quorum.voters out, and let this cluster grow with tidelog cluster add-voter"
         )
 
 
@@ -136,5 +150,7 @@ async def until_following(services: Services, quorum: Quorum) -> None:
         if clock.monotonic() - told >= TELL_SECONDS:
             told = clock.monotonic()
             voters = ", ".join(f"{voter.id}@{voter.address}" for voter in raft.configuration.voters)
-            log.warning("waiting for a majority of the voters %s", voters)
+            # One of them could have lost its disk, unless each has been seen with the one that it has.
+            how_many = "a majority" if raft.configuration.is_pinned else "all, as this cluster begins,"
+            log.warning("waiting for %s of the voters %s", how_many, voters)
         await asyncio.sleep(POLL_SECONDS)
