@@ -10,6 +10,7 @@ from tidelog.raft import leading
 from tidelog.replication.following import Following, Truncated
 from tidelog.replication.partition import Partition
 from tidelog.storage.flush import Flush
+from tidelog.storage.log import PartitionLog
 from tidelog.storage.producers import Producers
 from tidelog.testing.sim.run import run_seed
 from tidelog.testing.sim.scenario import Scenario, scenario_of
@@ -61,7 +62,7 @@ def test_an_entry_that_is_committed_by_one_node_alone(monkeypatch: pytest.Monkey
     majority = leading.reached_by_majority
     monkeypatch.setattr(leading, "reached_by_majority", alone)
     problems_until(
-        "of the metadata was committed as",
+        "of the metadata was committed as|was acknowledged, and it is not there",
         lambda seed: rough(seed, "isolate", "kill", "halves", topic_churn=True),
         first_seed=5,
     )
@@ -104,3 +105,31 @@ def test_a_consumer_that_reads_what_may_be_taken_back(monkeypatch: pytest.Monkey
 def test_a_follower_that_never_cuts_its_log_never_gets_in_sync(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Following, "_cut", lambda self, cut: Truncated(self.log.end, []))
     problems_until("not whole", lambda seed: rough(seed, "isolate", "kill", acks=(-1, 1)))
+
+
+def test_a_consumer_that_is_given_what_is_not_safe(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = PartitionLog.read
+
+    def read_all(
+        self: PartitionLog, offset: int, max_bytes: int, *, end: int, min_one: bool = True
+    ) -> object:
+        return read(self, offset, max_bytes, end=self.end, min_one=min_one)
+
+    monkeypatch.setattr(PartitionLog, "read", read_all)
+    problems_until("above its high watermark", lambda seed: rough(seed, "slow_network", "pause"))
+
+
+def test_a_coordinator_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def nothing(partition: object, shard: object, run_in_thread: object) -> int:
+        return 0
+
+    monkeypatch.setattr("tidelog.broker.groups.load", nothing)
+    problems_until("had committed", lambda seed: rough(seed, "kill", "isolate", group_members=2))
+    problems_until("both own", lambda seed: rough(seed, "kill", "isolate", group_members=2))
+
+
+def test_records_that_are_acknowledged_and_forgotten_are_missed_by_their_producer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Partition, "when_safe", lambda self, offset, done: True)
+    problems_until("told that it is out of order", lambda seed: rough(seed, "isolate", "kill"))

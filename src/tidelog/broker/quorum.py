@@ -17,6 +17,7 @@ from tidelog.broker.flusher import BUSY_SECONDS, RunInThread
 from tidelog.metadata.quorum_store import QuorumStore
 from tidelog.raft.core import Raft
 from tidelog.raft.entries import Entry
+from tidelog.raft.errors import ChangeRefused, NotLeader
 from tidelog.raft.messages import Addressed, AnyMessage
 from tidelog.raft.ready import InstallSnapshot, Ready
 
@@ -84,7 +85,11 @@ class Quorum:
         """A leader that stops in order lets another take over at once, instead of being missed first."""
         if not self.raft.is_leader or len(self.raft.configuration.voters) < 2 or self.failure is not None:
             return
-        await self.do(lambda: self.raft.transfer_leadership(None, self.now))
+        try:
+            await self.do(lambda: self.raft.transfer_leadership(None, self.now))
+        except (ChangeRefused, NotLeader) as error:  # nobody is there to take over, or somebody did already
+            log.info("leadership is not handed over: %s", error)
+            return
         for _ in range(HAND_OVER_LOOKS):
             if not self.raft.is_leader:
                 return

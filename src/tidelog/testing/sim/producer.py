@@ -140,14 +140,14 @@ class SimProducer:
             if self.acks == 0:
                 self._send_blindly(address, topic, index, left)
                 return []
-            # If it may have been written before, it may lie too far back: a leader that was started again
-            # knows the last batch of a producer, and not always those before it.
-            is_fresh = not left[0].maybe_written
+            # If it may have been written before, and others after it, it may lie too far back: a leader that
+            # was started again knows the last batch of a producer, and not always those before it.
+            is_next = not left[0].maybe_written or len(batches) == 1
             # Pipelined: on one connection they arrive in this order, or not at all.
             errors = await asyncio.gather(*(self._attempt(address, topic, index, batch) for batch in left))
             left = [batch for batch, error in zip(left, errors, strict=True) if error is not ErrorCode.NONE]
             if errors[0] is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
-                if is_fresh:
+                if is_next:
                     self.complaints.append(
                         f"{self._client.name} sent {left[0].values[0]} to {topic}-{index} as "
                         f"{left[0].sequence}, the next after what was acknowledged, and was told that it is "
