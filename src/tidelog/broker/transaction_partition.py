@@ -57,8 +57,7 @@ class TransactionPartition:
 
     def start(self) -> None:
         """The shard is loaded: serve, and end what was decided and not ended everywhere."""
-        for outcome in self.shard.on_loaded(self.partition.leader_epoch, *self.now):
-            self._write(outcome)
+        self.shard.on_loaded(self.partition.leader_epoch, *self.now)
         self._settle()
 
     async def run(self, decide: Decide[AnswerT]) -> AnswerT:

@@ -92,9 +92,8 @@ class DurableState:
 
     def end_transaction(self, producer_id: ProducerId, commit: bool) -> None:
         """A marker came: what the producer committed within its transaction counts now, or never did."""
-        for key, committed in self.pending.end(producer_id).items():
-            if commit:
-                self.offsets.put(*key, committed)
+        for key, committed in self.pending.end(producer_id, commit).items():
+            self.offsets.put(*key, committed)
 
     def _replay_group(self, key: bytes, value: bytes | None) -> Replayed:
         group_id = group_metadata.decode_key(key)

@@ -77,12 +77,13 @@ class Producer:
 
 
 class Producers:
-    __slots__ = ("_known", "_open", "end", "ended")
+    __slots__ = ("_known", "_open", "_open_in_order", "end", "ended")
 
     def __init__(self, end: Offset = 0) -> None:
         self._known: dict[ProducerId, Producer] = {}
-        # Open transactions by their first offset, which come in order.
+        # Open transactions by their first offset. They come in order, save from a snapshot.
         self._open: dict[Offset, ProducerId] = {}
+        self._open_in_order = True
         self.ended: deque[EndedTransaction] = deque()
         """By the order of their markers, as long as the marker may not be replicated."""
         self.end = end
@@ -101,11 +102,15 @@ class Producers:
         """As a snapshot has it."""
         self._known[producer_id] = producer
         if producer.txn_first >= 0:
-            self._open = dict(sorted({**self._open, producer.txn_first: producer_id}.items()))
+            self._open[producer.txn_first] = producer_id
+            self._open_in_order = False
 
     @property
     def first_open(self) -> Offset | None:
         """Where the oldest open transaction begins."""
+        if not self._open_in_order:
+            self._open = dict(sorted(self._open.items()))
+            self._open_in_order = True
         return next(iter(self._open), None)
 
     def has_open(self, producer_id: ProducerId, epoch: int) -> bool:
@@ -116,8 +121,8 @@ class Producers:
     def first_unstable(self, high_watermark: Offset) -> Offset | None:
         """What follows is not stable: undecided, or decided by a marker that may still be lost."""
         firsts = [ended.first for ended in self.ended if ended.last >= high_watermark]
-        if self._open:
-            firsts.append(next(iter(self._open)))
+        if (first_open := self.first_open) is not None:
+            firsts.append(first_open)
         return min(firsts) if firsts else None
 
     def forget_ended(self, high_watermark: Offset) -> None:

@@ -39,8 +39,7 @@ class Coordinator:
         self.shard = TransactionShard(self.settings)
         for record in self.log:
             self.shard.replay(*record)
-        for outcome in self.shard.on_loaded(self.epoch, self.now, self.now_ms):
-            self.run(outcome)
+        self.shard.on_loaded(self.epoch, self.now, self.now_ms)
 
     def run(self, outcome: Outcome[Any]) -> Any:
         if self.refuse is not None and outcome.records:

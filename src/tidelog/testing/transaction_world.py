@@ -150,8 +150,7 @@ class World:
         self.shard = TransactionShard(TransactionSettings())
         for record in self.log:
             self.shard.replay(*record)
-        for outcome in self.shard.on_loaded(self.epoch, self.now, self.now_ms):
-            self.run(outcome, lambda _: None)
+        self.shard.on_loaded(self.epoch, self.now, self.now_ms)
         self.take_markers()
 
     def run(self, outcome: Outcome[Any], done: Callable[[bool], None]) -> None:

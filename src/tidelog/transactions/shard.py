@@ -80,23 +80,19 @@ class TransactionShard:
         else:
             self.transactions[transactional_id] = decode_value(transactional_id, value)
 
-    def on_loaded(self, coordinator_epoch: Epoch, now: float, now_ms: TimestampMs) -> list[Outcome[None]]:
+    def on_loaded(self, coordinator_epoch: Epoch, now: float, now_ms: TimestampMs) -> None:
         """The whole partition was replayed: from here on requests are served.
 
         `coordinator_epoch` is the leader epoch of the partition: markers carry it, so that those of an
         earlier coordinator are refused.
         """
         self._coordinator_epoch, self._is_live = coordinator_epoch, True
-        outcomes: list[Outcome[None]] = []
         for transaction in self.transactions.values():
-            if transaction.is_ending and transaction.partitions:
+            if transaction.is_ending:
                 self._to_mark.append(markers_of(transaction, coordinator_epoch))
-            elif transaction.is_ending:
-                outcomes.append(_effect(record(ending.complete(transaction, now_ms))))
             elif transaction.state is State.ONGOING:
                 self._watch(transaction, now, now_ms)
         self._expiry.start(now + self.settings.expiry_check_interval_ms / 1000)
-        return outcomes
 
     def unload(self) -> None:
         """This broker leads the partition no more. The shard is of no use after that."""

@@ -93,6 +93,17 @@ def test_what_is_committed_outside_meanwhile_is_newer(rig, producer):
     assert rig.committed() == 5
 
 
+@pytest.mark.parametrize("older_ends_first", [True, False])
+def test_of_two_transactions_the_newer_record_counts(rig, producer, older_ends_first):
+    """As compaction sees it, which keeps the last record of a key."""
+    other = Producer(rig, 10)
+    producer.commit(offset=50)
+    other.commit(offset=90)
+    for one in (producer, other) if older_ends_first else (other, producer):
+        one.end(commit=True)
+    assert rig.committed() == 90
+
+
 def test_what_was_deleted_does_not_come_back(rig, producer):
     producer.commit(offset=50)
     for outcome in rig.shard.delete_topics(["orders"], rig.now, rig.now_ms):

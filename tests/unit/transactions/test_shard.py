@@ -110,6 +110,7 @@ def test_an_ending_without_partitions_in_a_log_of_kafka_is_completed(coordinator
     ending = Transaction("k", Identity(3, 4), State.PREPARE_ABORT, 1000, 5)
     coordinator.log.append((encode_key("k"), encode_value(ending)))  # type: ignore[arg-type]
     coordinator.load()
+    coordinator.mark_all()
     assert coordinator.shard.transactions["k"].state is State.COMPLETE_ABORT
 
 
