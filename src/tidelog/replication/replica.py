@@ -111,7 +111,9 @@ class Replica:
     @property
     def is_synced(self) -> bool:
         """Whether all that is written is as durable as the topic asks for."""
-        return self.durability is not Durability.FSYNC or self.log.recovery_point >= self.log.end
+        if self.durability is not Durability.FSYNC:
+            return True
+        return self.log.recovery_point >= self.log.end and not self.log.has_unsynced_files
 
     def advance(self) -> None:
         """Move the high watermark as far as log, durability and the others allow, and tell who waits."""
@@ -121,7 +123,7 @@ class Replica:
             safe = log.recovery_point
             self._on_unsynced(self)
         elif self._sync_waiters:
-            self._tell_sync_waiters()
+            self._sync_or_tell()
         for limit in self._limits:
             safe = min(safe, limit.end)
         if safe <= self.high_watermark:
@@ -150,9 +152,14 @@ class Replica:
             log.has_rolled = False
             self._on_unsynced(self)
 
+    @property
+    def needed_in_sync(self) -> int:
+        """For acks=all. No more than there are replicas, as in Kafka: else nothing could ever be written."""
+        return min(self.min_insync_replicas, len(self.replicas))
+
     def _refusal_after_append(self) -> KafkaError | None:
         """What was meant for more replicas is now on all that are left, which is not what was asked for."""
-        if len(self.isr) >= self.min_insync_replicas:
+        if len(self.isr) >= self.needed_in_sync:
             return None
         return KafkaError(
             ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
@@ -180,7 +187,14 @@ class Replica:
         if self.is_synced or self.log.offline is not None:
             return True
         self._sync_waiters.append(done)
+        self._on_unsynced(self)
         return False
+
+    def _sync_or_tell(self) -> None:
+        if self.is_synced:
+            self._tell_sync_waiters()
+        else:
+            self._on_unsynced(self)
 
     def _tell_sync_waiters(self) -> None:
         waiters, self._sync_waiters = self._sync_waiters, []

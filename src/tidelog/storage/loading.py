@@ -83,7 +83,11 @@ class Loader:
             trusted_below = segments[-1].base if clean else recovery_point or 0
             whole_from = self._whole_from if self._folder.config.is_replicated else None
             active, end, checked_from = self._recover(segments, trusted_below, whole_from, names)
+        known_epochs = self._read_epochs()
         start = max(log_start or 0, segments[0].base if segments else active.base)
+        if known_epochs is not None and known_epochs.first_start <= end:
+            # The epochs were cut where the log started, and nobody may have written down where that was.
+            start = max(start, known_epochs.first_start)
         if start > end:
             if segments or active.size:
                 self._report.notes.append(
@@ -93,7 +97,7 @@ class Loader:
                 doom(segment, self._now_ms).run()
             segments, active, end, checked_from = [], self._create(start), start, None
         everything = [*segments, active]
-        epochs = self._load_epochs(everything, start, end, checked_from)
+        epochs = self._check_epochs(known_epochs, everything, start, end, checked_from)
         files = ProducerSnapshotFiles(self._disk, self._folder.path, snapshots)
         # A snapshot may have reached the disk when the batches it speaks of did not: a retry of those would
         # be taken for a duplicate. Only what is known to be flushed may be taken from one.
@@ -264,20 +268,26 @@ class Loader:
                 self._report.rebuilt.append(segment.path)
                 return
 
-    def _load_epochs(
-        self, segments: list[Segment], start: Offset, end: Offset, checked_from: Offset | None
-    ) -> LeaderEpochs:
+    def _read_epochs(self) -> LeaderEpochs | None:
         path = f"{self._folder.path}/{LEADER_EPOCHS}"
         raw = read_file(self._disk, path)
         try:
-            if raw is None:
-                raise StorageError("it is missing")
-            epochs = LeaderEpochs.load(raw, path)
+            return LeaderEpochs.load(raw, path) if raw is not None else None
         except StorageError:
-            epochs, checked_from = LeaderEpochs(), segments[0].base
+            return None
+
+    def _check_epochs(
+        self,
+        known: LeaderEpochs | None,
+        segments: list[Segment],
+        start: Offset,
+        end: Offset,
+        checked_from: Offset | None,
+    ) -> LeaderEpochs:
+        """What the file says of batches that are there, and what the batches say that were checked."""
+        epochs = LeaderEpochs() if known is None else known
         epochs.cut_end(end)
         if start < end and not 0 <= epochs.first_start <= start:
-            # The log started higher up when this was written, and nobody wrote down where.
             epochs, checked_from = LeaderEpochs(), segments[0].base
         if checked_from is not None:
             epochs.cut_end(checked_from)  # the file may be older than these batches, or newer

@@ -122,6 +122,11 @@ class LogWriter:
         return self._segments.all
 
     @property
+    def has_unsynced_files(self) -> bool:
+        """Something besides the newest batches: where the log starts now, for one."""
+        return bool(self._unsynced)
+
+    @property
     def size_bytes(self) -> int:
         return self._segments.size_bytes
 

@@ -89,7 +89,8 @@ def test_one_who_led_and_wrote_nothing_gives_its_epoch_up() -> None:
     assert open_log(disk, CONFIG).leader_epochs.entries == [(1, 0)]
 
 
-def test_epochs_of_a_log_whose_start_was_forgotten_are_learned_from_its_batches() -> None:
+def test_where_a_log_started_is_known_from_its_epochs() -> None:
+    """What was deleted may differ from what other replicas had there: it must not show again."""
     disk = MemoryDisk()
     log = open_log(disk, CONFIG)
     for epoch in (0, 0, 3, 4):
@@ -98,8 +99,28 @@ def test_epochs_of_a_log_whose_start_was_forgotten_are_learned_from_its_batches(
     log.delete_before(3)
     assert log.leader_epochs.entries == [(4, 3)]
     again = open_log(disk, CONFIG, recovery_point=4)
-    assert again.start == 0
-    assert again.leader_epochs.entries == [(0, 0), (3, 2), (4, 3)]
+    assert again.start == 3
+    assert again.leader_epochs.entries == [(4, 3)]
+
+
+def test_all_deleted_stays_deleted() -> None:
+    disk = MemoryDisk()
+    log = open_log(disk, CONFIG)
+    append(log, b"x")
+    sync(log)
+    log.delete_before(1)
+    again = open_log(disk, CONFIG, recovery_point=1)
+    assert (again.start, again.end) == (1, 1)
+
+
+def test_epochs_that_are_missing_are_learned_from_the_batches() -> None:
+    disk = MemoryDisk()
+    log = open_log(disk, CONFIG)
+    for epoch in (0, 0, 3, 4):
+        append(log, b"x", epoch)
+    sync(log)
+    disk.remove(f"{DIRECTORY}/{LEADER_EPOCHS}")
+    assert open_log(disk, CONFIG, recovery_point=4).leader_epochs.entries == [(0, 0), (3, 2), (4, 3)]
 
 
 def test_an_epoch_file_that_is_newer_than_the_batches_is_not_believed() -> None:
