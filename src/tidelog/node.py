@@ -310,6 +310,7 @@ class Node:
             self.node_id,
             lambda node_id: metadata.address_of(node_id, listener),
             lambda: metadata.controller_id,
+            resolve_sends=metadata.quorum_address_of,
         )
         forwarding = Forwarding(metadata, peers)
         lifecycle = Lifecycle(

@@ -30,7 +30,7 @@ def find_warnings(config: "BrokerConfig") -> Iterator[str]:
     if in_sync > replicas:
         yield (
             f"min.insync.replicas is {in_sync} and default.replication.factor {replicas}: "
-            "a topic with defaults would refuse every write with acks=all"
+            "a topic with defaults asks for no more replicas in sync than it has"
         )
     batch, segment = config.int("message.max.bytes"), config.int("log.segment.bytes")
     if batch > segment:

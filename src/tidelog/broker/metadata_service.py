@@ -91,6 +91,10 @@ class MetadataService:
         broker = self.image.brokers.get(node_id)
         if broker is not None and listener in broker.endpoints:
             return broker.endpoints[listener].host, broker.endpoints[listener].port
+        return self.quorum_address_of(node_id)
+
+    def quorum_address_of(self, node_id: NodeId) -> tuple[str, int] | None:
+        """For Raft's own messages: registrations may be older than a move of all brokers at once."""
         address = self._quorum.raft.address_of(node_id)
         return None if address is None else parse_address(address)
 

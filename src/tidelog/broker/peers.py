@@ -44,11 +44,17 @@ class Peers:
         resolve: Resolve,
         controller: Callable[[], NodeId | None],
         call_here: CallHere | None = None,
+        *,
+        resolve_sends: Resolve | None = None,
     ) -> None:
-        """`call_here` serves requests to this very broker without a network, where it is given."""
+        """`call_here` serves requests to this very broker without a network, where it is given.
+
+        `resolve_sends` finds brokers for `send`, where that should look elsewhere than `resolve`.
+        """
         self.node_id = node_id
         self._network = network
         self._resolve = resolve
+        self._resolve_sends = resolve_sends or resolve
         self._controller = controller
         self.call_here = call_here
         self._client_id = f"broker-{node_id}"
@@ -144,7 +150,7 @@ class Peers:
         self._lanes.clear()
 
     def _lane(self, node_id: NodeId, name: str) -> _Lane:
-        address = self._resolve(node_id)
+        address = (self._resolve_sends if name == SENDS else self._resolve)(node_id)
         if address is None or self._closed:
             raise PeerUnavailable(f"broker {node_id} has no address" if address is None else "stopping")
         lane = self._lanes.get((node_id, name))

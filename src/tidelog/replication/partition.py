@@ -135,7 +135,7 @@ class Partition(Following):
         log = self.log
         if log.offline is not None or not self.is_leader:
             self._led()
-        if all_replicas and len(self.isr) < self.min_insync_replicas:
+        if all_replicas and len(self.isr) < self.needed_in_sync:
             raise self._too_few_replicas()
         admitted = admit(records, log.config, now_ms=now_ms)
         if admitted.batches[0][1].attributes & TRANSACTIONAL:
@@ -149,7 +149,7 @@ class Partition(Following):
     def append_own(self, batch: bytearray, *, now_ms: TimestampMs) -> Produced:
         """A batch that this broker made itself, such as a coordinator's; safe as with acks=all."""
         self._led()
-        if len(self.isr) < self.min_insync_replicas:
+        if len(self.isr) < self.needed_in_sync:
             raise self._too_few_replicas()
         return self._append(memoryview(batch), [(0, read_header(batch))], now_ms)
 

@@ -39,7 +39,7 @@ def test_no_limit_is_larger_than_any_request() -> None:
 @pytest.mark.parametrize(
     ("flags", "warning"),
     [
-        ({"min.insync.replicas": "2"}, "refuse every write"),
+        ({"min.insync.replicas": "2"}, "no more replicas in sync than it has"),
         ({"message.max.bytes": "2 MiB", "log.segment.bytes": "1 MiB"}, "must fit a segment"),
         ({"message.max.bytes": "200 MiB"}, "socket.request.max.bytes"),
         ({"log.roll.ms": "1d", "log.roll.hours": "3"}, "log.roll.hours has no effect"),

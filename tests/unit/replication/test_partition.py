@@ -109,8 +109,16 @@ def test_a_gap_in_the_sequence_changes_nothing() -> None:
     assert rig.partition.log.end == 1
 
 
+def test_no_more_replicas_are_asked_for_than_there_are() -> None:
+    """As in Kafka: a topic of one replica under a cluster's default of two would never take a write."""
+    rig = Rig(min_isr=2)
+    rig.produce([b"a"])
+    assert rig.partition.log.end == 1
+
+
 def test_too_few_replicas_in_sync_refuse_before_anything_is_written() -> None:
     rig = Rig(min_isr=2)
+    rig.partition.replicas = (1, 2, 3)
     with pytest.raises(KafkaError) as refused:
         rig.produce([b"a"])
     assert refused.value.code is ErrorCode.NOT_ENOUGH_REPLICAS
