@@ -4,9 +4,17 @@ from pathlib import Path
 
 import pytest
 from campaign import campaign
-from peer_links import free_ports
+from peer_links import HOST, free_ports
 from process_cluster import PATIENCE_S, Member, ProcessCluster
+from raw_client import RawClient
 from victim import Victim
+
+from tidelog.wire.apis import ApiKey
+from tidelog.wire.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumRequestPartitionData,
+    DescribeQuorumRequestTopicData,
+)
 
 
 @pytest.fixture
@@ -41,8 +49,8 @@ def test_of_two_with_one_id_the_second_goes(cluster: ProcessCluster, tmp_path: P
         second = stranger(cluster, tmp_path / "second", 2)
         second.launch()
         told = refused(second)
-        assert "another broker with node.id 2 is alive" in told
-        assert cluster.members[2].address in told
+        assert "Broker 2 is alive already" in told
+        assert str(cluster.members[2].links_port) in told, "it says where"
         run.crowd.until_writing()
         problems = run.problems()
         assert not problems, "\n".join(problems[:20])
@@ -61,6 +69,33 @@ def test_data_of_another_cluster(cluster: ProcessCluster, tmp_path: Path) -> Non
         assert "another cluster" in told
     cluster.heal()
     cluster.until_whole()
+
+
+def test_a_voter_list_that_disagrees(cluster: ProcessCluster, tmp_path: Path) -> None:
+    """What the cluster has agreed on goes before what a file says."""
+    third = cluster.members[3]
+    assert third.terminate() == 0
+    third.voters = f"3@{HOST}:{third.links_port},7@{HOST}:1,8@{HOST}:1"
+    third.start()
+    cluster.until_whole()
+    # One more broker that takes itself for a voter in the place of another: it follows, and has no vote.
+    fourth = stranger(cluster, tmp_path / "fourth", 4)
+    fourth.voters = cluster.voters.replace(f"3@{HOST}:{third.links_port}", f"4@{HOST}:{fourth.links_port}")
+    try:
+        fourth.start()
+        with RawClient(cluster.members[1].port) as client:
+            answer = client.ask(ApiKey.DESCRIBE_QUORUM, whole_quorum())
+        [[quorum]] = [topic.partitions for topic in answer.topics]
+        assert sorted(voter.replica_id for voter in quorum.current_voters) == [1, 2, 3]
+        assert [observer.replica_id for observer in quorum.observers] == [4]
+    finally:
+        fourth.kill()
+
+
+def whole_quorum() -> DescribeQuorumRequest:
+    partition = DescribeQuorumRequestPartitionData(partition_index=0)
+    topic = DescribeQuorumRequestTopicData(topic_name="__cluster_metadata", partitions=[partition])
+    return DescribeQuorumRequest(topics=[topic])
 
 
 def test_damaged_metadata_log(cluster: ProcessCluster) -> None:
