@@ -205,6 +205,23 @@ def test_a_second_broker_with_one_id_is_refused(machines: Machines) -> None:
     machines.healthy()
 
 
+def test_the_data_of_another_cluster_is_refused(machines: Machines, tmp_path: Path) -> None:
+    stranger = Machine(7, free_port(), tmp_path / "stranger", "")
+    stranger.file.write_text(stranger.file.read_text().replace("controller.quorum.voters: \n", ""))
+    stranger.start("up")
+    stranger.wait()
+    assert stranger.stop() == 0
+    command = [console_script(), "broker", "--config", str(stranger.file)]
+    command.append(f"--set=controller.quorum.voters={machines.voters}")
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=PATIENCE_S, check=False, env=clean_environment()
+    )
+    assert done.returncode == 1
+    assert "belong to another cluster" in done.stderr
+    assert "tidelog cluster add-voter" in done.stderr
+    machines.healthy()
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
