@@ -107,7 +107,7 @@ def read_all(address: str, topic: str) -> list[tuple[int, int]]:
 
 
 def every_acknowledged_record_is_there_once(writer: Writer, found: list[tuple[int, int]]) -> None:
-    assert not writer.failures
+    assert not writer.failures, writer.failures[:5]
     offsets = [offset for offset, _ in found]
     assert offsets == list(range(len(offsets))), "offsets without gaps"
     numbers = [number for _, number in found]
