@@ -12,12 +12,12 @@ from tidelog.testing.sim.faults.world import World, start
 class Nemesis:
     def __init__(self, cluster: SimCluster, crash_client: Callable[[int], None]) -> None:
         self._cluster = cluster
-        self._world = World(cluster, crash_client)
+        self.world = World(cluster, crash_client)
         self._under_way: dict[asyncio.Task[None], None] = {}
         self.count = 0
 
     async def run(self) -> None:
-        scenario, world = self._cluster.scenario, self._world
+        scenario, world = self._cluster.scenario, self.world
         if not scenario.faults:
             await asyncio.sleep(scenario.fault_seconds)
         end = world.now + scenario.fault_seconds
@@ -36,7 +36,7 @@ class Nemesis:
         task.add_done_callback(lambda done: self._under_way.pop(done, None))
 
     async def _do(self, kind: str) -> None:
-        await FAULTS[kind](self._world)
+        await FAULTS[kind](self.world)
 
     async def heal(self) -> None:
         """Everything works again; what was down is started."""

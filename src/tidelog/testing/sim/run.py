@@ -5,16 +5,17 @@ import gc
 import logging
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 import msgspec
 
 from tidelog.testing.checkers import check, realtime_lag
-from tidelog.testing.history import Operation
+from tidelog.testing.history import History, Operation
 from tidelog.testing.sim.cluster import SimCluster
 from tidelog.testing.sim.consumer import SimConsumer
 from tidelog.testing.sim.convergence import why_not_whole
+from tidelog.testing.sim.faults.world import World
 from tidelog.testing.sim.invariants import Invariants
 from tidelog.testing.sim.loop import SimLoop, Stuck
 from tidelog.testing.sim.machine import Machine
@@ -29,7 +30,8 @@ PRODUCERS_END_SECONDS = 1.0
 LOOK_SECONDS = 0.05
 WORLD_SECONDS_MAX = 200.0
 
-Sabotage = Callable[[SimCluster], None]
+Script = Callable[[World], Awaitable[None]]
+"""What happens between the start and the healing, in place of faults by chance."""
 
 
 class Result(msgspec.Struct):
@@ -44,6 +46,7 @@ class Result(msgspec.Struct):
     records_read: int = 0
     lag_seconds: float = 0.0
     lines: list[str] = []
+    history: History = msgspec.field(default_factory=History)
 
     @property
     def ok(self) -> bool:
@@ -54,7 +57,7 @@ class Result(msgspec.Struct):
         return f"python -m tidelog.testing.sim --seeds {self.scenario.seed} --verbose"
 
 
-def run_seed(seed: int, scenario: Scenario | None = None) -> Result:
+def run_seed(seed: int, scenario: Scenario | None = None, script: Script | None = None) -> Result:
     """Whatever happens in the simulated world, this returns; it raises only what ends a Python process."""
     scenario = scenario or scenario_of(seed)
     result = Result(scenario)
@@ -65,7 +68,7 @@ def run_seed(seed: int, scenario: Scenario | None = None) -> Result:
     gc.disable()  # when it runs, a collection ends forgotten tasks at moments that no seed controls
     try:
         with _captured_log(cluster, result):
-            run = _Run(cluster, result)
+            run = _Run(cluster, result, script)
             loop.on_error = run.on_error
             try:
                 loop.run_until_complete(run.whole())
@@ -87,10 +90,11 @@ def run_seed(seed: int, scenario: Scenario | None = None) -> Result:
 
 
 class _Run:
-    def __init__(self, cluster: SimCluster, result: Result) -> None:
+    def __init__(self, cluster: SimCluster, result: Result, script: Script | None) -> None:
         self._cluster = cluster
         self._loop = cluster.loop
         self._result = result
+        self._script = script
         self._invariants = Invariants(cluster)
         self._clients = Population(cluster)
 
@@ -120,7 +124,7 @@ class _Run:
                 return
         self._clients.start()
         nemesis = Nemesis(cluster, self._clients.crash_one)
-        await nemesis.run()
+        await (nemesis.run() if self._script is None else self._script(nemesis.world))
         self._result.faults = nemesis.count
         await nemesis.heal()
         await self._become_whole()
@@ -199,7 +203,7 @@ class _Run:
         result.problems += self._clients.complaints()
         history = self._cluster.history
         result.problems += map(str, check(history))
-        result.operations = len(history)
+        result.history, result.operations = history, len(history)
         result.records_read = sum(len(operation.read) for operation in history)
         result.lag_seconds = realtime_lag(history)
 
