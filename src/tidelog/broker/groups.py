@@ -52,10 +52,11 @@ class Groups:
         # Topics that were deleted while somebody was loading, who may have replayed offsets of them by then.
         self._gone: set[str] = set()
         self._closed = False
-        self._topics = self._readable_topics()
+        self._topics = Topics()
 
     def start(self) -> None:
-        """Load what this broker leads already."""
+        """The cluster is known by now: load what this broker leads already."""
+        self._know_topics()
         for partition in self._partitions:
             if partition.topic == CONSUMER_OFFSETS:
                 self._settle(partition.index, partition)
@@ -130,9 +131,7 @@ class Groups:
         if self._loading:
             self._gone.update(gone)
         if delta.topics_deleted or delta.partitions_created:
-            self._topics = self._readable_topics()
-            for serving in self:
-                serving.shard.on_topics_changed(self._topics)
+            self._know_topics()
         for serving in self:
             if gone:
                 serving.write_all(serving.shard.delete_topics(gone, *serving.now))
@@ -229,13 +228,15 @@ class Groups:
         if gone:
             serving.write_all(serving.shard.delete_topics(sorted(gone), *serving.now))
 
-    def _readable_topics(self) -> Topics:
+    def _know_topics(self) -> None:
         """What groups of the new protocol can be given; one object for all shards."""
         by_name = {
             topic.name: TopicInfo(topic.id, len(topic.partitions))
             for topic in self._metadata.image.topics.values()
         }
-        return Topics(by_name, self._metadata.version)
+        self._topics = Topics(by_name, self._metadata.version)
+        for serving in self:
+            serving.shard.on_topics_changed(self._topics)
 
 
 async def _until_safe(partition: Partition) -> None:
