@@ -25,9 +25,9 @@ class Campaign:
         self.crowd.start()
         self.crowd.until_writing()
 
-    def strike(self, kind: str) -> None:
-        """One fault; when this returns the producers have gone on, and the cluster is whole."""
-        self.nemesis.strike(kind)
+    def strike(self, *kinds: str) -> None:
+        """Faults at once; when this returns the producers have gone on, and the cluster is whole."""
+        self.nemesis.strike(*kinds)
         self.crowd.until_writing()
         self.cluster.until_ready()
         self.cluster.until_whole()

@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from campaign import Campaign
-from nemesis import Nemesis
+from nemesis import ALONE_ONLY, Nemesis
 from process_cluster import ProcessCluster
 from small_disk import NoSmallDisk
 
@@ -25,6 +25,9 @@ from tidelog.testing.checkers import realtime_lag
 from tidelog.testing.history import Outcome
 
 DISK_MEGABYTES = 256
+OVERLAP = 0.3
+"""How often two faults come together."""
+SEVERAL = "two at once"
 
 
 class Totals:
@@ -49,6 +52,7 @@ class Totals:
         lines = [f"{'fault':<26}{'times':>7}{'longest wait for an acknowledgement':>38}"]
         for kind, times in sorted(self.faults.items()):
             lines.append(f"{kind:<26}{times:>7}{self.worst_wait.get(kind, 0.0):>36.1f} s")
+        lines.append(f"{SEVERAL:<26}{'':>7}{self.worst_wait.get(SEVERAL, 0.0):>36.1f} s")
         lines += [
             "",
             f"{minutes:.1f} minutes, {self.rounds} rounds, {self.faults.total()} faults",
@@ -100,7 +104,7 @@ def _round(folder: Path, seed: int, until: float, options: argparse.Namespace, t
         cluster.start()
         run.begin()
         while time.monotonic() < until:
-            _strike(run, chance.choice(kinds), totals)
+            _strike(run, _choice(chance, kinds), totals)
         problems = run.problems()
         totals.add(run)
     except Exception as error:
@@ -117,15 +121,22 @@ def _round(folder: Path, seed: int, until: float, options: argparse.Namespace, t
     return problems
 
 
-def _strike(run: Campaign, kind: str, totals: Totals) -> None:
+def _choice(chance: random.Random, kinds: list[str]) -> list[str]:
+    first, second = chance.choice(kinds), chance.choice(kinds)
+    overlap = chance.random() < OVERLAP and not {first, second} & ALONE_ONLY
+    return [first, second] if overlap else [first]
+
+
+def _strike(run: Campaign, kinds: list[str], totals: Totals) -> None:
     for producer in run.crowd.producers:
         producer.longest_wait_s = 0.0
-    run.strike(kind)
+    run.strike(*kinds)
     waited = run.crowd.longest_wait_s
-    totals.faults[kind] += 1
-    totals.worst_wait[kind] = max(waited, totals.worst_wait.get(kind, 0.0))
+    totals.faults.update(kinds)
+    told = kinds[0] if len(kinds) == 1 else SEVERAL
+    totals.worst_wait[told] = max(waited, totals.worst_wait.get(told, 0.0))
     _say(
-        f"{kind:<26} longest wait {waited:4.1f} s, {run.crowd.count(Outcome.OK)} sends ok, "
+        f"{' and '.join(kinds):<40} longest wait {waited:4.1f} s, {run.crowd.count(Outcome.OK)} sends ok, "
         f"{run.crowd.count(Outcome.INFO)} unknown, {len(run.crowd.record.complaints)} complaints"
     )
 

@@ -1,16 +1,19 @@
 """Makes things go wrong in a cluster of processes, as a seed chooses; and puts them right again.
 
-Each fault is a generator: it breaks something, yields how long that should last, and mends it when it is
-resumed. Everything is healed between two faults unless they overlap on purpose.
+Each fault is a generator: it breaks something, yields how long that should last, and goes on when it is
+resumed. Whatever it leaves broken is healed at the end.
 """
 
 import random
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 
 from process_cluster import Member, ProcessCluster
 
 Fault = Generator[float, None, None]
+
+ALONE_ONLY = {"lose_folder"}
+"""Together with another fault it could lose data, and rightly."""
 
 CLOCK_JUMPS_MS = (-1_800_000, -5_000, 5_000, 86_400_000)
 """Back by less than an hour: what clients send would else be refused as of the future."""
@@ -21,21 +24,29 @@ class Nemesis:
         self._cluster = cluster
         self._chance = random.Random(f"{seed}")
         self._longest_s = longest_s
-        self.counts: dict[str, int] = {}
-        self.tell: Callable[[str], None] = lambda _: None
 
     @staticmethod
     def kinds() -> list[str]:
         return [name.removeprefix("do_") for name in vars(Nemesis) if name.startswith("do_")]
 
-    def strike(self, kind: str) -> None:
-        """The fault and its end; what comes back may still be on its way up."""
-        self.tell(kind)
-        self.counts[kind] = self.counts.get(kind, 0) + 1
-        fault: Fault = getattr(self, f"do_{kind}")()
-        for seconds in fault:
-            time.sleep(seconds)
+    def strike(self, *kinds: str) -> None:
+        """Faults that overlap, and their end; what comes back may still be on its way up."""
+        faults: list[Fault] = [getattr(self, f"do_{kind}")() for kind in kinds]
+        while faults:
+            for fault in tuple(faults):
+                seconds = next(fault, None)
+                if seconds is None:
+                    faults.remove(fault)
+                else:
+                    time.sleep(seconds)
         self._cluster.heal()
+
+    @staticmethod
+    def _start(member: Member) -> None:
+        """Another fault may have done so meanwhile."""
+        if not member.is_running:
+            member.kill()  # what ended by itself is forgotten first
+            member.launch()
 
     def _some_time(self) -> float:
         return self._chance.uniform(0.3, 1.0) * self._longest_s
@@ -69,14 +80,14 @@ class Nemesis:
             member.kill()
         yield 0.0
         for member in self._shuffled():
-            member.launch()
+            self._start(member)
             yield self._chance.uniform(0, 0.5)
 
     def do_kill_one_after_the_other(self) -> Fault:
         """Before the one before is back in sync."""
         for member in self._shuffled():
             member.kill()
-            member.launch()
+            self._start(member)
             yield self._chance.uniform(0.2, 1.0)
 
     def do_restart_storm(self) -> Fault:
@@ -84,7 +95,7 @@ class Nemesis:
         for _ in range(6):
             member = self._shuffled()[0]
             member.kill()
-            member.launch()
+            self._start(member)
             yield self._chance.uniform(0.0, 0.6)
 
     def do_stop_in_order(self) -> Fault:
@@ -160,7 +171,7 @@ class Nemesis:
         yield self._chance.uniform(0.0, 0.5) * self._longest_s
         self._cluster.members[alone].kill()
         yield self._chance.uniform(0.0, 0.5) * self._longest_s
-        self._cluster.members[alone].launch()
+        self._start(self._cluster.members[alone])
         yield self._chance.uniform(0.0, 0.5) * self._longest_s
 
     # Disks and clocks

@@ -93,10 +93,13 @@ class Member(Victim):
 
 
 class ProcessCluster:
+    """`settings` go before those above; None leaves a setting at the broker's own default."""
+
     def __init__(self, folder: Path, brokers: int = 3, settings: Mapping[str, object] | None = None) -> None:
         self.links = PeerLinks()
         ports = free_ports(2 * brokers)
-        self.settings = {**ALL_CLUSTERS, **SOON_NOTICED, **(settings or {})}
+        wanted = {**ALL_CLUSTERS, **SOON_NOTICED, **(settings or {})}
+        self.settings = {name: value for name, value in wanted.items() if value is not None}
         self.topic = ""
         """The first that was created: the one that faults aim at."""
         self.members: dict[int, Member] = {}
