@@ -16,6 +16,9 @@ from pathlib import Path
 CHUNK_BYTES = 64 * 1024
 CLIENT_ID_AT = 12  # after the size, api key, version and correlation id
 HOST = "127.0.0.1"
+PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
+FIRST_GIVEN = 32_768
+"""Where the kernel does not say which ports it gives to outgoing connections."""
 
 Pair = tuple[int, int]
 
@@ -164,7 +167,7 @@ def source_of(first: bytes) -> int:
 
 def free_ports(count: int) -> list[int]:
     """Ports that stay free while their broker is down: the kernel gives them to no outgoing connection."""
-    first_given = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    first_given = int(PORT_RANGE.read_text().split()[0]) if PORT_RANGE.exists() else FIRST_GIVEN
     chance = random.SystemRandom()
     found: dict[int, None] = {}
     while len(found) < count:
