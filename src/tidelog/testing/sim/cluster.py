@@ -18,6 +18,8 @@ PORT = 9092
 SETTINGS = {
     "log.dirs": "/data",
     "auto.create.topics.enable": "false",
+    # By the wall clock, which jumps here: a producer must not be forgotten before it has ended.
+    "producer.id.expiration.ms": "2000000000",
     "offsets.topic.num.partitions": "2",
     "group.min.session.timeout.ms": "500",
     "group.initial.rebalance.delay.ms": "100",

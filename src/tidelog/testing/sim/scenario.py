@@ -53,7 +53,8 @@ def scenario_of(seed: int) -> Scenario:
     replicas = min(3, nodes)
     durability = chance.choice(("fsync", "fsync", "os", "interval"))
     faults = [fault for fault in FAULT_NAMES if _fits(fault, nodes, durability)]
-    chosen = chance.sample(faults, chance.randint(1, min(5, len(faults))))
+    is_mayhem = chance.random() < 0.08
+    chosen = faults if is_mayhem else chance.sample(faults, chance.randint(1, min(5, len(faults))))
     return Scenario(
         seed=seed,
         nodes=nodes,
@@ -66,7 +67,7 @@ def scenario_of(seed: int) -> Scenario:
         group_members=chance.choice((0, 0, 0, 2)),
         topic_churn=chance.random() < 0.2,
         faults=() if chance.random() < 0.03 else tuple(chosen),
-        fault_gap_seconds=chance.choice((0.5, 1.0, 2.0)),
+        fault_gap_seconds=0.35 if is_mayhem else chance.choice((0.5, 1.0, 2.0)),
         fault_seconds=chance.choice((5.0, 7.0, 9.0)),
         sends_per_second=chance.choice((6.0, 10.0)),
         segment_bytes=chance.choice((1024, 4096, 1 << 20)),

@@ -7,7 +7,7 @@ from tidelog.testing.sim.faults.world import World, start
 
 SLOW_DISK_SECONDS = 0.1
 DISK_SECONDS = 0.002
-DAY_MS = 86_400_000
+HOURS_MS = 6 * 3_600_000
 
 
 async def slow_disk(world: World) -> None:
@@ -62,7 +62,7 @@ async def lost_disk(world: World) -> None:
 
 async def clock_jump(world: World) -> None:
     machine = world.victim()
-    machine.jump_clock(world.chance.choice((-1, 1)) * world.chance.choice((50, 5_000, DAY_MS)))
+    machine.jump_clock(world.chance.choice((-1, 1)) * world.chance.choice((50, 5_000, HOURS_MS)))
 
 
 async def clock_drift(world: World) -> None:
