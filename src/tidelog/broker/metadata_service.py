@@ -76,10 +76,14 @@ class MetadataService:
 
     @property
     def told_controller(self) -> NodeId:
-        """Whom clients are sent to: any broker passes on to the controller what is for it."""
-        known = self.controller_id
-        broker = None if known is None else self.image.brokers.get(known)
-        return self.node_id if broker is None or broker.fenced else broker.id
+        """Whom clients are sent to: any broker passes on to the controller what is for it.
+
+        One of those that they are told about, so none that is fenced: of that one they know no address.
+        """
+        alive = [broker.id for broker in self.image.brokers.values() if not broker.fenced]
+        if self.controller_id in alive:
+            return self.controller_id
+        return self.node_id if self.node_id in alive or not alive else alive[0]
 
     @property
     def failure(self) -> Exception | None:

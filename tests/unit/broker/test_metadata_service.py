@@ -214,3 +214,19 @@ def test_what_cannot_be_applied_is_not_agreed_on() -> None:
         assert (await rig.metadata.change(topic("t")))[0].ok
 
     with_rig(work)
+
+
+def test_clients_are_sent_to_a_broker_that_they_are_told_about() -> None:
+    def registered(id: int, epoch: int, fenced: bool) -> Callable[[ClusterImage], Decision[None]]:
+        where = Endpoint("PLAINTEXT", "h", 9090 + id)
+        record = BrokerRegistered(id, epoch, f"AAAAAAAAAAAAAAAAAAAAA{id}", (where,), fenced=fenced)
+        return lambda image: Decision([record], [None])
+
+    async def work(rig: QuorumRig) -> None:
+        await rig.metadata.change(registered(1, 0, fenced=False))
+        await rig.metadata.change(registered(2, 1, fenced=False))
+        assert rig.metadata.told_controller == 1
+        await rig.metadata.change(registered(1, 2, fenced=True))
+        assert rig.metadata.told_controller == 2
+
+    with_rig(work)
