@@ -138,14 +138,21 @@ def join_quorum(
 
 
 async def until_following(services: Services, quorum: Quorum) -> None:
-    """Wait until this broker knows the cluster as its controller does."""
+    """Wait until this broker knows the cluster as its controller does, and all that it ever acted on.
+
+    A leader may be known long before it has told what is committed. With an image older than the logs on
+    its disk, this broker would take new partitions for strays, and begin them anew without their records.
+    """
     metadata, clock, raft = services.metadata, services.clock, quorum.raft
+    remembered = raft.last_index
     told = clock.monotonic()
     while True:
         if (failure := quorum.failure or metadata.failure) is not None:
             raise failure
         is_led = metadata.is_controller or (raft.leader_id is not None and not raft.is_leader)
-        if is_led and metadata.image.cluster_id and metadata.version >= raft.commit_index:
+        # What the leader's log has not was cut off by now: it was never committed, and never acted on.
+        known = max(raft.commit_index, min(remembered, raft.last_index))
+        if is_led and metadata.image.cluster_id and metadata.version >= known:
             return
         if clock.monotonic() - told >= TELL_SECONDS:
             told = clock.monotonic()

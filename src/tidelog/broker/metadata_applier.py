@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
-from tidelog.base.errors import ErrorCode, KafkaError, StorageError
+from tidelog.base.errors import ErrorCode, KafkaError, StorageError, TidelogError
 from tidelog.base.ids import Epoch, NodeId, Offset
 from tidelog.base.ports import Clock
-from tidelog.broker.flusher import RunInThread
+from tidelog.broker.flusher import BUSY_SECONDS, RunInThread
 from tidelog.broker.quorum import Quorum
 from tidelog.metadata.entry_data import decode_decision
 from tidelog.metadata.image import ClusterImage, ImageDelta, advance
@@ -47,7 +47,7 @@ class MetadataApplier:
         self._clock = clock
         self._run_in_thread = run_in_thread
         self._term: Epoch = loaded.term
-        self._configuration: Configuration = loaded.configuration or Configuration(())
+        self._configuration: Configuration | None = loaded.configuration
         self._queue: deque[tuple[int, Entry] | InstallSnapshot] = deque()
         self._arrived = asyncio.Event()
         self._expected: dict[Offset, _Expected] = {}
@@ -199,13 +199,26 @@ class MetadataApplier:
         self._waiting = still
 
     async def _snapshot_if_due(self) -> None:
-        index = self.applied
-        write = self._store.begin_snapshot(
-            self.image, index, self._term, self._configuration, self._clock.now_ms()
-        )
+        index, quorum = self.applied, self._quorum
+        if quorum is None:
+            return
+        # Before the first change of voters, those that the settings name are the ones.
+        configuration = self._configuration or quorum.raft.configuration_at(index)
+        write = self._store.begin_snapshot(self.image, index, self._term, configuration, self._clock.now_ms())
         if write is None:
             return
-        await self._run_in_thread(write.run)
-        quorum = self._quorum
-        if self._store.finish_snapshot(write) and quorum is not None:
+        await self._in_thread(write.run)
+        if self._store.finish_snapshot(write):
             quorum.soon(lambda: quorum.raft.compact(index))
+
+    async def _in_thread(self, job: Callable[[], None]) -> None:
+        """A snapshot can wait; that the disk is busy is no reason to give up the metadata."""
+        while True:
+            try:
+                running = self._run_in_thread(job)
+            except TidelogError as error:
+                log.warning("a snapshot of the metadata must wait for the disk: %s", error)
+                await asyncio.sleep(BUSY_SECONDS)
+                continue
+            await running
+            return

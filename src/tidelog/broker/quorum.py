@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from tidelog.base.errors import KafkaError, TidelogError
 from tidelog.base.ids import NodeId
@@ -62,6 +62,7 @@ class Quorum:
         self._send = send
         self._committed = committed
         self._inbox: deque[Callable[[], None]] = deque()
+        self._asked: dict[asyncio.Future[Any], None] = {}
         self._awake = asyncio.Event()
         self._alarm: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
@@ -78,6 +79,8 @@ class Quorum:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        self._task = None
+        self._refuse_who_asked()
         if self._alarm is not None:
             self._alarm.cancel()
 
@@ -107,8 +110,12 @@ class Quorum:
         self._awake.set()
 
     async def do(self, work: Callable[[], T]) -> T:
-        """As `soon`, with what came of it."""
+        """As `soon`, with what came of it; NotLeader where this node takes no part in the quorum any more."""
+        if self._task is None or self.failure is not None:
+            raise _gone()
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._asked[done] = None
+        done.add_done_callback(lambda one: self._asked.pop(one, None))
 
         def job() -> None:
             if done.done():
@@ -138,6 +145,13 @@ class Quorum:
             log.critical("this broker leaves the metadata quorum: %s", error, exc_info=not _expected(error))
             self.failure = error
             self._committed.on_role()
+            self._refuse_who_asked()
+
+    def _refuse_who_asked(self) -> None:
+        """Nobody will take their turn any more."""
+        for done in tuple(self._asked):
+            if not done.done():
+                done.set_exception(_gone())
 
     def _take_in(self) -> None:
         self._awake.clear()
@@ -191,6 +205,10 @@ class Quorum:
             by_peer.setdefault(to, []).append(message)
         for to, bundle in by_peer.items():
             self._send(to, bundle)
+
+
+def _gone() -> NotLeader:
+    return NotLeader(None, "this broker has left the metadata quorum")
 
 
 def _expected(error: Exception) -> bool:

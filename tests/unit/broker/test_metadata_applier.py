@@ -1,0 +1,40 @@
+"""What the quorum agreed on reaches the image, and from time to time a snapshot."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tidelog.metadata import quorum_store
+from tidelog.metadata.brokers import decide_create_cluster
+from tidelog.metadata.quorum_store import QuorumStore
+from tidelog.server.disk_threads import DiskThreadsBusy
+from tidelog.testing.quorum_rig import QuorumRig, at_once
+from tidelog.testing.virtual_time import run
+
+
+def test_a_snapshot_waits_for_a_busy_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def life() -> None:
+        rig = QuorumRig()
+        await rig.start()
+        refused = 0
+
+        def busy_at_first(job: Callable[[], Any]) -> "asyncio.Future[Any]":
+            nonlocal refused
+            if refused < 3:
+                refused += 1
+                raise DiskThreadsBusy("10000 disk jobs are waiting")
+            return at_once(job)
+
+        monkeypatch.setattr(quorum_store, "SNAPSHOT_AFTER_ENTRIES", 1)
+        monkeypatch.setattr(rig.applier, "_run_in_thread", busy_at_first)
+        await rig.metadata.change(lambda image: decide_create_cluster(image, cluster_id="c"))
+        await asyncio.sleep(1)
+        assert refused == 3
+        assert rig.metadata.failure is None
+        await rig.stop()
+        again = QuorumStore.open(rig.disk, "/data/__cluster_metadata-0", 0)
+        assert again.snapshot.image.cluster_id == "c"
+
+    run(life())
