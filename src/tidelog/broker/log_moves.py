@@ -54,7 +54,7 @@ class LogMoves:
             raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, f"{path} is not one of this broker's log.dirs")
         if folder.offline is not None:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path} is offline: {folder.offline}")
-        partition = self._partitions.find(topic, index)
+        partition = self._partitions.find_any(topic, index)
         key = (partition.topic_id, index)
         running = self._moves.get(key)
         if running is not None:
@@ -126,18 +126,24 @@ class LogMoves:
         """Copy until little enough is left, and is unsynced, to do the rest at once.
 
         While the copy is synced its source grows on. What counts as little doubles each time, so that a
-        partition that is written to without a pause is caught up with all the same.
+        partition that is written to without a pause is caught up with all the same. A follower's log may be
+        cut meanwhile, and then it grows on with other records: the copy begins anew.
         """
-        little = FINAL_BYTES
-        while _bytes_behind(partition.log, copy) > little:
-            chunk = _next_chunk(partition.log, copy)
+        source, little = partition.log, FINAL_BYTES
+        cuts = source.cuts
+        while _bytes_behind(source, copy) > little:
+            chunk = _next_chunk(source, copy)
             await self._run_in_thread(partial(_append, chunk, copy, self._clock.now_ms()))
-            if _bytes_behind(partition.log, copy) <= little:
+            if source.cuts == cuts and _bytes_behind(source, copy) <= little:
                 flush = copy.begin_flush()
                 if flush is not None:
                     await self._run_in_thread(flush.run)
                     copy.finish_flush(flush)
                 little *= 2
+            if source.cuts != cuts:
+                cuts = source.cuts
+                for doomed in copy.truncate_fully_at(source.start):
+                    self._in_background(doomed.run)
 
     def _finish(self, partition: Partition, copy: PartitionLog, folder: DataFolder) -> None:
         """No await in here: nobody may append between the last chunk and the swap."""
@@ -152,6 +158,9 @@ class LogMoves:
             copy.delete_before(old.start)
         copy.close(clean=True)
         remove_old = self._partitions.folders.swap(partition, copy, folder, self._clock.now_ms())
+        if partition.is_leader:
+            # Records tell of the epochs that wrote them, and this one may have written nothing yet.
+            partition.log.begin_epoch(partition.leader_epoch)
         self._partitions.checkpoint_now()  # the new folder must know where the log starts
         partition.advance()
         self._in_background(remove_old)

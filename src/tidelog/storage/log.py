@@ -216,6 +216,12 @@ class PartitionLog(LogWriter):
 
     # Cutting
 
+    @property
+    def cuts(self) -> int:
+        """How often its end was cut off. Who copies it must begin anew when this grows: other records may
+        have taken the place of what was copied."""
+        return self._truncations
+
     def truncate_to(self, offset: Offset) -> list[Doomed]:
         """Remove the batch that holds `offset` and all after it; the log then ends with the batch before.
 
