@@ -31,6 +31,7 @@ def rough(seed: int, *faults: str, **more: object) -> Scenario:
         "acks": (-1, -1),
         "group_members": 0,
         "topic_churn": False,
+        "transactors": 0,
         "consumers": 1,
         "faults": faults,
         "fault_gap_seconds": 0.7,

@@ -21,6 +21,7 @@ SETTINGS = {
     # By the wall clock, which jumps here: a producer must not be forgotten before it has ended.
     "producer.id.expiration.ms": "2000000000",
     "offsets.topic.num.partitions": "2",
+    "transaction.state.log.num.partitions": "2",
     "group.min.session.timeout.ms": "500",
     "group.initial.rebalance.delay.ms": "100",
     "controller.quorum.election.timeout.ms": "600",
@@ -62,6 +63,8 @@ class SimCluster:
             "min.insync.replicas": str(scenario.min_insync),
             "log.segment.bytes": str(scenario.segment_bytes),
             "offsets.topic.replication.factor": str(scenario.replicas),
+            "transaction.state.log.replication.factor": str(scenario.replicas),
+            "transaction.state.log.min.isr": str(scenario.min_insync),
         }
         if voters:
             flags["controller.quorum.voters"] = voters

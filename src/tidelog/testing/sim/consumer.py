@@ -1,16 +1,13 @@
 """A consumer of all partitions of some topics: it reads forward for ever and tells what it saw."""
 
-from collections.abc import Iterator
-
 from tidelog.base.errors import ErrorCode
 from tidelog.testing.history import History, Operation, Read
 from tidelog.testing.sim.client import Address, Client
+from tidelog.testing.sim.fetched import batches
 from tidelog.testing.sim.loop import SimLoop
 from tidelog.wire.apis import ApiKey
-from tidelog.wire.batch import iter_batches
 from tidelog.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
 from tidelog.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from tidelog.wire.record import Record, read_records
 
 FETCH_VERSION = 12
 LIST_OFFSETS_VERSION = 7
@@ -22,13 +19,21 @@ Place = tuple[str, int]
 
 class SimConsumer:
     def __init__(
-        self, loop: SimLoop, client: Client, history: History, topics: dict[str, int], *, wait_ms: int = 300
+        self,
+        loop: SimLoop,
+        client: Client,
+        history: History,
+        topics: dict[str, int],
+        *,
+        wait_ms: int = 300,
+        committed_only: bool = False,
     ) -> None:
         self._loop = loop
         self._client = client
         self._history = history
         self._topics = list(topics)
         self._wait_ms = wait_ms
+        self._committed_only = committed_only
         self.positions: dict[Place, int] = {
             (name, index): 0 for name, count in topics.items() for index in range(count)
         }
@@ -74,7 +79,12 @@ class SimConsumer:
                     partition_max_bytes=PARTITION_BYTES,
                 )
             )
-        request = FetchRequest(max_wait_ms=wait_ms, min_bytes=1, topics=list(topics.values()))
+        request = FetchRequest(
+            max_wait_ms=wait_ms,
+            min_bytes=1,
+            isolation_level=int(self._committed_only),
+            topics=list(topics.values()),
+        )
         try:
             answer: FetchResponse = await self._client.call(
                 address, ApiKey.FETCH, FETCH_VERSION, request, wait_ms / 1000 + 1.5
@@ -90,7 +100,14 @@ class SimConsumer:
                 fine = self._take(place, epochs[place], data, read) and fine
         if read:
             self._history.add(
-                Operation(self._client.name, "poll", started=started, ended=self._loop.now, read=read)
+                Operation(
+                    self._client.name,
+                    "poll",
+                    started=started,
+                    ended=self._loop.now,
+                    read=read,
+                    committed_only=self._committed_only,
+                )
             )
         return fine
 
@@ -110,14 +127,14 @@ class SimConsumer:
                 f"the high watermark of {name} went from {before} to {data.high_watermark} in epoch {epoch}"
             )
         self._watermarks[place, epoch] = data.high_watermark
-        for record in _records(data):
-            if record.offset >= self.positions[place]:
-                if record.offset >= data.high_watermark:
-                    self.complaints.append(
-                        f"{name} gave offset {record.offset} above its high watermark {data.high_watermark}"
-                    )
-                read.append(Read(name, record.offset, bytes(record.value or b"").decode()))
-                self.positions[place] = record.offset + 1
+        limit = data.last_stable_offset if self._committed_only else data.high_watermark
+        for batch in batches(data, committed_only=self._committed_only):
+            if batch.end > limit and batch.records:
+                self.complaints.append(f"{name} gave offset {batch.end - 1}, and may be read up to {limit}")
+            for record in batch.records:
+                if record.offset >= self.positions[place]:
+                    read.append(Read(name, record.offset, bytes(record.value or b"").decode()))
+            self.positions[place] = max(self.positions[place], batch.end)
         return True
 
     async def ends(self) -> dict[Place, int] | None:
@@ -153,10 +170,3 @@ class SimConsumer:
             await self._client.refresh(self._topics)
         while any(self.positions[place] < end for place, end in ends.items()):
             await self.poll()
-
-
-def _records(data: PartitionData) -> Iterator[Record]:
-    view = memoryview(data.records or b"")  # type: ignore[arg-type]  # decoded answers hold no file slices
-    for position, header in iter_batches(view):
-        if not header.is_control:
-            yield from read_records(view[position : position + header.size])

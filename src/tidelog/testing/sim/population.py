@@ -10,9 +10,10 @@ from tidelog.testing.sim.ledger import GroupLedger
 from tidelog.testing.sim.life import Life
 from tidelog.testing.sim.producer import SimProducer
 from tidelog.testing.sim.topic_churn import TopicChurn
+from tidelog.testing.sim.transactor import Transactor
 from tidelog.testing.sim.view import View
 
-AnyClient = SimProducer | SimConsumer | GroupMember | TopicChurn
+AnyClient = SimProducer | SimConsumer | GroupMember | TopicChurn | Transactor
 
 
 class Population:
@@ -31,6 +32,8 @@ class Population:
             self._start_consumer()
         for _ in range(scenario.group_members):
             self._start_member()
+        for number in range(scenario.transactors):
+            self._start_transactor(f"tx-{number}")
         if scenario.topic_churn:
             self._start_churn()
 
@@ -49,13 +52,33 @@ class Population:
 
     def _start_consumer(self) -> None:
         life, client = self._cluster.new_client("c")
-        topics = self._cluster.scenario.topics
-        self._begin(life, SimConsumer(self._loop, client, self._cluster.history, topics))
+        scenario = self._cluster.scenario
+        consumer = SimConsumer(
+            self._loop,
+            client,
+            self._cluster.history,
+            scenario.topics,
+            committed_only=scenario.transactors > 0 and client.chance.random() < 0.6,
+        )
+        self._begin(life, consumer)
 
     def _start_member(self) -> None:
         life, client = self._cluster.new_client("m")
         topics = self._cluster.scenario.topics
         self._begin(life, GroupMember(self._loop, client, self._cluster.history, topics, self.ledger))
+
+    def _start_transactor(self, transactional_id: str) -> None:
+        life, client = self._cluster.new_client("x")
+        scenario = self._cluster.scenario
+        transactor = Transactor(
+            self._loop,
+            client,
+            self._cluster.history,
+            topics=scenario.topics,
+            transactional_id=transactional_id,
+            second_protocol=client.chance.random() < 0.5,
+        )
+        self._begin(life, transactor)
 
     def _start_churn(self) -> None:
         life, client = self._cluster.new_client("a")
@@ -81,12 +104,14 @@ class Population:
             self._start_consumer()
         elif isinstance(client, GroupMember):
             self._start_member()
+        elif isinstance(client, Transactor):
+            self._start_transactor(client.transactional_id)
         else:
             self._start_churn()
 
     def stop_writers(self) -> None:
         for client in self._alive.values():
-            if isinstance(client, SimProducer | TopicChurn):
+            if isinstance(client, SimProducer | TopicChurn | Transactor):
                 client.is_stopping = True
 
     def compare(self, view: View) -> None:

@@ -165,7 +165,13 @@ class _Run:
         self._clients.stop_writers()
         await asyncio.sleep(PRODUCERS_END_SECONDS)
         life, client = self._cluster.new_client("final")
-        final = SimConsumer(self._loop, client, self._cluster.history, self._cluster.scenario.topics)
+        final = SimConsumer(
+            self._loop,
+            client,
+            self._cluster.history,
+            self._cluster.scenario.topics,
+            committed_only=self._cluster.scenario.transactors > 0,
+        )
         await self._loop.spawn(life, self._read_all(final), name="final")
         self._result.problems += final.complaints
         self._clients.compare(views(self._cluster)[0])

@@ -29,6 +29,7 @@ class Scenario(msgspec.Struct, frozen=True):
     consumers: int
     group_members: int
     topic_churn: bool
+    transactors: int
     faults: tuple[str, ...]
     fault_gap_seconds: float
     fault_seconds: float
@@ -39,6 +40,7 @@ class Scenario(msgspec.Struct, frozen=True):
     def describe(self) -> str:
         topics = ", ".join(f"{name}({count})" for name, count in self.topics.items())
         extras = f", {self.group_members} group members" if self.group_members else ""
+        extras += f", {self.transactors} transactional producers" if self.transactors else ""
         extras += ", topic churn" if self.topic_churn else ""
         return (
             f"{self.nodes} nodes, {self.replicas} replicas (min {self.min_insync}), {self.durability}, "
@@ -66,6 +68,7 @@ def scenario_of(seed: int) -> Scenario:
         consumers=chance.choice((1, 1, 2)),
         group_members=chance.choice((0, 0, 0, 2)),
         topic_churn=chance.random() < 0.2,
+        transactors=0,
         faults=() if chance.random() < 0.03 else tuple(chosen),
         fault_gap_seconds=0.35 if is_mayhem else chance.choice((0.5, 1.0, 2.0)),
         fault_seconds=chance.choice((5.0, 7.0, 9.0)),
