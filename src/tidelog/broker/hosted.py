@@ -127,6 +127,8 @@ class HostedPartitions:
         if isinstance(opened, str):
             self._unusable.update(dict.fromkeys(keys, opened))
             return
+        for key in keys:
+            self._unusable.pop(key, None)
         opened.share(self.folders.warm)
         _report_recovery(topic.name, image.index, opened)
         settings = resolve_topic(topic.configs, self._config)
@@ -148,15 +150,16 @@ class HostedPartitions:
 
     async def take_roles(self) -> None:
         """This broker is registered: from now on it leads and follows as the image says."""
-        self._has_roles = True
-        await self._opening.begin_epochs(self._led_here())
-        for topic in self._image.topics.values():
-            for image in topic.partitions:
-                partition = self._partitions.get((topic.name, image.index))
-                if partition is not None:
-                    self._take_role(partition, image)
-        if self.on_roles is not None:
-            self.on_roles(list(self))
+        async with self._one_change:  # nobody may touch a log that a thread works on
+            self._has_roles = True
+            await self._opening.begin_epochs(self._led_here())
+            for topic in self._image.topics.values():
+                for image in topic.partitions:
+                    partition = self._partitions.get((topic.name, image.index))
+                    if partition is not None:
+                        self._take_role(partition, image)
+            if self.on_roles is not None:
+                self.on_roles(list(self))
 
     def _led_here(self) -> list[tuple[PartitionLog, Epoch]]:
         return [
@@ -197,24 +200,28 @@ class HostedPartitions:
         if delta.topics_deleted:
             self.checkpoint_now()
         changed_roles: list[Partition] = []
-        arriving: list[tuple[TopicImage, PartitionImage]] = []
+        new: list[Replica] = []
+        unopened: list[Replica] = []
         for topic, partition in (*delta.partitions_created, *delta.partitions_changed):
             hosted = self._partitions.get((topic.name, partition.index))
+            before = delta.previous(topic, partition.index)
             if self._node_id not in partition.replicas:
-                if hosted is not None:
-                    self._drop(topic, partition.index)
+                self._drop(topic, partition.index)
             elif hosted is None:
-                arriving.append((topic, partition))
+                # One that was ours before and is not open may be out of reach, and must not begin anew.
+                is_new = before is None or self._node_id not in before.replicas
+                (new if is_new else unopened).append((topic, partition))
             elif self._has_roles:
                 self._take_role(hosted, partition)
                 changed_roles.append(hosted)
         # Before others are opened, which may take a while: followers of a new leader are waited for.
         self._tell_roles(changed_roles)
-        await self._opening.open(arriving, config, self._host, new=True)
+        await self._opening.open(new, config, self._host, new=True)
+        await self._opening.open(unopened, config, self._host)
         self._tell_roles(
             [
                 hosted
-                for topic, partition in arriving
+                for topic, partition in (*new, *unopened)
                 if (hosted := self._partitions.get((topic.name, partition.index))) is not None
             ]
         )
