@@ -11,12 +11,12 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_TIMESTAMP, Offset, TimestampMs
 from tidelog.base.ports import Buffer, Disk, read_file
 from tidelog.storage.batch_cleaning import emptied
-from tidelog.storage.compaction_groups import Group
+from tidelog.storage.compaction_groups import Group, Source
 from tidelog.storage.compaction_swap import discard
 from tidelog.storage.file_names import CLEANED, INDEX, LOG, SWAP, TIME_INDEX, TXN_INDEX
 from tidelog.storage.offset_index import CorruptIndex
 from tidelog.storage.segment_indexes import SegmentIndexes
-from tidelog.storage.transaction_index import Aborted, TransactionIndex
+from tidelog.storage.transaction_index import TransactionIndex
 from tidelog.wire.batch import HEADER, BatchHeader, read_header
 
 Pace = Callable[[int], None]
@@ -94,22 +94,25 @@ class CleanedSegment:
         self._indexes.seal()
         self._write_index(INDEX, [self._indexes.offsets.dump()])
         self._write_index(TIME_INDEX, [self._indexes.times.dump()])
-        if aborted := self._aborted():
-            self._write_index(TXN_INDEX, [TransactionIndex(aborted).dump()])
+        indexes = [raw for raw in map(self._txn_index, self._sources) if raw is not None]
+        if indexes:
+            # Even if nothing is left in it: after a crash it must take the place of the old one.
+            self._write_index(TXN_INDEX, [self._without_gone(b"".join(indexes))])
         self._disk.sync_dir(self._path.rpartition("/")[0])
         newest = self._indexes.newest_timestamp, self._indexes.newest_offset
         return Cleaned(self._sources, self._size, newest, truncations)
 
-    def _aborted(self) -> list[Aborted]:
-        """Of all the sources; their files were good when the compaction was planned."""
-        entries = []
-        for source in self._sources:
-            path = source.path + TXN_INDEX
-            try:
-                entries += TransactionIndex.load(source.base, read_file(self._disk, path) or b"").entries
-            except CorruptIndex as error:
-                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{path} cannot be right: {error}") from error
-        return [entry for entry in entries if entry.last not in self._markers_gone]
+    def _txn_index(self, source: Source) -> bytes | None:
+        return read_file(self._disk, source.path + TXN_INDEX)
+
+    def _without_gone(self, raw: bytes) -> bytes:
+        """The files were good when the compaction was planned."""
+        try:
+            entries = TransactionIndex.load(self._sources[0].base, raw).entries
+        except CorruptIndex as error:
+            path = self._path + TXN_INDEX
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{path} cannot be right: {error}") from error
+        return TransactionIndex([one for one in entries if one.last not in self._markers_gone]).dump()
 
     def _write_index(self, suffix: str, parts: Sequence[bytes]) -> None:
         path = self._path + suffix

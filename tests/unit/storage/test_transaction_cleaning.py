@@ -100,3 +100,25 @@ def test_a_clean_part_is_left_in_peace(log: PartitionLog) -> None:
     log_rig.compact(log)
     assert offsets(log) == [0, 4]
     assert markers(log) == [1, 3]
+
+
+def test_an_index_that_is_empty_now_takes_the_place_of_the_old_one_even_in_a_crash(
+    disk: MemoryDisk, log: PartitionLog
+) -> None:
+    transaction(log, b"a", ControlType.ABORT, 0)
+    append(log, [(b"c", b"v")], producer_id=1, sequence=1)
+    for _ in range(2):
+        compact(log)
+    log.roll(NOW_MS)
+    log.cleaned_to = None
+    later_ms = NOW_MS + DAY_MS
+    compaction = log.begin_compaction(log.dirt(log.end, later_ms), later_ms, 1 << 20)
+    compaction.map_keys(log_rig.no_pace)
+    [group] = compaction.groups()
+    assert compaction.clean(group, log_rig.no_pace) is not None
+    path = log.segments[0].path
+    log.close()
+    disk.rename(path + ".log.cleaned", path + ".log.swap")  # decided, and then the power fails
+    again = log_rig.open_log(disk, LogConfig(compact=True, delete=False))
+    assert markers(again) == []
+    assert again.aborted_between(0, 9) == []
