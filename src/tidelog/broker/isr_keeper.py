@@ -147,6 +147,10 @@ class IsrKeeper:
         except OSError as error:
             log.warning("the controller cannot be told of %d in-sync sets: %s", len(batch), error)
             return batch
+        except Exception:
+            # This broker may be the controller itself. Were this the end, no in-sync set would ever change.
+            log.exception("%d in-sync sets could not be decided on; trying again", len(batch))
+            return batch
         if answer.error_code:
             # Such as STALE_BROKER_EPOCH: this broker is about to be registered anew, or has been replaced.
             log.warning("changes of in-sync sets were refused: %s", ErrorCode.of(answer.error_code).name)

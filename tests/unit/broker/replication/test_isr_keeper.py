@@ -231,3 +231,23 @@ def test_acks_wait_for_both_sets_while_a_change_is_under_way(keeping: Keep) -> N
         assert kept.isr() == [1, 2, 3]
 
     keeping(work)
+
+
+def test_a_bug_of_the_controller_on_this_broker_is_not_the_end_of_in_sync_sets(keeping: Keep) -> None:
+    async def work(kept: Keeping) -> None:
+        def broken(request: AlterPartitionRequest) -> AlterPartitionResponse:
+            raise ValueError("a bug")
+
+        rig = kept.rig
+        rig.create()
+        await asyncio.sleep(1)
+        kept.controller.answer = broken
+        rig.cut.add((1, 2))
+        rig[1].produce(b"x")
+        await asyncio.sleep(20)
+        assert kept.isr() == [1, 2, 3]
+        kept.controller.answer = agree
+        await asyncio.sleep(5)
+        assert kept.isr() == [1, 3]
+
+    keeping(work)
