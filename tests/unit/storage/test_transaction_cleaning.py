@@ -119,6 +119,6 @@ def test_an_index_that_is_empty_now_takes_the_place_of_the_old_one_even_in_a_cra
     path = log.segments[0].path
     log.close()
     disk.rename(path + ".log.cleaned", path + ".log.swap")  # decided, and then the power fails
-    again = log_rig.open_log(disk, LogConfig(compact=True, delete=False))
+    again = log_rig.open_log(disk, LogConfig(compact=True, delete=False), recovery_point=log.end)
     assert markers(again) == []
     assert again.aborted_between(0, 9) == []
