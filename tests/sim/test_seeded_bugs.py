@@ -134,3 +134,13 @@ def test_records_that_are_acknowledged_and_forgotten_are_missed_by_their_produce
 ) -> None:
     monkeypatch.setattr(Partition, "when_safe", lambda self, offset, done: True)
     problems_until("told that it is out of order", lambda seed: rough(seed, "isolate", "kill"))
+
+
+def test_a_reader_that_is_not_told_what_was_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PartitionLog, "aborted_in", lambda self, *more: [])
+    problems_until("^aborted read", lambda seed: rough(seed, "client_crash", "kill", transactors=2))
+
+
+def test_a_reader_that_does_not_wait_for_the_end_of_a_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Partition, "last_stable_offset", property(lambda self: self.high_watermark))
+    problems_until("^aborted read", lambda seed: rough(seed, "client_crash", "pause", transactors=2))

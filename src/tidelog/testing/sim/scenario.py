@@ -68,7 +68,7 @@ def scenario_of(seed: int) -> Scenario:
         consumers=chance.choice((1, 1, 2)),
         group_members=chance.choice((0, 0, 0, 2)),
         topic_churn=chance.random() < 0.2,
-        transactors=0,
+        transactors=chance.choice((0, 0, 0, 1, 2)),
         faults=() if chance.random() < 0.03 else tuple(chosen),
         fault_gap_seconds=0.35 if is_mayhem else chance.choice((0.5, 1.0, 2.0)),
         fault_seconds=chance.choice((5.0, 7.0, 9.0)),
