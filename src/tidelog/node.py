@@ -45,6 +45,8 @@ from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.quorum import Quorum
 from tidelog.broker.replication import Replication
 from tidelog.broker.throttle import Unlimited
+from tidelog.broker.transaction_verification import TransactionVerification
+from tidelog.broker.transactions import Transactions
 from tidelog.metadata.entities import BrokerImage
 from tidelog.metadata.features import SUPPORTED_FEATURES
 from tidelog.metadata.quorum_store import DIRECTORY, QuorumStore
@@ -56,10 +58,12 @@ from tidelog.server.open_files import raise_open_file_limit
 from tidelog.server.shared_state import RequestDispatcher
 from tidelog.server.tcp_network import TcpNetwork
 from tidelog.server.tickers import Chore, Tickers
+from tidelog.wire.apis import ApiKey
 
 log = logging.getLogger("tidelog.node")
 
 FLUSH_RULES_SECONDS = 0.5
+TRANSACTION_CALL_SECONDS = 15.0
 PRODUCER_EXPIRY_SECONDS = 600
 
 
@@ -225,6 +229,8 @@ class Node:
         await partitions.open_all(metadata.image, metadata.config)
         metadata.on_change(lambda delta: partitions.on_change(delta, metadata.config))
         metadata.on_change(services.groups.on_change)
+        metadata.on_change(services.transactions.on_change)
+        metadata.on_change(services.lifecycle.on_change)
         metadata.on_change(services.controller.on_change)
         metadata.on_change(lambda _: server.change_limits(Limits.from_config(metadata.config)))
         await partitions.catch_up(metadata)
@@ -259,6 +265,7 @@ class Node:
         services.replication.start()
         await partitions.take_roles()
         services.groups.start()
+        services.transactions.start()
         lifecycle.start()
         if not is_alone:
             await lifecycle.until_unfenced()
@@ -292,6 +299,8 @@ class Node:
         server.stop_accepting()
         partitions.wake_readers()
         await self.services.groups.close()
+        await self.services.transactions.close()
+        await self.services.verification.close()
         await server.drain(self.config.int("shutdown.grace.ms") / 1000)
 
     def _services(
@@ -313,8 +322,21 @@ class Node:
             resolve_sends=metadata.quorum_address_of,
         )
         forwarding = Forwarding(metadata, peers)
+        internal_topics = InternalTopics(metadata, forwarding)
         lifecycle = Lifecycle(
             metadata, peers, clock, lambda: self._identity(folders), partitions.failed_folders
+        )
+        producer_ids = ProducerIds(lifecycle.next_producer_ids)
+        transactions = Transactions(
+            metadata,
+            partitions,
+            internal_topics,
+            clock=clock,
+            take_id=producer_ids.take,
+            send_markers=lambda node, markers: peers.call(
+                node, ApiKey.WRITE_TXN_MARKERS, 2, markers, timeout=TRANSACTION_CALL_SECONDS
+            ),
+            run_in_thread=threads.run,
         )
         return Services(
             clock=clock,
@@ -332,7 +354,7 @@ class Node:
             groups=Groups(
                 metadata,
                 partitions,
-                InternalTopics(metadata, forwarding),
+                internal_topics,
                 clock=clock,
                 random=random,
                 run_in_thread=threads.run,
@@ -343,7 +365,14 @@ class Node:
                 slots=config.int("max.incremental.fetch.session.cache.slots"),
                 evict_after_ms=config.int("min.incremental.fetch.session.eviction.ms"),
             ),
-            producer_ids=ProducerIds(lifecycle.next_producer_ids),
+            transactions=transactions,
+            verification=TransactionVerification(
+                transactions.coordinator_of,
+                lambda node, asked: peers.call(
+                    node, ApiKey.ADD_PARTITIONS_TO_TXN, 5, asked, timeout=TRANSACTION_CALL_SECONDS
+                ),
+            ),
+            producer_ids=producer_ids,
             throttle=Unlimited(),
             run_in_thread=threads.run,
         )

@@ -245,10 +245,10 @@ CASES: dict[str, Case] = {
         lambda: FindCoordinatorRequest(key_type=2, coordinator_keys=["g"]),
         {E.INVALID_REQUEST},
     ),
-    "coordinator: of transactions": (
+    "coordinator: of share groups": (
         ApiKey.FIND_COORDINATOR,
-        lambda: FindCoordinatorRequest(key_type=1, coordinator_keys=["t"]),
-        {E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED},
+        lambda: FindCoordinatorRequest(key_type=2, coordinator_keys=["t"]),
+        {E.INVALID_REQUEST},
     ),
     "coordinator: of an unknown kind": (
         ApiKey.FIND_COORDINATOR,
@@ -261,10 +261,10 @@ CASES: dict[str, Case] = {
         lambda: InitProducerIdRequest(transactional_id=""),
         {E.INVALID_REQUEST},
     ),
-    "producer id: transactions": (
+    "producer id: a timeout from before": (
         ApiKey.INIT_PRODUCER_ID,
         lambda: InitProducerIdRequest(transactional_id="t", transaction_timeout_ms=MIN32),
-        {E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED},
+        {E.INVALID_TRANSACTION_TIMEOUT, E.NOT_COORDINATOR},
     ),
     "cluster: of controllers": (
         ApiKey.DESCRIBE_CLUSTER,

@@ -1,7 +1,7 @@
 """What a handler is given: the broker's services, and who asks."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tidelog.base.config import BrokerConfig
 from tidelog.base.errors import ProtocolError
@@ -43,13 +43,13 @@ class Services:
     partitions: HostedPartitions
     moves: LogMoves
     groups: Groups
+    transactions: Transactions
+    verification: TransactionVerification
     sessions: FetchSessions
     producer_ids: ProducerIds
     throttle: Throttle
     run_in_thread: RunInThread
     answer_forwarded: Callable[[memoryview, Peer], Awaitable[bytes | None]] = _nobody
-    transactions: Transactions = field(init=False)
-    verification: TransactionVerification = field(init=False)
 
     @property
     def config(self) -> BrokerConfig:

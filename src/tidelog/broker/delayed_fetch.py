@@ -10,7 +10,7 @@ from tidelog.wire.messages.fetch import FetchResponse
 class DelayedFetch:
     """Watches its partitions; counting arriving bytes is all that happens until the answer is due."""
 
-    __slots__ = ("_answer", "_missing", "_partitions", "_timer", "future")
+    __slots__ = ("_answer", "_missing", "_missing_now", "_partitions", "_timer", "future")
 
     def __init__(
         self,
@@ -18,11 +18,14 @@ class DelayedFetch:
         missing: int,
         wait_ms: int,
         answer: Callable[[], FetchResponse],
+        missing_now: Callable[[], int] | None = None,
     ) -> None:
+        """`missing_now` looks again how much is missing, for readers who may not read all that arrives."""
         loop = asyncio.get_running_loop()
         self.future: asyncio.Future[FetchResponse] = loop.create_future()
         self._answer = answer
         self._missing = missing
+        self._missing_now = missing_now
         self._partitions = tuple(partitions)
         for partition in self._partitions:
             partition.watch(self)
@@ -31,6 +34,8 @@ class DelayedFetch:
 
     def on_bytes(self, count: int) -> None:
         self._missing -= count
+        if count and self._missing <= 0 and self._missing_now is not None:
+            self._missing = self._missing_now()
         if self._missing <= 0 or count == 0:
             self._complete()
 

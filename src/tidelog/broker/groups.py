@@ -15,6 +15,7 @@ from tidelog.broker.group_partition import GroupPartition
 from tidelog.broker.hosted import HostedPartitions
 from tidelog.broker.internal_topics import InternalTopics
 from tidelog.broker.metadata_service import MetadataService
+from tidelog.broker.state_loading import until_safe
 from tidelog.groups.modern.topics import TopicInfo, Topics
 from tidelog.groups.placement import offsets_partition
 from tidelog.groups.settings import GroupSettings, OffsetsTopicSettings
@@ -144,7 +145,7 @@ class Groups:
         for serving in self:
             try:
                 # Not for long: the followers may be waiting for the very change that is waiting here.
-                await asyncio.wait_for(_until_safe(serving.partition), FORGET_SECONDS)
+                await asyncio.wait_for(until_safe(serving.partition), FORGET_SECONDS)
             except (KafkaError, TimeoutError) as error:
                 log.error(
                     "offsets of deleted topics may come back after a crash: %s", error or "not safe yet"
@@ -194,7 +195,7 @@ class Groups:
         began = self._clock.monotonic()
         while True:
             try:
-                await _until_safe(partition)
+                await until_safe(partition)
                 count = await load(partition, shard, self._run_in_thread)
                 break
             except Exception as error:
@@ -237,22 +238,3 @@ class Groups:
         self._topics = Topics(by_name, self._metadata.version)
         for serving in self:
             serving.shard.on_topics_changed(self._topics)
-
-
-async def _until_safe(partition: Partition) -> None:
-    """Until the high watermark is where the log ends now.
-
-    That too few replicas are in sync to take more is no reason not to serve what they all have.
-    """
-    safe: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def done(error: KafkaError | None) -> None:
-        if safe.done():
-            return
-        if error is None or error.code is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND:
-            safe.set_result(None)
-        else:
-            safe.set_exception(error)
-
-    if not partition.when_safe(partition.log.end, done):
-        await safe

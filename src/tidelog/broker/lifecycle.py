@@ -14,6 +14,7 @@ from tidelog.base.ports import Clock
 from tidelog.broker.metadata_service import MetadataService
 from tidelog.broker.peers import Peers
 from tidelog.metadata.entities import BrokerImage
+from tidelog.metadata.image import ImageDelta
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
@@ -203,6 +204,12 @@ class Lifecycle:
             return
         log.warning("the cluster does not know this broker any more; registering anew")
         await self.register()
+
+    def on_change(self, delta: ImageDelta) -> None:
+        """A broker that is about to stop waits until the others know: tell the controller at once."""
+        brokers = delta.after.brokers
+        if any(id in brokers and brokers[id].shutting_down for id in delta.brokers_changed):
+            self._nudge.set()
 
     async def until_unfenced(self) -> None:
         told = self._clock.monotonic()

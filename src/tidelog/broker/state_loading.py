@@ -1,9 +1,10 @@
 """Reading the log of a coordinator back into memory, chunk by chunk, in a thread."""
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from tidelog.base.errors import KafkaError
+from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Offset
 from tidelog.base.ports import FileSlice
 from tidelog.broker.flusher import RunInThread
@@ -15,6 +16,25 @@ CHUNK_BYTES = 4 << 20
 
 TakeBatch = Callable[[BatchHeader, memoryview], int]
 """Makes one batch true; answers how many records that were."""
+
+
+async def until_safe(partition: Partition) -> None:
+    """Until the high watermark is where the log ends now.
+
+    That too few replicas are in sync to take more is no reason not to serve what they all have.
+    """
+    safe: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def done(error: KafkaError | None) -> None:
+        if safe.done():
+            return
+        if error is None or error.code is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND:
+            safe.set_result(None)
+        else:
+            safe.set_exception(error)
+
+    if not partition.when_safe(partition.log.end, done):
+        await safe
 
 
 async def load_batches(partition: Partition, take: TakeBatch, run_in_thread: RunInThread) -> int:

@@ -13,7 +13,7 @@ from tidelog.broker.flusher import RunInThread
 from tidelog.broker.hosted import HostedPartitions
 from tidelog.broker.internal_topics import AS_THE_CLUSTER, InternalTopics
 from tidelog.broker.metadata_service import MetadataService
-from tidelog.broker.state_loading import load_batches
+from tidelog.broker.state_loading import load_batches, until_safe
 from tidelog.broker.transaction_markers import SendMarkers, TransactionMarkers
 from tidelog.broker.transaction_partition import TransactionPartition
 from tidelog.metadata.image import ImageDelta
@@ -26,6 +26,8 @@ from tidelog.transactions.shard import TransactionShard
 from tidelog.transactions.transaction import TopicPartition
 from tidelog.wire.batch import BatchHeader
 from tidelog.wire.record import read_records
+
+LOAD_RETRY_SECONDS = 2.0
 
 log = logging.getLogger("tidelog.broker.transactions")
 
@@ -174,14 +176,19 @@ class Transactions:
     async def _load(self, partition: Partition, shard: TransactionShard) -> None:
         """What a producer was told must be there: wait until all of the log is safe, then replay it."""
         began = self._clock.monotonic()
-        try:
-            await until_safe(partition)
-            count = await load_batches(partition, partial(_take, shard), self._run_in_thread)
-        except Exception as error:
-            log.error(
-                "%r cannot be loaded, its transactions are not served: %s", partition, error, exc_info=error
-            )
-            return
+        while True:
+            try:
+                await until_safe(partition)
+                count = await load_batches(partition, partial(_take, shard), self._run_in_thread)
+                break
+            except Exception as error:
+                if not partition.is_leader:
+                    return  # and whoever leads now loads it
+                log.exception(
+                    "%r cannot be loaded, its transactions are not served yet: %s", partition, error
+                )
+            await asyncio.sleep(LOAD_RETRY_SECONDS)
+            shard = TransactionShard(TransactionSettings.of(self._config))
         seconds = self._clock.monotonic() - began
         log.info(
             "%s-%d: %d records of transactions loaded in %.2f s",
@@ -220,14 +227,3 @@ def _take(shard: TransactionShard, header: BatchHeader, batch: memoryview) -> in
             shard.replay(record.key, record.value)
             count += 1
     return count
-
-
-async def until_safe(partition: Partition) -> None:
-    safe: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def done(error: KafkaError | None) -> None:
-        if not safe.done():
-            safe.set_result(None) if error is None else safe.set_exception(error)
-
-    if not partition.when_safe(partition.log.end, done):
-        await safe

@@ -21,6 +21,7 @@ from tidelog.replication.replica import Durability, FetchWatcher
 from tidelog.storage.admission import admit
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_writer import Batches
+from tidelog.storage.verification import VerificationGuard
 from tidelog.wire.batch import TRANSACTIONAL, read_header
 
 __all__ = [
@@ -130,20 +131,34 @@ class Partition(Following):
 
     # Writing
 
-    def produce(self, records: memoryview, *, all_replicas: bool, now_ms: TimestampMs) -> Produced:
-        """Validate and append a client's batch, or answer a retry with where it was written before."""
+    def produce(
+        self,
+        records: memoryview,
+        *,
+        all_replicas: bool,
+        now_ms: TimestampMs,
+        in_transaction: bool = False,
+        guard: VerificationGuard | None = None,
+    ) -> Produced:
+        """Validate and append a client's batch, or answer a retry with where it was written before.
+
+        `guard`: under which the coordinator said that this partition is part of the batch's transaction.
+        """
         log = self.log
         if log.offline is not None or not self.is_leader:
             self._led()
         if all_replicas and len(self.isr) < self.needed_in_sync:
             raise self._too_few_replicas()
         admitted = admit(records, log.config, now_ms=now_ms)
-        if admitted.batches[0][1].attributes & TRANSACTIONAL:
-            # Nobody coordinates transactions here, so nobody would ever end the one that this batch opens.
-            raise KafkaError(
-                ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-                "a transactional batch, and this broker does not offer transactions",
-            )
+        header = admitted.batches[0][1]
+        if header.attributes & TRANSACTIONAL:
+            if not in_transaction:
+                raise KafkaError(
+                    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                    "a transactional batch in a request without a transactional id",
+                )
+            if log.producers.check(header) is None:  # else it is a retry, of a transaction that may be over
+                log.check_verified(header, guard)
         return self._append(admitted.records, admitted.batches, now_ms)
 
     def append_own(self, batch: bytearray, *, now_ms: TimestampMs) -> Produced:

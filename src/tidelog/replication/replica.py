@@ -105,8 +105,9 @@ class Replica:
 
     @property
     def last_stable_offset(self) -> Offset:
-        """Below it every transaction is decided."""
-        return self.high_watermark
+        """Below it every transaction is decided for good."""
+        first = self.log.first_unstable(self.high_watermark)
+        return self.high_watermark if first is None or first > self.high_watermark else first
 
     @property
     def is_synced(self) -> bool:

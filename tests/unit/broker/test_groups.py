@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.groups import _until_safe
+from tidelog.broker.state_loading import until_safe
 from tidelog.testing.virtual_time import run
 
 
@@ -27,7 +27,7 @@ class Waiting:
 def settle(error: KafkaError | None) -> None:
     async def work() -> None:
         partition: Any = Waiting()
-        waiting = asyncio.ensure_future(_until_safe(partition))
+        waiting = asyncio.ensure_future(until_safe(partition))
         await asyncio.sleep(0)
         partition.done(error)
         await waiting

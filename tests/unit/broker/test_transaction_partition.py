@@ -156,7 +156,7 @@ def test_what_cannot_be_written_did_not_happen() -> None:
     async def main() -> None:
         rig = Rig()
         producer = await rig.begun()
-        rig.partition.min_insync_replicas = 2
+        rig.partition.replicas, rig.partition.min_insync_replicas = (1, 2, 3), 2
         assert (await rig.end(producer)).error is E.COORDINATOR_NOT_AVAILABLE
         assert rig.home.shard.transactions[ID].state is State.ONGOING
         rig.partition.min_insync_replicas = 1
@@ -170,7 +170,7 @@ def test_a_completion_that_cannot_be_written_is_tried_again() -> None:
         rig = Rig()
         await rig.end(await rig.begun())
         [(marker, _)] = rig.markers
-        rig.partition.min_insync_replicas = 2
+        rig.partition.replicas, rig.partition.min_insync_replicas = (1, 2, 3), 2
         rig.home.complete(marker)
         await asyncio.sleep(2)
         assert rig.home.shard.transactions[ID].state is State.PREPARE_COMMIT

@@ -14,6 +14,7 @@ from tidelog.broker.fetch_sessions import FetchPlan, TopicKey, Wanted
 from tidelog.replication.partition import Partition
 from tidelog.replication.preferred_replica import preferred_replica
 from tidelog.wire.messages.fetch import (
+    AbortedTransaction,
     EpochEndOffset,
     FetchableTopicResponse,
     FetchRequest,
@@ -49,6 +50,8 @@ def handle(context: Context, request: FetchRequest) -> "FetchResponse | asyncio.
         missing,
         min(request.max_wait_ms, WAIT_MS_MAX),
         answer=lambda: job.respond(job.read()),
+        # What has arrived may still be undecided: then the reader waits on.
+        missing_now=(lambda: job.missing(request.min_bytes)) if job.read_committed else None,
     ).future
 
 
@@ -70,10 +73,10 @@ class FetchJob:
         "_leaders",
         "_plan",
         "_rack",
-        "_read_committed",
         "bytes_read",
         "must_answer",
         "partitions",
+        "read_committed",
     )
 
     def __init__(self, context: Context, request: FetchRequest, plan: FetchPlan) -> None:
@@ -81,7 +84,7 @@ class FetchJob:
         self._context = context
         self._plan = plan
         self._bytes_max = min(request.max_bytes, services.config.int("fetch.max.bytes"))
-        self._read_committed = request.isolation_level == READ_COMMITTED
+        self.read_committed = request.isolation_level == READ_COMMITTED
         self._rack = request.rack_id
         # Older consumers cannot be sent to a follower, so one that comes to one is lost.
         reads_followers = context.version >= FOLLOWERS_SINCE
@@ -99,7 +102,7 @@ class FetchJob:
     def _read_one(self, wanted: Wanted) -> PartitionData:
         asked = wanted.request
         answer = PartitionData(partition_index=asked.partition, high_watermark=-1, records=b"")
-        if self._read_committed:
+        if self.read_committed:
             answer.aborted_transactions = []
         try:
             partition = self._find(wanted.topic, asked.partition)
@@ -130,7 +133,7 @@ class FetchJob:
             answer.preferred_read_replica = closer
             self.must_answer = True
             return
-        end = partition.last_stable_offset if self._read_committed else partition.high_watermark
+        end = partition.last_stable_offset if self.read_committed else partition.high_watermark
         room = min(self._bytes_max - self.bytes_read, asked.partition_max_bytes)
         # The first batch is always returned, however large: else nobody would get past it.
         first = self.bytes_read == 0
@@ -140,6 +143,11 @@ class FetchJob:
         if found is not None:
             answer.records = found.slice
             self.bytes_read += found.slice.length
+            if self.read_committed:
+                answer.aborted_transactions = [
+                    AbortedTransaction(producer_id=producer_id, first_offset=first_offset)
+                    for producer_id, first_offset in log.aborted_in(found, offset, end)
+                ]
 
     def _closer_replica(self, partition: Partition, offset: Offset) -> NodeId | None:
         services = self._context.services
@@ -174,6 +182,11 @@ class FetchJob:
                 )
                 self._leaders[partition.leader] = None
         return answer
+
+    def missing(self, min_bytes: int) -> int:
+        """How much more must be readable before an answer is due."""
+        self.read()
+        return 0 if self.must_answer else min_bytes - self.bytes_read
 
     def respond(self, answers: list[tuple[Wanted, PartitionData]]) -> FetchResponse:
         topics: dict[TopicKey, FetchableTopicResponse] = {}

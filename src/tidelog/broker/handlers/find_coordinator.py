@@ -1,14 +1,15 @@
-"""FindCoordinator: which broker looks after a group. The first to ask makes the offsets topic appear.
+"""FindCoordinator: which broker looks after a group or a transactional id.
 
-Nobody coordinates transactions here. Clients would ask again and again if none were merely not available, so
-they get a refusal that ends their attempt at once.
+The first to ask makes the topic appear in which the coordinators keep what they know.
 """
 
 from collections.abc import Callable, Coroutine
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.context import Context
-from tidelog.metadata.topic_names import CONSUMER_OFFSETS
+from tidelog.broker.groups import Groups
+from tidelog.broker.transactions import Transactions
+from tidelog.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from tidelog.wire.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -16,24 +17,31 @@ from tidelog.wire.messages.find_coordinator import (
 )
 
 GROUP = 0
-OTHERS = {
-    1: (ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions"),
-    2: (ErrorCode.INVALID_REQUEST, "share groups"),
-}
+TRANSACTION = 1
+SHARE = 2
 FIRST_BATCHED_VERSION = 4
 
 
 def handle(
     context: Context, request: FindCoordinatorRequest
 ) -> FindCoordinatorResponse | Coroutine[None, None, FindCoordinatorResponse]:
-    if request.key_type == GROUP and not context.services.groups.has_topic:
-        return _after_creating(context, request)
+    keepers = _keepers(context, request.key_type)
+    if keepers is not None and not keepers.has_topic:
+        return _after_creating(context, request, keepers)
     return _answer(context, request)
 
 
-async def _after_creating(context: Context, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+def _keepers(context: Context, key_type: int) -> Groups | Transactions | None:
+    if key_type == GROUP:
+        return context.services.groups
+    return context.services.transactions if key_type == TRANSACTION else None
+
+
+async def _after_creating(
+    context: Context, request: FindCoordinatorRequest, keepers: Groups | Transactions
+) -> FindCoordinatorResponse:
     try:
-        await context.services.groups.ensure_topic()
+        await keepers.ensure_topic()
     except KafkaError as error:
         why = error
         return _shaped(context, request, lambda key: _refused(key, why))
@@ -61,13 +69,13 @@ def _shaped(
 
 
 def _find(context: Context, key_type: int, key: str) -> Coordinator:
-    if key_type != GROUP:
-        if key_type not in OTHERS:
-            return _refused(key, KafkaError(ErrorCode.INVALID_REQUEST, f"key type {key_type} is not known"))
-        code, what = OTHERS[key_type]
-        return _refused(key, KafkaError(code, f"this broker does not offer {what}"))
+    keepers = _keepers(context, key_type)
+    if keepers is None:
+        why = "share groups are not offered" if key_type == SHARE else f"key type {key_type} is not known"
+        return _refused(key, KafkaError(ErrorCode.INVALID_REQUEST, why))
     metadata = context.services.metadata
-    image = metadata.image.partition(CONSUMER_OFFSETS, context.services.groups.partition_of(key))
+    topic = CONSUMER_OFFSETS if key_type == GROUP else TRANSACTION_STATE
+    image = metadata.image.partition(topic, keepers.partition_of(key))
     for broker, where in metadata.reachable_brokers(context.peer.listener):
         if image is not None and broker.id == image.leader:
             return Coordinator(key=key, node_id=broker.id, host=where.host, port=where.port)

@@ -1,16 +1,14 @@
-"""InitProducerId: an id and epoch for an idempotent producer."""
+"""InitProducerId: an id and epoch for an idempotent producer, or for the next of a transactional id."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.context import Context
+from tidelog.broker.handlers.init_transactional_producer import init_transactional
 from tidelog.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 
 async def handle(context: Context, request: InitProducerIdRequest) -> InitProducerIdResponse:
     if request.transactional_id is not None:
-        # An empty id is a mistake; a real one asks for transactions, which nobody coordinates here.
-        asked = bool(request.transactional_id)
-        code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if asked else ErrorCode.INVALID_REQUEST
-        return InitProducerIdResponse(error_code=code, producer_id=-1, producer_epoch=-1)
+        return await init_transactional(context, request)
     if (request.producer_id < 0) != (request.producer_epoch < 0):
         return InitProducerIdResponse(error_code=ErrorCode.INVALID_REQUEST, producer_id=-1, producer_epoch=-1)
     try:

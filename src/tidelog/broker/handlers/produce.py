@@ -3,15 +3,18 @@
 Every partition gets its own verdict; one bad batch does not keep the others from being written.
 """
 
-import asyncio
+from collections.abc import Awaitable
+from typing import TypeAlias
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Offset, TimestampMs, uuid_text
 from tidelog.broker.context import Context
 from tidelog.broker.delayed_produce import DelayedProduce, Written
+from tidelog.broker.handlers.transactional_produce import Guards, in_transaction
 from tidelog.broker.reply import CloseConnection
 from tidelog.replication.partition import Partition
 from tidelog.storage.admission import RecordsRefused
+from tidelog.storage.verification import VerificationGuard
 from tidelog.wire.batch import ATTRIBUTES_AT, CODEC_MASK
 from tidelog.wire.compression import Codec
 from tidelog.wire.messages.produce import (
@@ -27,11 +30,18 @@ ACKS_ALL = -1
 FIRST_VERSION_WITH_ZSTD = 7
 
 
-def handle(
-    context: Context, request: ProduceRequest
-) -> "ProduceResponse | asyncio.Future[ProduceResponse] | CloseConnection | None":
+Answer: TypeAlias = ProduceResponse | CloseConnection | None
+
+
+def handle(context: Context, request: ProduceRequest) -> Answer | Awaitable[Answer]:
+    if request.transactional_id is None:
+        return _produce(context, request, {})
+    return in_transaction(context, request, lambda guards: _produce(context, request, guards))
+
+
+def _produce(context: Context, request: ProduceRequest, guards: Guards) -> Answer | Awaitable[Answer]:
     unsafe: list[Written] = []
-    response = _append_all(context, request, unsafe)
+    response = _append_all(context, request, guards, unsafe)
     if request.acks == 0:
         return _silence_or_close(response)
     if unsafe:
@@ -39,7 +49,9 @@ def handle(
     return response
 
 
-def _append_all(context: Context, request: ProduceRequest, unsafe: list[Written]) -> ProduceResponse:
+def _append_all(
+    context: Context, request: ProduceRequest, guards: Guards, unsafe: list[Written]
+) -> ProduceResponse:
     """`unsafe` gets what acks=all must wait for."""
     services = context.services
     now_ms = services.clock.now_ms()
@@ -55,7 +67,10 @@ def _append_all(context: Context, request: ProduceRequest, unsafe: list[Written]
                 if context.version < FIRST_VERSION_WITH_ZSTD:
                     _refuse_zstd(data)
                 log_start = partition.log.start
-                answers.append(_append(partition, request, data, now_ms, unsafe))
+                guard = guards.get((key, data.index))
+                if isinstance(guard, KafkaError):
+                    raise guard
+                answers.append(_append(partition, request, data, now_ms, unsafe, guard=guard))
             except KafkaError as error:
                 answers.append(refused(data.index, error, log_start))
         topics.append(
@@ -70,10 +85,18 @@ def _append(
     data: PartitionProduceData,
     now_ms: TimestampMs,
     unsafe: list[Written],
+    *,
+    guard: VerificationGuard | None,
 ) -> PartitionProduceResponse:
     records = _checked_records(request, data)
     all_replicas = request.acks == ACKS_ALL
-    produced = partition.produce(records, all_replicas=all_replicas, now_ms=now_ms)
+    produced = partition.produce(
+        records,
+        all_replicas=all_replicas,
+        now_ms=now_ms,
+        in_transaction=request.transactional_id is not None,
+        guard=guard,
+    )
     answer = PartitionProduceResponse(
         index=data.index,
         base_offset=produced.base_offset,
@@ -112,10 +135,6 @@ def _checked_records(request: ProduceRequest, data: PartitionProduceData) -> mem
     if request.acks not in (ACKS_ALL, 0, 1):
         raise KafkaError(
             ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {request.acks}; it may be -1 (all), 0 or 1"
-        )
-    if request.transactional_id is not None:
-        raise KafkaError(
-            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "this broker does not offer transactions"
         )
     if data.records is None:
         raise KafkaError(ErrorCode.INVALID_RECORD, "the request holds no records for the partition")
