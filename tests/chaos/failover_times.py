@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import median
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parent.parent / "faults"))
 
 from process_cluster import PATIENCE_S, SOON_NOTICED, ProcessCluster
 from recorded_clients import Record, RecordedProducer

@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parent.parent / "faults"))
 
 from campaign import Campaign
 from nemesis import ALONE_ONLY, Nemesis

@@ -32,6 +32,7 @@ class Writer(threading.Thread):
                 "acks": "all",
                 "linger.ms": 1,
                 "batch.num.messages": 50,
+                "queue.buffering.max.messages": 2000,  # none waits long, however slow the machine is
                 "message.timeout.ms": int(PATIENCE_S * 1000),
                 "reconnect.backoff.ms": 20,
                 "reconnect.backoff.max.ms": 100,

@@ -115,7 +115,8 @@ class PeerLinks:
         try:
             first = await _first_request(reader)
             source = source_of(first)
-            await self._gate((source, target)).wait()
+            for way in ((source, target), (target, source)):
+                await self._gate(way).wait()  # a new connection needs both, whoever then talks
             back, far = await asyncio.open_connection(HOST, self._ports[target])
             far.write(first)
             pumps = [

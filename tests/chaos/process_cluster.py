@@ -2,7 +2,7 @@
 
 import contextlib
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -10,8 +10,12 @@ import jumping_clock
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ClusterMetadata, NewTopic
 from peer_links import HOST, PeerLinks, free_ports
+from raw_client import Closed, RawClient
 from small_disk import SmallDisk
 from victim import RUN_TIDELOG, Victim, wait_until
+
+from tidelog.wire.apis import ApiKey
+from tidelog.wire.messages.metadata import MetadataRequest, MetadataResponse
 
 PATIENCE_S = 60.0
 """Machines that run tests are busy at times."""
@@ -187,7 +191,7 @@ class ProcessCluster:
         return found[0]
 
     def until_whole(self) -> None:
-        """All brokers are members, and every replica of every partition is in sync."""
+        """All brokers are members, every replica of every partition is in sync, and every broker says so."""
         wait_until(
             lambda: next(self.what_is_missing(), None) is None,
             lambda: f"the cluster is whole: {'; '.join(self.what_is_missing())}\n{self.log_tails()}",
@@ -195,19 +199,29 @@ class ProcessCluster:
         )
 
     def what_is_missing(self) -> Iterator[str]:
-        seen = self.seen()
-        if seen is None:
-            yield "no broker answers"
-            return
-        if missing := self.members.keys() - seen.brokers.keys():
-            yield f"brokers {missing}"
-        for topic in seen.topics.values():
-            for partition in topic.partitions.values():
-                if set(partition.isrs) != set(partition.replicas) or partition.leader not in partition.isrs:
-                    yield (
-                        f"{topic.topic}-{partition.id} is led by {partition.leader}, replicas "
-                        f"{partition.replicas}, in sync {partition.isrs}"
-                    )
+        """Each broker is asked for itself: one that was cut off may still tell an old story."""
+        for member in self.members.values():
+            try:
+                with RawClient(member.port) as client:
+                    told = client.ask(ApiKey.METADATA, MetadataRequest(topics=None))
+            except (OSError, Closed):
+                yield f"broker {member.node_id} does not answer"
+                continue
+            for missing in _missing_in(told, self.members.keys()):
+                yield f"broker {member.node_id} says: {missing}"
 
     def log_tails(self) -> str:
         return "\n".join(f"-- broker {m.node_id}:\n{m.log_text()[-1500:]}" for m in self.members.values())
+
+
+def _missing_in(told: MetadataResponse, members: Iterable[int]) -> Iterator[str]:
+    known = {broker.node_id for broker in told.brokers}
+    if missing := set(members) - known:
+        yield f"brokers {missing} are away"
+    for topic in told.topics:
+        for one in topic.partitions:
+            if set(one.isr_nodes) != set(one.replica_nodes) or one.leader_id not in one.isr_nodes:
+                yield (
+                    f"{topic.name}-{one.partition_index} is led by {one.leader_id}, replicas "
+                    f"{one.replica_nodes}, in sync {one.isr_nodes}"
+                )
