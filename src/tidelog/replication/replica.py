@@ -130,6 +130,8 @@ class Replica:
         if safe <= self.high_watermark:
             return
         self.high_watermark = safe
+        if log.producers.ended:  # a follower has nobody who asks what is stable: forget it here
+            log.producers.forget_ended(safe)
         if self._acks.queue:
             self._acks.settle(safe, self._refusal_after_append())
         fresh = 0
