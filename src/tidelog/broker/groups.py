@@ -142,14 +142,12 @@ class Groups:
 
     async def _until_forgotten(self) -> None:
         """Only then is a deletion answered: a new topic of that name must never inherit these offsets."""
-        for serving in self:
-            try:
-                # Not for long: the followers may be waiting for the very change that is waiting here.
-                await asyncio.wait_for(until_safe(serving.partition), FORGET_SECONDS)
-            except (KafkaError, TimeoutError) as error:
-                log.error(
-                    "offsets of deleted topics may come back after a crash: %s", error or "not safe yet"
-                )
+        try:
+            # Not for long: the followers may be waiting for the very change that is waiting here.
+            async with asyncio.timeout(FORGET_SECONDS):
+                await asyncio.gather(*(until_safe(serving.partition) for serving in self))
+        except (KafkaError, TimeoutError) as error:
+            log.error("offsets of deleted topics may come back after a crash: %s", error or "not safe yet")
 
     async def close(self) -> None:
         self._closed = True

@@ -189,9 +189,14 @@ class LeaderFetcher:
                 in_order=True,
             )
         )
-        call.add_done_callback(lambda _: self._awake.set())
+        call.add_done_callback(self._returned)
         self._in_flight.append((self._next_number, call))
         self._next_number += 1
+
+    def _returned(self, call: "asyncio.Task[Any]") -> None:
+        if not call.cancelled():
+            call.exception()  # looked at in its turn, unless nothing has a turn any more
+        self._awake.set()
 
     def _new_request(self, *, wait_ms: int) -> FetchRequest:
         config = self._parts.config()
