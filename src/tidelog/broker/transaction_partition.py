@@ -27,6 +27,8 @@ Decide = Callable[[ProducerId | None], Outcome[AnswerT]]
 ANSWER_SECONDS = 5.0
 """After that the producer is told to try again; the decision stands, and may become safe later."""
 RETRY_SECONDS = 0.5
+PATIENCE_SECONDS = 0.1
+"""How long a request waits for the markers of the transaction before, which is a matter of milliseconds."""
 
 log = logging.getLogger("tidelog.broker.transactions")
 
@@ -49,6 +51,7 @@ class TransactionPartition:
         self._write_markers = write_markers
         self._alarm: asyncio.TimerHandle | None = None
         self._retries: set[asyncio.TimerHandle] = set()
+        self._until_ended: dict[str, list[asyncio.Future[None]]] = {}
         self._closed = False
 
     @property
@@ -71,6 +74,23 @@ class TransactionPartition:
             outcome = decide(spare_id)
         return await self._write(outcome)
 
+    async def run_next(self, transactional_id: str, decide: Decide[AnswerT]) -> AnswerT:
+        """As `run`, for a request that would be refused while the transaction before is being ended.
+
+        It waits a moment for that, which is less than the pause that its producer would make.
+        """
+        found = self.shard.transactions.get(transactional_id)
+        if found is not None and found.is_ending:
+            loop = asyncio.get_running_loop()
+            ended: asyncio.Future[None] = loop.create_future()
+            self._until_ended.setdefault(transactional_id, []).append(ended)
+            timer = loop.call_later(PATIENCE_SECONDS, _wake, ended)
+            await ended
+            timer.cancel()
+            if self._closed:
+                raise KafkaError(ErrorCode.NOT_COORDINATOR)
+        return await self.run(decide)
+
     async def when_safe(
         self, look: Callable[[], AnswerT], refused: Callable[[ErrorCode], AnswerT]
     ) -> AnswerT:
@@ -85,6 +105,8 @@ class TransactionPartition:
         outcome = self.shard.complete(marker, self._clock.now_ms())
         if outcome is not None and isinstance(self._append(outcome), KafkaError):
             self._later(RETRY_SECONDS, lambda: self.complete(marker))
+        for ended in self._until_ended.pop(marker.transactional_id, ()):
+            _wake(ended)
         self._settle()
 
     def close(self) -> None:
@@ -94,6 +116,9 @@ class TransactionPartition:
             self._alarm.cancel()
         for retry in self._retries:
             retry.cancel()
+        for waiting in self._until_ended.values():
+            for ended in waiting:
+                _wake(ended)
         self.shard.unload()
 
     def _write(self, outcome: Outcome[AnswerT]) -> "asyncio.Future[AnswerT]":
@@ -170,3 +195,8 @@ class TransactionPartition:
 
         handle = asyncio.get_running_loop().call_later(seconds, run)
         self._retries.add(handle)
+
+
+def _wake(waiter: "asyncio.Future[None]") -> None:
+    if not waiter.done():
+        waiter.set_result(None)

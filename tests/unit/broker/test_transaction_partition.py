@@ -181,6 +181,34 @@ def test_a_completion_that_cannot_be_written_is_tried_again() -> None:
     run(main())
 
 
+def test_the_next_request_waits_a_moment_for_the_markers() -> None:
+    async def main() -> None:
+        rig = Rig()
+        after = (await rig.end(await rig.begun())).producer
+        [(marker, _)] = rig.markers
+        request = AddRequest(ID, after, (A0,), 2)
+
+        async def add() -> E:
+            return await rig.home.run_next(ID, lambda _: rig.home.shard.add(request, rig.home.now[1]))
+
+        assert await add() is E.CONCURRENT_TRANSACTIONS, "it waits no longer than the producer would"
+        asked = [asyncio.ensure_future(add()) for _ in range(2)]
+        await asyncio.sleep(0.05)
+        began = asyncio.get_running_loop().time()
+        rig.home.complete(marker)
+        assert await asyncio.gather(*asked) == [E.NONE, E.NONE]
+        assert asyncio.get_running_loop().time() == began
+        ending = (await rig.end(after)).producer
+        assert ending.epoch == 2
+        waiting = asyncio.ensure_future(add())
+        await asyncio.sleep(0.01)
+        rig.home.close()
+        with pytest.raises(KafkaError):
+            await waiting
+
+    run(main())
+
+
 def test_a_timeout_aborts() -> None:
     async def main() -> None:
         rig = Rig()

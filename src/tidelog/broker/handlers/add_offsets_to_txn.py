@@ -21,7 +21,7 @@ async def handle(context: Context, request: AddOffsetsToTxnRequest) -> AddOffset
         producer = Identity(request.producer_id, request.producer_epoch)
         wanted = AddRequest(request.transactional_id, producer, (where,))
         home = services.transactions.of(request.transactional_id)
-        error = await home.run(lambda _: home.shard.add(wanted, home.now[1]))
+        error = await home.run_next(wanted.transactional_id, lambda _: home.shard.add(wanted, home.now[1]))
     except KafkaError as refusal:
         error = refusal.code
     if error is ErrorCode.PRODUCER_FENCED and context.version < KNOWS_FENCED_FROM:

@@ -60,7 +60,7 @@ async def _add(context: Context, wanted: AddRequest) -> Verdicts:
         }
     try:
         home = context.services.transactions.of(wanted.transactional_id)
-        error = await home.run(lambda _: home.shard.add(wanted, home.now[1]))
+        error = await home.run_next(wanted.transactional_id, lambda _: home.shard.add(wanted, home.now[1]))
     except KafkaError as refusal:
         error = refusal.code
     return dict.fromkeys(wanted.partitions, error)

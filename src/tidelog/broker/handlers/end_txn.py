@@ -21,7 +21,9 @@ async def handle(context: Context, request: EndTxnRequest) -> EndTxnResponse:
         if not wanted.transactional_id:
             raise KafkaError(ErrorCode.INVALID_REQUEST)
         home = context.services.transactions.of(wanted.transactional_id)
-        answer: EndAnswer = await home.run(lambda spare: home.shard.end(wanted, home.now[1], spare))
+        answer: EndAnswer = await home.run_next(
+            wanted.transactional_id, lambda spare: home.shard.end(wanted, home.now[1], spare)
+        )
     except KafkaError as refusal:
         answer = EndAnswer(refusal.code)
     error = answer.error

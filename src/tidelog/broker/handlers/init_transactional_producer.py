@@ -21,7 +21,9 @@ async def init_transactional(context: Context, request: InitProducerIdRequest) -
         return refused(ErrorCode.INVALID_REQUEST)
     try:
         home = context.services.transactions.of(wanted.transactional_id)
-        answer: InitAnswer = await home.run(lambda spare: home.shard.init(wanted, home.now[1], spare))
+        answer: InitAnswer = await home.run_next(
+            wanted.transactional_id, lambda spare: home.shard.init(wanted, home.now[1], spare)
+        )
     except KafkaError as error:
         return refused(error.code)
     if answer.error is ErrorCode.PRODUCER_FENCED and context.version < KNOWS_FENCED_FROM:
