@@ -36,8 +36,11 @@ def parse_voters(texts: Iterable[str]) -> list[VoterAddress]:
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Host and port of `host:port` or `[ipv6]:port`."""
+    """Host and port of `host:port` or `[ipv6]:port`; ValueError for anything else."""
     host, _, port = text.rpartition(":")
-    if not host or not port.isdigit():
+    host = host.strip("[]")
+    if not host or not host.isprintable() or not re.fullmatch("[0-9]{1,5}", port):
         raise ValueError(f"{text!r} is not an address; write host:port")
-    return host.strip("[]"), int(port)
+    if not 0 < int(port) < 65_536:
+        raise ValueError(f"{text!r} names port {int(port)}; 1 to 65535 is wanted")
+    return host, int(port)

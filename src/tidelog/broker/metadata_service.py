@@ -100,7 +100,10 @@ class MetadataService:
     def quorum_address_of(self, node_id: NodeId) -> tuple[str, int] | None:
         """For Raft's own messages: registrations may be older than a move of all brokers at once."""
         address = self._quorum.raft.address_of(node_id)
-        return None if address is None else parse_address(address)
+        try:
+            return None if address is None else parse_address(address)
+        except ValueError:  # whoever said that can be reached there cannot be
+            return None
 
     def reachable_brokers(self, listener: str) -> list[tuple[BrokerImage, Endpoint]]:
         """Live brokers with the address that a client of `listener` should use for each."""

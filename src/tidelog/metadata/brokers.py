@@ -27,6 +27,7 @@ from tidelog.metadata.records import (
     Record,
 )
 from tidelog.metadata.registration_rules import (
+    check_broker,
     check_broker_epoch,
     check_directories,
     check_endpoints,
@@ -83,6 +84,7 @@ def decide_register_broker(
     if known is not None and known.incarnation == incarnation != ZERO_UUID:
         return Decision([], [known.epoch])  # the same process asks again: its first answer was lost
     check_not_running(known, session_alive)
+    check_broker(broker_id, rack)
     check_endpoints(endpoints)
     check_directories(image, broker_id, directories)
     check_features(image, features)

@@ -8,6 +8,10 @@ from tidelog.metadata.entities import UNASSIGNED_DIRECTORY, BrokerImage, Partiti
 from tidelog.metadata.image import ClusterImage
 from tidelog.metadata.records import Endpoint, FeatureRange
 
+TEXT_LENGTH_MAX = 255
+LISTENERS_MAX = 64
+DIRECTORIES_MAX = 1_000
+
 
 def check_broker_epoch(image: ClusterImage, broker_id: NodeId, broker_epoch: Epoch) -> BrokerImage:
     """The broker that speaks must be the process that is registered."""
@@ -43,13 +47,30 @@ def check_not_running(known: BrokerImage | None, session_alive: bool) -> None:
         )
 
 
+def check_broker(broker_id: NodeId, rack: str | None) -> None:
+    """Every broker of the cluster keeps what is let in here, for ever and in memory."""
+    if broker_id < 0:
+        raise _invalid("A broker's id is not negative.")
+    if rack is not None and len(rack) > TEXT_LENGTH_MAX:
+        raise _invalid(f"The rack's name has {len(rack)} characters, at most {TEXT_LENGTH_MAX} are allowed.")
+
+
 def check_endpoints(endpoints: Sequence[Endpoint]) -> None:
     names = [endpoint.listener for endpoint in endpoints]
     if len(set(names)) < len(names):
         raise _invalid("Two endpoints of the broker have the same listener name.")
+    if len(names) > LISTENERS_MAX:
+        raise _invalid(f"The broker names {len(names)} endpoints, at most {LISTENERS_MAX} are allowed.")
+    for endpoint in endpoints:
+        if not 0 < len(endpoint.host) <= TEXT_LENGTH_MAX or len(endpoint.listener) > TEXT_LENGTH_MAX:
+            raise _invalid(f"A host has 1 to {TEXT_LENGTH_MAX} characters, a listener's name no more.")
+        if not 0 < endpoint.port < 65_536:
+            raise _invalid(f"{endpoint.port} is not a port that anybody could be reached at.")
 
 
 def check_directories(image: ClusterImage, broker_id: NodeId, directories: Sequence[Uuid]) -> None:
+    if len(directories) > DIRECTORIES_MAX:
+        raise _invalid(f"The broker has {len(directories)} directories, at most {DIRECTORIES_MAX} may be.")
     if ZERO_UUID in directories:
         raise _invalid("Reserved directory ID in request")
     if len(set(directories)) < len(directories):

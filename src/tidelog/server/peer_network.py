@@ -64,7 +64,7 @@ class PeerNetwork:
                 transport, _ = await asyncio.get_running_loop().create_connection(lambda: wire, host, port)
         except TimeoutError:
             wire.fail(ConnectionError(f"{host}:{port} does not answer within {self.connect_seconds:g} s"))
-        except (OSError, UnicodeError) as error:
+        except (OSError, ValueError, OverflowError) as error:  # also an address that is none
             wire.fail(ConnectionError(f"{host}:{port} cannot be reached: {error}"))
         else:
             _give_up_after(transport.get_extra_info("socket"), self.silence_seconds)
