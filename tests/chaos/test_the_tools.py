@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from peer_links import HOST, PeerLinks, free_ports, source_of
+from link_proxy import source_of
+from peer_links import HOST, PeerLinks, free_ports
 from recorded_clients import Record
 from replica_files import differing_replicas
 from small_disk import NoSmallDisk, SmallDisk
