@@ -33,6 +33,7 @@ HEARTBEAT_VERSION = 1
 RETRY_SECONDS = 0.25
 TELL_SECONDS = 5.0
 LEAVE_POLL_SECONDS = 0.02
+KNOWN_POLL_SECONDS = 0.005
 
 log = logging.getLogger("tidelog.broker.lifecycle")
 
@@ -76,6 +77,7 @@ class Lifecycle:
         patience = 1.5 * self._metadata.config.int("broker.session.timeout.ms") / 1000
         began = told = self._clock.monotonic()
         while True:
+            self._check_metadata()
             me = self._identity()
             try:
                 answer = await self._ask_to_register(me)
@@ -85,8 +87,9 @@ class Lifecycle:
                 code, problem = ErrorCode.of(answer.error_code), ErrorCode.of(answer.error_code).name
                 if code is ErrorCode.NONE:
                     self.epoch = answer.broker_epoch
-                    await self._metadata.until(self.epoch)
-                    return
+                    if await self._is_known():
+                        return
+                    problem = "the metadata do not say so"
             now = self._clock.monotonic()
             if code is ErrorCode.DUPLICATE_BROKER_REGISTRATION and now - began > patience:
                 raise StorageError(self._taken())
@@ -99,6 +102,25 @@ class Lifecycle:
                 told = now
                 log.warning("this broker is not registered yet: %s; trying again", problem)
             await asyncio.sleep(RETRY_SECONDS)
+
+    async def _is_known(self) -> bool:
+        """Only with the registration in the image does this broker know what it leads no longer.
+
+        False where that takes too long: somebody may have removed it again.
+        """
+        began = self._clock.monotonic()
+        while self._clock.monotonic() - began < TELL_SECONDS:
+            me = self._metadata.image.brokers.get(self._metadata.node_id)
+            if me is not None and me.epoch >= self.epoch:
+                return True
+            self._check_metadata()
+            await asyncio.sleep(KNOWN_POLL_SECONDS)
+        return False
+
+    def _check_metadata(self) -> None:
+        """A broker that cannot follow the metadata any more would wait for ever."""
+        if self._metadata.failure is not None:
+            raise self._metadata.failure
 
     def _taken(self) -> str:
         me = self._metadata.image.brokers.get(self._metadata.node_id)
@@ -170,6 +192,10 @@ class Lifecycle:
                 log.critical("%s", error)
                 self.failure = error
                 return
+            except Exception:
+                # This broker may be the controller itself. Without heartbeats it would be fenced for ever.
+                log.exception("a heartbeat failed; trying again")
+                fenced = False
             self._nudge.clear()
             # While it waits to be let in or out, a broker asks more often.
             pause = min(interval, RETRY_SECONDS) if fenced or self._leaving else interval
@@ -216,6 +242,7 @@ class Lifecycle:
         while self.is_fenced:
             if self.failure is not None:
                 raise self.failure
+            self._check_metadata()
             if self._clock.monotonic() - told >= TELL_SECONDS:
                 told = self._clock.monotonic()
                 log.warning("waiting for the controller to let this broker in")

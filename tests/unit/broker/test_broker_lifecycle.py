@@ -273,3 +273,67 @@ def test_a_broker_of_another_cluster_is_refused() -> None:
         assert world.rig.metadata.image.brokers == {}
 
     in_world(work)
+
+
+def test_a_broker_is_registered_when_it_knows_so_itself() -> None:
+    async def work(world: World) -> None:
+        from tidelog.metadata.brokers import decide_create_cluster
+
+        async def later(epoch: int) -> None:
+            await asyncio.sleep(1)
+            node_id, world.rig.metadata.node_id = world.rig.metadata.node_id, 99
+            await world.controller.register(broker(1), "")
+            world.rig.metadata.node_id = node_id
+
+        async def answer_first(*_: Any, **__: Any) -> BrokerRegistrationResponse:
+            # Another entry takes the place in the log that the epoch was read off.
+            epoch = world.rig.metadata.version + 1
+            await world.rig.metadata.change(lambda image: decide_create_cluster(image, cluster_id="c"))
+            assert world.rig.metadata.version >= epoch
+            tasks.append(asyncio.get_running_loop().create_task(later(epoch)))
+            return BrokerRegistrationResponse(broker_epoch=epoch)
+
+        tasks: list[asyncio.Task[None]] = []
+        member = world.member(broker(1))
+        world.call_controller = answer_first  # type: ignore[method-assign]
+        await world.controller.close()
+        await member.register()
+        assert 1 in world.rig.metadata.image.brokers
+
+    in_world(work)
+
+
+def test_a_broker_that_cannot_follow_the_metadata_does_not_wait_to_be_let_in() -> None:
+    async def work(world: World) -> None:
+        member = world.member(broker(1))
+        world.is_cut = True
+        registering = asyncio.get_running_loop().create_task(member.register())
+        await asyncio.sleep(1)
+        world.rig.quorum.failure = StorageError("the disk failed")
+        with pytest.raises(StorageError, match="the disk failed"):
+            await asyncio.wait_for(registering, 60)
+        with pytest.raises(StorageError, match="the disk failed"):
+            await asyncio.wait_for(member.until_unfenced(), 60)
+
+    in_world(work)
+
+
+def test_a_bug_of_the_controller_on_the_same_broker_does_not_end_its_heartbeats() -> None:
+    async def work(world: World) -> None:
+        member = world.member(broker(1))
+        await member.register()
+        member.start()
+        await member.until_unfenced()
+        answer = world.call_controller
+
+        async def broken(*_: Any, **__: Any) -> Any:
+            raise ValueError("a bug")
+
+        world.call_controller = broken  # type: ignore[method-assign]
+        await asyncio.sleep(5)
+        world.call_controller = answer  # type: ignore[method-assign]
+        await asyncio.sleep(30)
+        assert not world.is_fenced(1)
+        await member.stop()
+
+    in_world(work)
