@@ -64,7 +64,7 @@ def campaign(cluster: ProcessCluster, seed: object, *, longest_s: float) -> Iter
 
 
 def run_faults(
-    cluster: ProcessCluster, kinds: list[str], seed: object, *, longest_s: float = 2.5, tell: Callable = print
+    cluster: ProcessCluster, kinds: list[str], seed: object, *, longest_s: float = 3.0, tell: Callable = print
 ) -> None:
     """The whole of it, for tests: nothing may be wrong at the end."""
     with campaign(cluster, seed, longest_s=longest_s) as run:

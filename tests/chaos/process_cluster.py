@@ -188,7 +188,7 @@ class ProcessCluster:
                 found[:] = [seen.topics[topic].partitions[index].leader]
             return bool(found) and found[0] in self.members
 
-        wait_until(is_led, f"{topic}-{index} has a leader", PATIENCE_S)
+        wait_until(is_led, f"{topic}-{index} has a leader", PATIENCE_S, pause_s=0.05)
         return found[0]
 
     def until_whole(self) -> None:
@@ -197,6 +197,7 @@ class ProcessCluster:
             lambda: next(self.what_is_missing(), None) is None,
             lambda: f"the cluster is whole: {'; '.join(self.what_is_missing())}\n{self.log_tails()}",
             PATIENCE_S,
+            pause_s=0.05,
         )
 
     def what_is_missing(self) -> Iterator[str]:

@@ -124,7 +124,10 @@ class Victim:
 
 
 def wait_until(
-    condition: Callable[[], bool], what: str | Callable[[], str], patience_s: float = PATIENCE_S
+    condition: Callable[[], bool],
+    what: str | Callable[[], str],
+    patience_s: float = PATIENCE_S,
+    pause_s: float = 0.005,
 ) -> None:
     """`what` as a function is asked when the time is up: what it tells is then of now, not of the start."""
     deadline = time.monotonic() + patience_s
@@ -132,4 +135,4 @@ def wait_until(
         if time.monotonic() >= deadline:
             told = what if isinstance(what, str) else what()
             raise AssertionError(f"waited {patience_s:g} s in vain: {told}")
-        time.sleep(0.005)
+        time.sleep(pause_s)
