@@ -17,7 +17,7 @@ from victim import RUN_TIDELOG, Victim, wait_until
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.metadata import MetadataRequest, MetadataResponse
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 """Machines that run tests are busy at times."""
 
 SOON_NOTICED: dict[str, object] = {
@@ -53,6 +53,8 @@ class Member(Victim):
         self._port, self.peer_port = ports
         self.links_port = 0
         self.voters = ""
+        self.sabotage = ""
+        """Python that breaks the broker before it starts, to see whether the checks notice."""
         self.disk: SmallDisk | None = None
         self._clock_file = folder / "clock"
 
@@ -94,7 +96,7 @@ class Member(Victim):
         return [] if self.disk is None else self.disk.wrapper
 
     def _program(self) -> str:
-        return jumping_clock.program(self._clock_file, RUN_TIDELOG)
+        return jumping_clock.program(self._clock_file, f"{self.sabotage}\n{RUN_TIDELOG}")
 
 
 class ProcessCluster:

@@ -7,6 +7,8 @@ commits; and at the end the replicas are equal, byte by byte. `make chaos` is th
 import pytest
 from campaign import run_faults
 
+pytestmark = pytest.mark.timeout(300)
+
 KILLS = {"os": ["kill_leader", "kill_two", "kill_all"], "fsync": ["restart_storm"]}
 PAUSES_AND_CUTS = [
     "pause_leader",

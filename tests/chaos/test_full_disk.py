@@ -6,6 +6,8 @@ from process_cluster import PATIENCE_S
 from small_disk import NoSmallDisk
 from victim import wait_until
 
+pytestmark = pytest.mark.timeout(300)
+
 
 def test_others_take_over_and_it_comes_back(make_cluster) -> None:
     cluster = make_cluster()

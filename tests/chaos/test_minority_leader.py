@@ -1,5 +1,6 @@
 """A leader that is cut off and does not know it: what it takes with acks=1 goes away again."""
 
+import pytest
 from log_calls import batch, produce, produce_request, read_all
 from process_cluster import PATIENCE_S
 from raw_client import RawClient
@@ -10,6 +11,8 @@ from tidelog.base.errors import ErrorCode
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tidelog.wire.messages.produce import ProduceResponse
+
+pytestmark = pytest.mark.timeout(300)
 
 BY_NAME = 12
 

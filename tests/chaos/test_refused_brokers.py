@@ -16,6 +16,8 @@ from tidelog.wire.messages.describe_quorum import (
     DescribeQuorumRequestTopicData,
 )
 
+pytestmark = pytest.mark.timeout(300)
+
 
 @pytest.fixture
 def cluster(make_cluster) -> ProcessCluster:

@@ -2,11 +2,14 @@
 
 import threading
 
+import pytest
 from campaign import campaign
 from confluent_kafka import KafkaError, KafkaException
 from process_cluster import ProcessCluster
 
 from tidelog.testing.history import Outcome
+
+pytestmark = pytest.mark.timeout(300)
 
 
 class TopicMaker(threading.Thread):
@@ -31,7 +34,8 @@ class TopicMaker(threading.Thread):
 
 
 def test_no_request_fails(make_cluster) -> None:
-    cluster = make_cluster()
+    # Nobody dies here, so nobody should be taken for dead on a busy machine either.
+    cluster = make_cluster(broker_session_timeout_ms=20_000, controller_quorum_election_timeout_ms=3_000)
     cluster.start()
     with campaign(cluster, "rolling", longest_s=0) as run:
         run.begin()
