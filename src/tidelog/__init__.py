@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tidelog.clients.admin_results import TopicDescription as TopicDescription
     from tidelog.clients.async_consumer import AsyncConsumer as AsyncConsumer
     from tidelog.clients.async_producer import AsyncProducer as AsyncProducer
+    from tidelog.clients.async_transaction import AsyncTransaction as AsyncTransaction
     from tidelog.clients.client_config import AdminConfig as AdminConfig
     from tidelog.clients.consumer import Consumer as Consumer
     from tidelog.clients.consumer_config import ConsumerConfig as ConsumerConfig
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
     from tidelog.clients.errors import SerializationError as SerializationError
     from tidelog.clients.errors import TopicError as TopicError
     from tidelog.clients.errors import TopicExists as TopicExists
+    from tidelog.clients.errors import TransactionAborted as TransactionAborted
+    from tidelog.clients.errors import TransactionUndecided as TransactionUndecided
     from tidelog.clients.errors import UnknownGroup as UnknownGroup
     from tidelog.clients.errors import UnknownTopic as UnknownTopic
     from tidelog.clients.errors import UnsupportedByBroker as UnsupportedByBroker
@@ -80,6 +83,11 @@ if TYPE_CHECKING:
     from tidelog.clients.serializers import json_serializer as json_serializer
     from tidelog.clients.serializers import text_deserializer as text_deserializer
     from tidelog.clients.serializers import text_serializer as text_serializer
+    from tidelog.clients.transaction import Transaction as Transaction
+    from tidelog.clients.transactional_producer import (
+        AsyncTransactionalProducer as AsyncTransactionalProducer,
+    )
+    from tidelog.clients.transactional_producer import TransactionalProducer as TransactionalProducer
 
 # The same names again, for run time; a test compares the two.
 _HOMES = {
@@ -90,6 +98,7 @@ _HOMES = {
     "GroupListing GroupMember GroupState GroupType Node PartitionDescription TopicDescription",
     "clients.async_consumer": "AsyncConsumer",
     "clients.async_producer": "AsyncProducer",
+    "clients.async_transaction": "AsyncTransaction",
     "clients.client_config": "AdminConfig",
     "clients.consumer": "Consumer",
     "clients.consumer_config": "ConsumerConfig",
@@ -97,8 +106,8 @@ _HOMES = {
     "CommitRefused ConfigurationError ConnectionFailed ConsumeError CoordinatorUnavailable DataError "
     "DeliveryTimedOut DeserializationError GroupError GroupNotEmpty MemberFenced MessageTooLarge NoLeader "
     "NotEnoughReplicas OffsetOutOfRange PollIntervalExceeded ProduceError ProducerFenced RequestRefused "
-    "RequestTimedOut SerializationError TopicError TopicExists UnknownGroup UnknownTopic "
-    "UnsupportedByBroker UsageError",
+    "RequestTimedOut SerializationError TopicError TopicExists TransactionAborted TransactionUndecided "
+    "UnknownGroup UnknownTopic UnsupportedByBroker UsageError",
     "clients.options": "AckMode AssignmentStrategy CompressionType GroupProtocol IsolationLevel "
     "OffsetResetPolicy Partitioner",
     "clients.producer": "Producer",
@@ -106,6 +115,8 @@ _HOMES = {
     "clients.records": "Message OffsetAndMetadata Receipt TimestampType TopicPartition",
     "clients.serializers": "bytes_deserializer bytes_serializer json_deserializer json_serializer "
     "text_deserializer text_serializer",
+    "clients.transaction": "Transaction",
+    "clients.transactional_producer": "AsyncTransactionalProducer TransactionalProducer",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 

@@ -13,8 +13,9 @@ from tidelog.clients.consumer_config import ConsumerConfig
 from tidelog.clients.consumer_core import ConsumerCore
 from tidelog.clients.consumer_offsets import ConsumerOffsets, ToCommit
 from tidelog.clients.consumer_thread import ConsumerThread
+from tidelog.clients.positions import Positions
 from tidelog.clients.rebalance import AsyncPartitionsCallback, RebalanceListener
-from tidelog.clients.records import Key, Message, TopicPartition, Value
+from tidelog.clients.records import Key, Message, OffsetAndMetadata, TopicPartition, Value
 from tidelog.clients.sender import milliseconds
 from tidelog.clients.serializers import Deserializer, bytes_deserializer
 
@@ -124,6 +125,17 @@ class AsyncConsumer(Generic[Key, Value]):
         """The group's committed offset: the next message to read after a restart."""
         return (await self._thread.call(partial(self._offsets.committed, [place]))).get(place)
 
+    async def offsets_to_commit(
+        self, what: ToCommit = None
+    ) -> tuple[Mapping[TopicPartition, int | OffsetAndMetadata], Any]:
+        """For a transaction: the offsets, and librdkafka's description of this member of the group."""
+        return await self._thread.call(partial(self._offsets.to_commit_elsewhere, what))
+
+    @property
+    def positions(self) -> Positions:
+        """How far the application has come: transactions say here what they committed."""
+        return self._core.positions
+
     # Moving
 
     async def position(self, place: TopicPartition) -> int:
@@ -133,6 +145,10 @@ class AsyncConsumer(Generic[Key, Value]):
     async def seek(self, place: TopicPartition, offset: int) -> None:
         """Go on at this offset; what is buffered of the partition is dropped. Works within on_assign too."""
         await self._thread.call(partial(self._core.seek, place, offset))
+
+    async def rewind(self) -> dict[TopicPartition, int]:
+        """Hand out again what was handed out and not committed, as after a transaction that was aborted."""
+        return await self._thread.call(self._offsets.rewind)
 
     async def seek_to_beginning(self, *places: TopicPartition) -> None:
         """Of the given partitions, or of all that are assigned."""

@@ -11,6 +11,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Generic, Self, overload
 
+from tidelog.clients.async_transaction import AsyncTransaction
 from tidelog.clients.errors import ClientError
 from tidelog.clients.producer import buffer_full
 from tidelog.clients.producer_config import ProducerConfig
@@ -145,6 +146,10 @@ class AsyncProducer(Generic[Key, Value]):
     async def flush(self, timeout_ms: int | None = None) -> None:
         """Wait until every record has its outcome; `RequestTimedOut` if the time is over before."""
         await asyncio.to_thread(self._sender.flush, None if timeout_ms is None else timeout_ms / 1000)
+
+    def transaction(self) -> AsyncTransaction[Key, Value]:
+        """`async with producer.transaction() as tx:` all records of the block are seen, or none."""
+        return AsyncTransaction(self, self._sender)
 
     def __len__(self) -> int:
         """Records without an outcome yet."""

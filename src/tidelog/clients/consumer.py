@@ -10,8 +10,9 @@ from confluent_kafka import OFFSET_BEGINNING, OFFSET_END
 from tidelog.clients.consumer_config import ConsumerConfig
 from tidelog.clients.consumer_core import ConsumerCore
 from tidelog.clients.consumer_offsets import ConsumerOffsets, ToCommit
+from tidelog.clients.positions import Positions
 from tidelog.clients.rebalance import PartitionsCallback, RebalanceListener
-from tidelog.clients.records import Key, Message, TopicPartition, Value
+from tidelog.clients.records import Key, Message, OffsetAndMetadata, TopicPartition, Value
 from tidelog.clients.sender import milliseconds
 from tidelog.clients.serializers import Deserializer, bytes_deserializer
 
@@ -107,10 +108,16 @@ class Consumer(Generic[Key, Value]):
         """What commit() would commit now."""
         return self._core.positions.uncommitted()
 
-    def group_metadata(self) -> Any:
-        """librdkafka's description of this member, for transactions."""
-        self._core.check_open()
-        return self._core.client.consumer_group_metadata()
+    def offsets_to_commit(
+        self, what: ToCommit = None
+    ) -> tuple[Mapping[TopicPartition, int | OffsetAndMetadata], Any]:
+        """For a transaction: the offsets, and librdkafka's description of this member of the group."""
+        return self._offsets.to_commit_elsewhere(what)
+
+    @property
+    def positions(self) -> Positions:
+        """How far the application has come: transactions say here what they committed."""
+        return self._core.positions
 
     # Moving
 
@@ -121,6 +128,10 @@ class Consumer(Generic[Key, Value]):
     def seek(self, place: TopicPartition, offset: int) -> None:
         """Go on at this offset. Works within on_assign too."""
         self._core.seek(place, offset)
+
+    def rewind(self) -> dict[TopicPartition, int]:
+        """Hand out again what was handed out and not committed, as after a transaction that was aborted."""
+        return self._offsets.rewind()
 
     def seek_to_beginning(self, *places: TopicPartition) -> None:
         """Of the given partitions, or of all that are assigned."""

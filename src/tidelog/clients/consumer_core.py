@@ -155,6 +155,7 @@ class ConsumerCore:
     def _give_up(self, callback: PartitionsCallback | None, places: list[TopicPartition]) -> None:
         self.store_handled()
         self._tell(callback, places)
+        self.positions.lose(places)
         self._void(places)
         self.intake.forget_pauses(places)
 

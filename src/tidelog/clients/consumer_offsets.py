@@ -5,10 +5,10 @@ from typing import Any, TypeAlias
 
 from tidelog.clients.consumer_core import ConsumerCore
 from tidelog.clients.error_table import as_client_error, translated
-from tidelog.clients.errors import OffsetOutOfRange, RequestTimedOut, UsageError
+from tidelog.clients.errors import CommitRefused, OffsetOutOfRange, RequestTimedOut, UsageError
 from tidelog.clients.options import OffsetResetPolicy
 from tidelog.clients.places import all_to_librdkafka, to_librdkafka
-from tidelog.clients.records import Message, OffsetAndMetadata, TopicPartition
+from tidelog.clients.records import Message, OffsetAndMetadata, TopicPartition, plain_offset
 
 ToCommit: TypeAlias = Message[Any, Any] | Mapping[TopicPartition, int | OffsetAndMetadata] | None
 """A message: all up to it. A mapping: the offset of the next message to read. None: all handed out so far."""
@@ -31,9 +31,36 @@ class ConsumerOffsets:
         for place in done or ():
             if place.error is not None:
                 raise as_client_error(place.error, f"Committing {place.topic}[{place.partition}]")
-        plain = {place: _plain(position) for place, position in offsets.items()}
+        plain = {place: plain_offset(position) for place, position in offsets.items()}
         self._core.positions.committed(plain)
         return plain
+
+    def to_commit_elsewhere(
+        self, what: ToCommit
+    ) -> tuple[Mapping[TopicPartition, int | OffsetAndMetadata], Any]:
+        """For a transaction: the offsets, and librdkafka's description of this member of the group."""
+        self._need_group("commit_offsets()")
+        self._need_own_commits("commit_offsets()")
+        if lost := self._core.positions.take_lost():
+            raise CommitRefused(
+                f"{', '.join(map(str, sorted(lost)))} went to another consumer while messages were in hand."
+            )
+        return self._chosen(what), self._core.client.consumer_group_metadata()
+
+    def rewind(self) -> dict[TopicPartition, int]:
+        """Hand out again what was handed out and not committed; where reading goes on."""
+        self._need_group("rewind()")
+        self._need_own_commits("rewind()")
+        self._core.positions.take_lost()
+        assigned = set(self._core.assignment())
+        back = {
+            place: offset
+            for place, offset in self._core.positions.first_uncommitted().items()
+            if place in assigned
+        }
+        for place, offset in back.items():
+            self._core.seek(place, offset)
+        return back
 
     def _chosen(self, what: ToCommit) -> Mapping[TopicPartition, int | OffsetAndMetadata]:
         if what is None:
@@ -111,6 +138,14 @@ class ConsumerOffsets:
             for place in answers
         }
 
+    def _need_own_commits(self, call: str) -> None:
+        if self._core.config.commits_itself:
+            raise UsageError(
+                f"{call} needs a consumer that does not commit by itself.",
+                cause="enable_auto_commit would commit messages whose transaction was aborted.",
+                attempt="set enable_auto_commit=False in the ConsumerConfig.",
+            )
+
     def _need_group(self, call: str) -> None:
         self._core.check_open()
         if self._core.config.group_id is None:
@@ -119,7 +154,3 @@ class ConsumerOffsets:
                 cause="the configuration has no group_id to keep offsets under.",
                 attempt="set group_id in the ConsumerConfig.",
             )
-
-
-def _plain(position: int | OffsetAndMetadata) -> int:
-    return position.offset if isinstance(position, OffsetAndMetadata) else position

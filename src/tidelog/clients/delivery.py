@@ -26,14 +26,18 @@ class Delivery(Protocol):
     def fail(self, error: ClientError) -> None: ...
 
 
-def report_to(delivery: Delivery, topic: str, count: Callable[[int], None]) -> Callable[[Any, Any], None]:
+def report_to(
+    delivery: Delivery, topic: str, settle: Callable[[ClientError | None], None]
+) -> Callable[[Any, Any], None]:
     """The function that librdkafka calls once about a record."""
 
     def report(error: Any, message: Any) -> None:
-        count(-1)
         if error is not None:
-            delivery.fail(as_client_error(error, f"Sending to topic {topic!r}", producing=True))
+            failure = as_client_error(error, f"Sending to topic {topic!r}", producing=True)
+            settle(failure)
+            delivery.fail(failure)
         else:
+            settle(None)
             delivery.succeed(receipt_of(message))
 
     return report

@@ -68,6 +68,11 @@ CLASSES: dict[str, type[ClientError]] = {
     "PRODUCER_FENCED": errors.ProducerFenced,
     "INVALID_PRODUCER_EPOCH": errors.ProducerFenced,
     "_FENCED": errors.ProducerFenced,
+    "INVALID_TRANSACTION_TIMEOUT": errors.RequestRefused,
+    "INVALID_TXN_STATE": errors.ProduceError,
+    "CONCURRENT_TRANSACTIONS": errors.ProduceError,
+    "INVALID_PRODUCER_ID_MAPPING": errors.ProduceError,
+    "UNKNOWN_PRODUCER_ID": errors.ProduceError,
     "INVALID_RECORD": errors.ProduceError,
     "INVALID_MSG": errors.ProduceError,
     "INVALID_TIMESTAMP": errors.ProduceError,
@@ -136,6 +141,7 @@ def as_client_error(error: KafkaError, what: str, *, producing: bool = False) ->
         reason=name,
         retriable=error.retriable() or name in RETRIABLE_HERE or (code is not None and code.retriable),
         fatal=error.fatal() or error.code() == KafkaError._FATAL,
+        spoils_transaction=error.txn_requires_abort(),
     )
 
 

@@ -26,6 +26,7 @@ class ClientError(TidelogError):
         reason: str = "",
         retriable: bool = False,
         fatal: bool = False,
+        spoils_transaction: bool = False,
     ) -> None:
         self.what = what
         self.likely_cause = cause or self.cause
@@ -38,6 +39,8 @@ class ClientError(TidelogError):
         """True where the same call may succeed later."""
         self.fatal = fatal
         """True where this client object is of no further use: make a new one."""
+        self.spoils_transaction = spoils_transaction
+        """True where the transaction that is under way can only be aborted."""
         super().__init__(f"{what} Likely cause: {self.likely_cause} What to do: {self.what_to_do}")
 
 
@@ -168,8 +171,28 @@ class NotEnoughReplicas(ProduceError):
 class ProducerFenced(ProduceError):
     """Another producer with the same transactional id has taken over."""
 
-    cause = "two processes use one transactional_id."
-    attempt = "close this producer; give each process its own transactional_id."
+    cause = (
+        "two processes use one transactional_id, or the transaction was open longer than "
+        "transaction_timeout_ms and the broker aborted it."
+    )
+    attempt = "close this producer, and make a new one if this process is the one to go on."
+
+
+class TransactionAborted(ProduceError):
+    """Nothing of the transaction counts: neither its records nor its offsets."""
+
+    cause = "a record or the offsets could not be written."
+    attempt = "call rewind() of the consumer, if there is one, and run the block again."
+
+
+class TransactionUndecided(ProduceError):
+    """The commit was asked for, and nobody answered: it counts as a whole or not at all."""
+
+    cause = "the broker that coordinates the transaction cannot be reached."
+    attempt = (
+        "call commit() of the transaction again; or make a new producer with the same transactional_id, "
+        "and see from the committed offsets what counts."
+    )
 
 
 class ConsumeError(ClientError):

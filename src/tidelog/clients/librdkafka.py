@@ -5,13 +5,14 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 
 from tidelog.clients.errors import ConfigurationError
 
 LOG = logging.getLogger("tidelog.clients.librdkafka")
 
 OpenClient = Callable[[dict[str, Any]], Any]
+Serve = Callable[[float], Any]
 
 
 def open_librdkafka(
@@ -39,3 +40,23 @@ def open_librdkafka(
             f"librdkafka does not accept the configuration: {said}.",
             cause="a property in `extra` is misspelt, or contradicts another one.",
         ) from error
+
+
+def heeding_fatal_errors(serve: Serve, on_error: Callable[[Any], None]) -> Serve:
+    """Its binding raises a fatal error out of whatever serves callbacks, and tells error_cb nothing.
+
+    `on_error` is a method, held weakly as above.
+    """
+    ours = weakref.WeakMethod(on_error)
+
+    def heed(timeout_s: float) -> Any:
+        try:
+            return serve(timeout_s)
+        except KafkaException as error:
+            inner, method = error.args[0], ours()
+            if method is None or not isinstance(inner, KafkaError) or not inner.fatal():
+                raise
+            method(inner)
+            return serve(timeout_s)  # raised once; the others' outcomes are to be served all the same
+
+    return heed

@@ -17,12 +17,22 @@ class Positions:
         self._lock = threading.Lock()
         self._next: dict[TopicPartition, int] = {}
         self._uncommitted: dict[TopicPartition, int] = {}
+        self._first_uncommitted: dict[TopicPartition, int] = {}
+        self._lost: set[TopicPartition] = set()
         self._in_hand: dict[TopicPartition, int] = {}
         self._handled: dict[TopicPartition, int] = {}
+        self._by_place = (
+            self._next,
+            self._uncommitted,
+            self._first_uncommitted,
+            self._in_hand,
+            self._handled,
+        )
 
     def hand_out(self, place: TopicPartition, offset: int) -> None:
         with self._lock:
             self._next[place] = self._uncommitted[place] = self._in_hand[place] = offset + 1
+            self._first_uncommitted.setdefault(place, offset)
 
     def all_handled(self) -> None:
         """The application asks for more: it is done with what it has."""
@@ -33,7 +43,8 @@ class Positions:
     def take_handled(self) -> dict[TopicPartition, int]:
         """What was handled since the last call."""
         with self._lock:
-            taken, self._handled = self._handled, {}
+            taken = dict(self._handled)
+            self._handled.clear()
             return taken
 
     def uncommitted(self) -> dict[TopicPartition, int]:
@@ -45,6 +56,25 @@ class Positions:
             for place, offset in offsets.items():
                 if self._uncommitted.get(place) == offset:
                     del self._uncommitted[place]
+                    del self._first_uncommitted[place]
+                elif place in self._uncommitted:
+                    self._first_uncommitted[place] = offset
+
+    def first_uncommitted(self) -> dict[TopicPartition, int]:
+        """Where the messages begin that were handed out and not committed."""
+        with self._lock:
+            return dict(self._first_uncommitted)
+
+    def lose(self, places: Iterable[TopicPartition]) -> None:
+        """The group takes partitions away; those with messages that were not committed are remembered."""
+        with self._lock:
+            self._lost.update(place for place in places if place in self._uncommitted)
+
+    def take_lost(self) -> set[TopicPartition]:
+        """Another consumer gets messages of these that this one has handed out."""
+        with self._lock:
+            taken, self._lost = self._lost, set()
+            return taken
 
     def move(self, place: TopicPartition, offset: int | None) -> None:
         """A seek: what was handed out before is not to be committed over it. None: not known yet."""
@@ -56,7 +86,7 @@ class Positions:
     def forget(self, places: Iterable[TopicPartition]) -> None:
         with self._lock:
             for place in places:
-                for each in (self._next, self._uncommitted, self._in_hand, self._handled):
+                for each in self._by_place:
                     each.pop(place, None)
 
     def next_of(self, place: TopicPartition) -> int | None:

@@ -13,7 +13,7 @@ from tidelog.clients.producer_config import ProducerConfig
 from tidelog.clients.records import Data, Headers, Key, Receipt, Value
 from tidelog.clients.sender import Sender
 from tidelog.clients.serializers import Serializer, data_serializer
-from tidelog.clients.transactions import Transaction
+from tidelog.clients.transaction import Transaction
 
 ROOM_POLL_S = 0.05
 
@@ -72,7 +72,7 @@ class Producer(Generic[Key, Value]):
     def _wait_for_room(self, record: dict[str, Any], delivery: DeliveryFuture) -> None:
         deadline = time.monotonic() + self.config.max_block_ms / 1000
         while time.monotonic() < deadline:
-            self._sender.client.poll(ROOM_POLL_S)
+            self._sender.poll(ROOM_POLL_S)
             if self._sender.try_produce(record, delivery):
                 return
         raise buffer_full(self.config, record["topic"])
@@ -81,9 +81,9 @@ class Producer(Generic[Key, Value]):
         """Wait until every record has its outcome; `RequestTimedOut` if the time is over before."""
         self._sender.flush(None if timeout_ms is None else timeout_ms / 1000)
 
-    def transaction(self) -> Transaction:
-        """`with producer.transaction():` all records of the block are seen, or none."""
-        return Transaction(self._sender)
+    def transaction(self) -> Transaction[Key, Value]:
+        """`with producer.transaction() as tx:` all records of the block are seen, or none."""
+        return Transaction(self, self._sender)
 
     def __len__(self) -> int:
         """Records without an outcome yet."""

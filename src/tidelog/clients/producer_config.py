@@ -13,6 +13,8 @@ from tidelog.clients.client_config import (
 from tidelog.clients.options import AckMode, CompressionType, Partitioner
 
 IN_FLIGHT_MAX_IN_ORDER = 5  # the broker remembers so many batches of a producer
+DELIVERY_TIMEOUT_MS = 120_000
+TRANSACTION_TIMEOUT_MS = 60_000  # librdkafka's own, where none is given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +33,8 @@ class ProducerConfig(ClientConfig):
     """How often a record is sent again; unless given, until delivery_timeout_ms is over."""
     max_in_flight: int = IN_FLIGHT_MAX_IN_ORDER
     """Requests under way at a time, per broker."""
-    delivery_timeout_ms: int = 120_000
-    """After this time a record without an acknowledgement has failed."""
+    delivery_timeout_ms: int = DELIVERY_TIMEOUT_MS
+    """After this time a record without an acknowledgement has failed; in a transaction, with it."""
     buffer_records: int = 100_000
     buffer_memory: int = 256 * 1024 * 1024
     """How much may wait to be sent, in bytes; then `send` waits too."""
@@ -40,7 +42,9 @@ class ProducerConfig(ClientConfig):
     """How long `send` waits for room before it raises `BufferFull`."""
     partitioner: Partitioner = Partitioner.MURMUR2_RANDOM
     transactional_id: str | None = None
+    """The name under which transactions go on after a restart; see TransactionalProducer."""
     transaction_timeout_ms: int | None = None
+    """The broker aborts a transaction that is open for longer. Unless given: a minute."""
 
     @property
     def is_idempotent(self) -> bool:
@@ -116,15 +120,18 @@ class ProducerConfig(ClientConfig):
         )
         limit = self.transaction_timeout_ms
         refuse_if(
-            limit is not None and limit < self.delivery_timeout_ms,
+            limit is not None and limit < self.delivery_timeout_ms != DELIVERY_TIMEOUT_MS,
             f"transaction_timeout_ms={limit} is shorter than delivery_timeout_ms={self.delivery_timeout_ms}.",
             "lower delivery_timeout_ms or raise transaction_timeout_ms.",
             "the broker would abort the transaction while its records are still being sent.",
         )
 
     def _properties(self) -> dict[str, Any]:
+        shared = super()._properties()
+        if self.transactional_id is not None:  # no request may outlive its transaction
+            shared["socket.timeout.ms"] = min(shared["socket.timeout.ms"], self.transaction_limit_ms)
         return {
-            **super()._properties(),
+            **shared,
             "acks": self.acks.value,
             "enable.idempotence": self.is_idempotent,
             "linger.ms": self.linger_ms,
@@ -142,8 +149,12 @@ class ProducerConfig(ClientConfig):
             "transaction.timeout.ms": self.transaction_timeout_ms,
         }
 
+    @property
+    def transaction_limit_ms(self) -> int:
+        return self.transaction_timeout_ms or TRANSACTION_TIMEOUT_MS
+
     def _message_timeout_ms(self) -> int:
-        """librdkafka's own transaction timeout is a minute, and no record may outlive it."""
-        if self.transactional_id is not None and self.transaction_timeout_ms is None:
-            return min(self.delivery_timeout_ms, 60_000)
-        return self.delivery_timeout_ms
+        """No record may outlive its transaction."""
+        if self.transactional_id is None:
+            return self.delivery_timeout_ms
+        return min(self.delivery_timeout_ms, self.transaction_limit_ms)

@@ -38,6 +38,10 @@ class OffsetAndMetadata(NamedTuple):
     metadata: str = ""
 
 
+def plain_offset(position: int | OffsetAndMetadata) -> int:
+    return position.offset if isinstance(position, OffsetAndMetadata) else position
+
+
 class Receipt(NamedTuple):
     """Where a record landed."""
 

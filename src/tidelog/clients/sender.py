@@ -4,7 +4,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from confluent_kafka import KafkaException
 from confluent_kafka import Producer as LibrdkafkaProducer
@@ -13,12 +13,19 @@ from tidelog.clients.callback_service import CallbackService
 from tidelog.clients.delivery import LOG, Delivery, report_to
 from tidelog.clients.error_table import as_client_error, from_exception, translated
 from tidelog.clients.errors import ClientClosed, ClientError, RequestTimedOut, UsageError
-from tidelog.clients.librdkafka import OpenClient, open_librdkafka
+from tidelog.clients.librdkafka import OpenClient, heeding_fatal_errors, open_librdkafka
 from tidelog.clients.producer_config import ProducerConfig
 from tidelog.clients.records import Headers
+from tidelog.clients.retrying import insist
 from tidelog.clients.serializers import serialize, serialize_headers
 
 FOR_EVER = -1.0
+
+
+class UnderWay(Protocol):
+    """The transaction that is under way."""
+
+    def check_open(self) -> None: ...
 
 
 class Sender:
@@ -32,14 +39,20 @@ class Sender:
         self.config = config
         self._serialize_key = key_serializer
         self._serialize_value = value_serializer
-        self._fatal: ClientError | None = None
+        self.fatal: ClientError | None = None
+        """What ended this producer for good."""
+        self.failure: ClientError | None = None
+        """Of the first record that failed since a transaction began."""
+        self.transaction: UnderWay | None = None
         self._has_transactions = False
         self._lock = threading.Lock()
         self.unsettled = 0
         """Records without an outcome yet."""
         self._closed = True
         self.client = open_librdkafka(open_client, config.to_librdkafka(), self._on_error)
-        self._callbacks = CallbackService(self.client.poll, f"{config.client_id}-deliveries")
+        self.poll = heeding_fatal_errors(self.client.poll, self._on_error)
+        self._flush = heeding_fatal_errors(self.client.flush, self._on_error)
+        self._callbacks = CallbackService(self.poll, f"{config.client_id}-deliveries")
         self._closed = False
 
     def prepare(
@@ -54,6 +67,8 @@ class Sender:
     ) -> dict[str, Any]:
         """The arguments of librdkafka's produce; raises at once where the record itself is wrong."""
         self.check_usable()
+        if self.config.transactional_id is not None:
+            self._check_in_transaction()
         record: dict[str, Any] = {
             "topic": topic,
             "value": serialize(self._serialize_value, value, "value", topic),
@@ -75,7 +90,7 @@ class Sender:
         """False where the buffer is full. Refusals of the record go to its delivery."""
         self._count(1)
         try:
-            self.client.produce(**record, on_delivery=report_to(delivery, record["topic"], self._count))
+            self.client.produce(**record, on_delivery=report_to(delivery, record["topic"], self._settle))
         except BufferError:
             self._count(-1)
             return False
@@ -90,16 +105,30 @@ class Sender:
         with self._lock:
             self.unsettled += change
 
-    def prepare_transactions(self, timeout_s: float) -> None:
-        """Once per producer: get the producer id, and end what an earlier process left open."""
+    def _settle(self, error: ClientError | None) -> None:
+        if error is not None and self.failure is None:
+            self.failure = error
+        self._count(-1)
+
+    def take_over(self) -> None:
+        """Once per transactional producer: get its id, fence earlier ones, end what they left open."""
+        self.check_usable()
         if not self._has_transactions:
-            with translated("Preparing transactions", producing=True):
-                self.client.init_transactions(timeout_s)
+            with translated("Preparing transactions"):
+                insist(self.client.init_transactions, self.config.request_timeout_ms / 1000)
             self._has_transactions = True
+
+    def _check_in_transaction(self) -> None:
+        if self.transaction is None:
+            raise UsageError(
+                "A transactional producer sends within transactions only.",
+                attempt="use `with producer.transaction() as tx: tx.send(...)`.",
+            )
+        self.transaction.check_open()
 
     def flush(self, timeout_s: float | None) -> None:
         self.check_open()
-        self.client.flush(FOR_EVER if timeout_s is None else timeout_s)
+        self._flush(FOR_EVER if timeout_s is None else timeout_s)
         if self.unsettled:
             raise RequestTimedOut(
                 f"{self.unsettled:,} records were not acknowledged within {timeout_s or 0:g} s of flush.",
@@ -113,17 +142,17 @@ class Sender:
             return
         self._closed = True
         try:
-            self.client.flush(FOR_EVER if timeout_s is None else timeout_s)
+            self._flush(FOR_EVER if timeout_s is None else timeout_s)
             if self.unsettled:
                 self.client.purge()
-                self.client.flush(FOR_EVER)
+                self._flush(FOR_EVER)
         finally:
             self._callbacks.stop()
 
     def check_usable(self) -> None:
         self.check_open()
-        if self._fatal is not None:
-            raise self._fatal
+        if self.fatal is not None:
+            raise self.fatal
 
     def check_open(self) -> None:
         if self._closed:
@@ -131,7 +160,7 @@ class Sender:
 
     def _on_error(self, error: Any) -> None:
         if error.fatal():
-            self._fatal = as_client_error(error, "The producer", producing=True)
+            self.fatal = as_client_error(error, "The producer", producing=True)
         LOG.debug("librdkafka reports %s", error)
 
     def __del__(self) -> None:

@@ -49,3 +49,28 @@ def test_partitions_that_are_gone_are_forgotten() -> None:
     positions.forget([A])
     assert positions.next_of(A) is None
     assert positions.uncommitted() == {B: 5}
+
+
+def test_where_the_uncommitted_begin() -> None:
+    positions = Positions()
+    for offset in (4, 5, 6):
+        positions.hand_out(A, offset)
+    assert positions.first_uncommitted() == {A: 4}
+    positions.committed({A: 6, B: 1})
+    assert positions.first_uncommitted() == {A: 6}
+    positions.committed({A: 7})
+    assert positions.first_uncommitted() == {}
+    positions.hand_out(A, 7)
+    positions.move(A, 2)
+    assert positions.first_uncommitted() == {}
+
+
+def test_only_what_was_not_committed_can_be_lost() -> None:
+    positions = Positions()
+    positions.hand_out(A, 4)
+    positions.hand_out(B, 4)
+    positions.committed({B: 5})
+    positions.lose([A, B])
+    positions.forget([A, B])
+    assert positions.take_lost() == {A}
+    assert positions.take_lost() == set()

@@ -11,6 +11,7 @@ from confluent_kafka import Message as Raw
 
 from tidelog import ClientClosed, MessageTooLarge, ProducerConfig, ProducerFenced, Receipt, RequestTimedOut
 from tidelog.clients.delivery import DeliveryFuture
+from tidelog.clients.librdkafka import heeding_fatal_errors
 from tidelog.clients.sender import Sender, milliseconds
 from tidelog.clients.serializers import data_serializer
 
@@ -134,6 +135,21 @@ def test_after_a_fatal_error_every_call_says_why(sender: Sender) -> None:
     with pytest.raises(ProducerFenced) as caught:
         sender.prepare("t", "x", None, partition=None, headers=None, timestamp=None)
     assert caught.value.fatal
+
+
+def test_a_fatal_error_that_comes_out_of_a_poll_counts_too(sender: Sender) -> None:
+    fatal = KafkaException(KafkaError(KafkaError._FENCED, "fenced", fatal=True))
+    answers: list[Any] = [fatal, 3]
+
+    def serve(timeout_s: float) -> Any:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    assert heeding_fatal_errors(serve, sender._on_error)(0) == 3
+    with pytest.raises(ProducerFenced):
+        sender.check_usable()
 
 
 def test_the_user_s_own_error_callback_is_called_as_well() -> None:

@@ -1,0 +1,118 @@
+"""A transaction as an `async with` block. What ends it runs in a thread, and is not left half done."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from tidelog.clients.consumer_offsets import ToCommit
+from tidelog.clients.errors import CommitRefused
+from tidelog.clients.records import Headers, Key, Receipt, Value
+from tidelog.clients.sender import Sender
+from tidelog.clients.transaction import abort_after, raise_fencing
+from tidelog.clients.transaction_core import Stage, TransactionCore
+
+if TYPE_CHECKING:
+    from tidelog.clients.async_consumer import AsyncConsumer
+    from tidelog.clients.async_producer import AsyncProducer
+
+Answer = TypeVar("Answer")
+
+
+class AsyncTransaction(Generic[Key, Value]):
+    """Made by `producer.transaction()`; a producer has one at a time."""
+
+    def __init__(self, producer: "AsyncProducer[Key, Value]", sender: Sender) -> None:
+        self._producer = producer
+        self._sender = sender
+        self._core = TransactionCore(sender)
+
+    async def __aenter__(self) -> Self:
+        try:
+            await to_its_end(self._core.begin)
+        except asyncio.CancelledError as error:
+            if self._core.stage is Stage.OPEN:  # begun, and nobody is left to end it
+                await to_its_end(partial(abort_after, error, self._core))
+            raise
+        return self
+
+    async def send(
+        self,
+        topic: str,
+        value: Value | None = None,
+        *,
+        key: Key | None = None,
+        partition: int | None = None,
+        headers: Headers | None = None,
+        timestamp: int | datetime | None = None,
+    ) -> Receipt:
+        """Send a record and wait for the broker's acknowledgement; it counts when the block is over."""
+        return await (
+            await self.enqueue(
+                topic, value, key=key, partition=partition, headers=headers, timestamp=timestamp
+            )
+        )
+
+    async def enqueue(
+        self,
+        topic: str,
+        value: Value | None = None,
+        *,
+        key: Key | None = None,
+        partition: int | None = None,
+        headers: Headers | None = None,
+        timestamp: int | datetime | None = None,
+    ) -> "asyncio.Future[Receipt]":
+        """Hand a record over and go on. The end of the block waits for every record; you need not."""
+        self._core.check_open()
+        return await self._producer.enqueue(
+            topic, value, key=key, partition=partition, headers=headers, timestamp=timestamp
+        )
+
+    async def commit_offsets(self, consumer: "AsyncConsumer[Any, Any]", what: ToCommit = None) -> None:
+        """Commit what the consumer has read, atomically with the output: unless given, all it has handed out.
+
+        `TransactionAborted` where its partitions went to another consumer meanwhile.
+        """
+        self._core.check_open()
+        try:
+            offsets, member = await consumer.offsets_to_commit(what)
+        except CommitRefused as error:
+            raise self._core.spoil(error) from error
+        await to_its_end(lambda: self._core.add_offsets(offsets, member, consumer.positions))
+
+    async def commit(self) -> None:
+        """Before the end of the block; or again after `TransactionUndecided`, to learn the outcome."""
+        await to_its_end(self._core.commit)
+
+    async def abort(self) -> None:
+        """Leave nothing of it, without an exception."""
+        await to_its_end(self._core.abort)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            if not self._core.is_over:
+                await to_its_end(self._core.commit)
+            return
+        if not self._core.is_over:
+            await to_its_end(partial(abort_after, error, self._core))
+        raise_fencing(error, self._sender)
+
+
+async def to_its_end(function: Callable[[], Answer]) -> Answer:
+    """In a thread. A caller that is cancelled waits for it: half an end would let everybody wait."""
+    running = asyncio.ensure_future(asyncio.to_thread(function))
+    cancelled: asyncio.CancelledError | None = None
+    while not running.done():
+        try:
+            await asyncio.wait([running])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        running.exception()  # the cancellation is what the caller gets
+        raise cancelled
+    return running.result()
