@@ -33,6 +33,8 @@ def calm(seed: int) -> Scenario:
         acks=(-1, -1),
         group_members=0,
         topic_churn=False,
+        transactors=0,
+        copier=False,
         sends_per_second=20.0,
     )
 

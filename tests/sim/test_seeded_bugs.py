@@ -6,6 +6,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from tidelog.groups.shard import GroupShard
 from tidelog.raft import leading
 from tidelog.replication.following import Following, Truncated
 from tidelog.replication.partition import Partition
@@ -32,6 +33,7 @@ def rough(seed: int, *faults: str, **more: object) -> Scenario:
         "group_members": 0,
         "topic_churn": False,
         "transactors": 0,
+        "copier": False,
         "consumers": 1,
         "faults": faults,
         "fault_gap_seconds": 0.7,
@@ -105,6 +107,7 @@ def test_a_consumer_that_reads_what_may_be_taken_back(monkeypatch: pytest.Monkey
 
 def test_a_follower_that_never_cuts_its_log_never_gets_in_sync(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Following, "_cut", lambda self, cut: Truncated(self.log.end, []))
+    monkeypatch.setattr("tidelog.testing.sim.run.HEAL_SECONDS", 6.0)
     problems_until("not whole", lambda seed: rough(seed, "isolate", "kill", acks=(-1, 1)))
 
 
@@ -117,7 +120,7 @@ def test_a_consumer_that_is_given_what_is_not_safe(monkeypatch: pytest.MonkeyPat
         return read(self, offset, max_bytes, end=self.end, min_one=min_one)
 
     monkeypatch.setattr(PartitionLog, "read", read_all)
-    problems_until("above its high watermark", lambda seed: rough(seed, "slow_network", "pause"))
+    problems_until("and may be read up to", lambda seed: rough(seed, "slow_network", "pause"))
 
 
 def test_a_coordinator_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,3 +147,11 @@ def test_a_reader_that_is_not_told_what_was_taken_back(monkeypatch: pytest.Monke
 def test_a_reader_that_does_not_wait_for_the_end_of_a_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Partition, "last_stable_offset", property(lambda self: self.high_watermark))
     problems_until("^aborted read", lambda seed: rough(seed, "client_crash", "pause", transactors=2))
+
+
+def test_offsets_of_a_transaction_that_stay_when_it_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    end = GroupShard.end_transaction
+    monkeypatch.setattr(
+        GroupShard, "end_transaction", lambda self, producer_id, commit: end(self, producer_id, True)
+    )
+    problems_until("times among the copies", lambda seed: rough(seed, "client_crash", "kill", copier=True))

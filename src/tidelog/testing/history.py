@@ -68,6 +68,9 @@ class History:
         self.operations.append(operation)
         return operation
 
+    def read_by(self, process: str) -> list[Read]:
+        return [read for one in self.operations if one.process == process for read in one.read]
+
     def to_lines(self) -> bytes:
         encoder = msgspec.json.Encoder()
         return b"".join(encoder.encode(operation) + b"\n" for operation in self.operations)

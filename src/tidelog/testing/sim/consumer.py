@@ -42,6 +42,10 @@ class SimConsumer:
         """What a broker told that it must not tell."""
         self.is_stopping = False
 
+    @property
+    def name(self) -> str:
+        return self._client.name
+
     async def run(self) -> None:
         self._history.add(
             Operation(self._client.name, "assign", started=self._loop.now, ended=self._loop.now)

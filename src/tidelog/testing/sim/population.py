@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from tidelog.testing.history import Operation
 from tidelog.testing.sim.cluster import SimCluster
 from tidelog.testing.sim.consumer import SimConsumer
+from tidelog.testing.sim.copier import Copier
 from tidelog.testing.sim.group_member import GroupMember
 from tidelog.testing.sim.ledger import GroupLedger
 from tidelog.testing.sim.life import Life
@@ -13,7 +14,7 @@ from tidelog.testing.sim.topic_churn import TopicChurn
 from tidelog.testing.sim.transactor import Transactor
 from tidelog.testing.sim.view import View
 
-AnyClient = SimProducer | SimConsumer | GroupMember | TopicChurn | Transactor
+AnyClient = SimProducer | SimConsumer | GroupMember | TopicChurn | Transactor | Copier
 
 
 class Population:
@@ -34,6 +35,8 @@ class Population:
             self._start_member()
         for number in range(scenario.transactors):
             self._start_transactor(f"tx-{number}")
+        if scenario.copier:
+            self._start_copier()
         if scenario.topic_churn:
             self._start_churn()
 
@@ -58,7 +61,7 @@ class Population:
             client,
             self._cluster.history,
             scenario.topics,
-            committed_only=scenario.transactors > 0 and client.chance.random() < 0.6,
+            committed_only=scenario.has_transactions and client.chance.random() < 0.6,
         )
         self._begin(life, consumer)
 
@@ -79,6 +82,15 @@ class Population:
             second_protocol=client.chance.random() < 0.5,
         )
         self._begin(life, transactor)
+
+    def _start_copier(self) -> None:
+        life, client = self._cluster.new_client("k")
+        topics = self._cluster.scenario.topics
+        is_second = client.chance.random() < 0.5
+        self._begin(
+            life,
+            Copier(self._loop, client, self._cluster.history, topics=topics, second_protocol=is_second),
+        )
 
     def _start_churn(self) -> None:
         life, client = self._cluster.new_client("a")
@@ -106,6 +118,8 @@ class Population:
             self._start_member()
         elif isinstance(client, Transactor):
             self._start_transactor(client.transactional_id)
+        elif isinstance(client, Copier):
+            self._start_copier()
         else:
             self._start_churn()
 

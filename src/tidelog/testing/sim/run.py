@@ -10,11 +10,13 @@ from contextlib import contextmanager
 
 import msgspec
 
+from tidelog.base.errors import TidelogError
 from tidelog.testing.checkers import check, realtime_lag
 from tidelog.testing.history import History, Operation
 from tidelog.testing.sim.cluster import SimCluster
 from tidelog.testing.sim.consumer import SimConsumer
 from tidelog.testing.sim.convergence import why_not_whole
+from tidelog.testing.sim.copier import COPY, copies_are_exact
 from tidelog.testing.sim.faults.world import World
 from tidelog.testing.sim.invariants import Invariants
 from tidelog.testing.sim.loop import SimLoop, Stuck
@@ -114,7 +116,8 @@ class _Run:
         for machine in cluster.machines:
             machine.start()
         _, admin = cluster.new_client("admin")
-        for name, partitions in scenario.topics.items():
+        topics = scenario.topics | ({COPY: 1} if scenario.copier else {})
+        for name, partitions in topics.items():
             try:
                 await admin.create_topic(
                     name, partitions=partitions, replicas=scenario.replicas, configs={}, seconds=START_SECONDS
@@ -170,7 +173,7 @@ class _Run:
             client,
             self._cluster.history,
             self._cluster.scenario.topics,
-            committed_only=self._cluster.scenario.transactors > 0,
+            committed_only=self._cluster.scenario.has_transactions,
         )
         await self._loop.spawn(life, self._read_all(final), name="final")
         self._result.problems += final.complaints
@@ -188,6 +191,8 @@ class _Run:
         self._cluster.history.add(Operation("final", "final", started=now, ended=now))
         if self._cluster.scenario.group_members:
             await self._until_group_is_at(final.positions)
+        if self._cluster.scenario.copier:
+            await self._until_all_is_copied(final.name)
         self._clients.stop()
 
     async def _until_group_is_at(self, ends: dict[tuple[str, int], int]) -> None:
@@ -201,6 +206,20 @@ class _Run:
                 return
             await asyncio.sleep(0.2)
         self._result.problems.append(f"the group does not come to the end of {behind} at {ends}")
+
+    async def _until_all_is_copied(self, final: str) -> None:
+        history = self._cluster.history
+        _, client = self._cluster.new_client("copies")
+        reader = SimConsumer(self._loop, client, history, {COPY: 1}, committed_only=True)
+        source = history.read_by(final)
+        deadline = self._loop.now + HEAL_SECONDS
+        while self._loop.now < deadline:
+            await reader.read_to_the_end()
+            complaints = copies_are_exact(source, history.read_by(client.name))
+            if not complaints:
+                return
+            await asyncio.sleep(0.3)
+        self._result.problems += [*complaints[:5], *reader.complaints]
 
     def judge(self) -> None:
         result = self._result
@@ -238,7 +257,7 @@ class _Lines(logging.Handler):
         """A broken disk may be met anywhere."""
         host = self._cluster.loop.current_life.name.partition(".")[0]
         bad = [machine.host for machine in self._cluster.machines if machine.disk_is_bad]
-        return isinstance(error, OSError) and host in bad
+        return isinstance(error, OSError | TidelogError) and host in bad
 
 
 @contextmanager

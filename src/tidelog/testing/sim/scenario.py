@@ -30,6 +30,7 @@ class Scenario(msgspec.Struct, frozen=True):
     group_members: int
     topic_churn: bool
     transactors: int
+    copier: bool
     faults: tuple[str, ...]
     fault_gap_seconds: float
     fault_seconds: float
@@ -37,10 +38,15 @@ class Scenario(msgspec.Struct, frozen=True):
     sends_per_second: float
     segment_bytes: int
 
+    @property
+    def has_transactions(self) -> bool:
+        return self.transactors > 0 or self.copier
+
     def describe(self) -> str:
         topics = ", ".join(f"{name}({count})" for name, count in self.topics.items())
         extras = f", {self.group_members} group members" if self.group_members else ""
         extras += f", {self.transactors} transactional producers" if self.transactors else ""
+        extras += ", copier" if self.copier else ""
         extras += ", topic churn" if self.topic_churn else ""
         return (
             f"{self.nodes} nodes, {self.replicas} replicas (min {self.min_insync}), {self.durability}, "
@@ -69,6 +75,7 @@ def scenario_of(seed: int) -> Scenario:
         group_members=chance.choice((0, 0, 0, 2)),
         topic_churn=chance.random() < 0.2,
         transactors=chance.choice((0, 0, 0, 1, 2)),
+        copier=chance.random() < 0.15,
         faults=() if chance.random() < 0.03 else tuple(chosen),
         fault_gap_seconds=0.35 if is_mayhem else chance.choice((0.5, 1.0, 2.0)),
         fault_seconds=chance.choice((5.0, 7.0, 9.0)),
