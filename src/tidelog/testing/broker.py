@@ -63,6 +63,10 @@ class Broker:
         return self._port
 
     @property
+    def is_running(self) -> bool:
+        return self._life is not None
+
+    @property
     def is_controller(self) -> bool:
         """Whether it runs, and is the active controller of its cluster."""
         return self._life is not None and self._life.node.services.metadata.is_controller

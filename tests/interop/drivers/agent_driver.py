@@ -43,6 +43,7 @@ class AgentDriver(Members):
         acks: str = "all",
         idempotent: bool = False,
         small_batches: bool = False,
+        **more: Any,
     ) -> list[int] | None:
         offsets = self._agent.ask(
             "produce",
@@ -52,6 +53,7 @@ class AgentDriver(Members):
             acks={"0": 0, "1": 1, "all": -1}[acks],
             idempotent=idempotent,
             small_batches=small_batches,
+            **more,
         )
         return list(offsets) if acks != "0" else None
 

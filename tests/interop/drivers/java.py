@@ -4,12 +4,13 @@ import os
 
 from agent import Agent
 from drivers.agent_driver import ConsumingAgentDriver
+from drivers.java_cluster import ClusterCalls
 from kafka_jars import HERE, JVM, QUIET, compiled, missing_tool, older_client
 
 __all__ = ["Driver", "OlderDriver", "ToolFailed", "missing_tool"]
 
 
-class Driver(ConsumingAgentDriver):
+class Driver(ClusterCalls, ConsumingAgentDriver):
     name = "java"
     assignors = ("range", "roundrobin", "sticky", "cooperative-sticky")
     can_be_static = True

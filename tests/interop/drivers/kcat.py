@@ -8,6 +8,7 @@ from pathlib import Path
 
 from driver import EARLIEST, LATEST, PATIENCE_S, Record, Refused, Unfinished
 from drivers.kcat_member import KcatMember
+from stream_writer import KcatWriter
 
 # Lengths go in front, so that keys and values may hold any byte.
 FORMAT = "%p %o %T %K %S %h\\n%k%s\\n"
@@ -125,6 +126,9 @@ class Driver:
             auto_commit=auto_commit,
             reset=reset,
         )
+
+    def start_writing(self, topic: str, partition: int = 0) -> KcatWriter:
+        return KcatWriter(self._bootstrap, topic, partition)
 
     def offset_for_time(self, topic: str, time_ms: int, partition: int = 0) -> int | None:
         answer = kcat(self._bootstrap, "-Q", "-t", f"{topic}:{partition}:{time_ms}").decode()

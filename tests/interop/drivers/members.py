@@ -1,4 +1,4 @@
-"""The part of a driver that opens members of consumer groups."""
+"""The part of a driver that opens members of consumer groups, and writers that go on by themselves."""
 
 import sys
 from typing import ClassVar
@@ -6,6 +6,7 @@ from typing import ClassVar
 from agent import Agent
 from group_member import GroupMember, Process
 from kafka_jars import HERE
+from stream_writer import StreamWriter
 
 
 class Members:
@@ -35,10 +36,7 @@ class Members:
         own_process: bool = False,
         bootstrap: str | None = None,
     ) -> GroupMember:
-        if not own_process and self._shared is None:
-            self._shared = self._start_process()
-        process = self._start_process() if own_process else self._shared
-        assert process is not None
+        process = self._start_process() if own_process else self._shared_process()
         return GroupMember(
             process,
             own_process,
@@ -51,6 +49,14 @@ class Members:
             auto_commit=auto_commit,
             reset=reset,
         )
+
+    def start_writing(self, topic: str, partition: int = 0) -> StreamWriter:
+        return StreamWriter(self._shared_process(), self._bootstrap, topic, partition)
+
+    def _shared_process(self) -> Process:
+        if self._shared is None:
+            self._shared = self._start_process()
+        return self._shared
 
     def _start_process(self) -> Process:
         """A Python client's members; drivers of other languages have their own agents."""

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -19,6 +20,7 @@ type agent struct {
 	bootstrap string
 	admin     *kadm.Client
 	members   map[string]*member
+	writers   map[string]*writer
 }
 
 // command holds the arguments of every command; each reads the ones it knows.
@@ -55,6 +57,8 @@ type command struct {
 	Offsets           map[string][]any  `json:"offsets"`
 	Wait              bool              `json:"wait"`
 	Places            [][]any           `json:"places"`
+	Writer            string            `json:"writer"`
+	EveryMs           int64             `json:"every_ms"`
 }
 
 // partitionIDs is a list of partitions when reading and a count when creating a topic.
@@ -75,6 +79,9 @@ func (u unfinished) Error() string { return fmt.Sprintf("consume, after %d recor
 
 func (a *agent) run(ctx context.Context, c command) (any, error) {
 	if result, ok, err := a.groupCommand(ctx, c); ok {
+		return result, err
+	}
+	if result, ok, err := a.writerCommand(c); ok {
 		return result, err
 	}
 	switch c.Do {
@@ -126,15 +133,17 @@ func answer(result any, err error) map[string]any {
 	}
 }
 
+func seeds(bootstrap string) []string { return strings.Split(bootstrap, ",") }
+
 func main() {
 	bootstrap := os.Args[1]
-	client, err := kgo.NewClient(kgo.SeedBrokers(bootstrap), kgo.MetadataMinAge(50*time.Millisecond))
+	client, err := kgo.NewClient(kgo.SeedBrokers(seeds(bootstrap)...), kgo.MetadataMinAge(50*time.Millisecond))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	defer client.Close()
-	a := &agent{bootstrap, kadm.NewClient(client), map[string]*member{}}
+	a := &agent{bootstrap, kadm.NewClient(client), map[string]*member{}, map[string]*writer{}}
 	lines := bufio.NewReaderSize(os.Stdin, 1<<20)
 	answers := json.NewEncoder(os.Stdout)
 	for {

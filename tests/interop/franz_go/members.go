@@ -70,7 +70,7 @@ func joinGroup(c command) (*member, error) {
 		}
 	}
 	options := []kgo.Opt{
-		kgo.SeedBrokers(c.Bootstrap),
+		kgo.SeedBrokers(seeds(c.Bootstrap)...),
 		kgo.ClientID("franz-go"),
 		kgo.ConsumerGroup(c.Group),
 		kgo.ConsumeTopics(c.Topic),

@@ -54,7 +54,7 @@ func fields(r *kgo.Record) []any {
 
 func (a *agent) produce(ctx context.Context, c command) (any, error) {
 	options := []kgo.Opt{
-		kgo.SeedBrokers(a.bootstrap),
+		kgo.SeedBrokers(seeds(a.bootstrap)...),
 		kgo.ProducerBatchCompression(codecs[c.Codec]),
 		kgo.RequiredAcks(acks[c.Acks]),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
@@ -97,7 +97,7 @@ func (a *agent) consume(ctx context.Context, c command) (any, error) {
 		partitions[id] = from
 	}
 	client, err := kgo.NewClient(
-		kgo.SeedBrokers(a.bootstrap),
+		kgo.SeedBrokers(seeds(a.bootstrap)...),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{c.Topic: partitions}),
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
 		kgo.FetchMaxWait(500*time.Millisecond),

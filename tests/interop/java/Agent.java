@@ -35,11 +35,15 @@ public final class Agent {
         System.setOut(System.err);
         Map<String, Command> commands = new HashMap<>();
         Messages messages = new Messages(arguments[0]);
-        try (Topics topics = new Topics(arguments[0]); Groups groups = new Groups(arguments[0])) {
+        try (Topics topics = new Topics(arguments[0]);
+                Groups groups = new Groups(arguments[0]);
+                Cluster cluster = new Cluster(arguments[0])) {
             messages.register(commands);
             topics.register(commands);
             groups.register(commands);
+            cluster.register(commands);
             new Tools().register(commands);
+            StreamWriter.register(commands);
             var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
                 answers.println(JSON.writeValueAsString(answer(commands, JSON.readTree(line))));

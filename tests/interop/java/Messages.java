@@ -44,6 +44,9 @@ final class Messages {
         settings.put("max.request.size", "8000000");
         settings.put("batch.size", arguments.get("small_batches").asBoolean() ? "1000" : "65536");
         settings.put("linger.ms", "5");
+        if (arguments.has("settings")) {
+            arguments.get("settings").properties().forEach(one -> settings.put(one.getKey(), one.getValue().asText()));
+        }
         String topic = arguments.get("topic").asText();
         List<Long> offsets = new ArrayList<>();
         try (var producer = new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer())) {

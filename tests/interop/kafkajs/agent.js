@@ -3,6 +3,7 @@ const readline = require('readline')
 const { CompressionTypes, ConfigResourceTypes, Kafka, logLevel } = require('kafkajs')
 require('./codecs')
 const members = require('./groups')
+const writers = require('./writers')
 const groupAdmin = require('./group_admin')
 
 const CODECS = {
@@ -16,7 +17,7 @@ const LATEST = -1
 const EARLIEST = -2
 const DEFAULT_SOURCE = 5
 
-const kafka = new Kafka({ brokers: [process.argv[2]], logLevel: logLevel.NOTHING, retry: { retries: 3 } })
+const kafka = new Kafka({ brokers: process.argv[2].split(','), logLevel: logLevel.NOTHING, retry: { retries: 3 } })
 // Replaced for every command: an admin client asks for the metadata of every topic it ever named, and once one of
 // them is deleted each later call fails.
 let admin
@@ -150,7 +151,8 @@ async function withAdmin(command, args) {
 async function answer(line) {
   const { do: name, ...args } = JSON.parse(line)
   try {
-    const result = await (name in members ? members[name](args) : withAdmin(commands[name], args))
+    const own = members[name] || writers[name]
+    const result = await (own ? own(args) : withAdmin(commands[name], args))
     return { ok: result ?? null }
   } catch (failure) {
     const code = errorCode(failure)

@@ -11,7 +11,7 @@ class Member {
     // Gives up late: a broker that restarts is no reason to.
     const kafka = new Kafka({
       clientId: 'kafkajs',
-      brokers: [bootstrap],
+      brokers: bootstrap.split(','),
       logLevel: logLevel.NOTHING,
       retry: { retries: 100, initialRetryTime: 100, maxRetryTime: 500 },
     })

@@ -1,4 +1,7 @@
-"""Members of groups in Python, one process for one client library; ../group_member.py lists the commands."""
+"""Members of groups and writers in Python, one process for one client library.
+
+../group_member.py and ../stream_writer.py list the commands.
+"""
 
 import importlib
 import json
@@ -13,12 +16,6 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from driver import Refused
-
-CLIENTS = {
-    "confluent": "confluent_member",
-    "aiokafka": "aiokafka_member",
-    "kafka-python": "kafka_python_member",
-}
 
 
 class Notes:
@@ -36,13 +33,18 @@ class Notes:
 
 class Agent:
     def __init__(self, client: str) -> None:
-        self._member = importlib.import_module(CLIENTS[client]).Member
+        self._module = client.replace("-", "_")
         self._members: dict[str, Any] = {}
         self._notes: dict[str, Notes] = {}
+        self._writers: dict[str, Any] = {}
+        self._fates: dict[str, deque[tuple[int, int, str]]] = {}
+
+    def _new(self, kind: str, *arguments: Any, **options: Any) -> Any:
+        return getattr(importlib.import_module(f"{self._module}_{kind.lower()}"), kind)(*arguments, **options)
 
     def join_group(self, member: str, **wanted: Any) -> None:
         self._notes[member] = Notes()
-        self._members[member] = self._member(self._notes[member], **wanted)
+        self._members[member] = self._new("Member", self._notes[member], **wanted)
 
     def take_notes(self, member: str) -> Any:
         return self._notes[member].take()
@@ -57,6 +59,18 @@ class Agent:
     def leave_group(self, member: str) -> Any:
         self._members.pop(member).close()
         return self._notes.pop(member).take()
+
+    def start_writing(self, writer: str, **wanted: Any) -> None:
+        fates = self._fates[writer] = deque()
+        self._writers[writer] = self._new("Writer", lambda *fate: fates.append(fate), **wanted)
+
+    def take_fates(self, writer: str) -> Any:
+        fates = self._fates[writer]
+        return [fates.popleft() for _ in range(len(fates))]
+
+    def stop_writing(self, writer: str) -> Any:
+        self._writers.pop(writer).stop()
+        return self.take_fates(writer)
 
     def answer(self, command: dict[str, Any]) -> dict[str, Any]:
         try:

@@ -59,6 +59,8 @@ def _replica(context: Context, replica: ReplicaStatus) -> ReplicaState:
     now, now_ms = clock.monotonic(), clock.now_ms()
 
     def wall(moment: float | None) -> int:
+        if replica.id == context.services.metadata.node_id:
+            return now_ms  # the leader, which answers, is never behind itself
         return -1 if moment is None else now_ms - int(1000 * (now - moment))
 
     return ReplicaState(
