@@ -375,6 +375,7 @@ class Node:
             producer_ids=producer_ids,
             throttle=Unlimited(),
             run_in_thread=threads.run,
+            inter_broker_listener=listener,
         )
 
     def _start_chores(self, chores: Housekeeping, cleaner: LogCleaner) -> Tickers:

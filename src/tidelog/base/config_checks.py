@@ -11,11 +11,12 @@ from tidelog.base.listener import parse_listener
 if TYPE_CHECKING:
     from tidelog.base.broker_config import BrokerConfig
 
+_PEER_FRAME_MIN = 40 * 1024 * 1024
 _DEDUPE_BYTES_PER_THREAD_MIN = 1024 * 1024
 
 
 def find_problems(config: ConfigValues) -> list[Problem]:
-    return [*_listeners(config), *_memory(config), *_compaction(config), *_groups(config)]
+    return [*_listeners(config), *_cluster(config), *_memory(config), *_compaction(config), *_groups(config)]
 
 
 def find_topic_problems(topic: ConfigValues) -> list[Problem]:
@@ -42,6 +43,18 @@ def find_warnings(config: "BrokerConfig") -> Iterator[str]:
         given = [name for name in chain if config.is_given(name)]
         for hidden in given[1:]:
             yield f"{hidden} has no effect, since {given[0]} is set too"
+
+
+def _cluster(config: ConfigValues) -> Iterator[Problem]:
+    if config.list("controller.quorum.voters") and config.int("socket.request.max.bytes") < _PEER_FRAME_MIN:
+        yield Problem(
+            "socket.request.max.bytes",
+            f"brokers of a cluster send each other up to {_PEER_FRAME_MIN} bytes at once; let it be as much",
+        )
+    name = config["inter.broker.listener.name"]
+    names = [parse_listener(text).name for text in config.list("listeners")]
+    if name is not None and name not in names:
+        yield Problem("inter.broker.listener.name", f"listeners has no {name}, only {', '.join(names)}")
 
 
 def _listeners(config: ConfigValues) -> Iterator[Problem]:

@@ -49,6 +49,8 @@ class Services:
     producer_ids: ProducerIds
     throttle: Throttle
     run_in_thread: RunInThread
+    inter_broker_listener: str
+    """What brokers say to each other is taken on this one alone."""
     answer_forwarded: Callable[[memoryview, Peer], Awaitable[bytes | None]] = _nobody
 
     @property

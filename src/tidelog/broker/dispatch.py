@@ -56,6 +56,8 @@ class Dispatcher:
             return reply
         header, body_at = read_request_header(frame)
         api_key, version, _, client_id = header
+        if api_key in BETWEEN_BROKERS and peer.listener != self._services.inter_broker_listener:
+            raise ProtocolError(f"API key {api_key} is for brokers, on another listener than {peer.listener}")
         if not self.is_open and api_key not in SERVED_BEFORE_OPEN:
             # As if nobody listened yet: the client looks for another broker, or comes back.
             return Reply([], close=True)

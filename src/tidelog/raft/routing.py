@@ -25,7 +25,7 @@ TERM_JUMP_MAX: Term = 1 << 20
 
 
 def route(node: Node, message: AnyMessage, now: float) -> None:
-    if message.sender == node.id:
+    if message.sender == node.id or node.is_impostor(message.sender, message.storage, now):
         return
     if isinstance(message, Request):
         node.learn_address(message.sender, message.address)

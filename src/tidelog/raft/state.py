@@ -29,6 +29,10 @@ class Role(Enum):
     LEADER = "leader"
 
 
+IMPOSTOR_TIMEOUTS = 2
+"""So many election timeouts without a word, and a voter may have lost its disk and come back with another."""
+
+
 class Node:
     def __init__(
         self,
@@ -69,6 +73,8 @@ class Node:
         self.leader_id: NodeId | None = None
         self.addresses: dict[NodeId, str] = {}
         """Where nodes said that they can be reached."""
+        self.heard_from_voter_at: dict[NodeId, float] = {}
+        """When a voter was last heard of that speaks from the disk which holds its seat."""
         self.heard_from_leader_at = float("-inf")
         self.deadline = 0.0
         """When to seek election, or as an observer a leader. Not used while leading."""
@@ -81,6 +87,17 @@ class Node:
         self.outbox: list[Addressed] = []
         self.install: Snapshot | None = None
         self.read_results: list[ReadResult] = []
+
+    def is_impostor(self, sender: NodeId, storage: Uuid, now: float) -> bool:
+        """Another disk speaks for a voter that is alive: a second process with its id, not its successor."""
+        voter = self.configuration.find(sender)
+        if voter is None or voter.storage is None:
+            return False
+        if voter.storage == storage:
+            self.heard_from_voter_at[sender] = now
+            return False
+        heard = self.heard_from_voter_at.get(sender)
+        return heard is not None and now - heard < IMPOSTOR_TIMEOUTS * self.settings.election_timeout
 
     @property
     def configuration(self) -> Configuration:

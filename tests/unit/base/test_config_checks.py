@@ -10,6 +10,12 @@ from tidelog.base.config import ConfigError, load
         ({"listeners": "A://:9092"}, "listeners", "add advertised.listeners"),
         ({"advertised.listeners": "B://h:1"}, "advertised.listeners", "listeners has no B, only PLAINTEXT"),
         ({"queued.max.request.bytes": "1 MiB"}, "queued.max.request.bytes", "less than one request"),
+        (
+            {"controller.quorum.voters": "1@a:1,2@b:1", "socket.request.max.bytes": "1 MiB"},
+            "socket.request.max.bytes",
+            "let it be as much",
+        ),
+        ({"inter.broker.listener.name": "B"}, "inter.broker.listener.name", "listeners has no B"),
         ({"log.cleaner.threads": "200"}, "log.cleaner.dedupe.buffer.size", "1 MiB for each of the 200"),
         (
             {"group.min.session.timeout.ms": "2", "group.max.session.timeout.ms": "1"},

@@ -384,3 +384,18 @@ def test_no_message_makes_a_node_raise(
                 break
             raft.done(ready)
         assert raft.next_deadline > now - 1e-9
+
+
+def test_a_second_process_with_the_id_of_a_live_voter_is_not_heard() -> None:
+    """It must take over neither the voter's address nor, later, its seat; a successor of a dead one may."""
+    raft = node()
+    raft.step(said(Append, -1, 0, -1, 1), 100.0)
+    assert raft.address_of(2) == "host:2"
+    impostor = Hello(2, bytes([77] * 16), 1, "elsewhere:2")
+    raft.step(impostor, 101.0)
+    assert raft.address_of(2) == "host:2"
+    raft.step(said(Append, -1, 0, -1, 2), 101.5)
+    raft.step(impostor, 103.0)
+    assert raft.address_of(2) == "host:2"
+    raft.step(impostor, 103.6)
+    assert raft.address_of(2) == "elsewhere:2"

@@ -35,6 +35,8 @@ WAIT_MS_MAX = 5 * 60_000  # nobody needs to hold a request open for longer
 def handle(context: Context, request: FetchRequest) -> "FetchResponse | asyncio.Future[FetchResponse]":
     replica_id, broker_epoch = _who_asks(request)
     if replica_id >= 0:
+        if context.peer.listener != context.services.inter_broker_listener:
+            return FetchResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         return context.services.replication.fetches.handle(request, context.version, replica_id, broker_epoch)
     try:
         plan = context.services.sessions.plan(request, context.version)

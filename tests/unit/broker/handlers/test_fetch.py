@@ -38,7 +38,12 @@ SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 class Rig:
     """Broker 1 with one partition, led by `leader`; 4 records, of which 3 are committed."""
 
-    def __init__(self, leader: int = 1, selector: str | None = SELECTOR) -> None:
+    def __init__(
+        self,
+        leader: int = 1,
+        selector: str | None = SELECTOR,
+        inter_broker_listener: str = "PLAINTEXT",
+    ) -> None:
         log = open_log(MemoryDisk(), LogConfig())
         self.partition = Partition(
             "orders",
@@ -92,6 +97,7 @@ class Rig:
                 evict_after_ms=1000,
             ),
             replication=SimpleNamespace(fetches=SimpleNamespace(handle=self._as_follower)),
+            inter_broker_listener=inter_broker_listener,
         )
 
     def _find(self, *_: Any) -> Partition:
@@ -201,3 +207,10 @@ def test_brokers_are_known_by_their_id_in_every_version() -> None:
     rig.ask(FetchRequest(replica_id=3), 14)
     rig.ask(FetchRequest(replica_state=ReplicaState(replica_id=2, replica_epoch=77)), 15)
     assert rig.as_follower == [(3, -1), (2, 77)]
+
+
+def test_followers_fetch_on_the_listener_of_brokers_alone() -> None:
+    rig = Rig(inter_broker_listener="INTERNAL")
+    refused = rig.ask(FetchRequest(replica_id=3), 14)
+    assert refused.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    assert rig.as_follower == []
