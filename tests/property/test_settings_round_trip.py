@@ -14,6 +14,8 @@ from tidelog.base.topic_settings import TOPIC_SETTINGS
 ALL = sorted([*BROKER_SETTINGS.values(), *TOPIC_SETTINGS.values()], key=lambda setting: setting.name)
 WORDS = st.text(st.characters(codec="ascii", exclude_characters=",", categories=["L", "N", "P"]), min_size=1)
 
+LARGEST = {Kind.SHORT: 2**15 - 1, Kind.INT: INT_MAX, Kind.LONG: LONG_MAX}
+
 
 def legal(setting: Setting) -> st.SearchStrategy[Any]:
     values: st.SearchStrategy[Any]
@@ -26,8 +28,8 @@ def legal(setting: Setting) -> st.SearchStrategy[Any]:
     elif setting.kind is Kind.LIST:
         items = st.sampled_from(setting.choices) if setting.choices else WORDS
         values = st.lists(items, unique=True, max_size=4).map(tuple)
-    elif setting.kind in (Kind.INT, Kind.LONG):
-        largest = INT_MAX if setting.kind is Kind.INT else LONG_MAX
+    elif setting.kind in LARGEST:
+        largest = LARGEST[setting.kind]
         least = setting.minimum if setting.minimum is not None else -largest
         values = st.integers(int(least), int(setting.maximum or largest))
     else:

@@ -111,6 +111,8 @@ class MetadataApplier:
             await future
 
     def _abandon(self, why: str, failure: Exception | None = None) -> None:
+        if not self._expected:
+            return
         expected, self._expected = self._expected, {}
         error = failure if isinstance(failure, KafkaError) else KafkaError(ErrorCode.NOT_CONTROLLER, why)
         for one in expected.values():
