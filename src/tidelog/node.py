@@ -236,6 +236,7 @@ class Node:
         await partitions.catch_up(metadata)
         opened.push_async_callback(services.moves.close)
         opened.push_async_callback(dispatcher.drain)
+        opened.callback(services.forwarding.close)
         opened.push_async_callback(services.replication.close)
         opened.push_async_callback(self._drain, server, partitions)
         opened.push_async_callback(services.lifecycle.stop)

@@ -73,6 +73,15 @@ class Forwarding:
     def __init__(self, metadata: MetadataService, peers: Peers) -> None:
         self._metadata = metadata
         self._peers = peers
+        self._under_way: dict[asyncio.Timeout, None] = {}
+        self._is_closed = False
+
+    def close(self) -> None:
+        """Wait for no controller any more: this broker stops, and whoever asked is gone."""
+        self._is_closed = True
+        for limit in self._under_way:
+            if not limit.expired():
+                limit.reschedule(0)
 
     async def pass_on(self, frame: bytes, peer: Peer) -> bytes:
         """A client's request, without its size, as it came; the controller's answer in the same form.
@@ -86,9 +95,16 @@ class Forwarding:
             client_host=peer.host,
             request_data=frame,
         )
-        answer: ForwardResponse = await self._peers.call_controller(
-            ApiKey.FORWARD, 0, request, timeout=FORWARD_SECONDS, attempt_timeout=FORWARD_SECONDS
-        )
+        if self._is_closed:
+            raise PeerUnavailable("the broker is stopping")
+        async with asyncio.timeout(None) as limit:
+            self._under_way[limit] = None
+            try:
+                answer: ForwardResponse = await self._peers.call_controller(
+                    ApiKey.FORWARD, 0, request, timeout=FORWARD_SECONDS, attempt_timeout=FORWARD_SECONDS
+                )
+            finally:
+                del self._under_way[limit]
         if answer.error_code or answer.response_data is None:
             raise PeerUnavailable(f"the controller refused: {ErrorCode.of(answer.error_code).name}")
         await self._follow(answer.metadata_version)

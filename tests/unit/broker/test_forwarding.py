@@ -8,6 +8,9 @@ import pytest
 
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.forwarding import Forwarding, is_refused_as_controller
+from tidelog.broker.peer import Peer
+from tidelog.broker.peers import PeerUnavailable
+from tidelog.testing.virtual_time import run
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.frame import read_request_header, write_response
 from tidelog.wire.message import Message
@@ -83,3 +86,28 @@ def test_a_broker_that_ceased_to_be_controller_asks_the_next(own: ErrorCode, ask
     answer = asyncio.run(forwarding.ask_controller(ApiKey.CREATE_TOPICS, 7, CreateTopicsRequest()))
     assert answer.topics[0].error_code == DONE
     assert peers.asked_another is asks_another
+
+
+def test_a_broker_that_stops_waits_for_no_controller() -> None:
+    class NobodyLeads:
+        call_here = None
+
+        async def call_controller(self, *_: Any, **__: Any) -> ForwardResponse:
+            await asyncio.sleep(30)
+            raise ConnectionError("no controller is known")
+
+    async def life() -> None:
+        image = SimpleNamespace(cluster_id="c")
+        metadata: Any = SimpleNamespace(node_id=1, image=image, decides_here=False)
+        peers: Any = NobodyLeads()
+        forwarding = Forwarding(metadata, peers)
+        asking = asyncio.get_running_loop().create_task(forwarding.pass_on(b"x", Peer("", 0, "")))
+        await asyncio.sleep(0.01)
+        forwarding.close()
+        done, _ = await asyncio.wait([asking], timeout=1)
+        assert done
+        assert isinstance(asking.exception(), OSError)
+        with pytest.raises(PeerUnavailable, match="stopping"):
+            await asyncio.wait_for(forwarding.pass_on(b"x", Peer("", 0, "")), 1)
+
+    run(life())
