@@ -69,7 +69,8 @@ class Member:
 
     def _poll(self) -> None:
         try:
-            polled = self._consumer.poll(timeout_ms=200)
+            # A poll that ends before the join does makes it join again, and two joins at a time may hang.
+            polled = self._consumer.poll(timeout_ms=200 if self._consumer.assignment() else 3000)
         except kafka.errors.KafkaError as failure:
             self._notes.add("failed", code_of(failure))
             return
