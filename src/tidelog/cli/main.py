@@ -20,6 +20,7 @@ COMMANDS = {
     "produce": Entry("tidelog.cli.produce", "produce", "Write records to a topic."),
     "consume": Entry("tidelog.cli.consume", "consume", "Read records from a topic."),
     "group": Entry("tidelog.cli.group", "group", "See, move and delete consumer groups."),
+    "txn": Entry("tidelog.cli.txn", "txn", "See transactions, and end those that hang."),
     "cluster": Entry("tidelog.cli.cluster_command", "cluster", "See and change the brokers of a cluster."),
     "config": Entry("tidelog.cli.config", "config", "Show, change and explain settings."),
     "log": Entry("tidelog.cli.log", "log", "Look inside the files of a partition."),

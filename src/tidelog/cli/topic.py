@@ -1,4 +1,4 @@
-"""`tidelog topic`: create, list, describe, alter, delete, add-partitions; reassign has its own files.
+"""`tidelog topic`: create, list, describe, alter, delete, add-partitions; others have their own files.
 
 Several names in one call are independent: each is tried, each is reported, the first failure gives the
 exit code.
@@ -16,6 +16,7 @@ from tidelog.cli.reassign import reassign
 from tidelog.cli.session import Session, broker_options, parse_pair, pass_session
 from tidelog.cli.topic_admin import TopicState, describe, list_names, topic_error
 from tidelog.cli.topic_names import complete_topic
+from tidelog.cli.topic_producers import producers
 
 
 @click.group()
@@ -212,4 +213,5 @@ def add_partitions(session: Session, name: str, total: int) -> None:
     report(session, "Topic", answers, f"grown to {total} partitions", topic_error)
 
 
-topic.add_command(reassign)
+for command in (reassign, producers):
+    topic.add_command(command)
