@@ -1,46 +1,39 @@
-"""The driver of the Raft core: who asks it for something is answered, whatever becomes of it."""
+"""The end of a leader's time: it hands over if somebody is there to take over."""
 
-import asyncio
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from tidelog.raft.errors import NotLeader
-from tidelog.testing.quorum_rig import QuorumRig
+from tidelog.broker.quorum import Quorum
+from tidelog.raft.errors import ChangeRefused, NotLeader
 from tidelog.testing.virtual_time import run
 
 
-def test_who_waits_for_a_turn_is_told_when_there_will_be_none() -> None:
-    async def life() -> None:
-        rig = QuorumRig()
-        await rig.start()
-        quorum = rig.quorum
+class Refusing:
+    is_leader = True
+    configuration = SimpleNamespace(voters=(1, 2, 3))
 
-        def breaks() -> None:
-            raise RuntimeError("a bug")
+    def __init__(self, refusal: Exception) -> None:
+        self._refusal = refusal
 
-        quorum.soon(breaks)
-        waiting = asyncio.get_running_loop().create_task(quorum.do(lambda: 1))
-        with pytest.raises(NotLeader):
-            await asyncio.wait_for(waiting, 5)
-        assert isinstance(quorum.failure, RuntimeError)
-        with pytest.raises(NotLeader):
-            await asyncio.wait_for(quorum.do(lambda: 1), 5)
-        await rig.stop()
-
-    run(life())
+    def transfer_leadership(self, to: object, now: float) -> None:
+        raise self._refusal
 
 
-def test_nobody_waits_for_a_quorum_that_was_stopped() -> None:
-    async def life() -> None:
-        rig = QuorumRig()
-        await rig.start()
-        waiting = asyncio.get_running_loop().create_task(rig.quorum.do(lambda: 1))
-        await asyncio.sleep(0)  # it has asked
-        await rig.quorum.stop()
-        with pytest.raises(NotLeader):
-            await asyncio.wait_for(waiting, 5)
-        with pytest.raises(NotLeader):
-            await asyncio.wait_for(rig.quorum.do(lambda: 1), 5)
-        await rig.stop()
+@pytest.mark.parametrize("refusal", [ChangeRefused("no other voter answers"), NotLeader(2)])
+def test_a_leader_that_cannot_hand_over_stops_in_peace(
+    refusal: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def do(self: Quorum, work: Any) -> Any:
+        return work()
 
-    run(life())
+    async def work() -> None:
+        nothing: Any = None
+        raft: Any = Refusing(refusal)
+        clock: Any = SimpleNamespace(monotonic=lambda: 0.0)
+        quorum = Quorum(raft, nothing, clock=clock, run_in_thread=nothing, send=nothing, committed=nothing)
+        await quorum.hand_over()
+
+    monkeypatch.setattr(Quorum, "do", do)
+    run(work())
