@@ -147,7 +147,9 @@ class Groups:
             async with asyncio.timeout(FORGET_SECONDS):
                 await asyncio.gather(*(until_safe(serving.partition) for serving in self))
         except (KafkaError, TimeoutError) as error:
-            log.error("offsets of deleted topics may come back after a crash: %s", error or "not safe yet")
+            log.error(
+                "offsets of deleted topics may come back after a crash: %s", str(error) or "not safe yet"
+            )
 
     async def close(self) -> None:
         self._closed = True

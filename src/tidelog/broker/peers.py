@@ -5,7 +5,7 @@ quick one: callers name a lane, lanes have their own connections, and a busy one
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, NamedTuple
 
 from tidelog.base.errors import ErrorCode, ProtocolError
@@ -23,6 +23,8 @@ LINKS_MAX = 8
 
 RETRY_SECONDS = 0.05
 RETRY_SECONDS_MAX = 0.5
+LOOK_SECONDS = 0.25
+"""How often somebody who waits for the controller looks whether it still is the one."""
 
 SENDS = "sends"
 
@@ -125,18 +127,31 @@ class Peers:
         while (left := deadline - loop.time()) > 0:
             controller = self._controller()
             if controller is not None:
+                attempt = self.call(
+                    controller, api_key, version, request, timeout=min(left, attempt_timeout), lane=lane
+                )
                 try:
-                    answer = await self.call(
-                        controller, api_key, version, request, timeout=min(left, attempt_timeout), lane=lane
-                    )
+                    answer = await self._while_controller(controller, attempt)
                     if getattr(answer, "error_code", 0) != ErrorCode.NOT_CONTROLLER:
                         return answer
                     problem = f"broker {controller} is not the controller any more"
                 except OSError as error:
-                    problem = f"broker {controller}: {error or type(error).__name__}"
+                    problem = f"broker {controller}: {str(error) or type(error).__name__}"
             await asyncio.sleep(min(pause, max(deadline - loop.time(), 0)))
             pause = min(2 * pause, RETRY_SECONDS_MAX)
         raise PeerUnavailable(f"no answer of a controller within {timeout:g} s: {problem}")
+
+    async def _while_controller(self, controller: NodeId, attempt: Coroutine[Any, Any, Any]) -> Any:
+        """One that is cut off or stands still may never answer: nobody waits for it once another leads."""
+        call = asyncio.get_running_loop().create_task(attempt)
+        try:
+            while not (await asyncio.wait([call], timeout=LOOK_SECONDS))[0]:
+                now = self._controller()
+                if now not in {None, controller}:
+                    raise PeerUnavailable(f"broker {now} is the controller now")
+            return call.result()
+        finally:
+            call.cancel()
 
     def forget(self, node_id: NodeId) -> None:
         """The broker is gone for good."""

@@ -183,6 +183,29 @@ def test_the_controller_is_followed_until_it_answers_as_one() -> None:
     virtual_time.run(work())
 
 
+def test_a_controller_that_stands_still_is_left_when_there_is_another() -> None:
+    async def behave(connection: FakeConnection, _: int) -> int:
+        if connection.address[0] == "two":
+            await asyncio.sleep(1000)
+        return 0
+
+    async def work() -> None:
+        rig = Rig(behave)
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        loop.call_later(2, lambda: setattr(rig, "controller", None))
+        loop.call_later(3, lambda: setattr(rig, "controller", 3))
+        asking = rig.peers.call_controller(
+            ApiKey.HEARTBEAT, 4, HeartbeatRequest(), timeout=30, attempt_timeout=30
+        )
+        assert (await asking).error_code == 0
+        assert loop.time() - began < 4
+        assert [connection.address[0] for connection in rig.network.made] == ["two", "three"]
+        assert rig.network.made[0].closed
+
+    virtual_time.run(work())
+
+
 def test_no_controller_for_too_long_is_an_error_that_says_what_was_tried() -> None:
     async def refuse(_: FakeConnection, __: int) -> int:
         raise ConnectionRefusedError("nobody listens")
