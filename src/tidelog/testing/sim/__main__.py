@@ -27,6 +27,7 @@ def main() -> int:
         if number == 1:
             gc.freeze()  # what is loaded by now stays, and need not be looked at again
         _show(result, options.verbose)
+        sys.stdout.flush()
         if not result.ok:
             failed.append(result)
             if len(failed) >= options.stop_after:

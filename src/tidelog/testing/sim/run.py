@@ -2,17 +2,15 @@
 
 import asyncio
 import gc
-import logging
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from tidelog.base.errors import TidelogError
 from tidelog.testing.checkers import check, realtime_lag
 from tidelog.testing.history import History, Operation
+from tidelog.testing.sim.captured_log import captured_log
 from tidelog.testing.sim.cluster import SimCluster
 from tidelog.testing.sim.consumer import SimConsumer
 from tidelog.testing.sim.convergence import why_not_whole
@@ -69,7 +67,7 @@ def run_seed(seed: int, scenario: Scenario | None = None, script: Script | None 
     was_enabled = gc.isenabled()
     gc.disable()  # when it runs, a collection ends forgotten tasks at moments that no seed controls
     try:
-        with _captured_log(cluster, result):
+        with captured_log(cluster, result.problems):
             run = _Run(cluster, result, script)
             loop.on_error = run.on_error
             try:
@@ -231,46 +229,3 @@ class _Run:
         result.history, result.operations = history, len(history)
         result.records_read = sum(len(operation.read) for operation in history)
         result.lag_seconds = realtime_lag(history)
-
-
-class _Lines(logging.Handler):
-    def __init__(self, cluster: SimCluster, result: Result) -> None:
-        super().__init__(logging.WARNING)
-        self._cluster = cluster
-        self._result = result
-
-    def emit(self, record: logging.LogRecord) -> None:
-        life = self._cluster.loop.current_life
-        now = self._cluster.loop.now
-        self._cluster.trace.lines.append(
-            f"{now:9.4f} [{life.name}] {record.levelname} {record.name}: {record.getMessage()}"
-        )
-        if record.exc_info and record.exc_info[1] is not None and not self._is_bad_luck(record.exc_info[1]):
-            # A broker logs a traceback where something happened that its code did not foresee.
-            told = "".join(traceback.format_exception(record.exc_info[1]))
-            self._cluster.trace.lines.extend(told.splitlines())
-            self._result.problems.append(
-                f"at {now:.2f} s {life.name} logged: {record.getMessage()}: {record.exc_info[1]!r}"
-            )
-
-    def _is_bad_luck(self, error: BaseException) -> bool:
-        """A broken disk may be met anywhere."""
-        host = self._cluster.loop.current_life.name.partition(".")[0]
-        bad = [machine.host for machine in self._cluster.machines if machine.disk_is_bad]
-        return isinstance(error, OSError | TidelogError) and host in bad
-
-
-@contextmanager
-def _captured_log(cluster: SimCluster, result: Result) -> Iterator[None]:
-    logger = logging.getLogger("tidelog")
-    handler = _Lines(cluster, result)
-    level, propagate = logger.level, logger.propagate
-    logger.addHandler(handler)
-    logger.setLevel(logging.WARNING)
-    logger.propagate = False
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)
-        logger.propagate = propagate
