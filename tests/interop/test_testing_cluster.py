@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tidelog.testing import Cluster
@@ -25,7 +25,12 @@ def client(cluster: Cluster, **more: Any) -> dict[str, Any]:
 
 def create(cluster: Cluster, name: str, partitions: int = 1, replicas: int = 3) -> None:
     admin = AdminClient(client(cluster))  # the answer comes only while it is there
-    admin.create_topics([NewTopic(name, partitions, replicas)])[name].result(20)
+    try:
+        admin.create_topics([NewTopic(name, partitions, replicas)])[name].result(20)
+    except KafkaException as failure:
+        # A controller may go after it did it and before it said so; then the client asks another one.
+        if failure.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise
 
 
 def state(cluster: Cluster, topic: str, index: int = 0) -> Any:
