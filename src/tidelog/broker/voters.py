@@ -1,10 +1,15 @@
 """Who votes on the metadata: one voter more or one less at a time, agreed on by the quorum itself."""
 
+import asyncio
+
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import NodeId, Uuid
+from tidelog.base.ids import NodeId, Offset, Uuid
+from tidelog.base.voters import parse_address
 from tidelog.broker.metadata_service import MetadataService
 from tidelog.raft.entries import Configuration, Voter
 from tidelog.raft.errors import ChangeRefused, NotLeader
+
+AGREE_SECONDS = 30.0
 
 
 class Voters:
@@ -22,6 +27,10 @@ class Voters:
         known = self._configuration.find(id)
         if known is not None and not known.vacant and (directory is None or known.storage == directory):
             raise KafkaError(ErrorCode.DUPLICATE_VOTER, f"Node {id} is a voter already.")
+        try:
+            parse_address(address)
+        except ValueError as error:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from error
         await self._change(self._configuration.with_voter(Voter(id, address, directory)), wait=wait)
 
     async def remove(self, id: NodeId, directory: Uuid | None) -> None:
@@ -45,4 +54,16 @@ class Voters:
         except NotLeader as error:
             raise KafkaError(ErrorCode.NOT_CONTROLLER) from error
         if wait:
-            await self._metadata.until(index)
+            await self._until_agreed(index, wanted)
+
+    async def _until_agreed(self, index: Offset, wanted: Configuration) -> None:
+        try:
+            async with asyncio.timeout(AGREE_SECONDS):
+                await self._metadata.until(index)
+        except TimeoutError as error:
+            raise KafkaError(
+                ErrorCode.REQUEST_TIMED_OUT, "The voters have not agreed yet; they may still do so."
+            ) from error
+        if {voter.id for voter in wanted.voters} != {voter.id for voter in self._configuration.voters}:
+            # Another controller took over, and what it had in this place was something else.
+            raise KafkaError(ErrorCode.NOT_CONTROLLER)

@@ -6,6 +6,7 @@ two changes, since two disks are two members: first the seat becomes vacant, the
 caught up, takes it. In one step, {old disk, A} and {new disk, B} would be majorities without a common member.
 """
 
+from tidelog.base.errors import ProtocolError
 from tidelog.raft import transfer
 from tidelog.raft.entries import Configuration, Entry, EntryKind, Index, Voter
 from tidelog.raft.errors import ChangeRefused
@@ -98,7 +99,12 @@ def change(node: Node, lead: Leadership, wanted: Configuration, now: float) -> I
         raise ChangeRefused("another change of the voters is under way: try again when it is committed")
     if lead.transfer is not None:
         raise ChangeRefused("leadership is being handed over: try again with the new leader")
-    return append_configuration(node, lead, checked(node, lead, wanted, now), now)
+    configuration = checked(node, lead, wanted, now)
+    try:
+        Configuration.decode(configuration.encode())
+    except ProtocolError as error:  # once in the log, nobody could read it, nor anything after it
+        raise ChangeRefused(str(error)) from error
+    return append_configuration(node, lead, configuration, now)
 
 
 def checked(node: Node, lead: Leadership, wanted: Configuration, now: float) -> Configuration:
