@@ -22,6 +22,7 @@ from tidelog.raft.messages import Addressed, AnyMessage
 from tidelog.raft.ready import InstallSnapshot, Ready
 
 INBOX_MAX = 10_000
+INBOX_BYTES_MAX = 64 << 20
 """Messages that wait while the disk is busy; Raft sends again what is lost."""
 
 HAND_OVER_SECONDS = 1.0
@@ -62,6 +63,7 @@ class Quorum:
         self._send = send
         self._committed = committed
         self._inbox: deque[Callable[[], None]] = deque()
+        self._inbox_bytes = 0
         self._asked: dict[asyncio.Future[Any], None] = {}
         self._awake = asyncio.Event()
         self._alarm: asyncio.TimerHandle | None = None
@@ -100,8 +102,10 @@ class Quorum:
 
     # Input: handled at the next turn of the task, never in the middle of a write
 
-    def receive(self, message: AnyMessage) -> None:
-        if len(self._inbox) < INBOX_MAX:
+    def receive(self, message: AnyMessage, size: int = 0) -> None:
+        """One of so many bytes. A single one is taken however large it is: else it could never arrive."""
+        if len(self._inbox) < INBOX_MAX and (not self._inbox or self._inbox_bytes + size <= INBOX_BYTES_MAX):
+            self._inbox_bytes += size
             self.soon(lambda: self.raft.step(message, self._clock.monotonic()))
 
     def soon(self, work: Callable[[], None]) -> None:
@@ -156,6 +160,7 @@ class Quorum:
     def _take_in(self) -> None:
         self._awake.clear()
         inbox = self._inbox
+        self._inbox_bytes = 0
         while inbox:
             work = inbox.popleft()
             work()

@@ -13,5 +13,5 @@ def handle(context: Context, request: RaftRequest) -> CloseConnection | None:
     if request.cluster_id and ours and request.cluster_id != ours:
         return CloseConnection(f"it speaks for cluster {request.cluster_id}, this broker belongs to {ours}")
     for message in request.messages:
-        metadata.quorum.receive(decode(message.data))
+        metadata.quorum.receive(decode(message.data), len(message.data))
     return None
