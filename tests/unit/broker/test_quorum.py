@@ -1,4 +1,4 @@
-"""The driver of the Raft core: who asks it for something is answered, and a leader hands over when it ends."""
+"""The driver of the Raft core: whoever asks is answered, and a leader hands over when it ends."""
 
 import asyncio
 from types import SimpleNamespace
