@@ -21,6 +21,8 @@ from tidelog.wire.record import Record, write_batch
 
 FIND_COORDINATOR_VERSION, ADD_PARTITIONS_VERSION = 3, 3
 TRANSACTION = 1
+STAMP_MS = 1_600_000_000_000
+"""Long ago, so that it is not in the future of a broker whose clock was set back."""
 PATIENCE_SECONDS = 6.0
 TIMEOUT_MS = 4_000
 
@@ -155,7 +157,7 @@ class TransactionalClient:
 
     def _request(self, topic: str, index: int, values: list[str], sequence: int) -> ProduceRequest:
         records = [
-            Record(number, 1_700_000_000_000, None, value.encode(), []) for number, value in enumerate(values)
+            Record(number, STAMP_MS, None, value.encode(), []) for number, value in enumerate(values)
         ]
         data = write_batch(
             records,

@@ -36,7 +36,7 @@ class Transactor:
 
     async def run(self) -> None:
         while not self.is_stopping:
-            await asyncio.sleep(self._client.chance.uniform(0.02, 0.3))
+            await asyncio.sleep(self._client.chance.uniform(0.05, 0.5))
             try:
                 if self._transactions.has_identity:
                     await self._transact()
