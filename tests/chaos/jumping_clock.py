@@ -21,15 +21,6 @@ def install(path: str) -> None:
     SystemClock.now_ms = lambda self: real_now_ms(self) + OFFSET_MS.unpack_from(shared)[0]
 
 
-def program(path: Path, then: str) -> str:
-    """The Python text that starts a broker with such a clock."""
-    set_clock(path, 0)
-    here = str(Path(__file__).parent)
-    return (
-        f"import sys; sys.path.append({here!r}); import jumping_clock as j; j.install({str(path)!r}); {then}"
-    )
-
-
 def set_clock(path: Path, ahead_ms: int) -> None:
     if not path.exists():
         path.write_bytes(OFFSET_MS.pack(ahead_ms))

@@ -96,7 +96,15 @@ class Member(Victim):
         return [] if self.disk is None else self.disk.wrapper
 
     def _program(self) -> str:
-        return jumping_clock.program(self._clock_file, f"{self.sabotage}\n{RUN_TIDELOG}")
+        self.set_clock(0)
+        lines = [
+            f"import sys; sys.path.append({str(Path(__file__).parent)!r})",
+            f"import jumping_clock; jumping_clock.install({str(self._clock_file)!r})",
+            "import task_dump; task_dump.install()",
+            self.sabotage,
+            RUN_TIDELOG,
+        ]
+        return "\n".join(lines)
 
 
 class ProcessCluster:

@@ -107,7 +107,14 @@ class Victim:
     def until_ended(self, patience_s: float = PATIENCE_S) -> int:
         """The exit code of a process that ends by itself."""
         assert self._process is not None
-        code = self._process.wait(patience_s)
+        try:
+            code = self._process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            os.kill(self._process.pid, signal.SIGUSR2)  # it tells what it waits for, or dies of it
+            time.sleep(1)
+            raise AssertionError(
+                f"still there after {patience_s:g} s:\n{self.log_text()[-20_000:]}"
+            ) from None
         self._process = None
         return code
 
