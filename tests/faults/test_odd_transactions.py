@@ -372,7 +372,10 @@ class TestTimeouts:
         assert slow.produce() is E.NONE
         assert other.produce() is E.NONE
         slow.settle()
-        assert slow.end() is E.PRODUCER_FENCED
+        late = slow.epoch
+        assert slow.end() is E.INVALID_TXN_STATE
+        assert slow.end(commit=False) is E.NONE, "nobody took its place"
+        assert slow.epoch == late + 1
         assert other.end() is E.NONE
         other.settle()
         found = fetched(client, topic)

@@ -107,7 +107,7 @@ def test_a_delayed_end_that_is_believed_tears(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_one_epoch_too_few_at_fencing_lets_a_zombie_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    def weak(found, now_ms):  # type: ignore[no-untyped-def]
+    def weak(found, now_ms, **_):  # type: ignore[no-untyped-def]
         return ending._decided(found, False, found.writer, found.client, now_ms)
 
     monkeypatch.setattr(ending, "fence", weak)

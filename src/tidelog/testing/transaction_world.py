@@ -276,6 +276,9 @@ class World:
             client.is_waiting = False
             if answer is None:
                 return  # it asks once more
+            if answer.error is ErrorCode.INVALID_TXN_STATE and txn.commit and client.version >= 2:
+                txn.told, client.is_dead = False, True  # its time was over, and clients give up over that
+                return
             if answer.error is not ErrorCode.NONE:
                 self.heard(client, answer.error)
                 return

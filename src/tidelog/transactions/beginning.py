@@ -12,6 +12,7 @@ from tidelog.transactions.outcome import Outcome, record
 from tidelog.transactions.settings import TransactionSettings
 from tidelog.transactions.states import State
 from tidelog.transactions.transaction import (
+    EPOCH_MAX,
     EPOCHS_END,
     NO_TIMEOUT_MS,
     NOBODY,
@@ -88,12 +89,14 @@ def _check_expected(found: Transaction, expected: Identity) -> None:
 def _during_transaction(
     found: Transaction, request: InitRequest, spare_id: ProducerId | None, now_ms: TimestampMs
 ) -> Outcome[InitAnswer]:
-    if not request.keep_prepared:
-        # The new producer gets its epoch once the old one's transaction is ended everywhere.
-        fenced = record(fence(found, now_ms))
-        return Outcome(InitAnswer(ErrorCode.CONCURRENT_TRANSACTIONS), InitAnswer, (fenced,))
     if request.expected not in (NOBODY, found.client):
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
+    if not request.keep_prepared:
+        # The new producer gets its epoch once the old one's transaction is ended everywhere. It is the old one
+        # itself if it names itself, and does so again when it retries.
+        fenced = record(fence(found, now_ms, may_go_on=request.expected != NOBODY))
+        refused = InitAnswer(ErrorCode.CONCURRENT_TRANSACTIONS)
+        return Outcome(refused, InitAnswer, (fenced,), request.expected.epoch)
     client = found.client.bumped(spare_id)
     kept = found.to(State.ONGOING, now_ms, next=client)
     return Outcome(InitAnswer(ErrorCode.NONE, client, found.writer), InitAnswer, (record(kept),))
@@ -104,7 +107,8 @@ def _next(found: Transaction, expected: Identity, spare: Spare, now_ms: Timestam
     if expected in (NOBODY, client):
         bumped = client.bumped(spare.producer_id)
     elif expected.epoch == spare.bumped_from:
-        bumped = client  # the answer to an earlier try was lost; nobody else has come since
+        # The answer to an earlier try was lost, or it had to wait; nobody else has come since.
+        bumped = client if client.epoch < EPOCH_MAX else client.bumped(spare.producer_id)
     else:
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
     is_same = bumped.producer_id == client.producer_id

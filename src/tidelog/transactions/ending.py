@@ -109,13 +109,14 @@ def _decided(
     return _completed(msgspec.structs.replace(found, **changes), State.COMPLETE_ABORT, now_ms)
 
 
-def fence(found: Transaction, now_ms: TimestampMs) -> Transaction:
-    """Abort what is under way so that its producer, wherever it may be, is refused from now on.
+def fence(found: Transaction, now_ms: TimestampMs, *, may_go_on: bool = False) -> Transaction:
+    """Abort what is under way so that all that its producer, wherever it may be, writes to it is refused.
 
     In version 2 the epoch goes up by two: one more than by an end that the producer knows of, lest a late end
-    of it be taken for a retry, and the producer for the one that may go on.
+    of it be taken for a retry, and the producer for the one that may go on. Where nobody takes its place it
+    may: its own abort, which comes too late, then brings it the new epoch.
     """
-    step = 2 if found.version >= EPOCH_BUMPS else 1
+    step = 2 if found.version >= EPOCH_BUMPS and not may_go_on else 1
     client = Identity(found.client.producer_id, min(found.client.epoch + step, EPOCH_MAX))
     writer = found.writer
     is_same = client.producer_id == writer.producer_id

@@ -108,11 +108,13 @@ class TransactionShard:
     def apply(self, outcome: Outcome[Any], now: float, now_ms: TimestampMs) -> None:
         """Its records were appended."""
         for key, value in outcome.records:
-            self.replay(key, value)
             transactional_id = decode_key(key)
+            before = None if transactional_id is None else self.transactions.get(transactional_id)
+            self.replay(key, value)
             if transactional_id is None:
                 continue
-            self._bumped_from.pop(transactional_id, None)
+            if before is None or not before.is_ending:  # completion changes nothing for the producer
+                self._bumped_from.pop(transactional_id, None)
             if outcome.bumped_from != NO_EPOCH:
                 self._bumped_from[transactional_id] = outcome.bumped_from
             transaction = self.transactions.get(transactional_id)
@@ -222,7 +224,7 @@ class TransactionShard:
         )
         # Again a little later, should this not be written; `apply` stops it.
         self._timeouts[transactional_id].start(tick.now + min(found.timeout_ms, 1000) / 1000)
-        tick.outcomes.append(_effect(record(ending.fence(found, tick.now_ms))))
+        tick.outcomes.append(_effect(record(ending.fence(found, tick.now_ms, may_go_on=True))))
 
     def _expire(self, tick: Tick) -> None:
         gone = self._expired(tick.now_ms)

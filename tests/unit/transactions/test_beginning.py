@@ -53,6 +53,39 @@ def test_a_producer_that_names_itself_goes_on_after_an_error(coordinator: Coordi
     assert coordinator.init(expected=producer).error is E.PRODUCER_FENCED
 
 
+@pytest.mark.parametrize("version", [0, 2])
+def test_a_producer_that_names_itself_in_a_transaction_aborts_it_and_goes_on(
+    coordinator: Coordinator, version: int
+) -> None:
+    """As librdkafka does after a record that it had to give up."""
+    producer = coordinator.init().producer
+    coordinator.add(producer, version=version)
+    assert coordinator.init(expected=producer).error is E.CONCURRENT_TRANSACTIONS
+    assert coordinator.init(expected=producer).error is E.CONCURRENT_TRANSACTIONS
+    [(marker, _)] = coordinator.mark_all()
+    again = coordinator.init(expected=producer)
+    assert (again.error, again.producer) == (E.NONE, marker.writer)
+    assert coordinator.add(producer, version=version) is E.PRODUCER_FENCED
+    assert coordinator.add(again.producer, version=version) is E.NONE
+
+
+def test_one_at_the_last_epoch_goes_on_with_a_new_id(coordinator: Coordinator) -> None:
+    last = Identity(coordinator.init().producer.producer_id, EPOCHS_END)
+    coordinator.put(msgspec.structs.replace(coordinator.found, writer=last, version=2))
+    coordinator.add(last)
+    coordinator.init(expected=last)
+    coordinator.mark_all()
+    assert coordinator.init(expected=last).producer == Identity(101, 0)
+
+
+def test_a_zombie_that_names_itself_aborts_nothing(coordinator: Coordinator) -> None:
+    zombie = coordinator.init().producer
+    heir = coordinator.init().producer
+    coordinator.add(heir)
+    assert coordinator.init(expected=zombie).error is E.PRODUCER_FENCED
+    assert coordinator.end(heir).error is E.NONE
+
+
 def test_a_producer_that_names_itself_is_fenced_by_a_newer_one(coordinator: Coordinator) -> None:
     old = coordinator.init().producer
     coordinator.init()

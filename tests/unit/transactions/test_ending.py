@@ -4,6 +4,7 @@ import pytest
 from tidelog.base.errors import ErrorCode as E
 from tidelog.testing.transaction_rig import A0, A1, B0, Coordinator
 from tidelog.transactions.marker import Marker
+from tidelog.transactions.messages import EndAnswer
 from tidelog.transactions.states import State
 from tidelog.transactions.transaction import EPOCH_MAX, EPOCHS_END, NOBODY, Identity
 
@@ -123,12 +124,26 @@ def test_a_timeout_aborts_and_fences(coordinator: Coordinator, version: int) -> 
     coordinator.wait(2)
     assert coordinator.found.state is State.PREPARE_ABORT
     assert "longer than its 60000 ms" in coordinator.shard.take_notes()[0]
-    for _ in range(2):  # before and after the markers
-        assert coordinator.end(producer, commit=False, version=version).error is E.PRODUCER_FENCED
-        assert coordinator.end(producer, version=version).error is E.PRODUCER_FENCED
+    for abort_2 in (E.CONCURRENT_TRANSACTIONS, E.NONE):  # before and after the markers
+        abort, commit = (abort_2, E.INVALID_TXN_STATE) if version == 2 else [E.PRODUCER_FENCED] * 2
+        assert coordinator.end(producer, commit=False, version=version).error is abort
+        assert coordinator.end(producer, version=version).error is commit
         assert coordinator.add(producer, A1, version=version) is E.PRODUCER_FENCED
         coordinator.mark_all()
     assert coordinator.found.state is State.COMPLETE_ABORT
+
+
+def test_after_a_timeout_an_abort_lets_the_producer_go_on(coordinator: Coordinator) -> None:
+    """Nobody took its place. Its answer is the epoch of the markers, and all it wrote before is refused."""
+    producer = begun(coordinator)
+    coordinator.wait(61)
+    [(marker, _)] = coordinator.mark_all()
+    answer = coordinator.end(producer, commit=False)
+    assert answer == EndAnswer(E.NONE, Identity(producer.producer_id, producer.epoch + 1))
+    assert marker.writer == answer.producer
+    assert coordinator.add(answer.producer) is E.NONE
+    assert coordinator.end(producer, commit=False).error is E.PRODUCER_FENCED
+    assert coordinator.end(answer.producer).error is E.NONE
 
 
 def test_a_timeout_at_the_last_epoch_still_fences(coordinator: Coordinator) -> None:

@@ -67,15 +67,19 @@ async def _after_verification(
 async def _verify(context: Context, request: ProduceRequest, batches: list[_Written]) -> Guards:
     services = context.services
     now_ms = services.clock.now_ms()
+    adds = context.version >= FIRST_THAT_ADDS
     guards: Guards = {}
     asked: dict[TopicPartition, _Written] = {}
     for one in batches:
-        header = one.header
-        guard = one.partition.log.begin_verification(*one.producer, header.base_sequence, now_ms)
+        log = one.partition.log
+        # One that has a new epoch for each transaction begins it with sequence 0. Another may come first where
+        # 0 went to a leader that is gone: it is not to be taken for the beginning.
+        is_new = adds and log.producers.get(one.producer.producer_id) is None
+        sequence = 0 if is_new else one.header.base_sequence
+        guard = log.begin_verification(*one.producer, sequence, now_ms)
         if guard is not None:
             guards[one.key] = guard
             asked[TopicPartition(one.partition.topic, one.partition.index)] = one
-    adds = context.version >= FIRST_THAT_ADDS
     if not asked or not (adds or services.config.bool("transaction.partition.verification.enable")):
         return guards
     producers = {one.producer for one in asked.values()}
