@@ -38,7 +38,10 @@ class Crowd:
 
     def _join(self, connect: Callable[[str], Any], who: str, client: str, group: str, assignor: str) -> None:
         self.groups[who] = group
-        self.readers[who] = connect(client).join_group(group, self.topic, assignor=assignor)
+        # Short: KafkaJS may come back under a new name, and its group waits for the old one that long.
+        self.readers[who] = connect(client).join_group(
+            group, self.topic, assignor=assignor, session_timeout_ms=8_000
+        )
 
     @property
     def places(self) -> list[Place]:
