@@ -57,8 +57,11 @@ class Verifications:
                 f"{guard.lowest_sequence}, which came first, is not written",
             )
 
-    def clear(self, producer_id: ProducerId) -> None:
-        self._guards.pop(producer_id, None)
+    def clear(self, producer_id: ProducerId, first_kept_epoch: int | None = None) -> None:
+        """A transaction was opened or ended here. A guard of an epoch that comes after it stays good."""
+        guard = self._guards.get(producer_id)
+        if guard is not None and (first_kept_epoch is None or guard.epoch < first_kept_epoch):
+            del self._guards[producer_id]
 
     def expire(self, now_ms: TimestampMs, expiration_ms: int) -> None:
         for producer_id, guard in list(self._guards.items()):

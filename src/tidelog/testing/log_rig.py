@@ -47,9 +47,9 @@ def append(
     return log.append(memoryview(batch), check_batches(batch), leader_epoch=0, now_ms=timestamp).base
 
 
-def end_transaction(log: PartitionLog, producer_id: int, how: ControlType) -> Offset:
+def end_transaction(log: PartitionLog, producer_id: int, how: ControlType, epoch: int = 0) -> Offset:
     batch = write_control_batch(
-        how, producer_id=producer_id, producer_epoch=0, coordinator_epoch=0, timestamp=NOW_MS
+        how, producer_id=producer_id, producer_epoch=epoch, coordinator_epoch=0, timestamp=NOW_MS
     )
     batches = [(0, read_header(batch))]
     return log.append(memoryview(batch), batches, leader_epoch=0, now_ms=NOW_MS).base

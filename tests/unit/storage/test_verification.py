@@ -59,6 +59,16 @@ def test_a_marker_that_came_meanwhile_takes_the_guard_away(log: PartitionLog) ->
     assert refusal(log, header(), guard) is ErrorCode.INVALID_TXN_STATE
 
 
+def test_a_late_marker_leaves_the_guard_of_the_next_transaction(log: PartitionLog) -> None:
+    """KIP-890: the marker brings the epoch that the producer has been told, and writes with already."""
+    write(log)
+    guard = begin(log, epoch=1)
+    end_transaction(log, 7, ControlType.COMMIT, epoch=1)
+    log.check_verified(header(epoch=1), guard)
+    end_transaction(log, 7, ControlType.ABORT, epoch=2)
+    assert refusal(log, header(epoch=1), guard) is ErrorCode.INVALID_TXN_STATE
+
+
 def test_a_guard_serves_one_transaction(log: PartitionLog) -> None:
     guard = begin(log)
     write(log)
