@@ -2,32 +2,48 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from crowd import Crowd
 from nemesis import Nemesis
 from process_cluster import ProcessCluster
 from replica_files import differing_replicas
+from transactional_crowd import JOURNAL, OUTPUT, TransactionalCrowd
 
 TOPIC = "t"
 PARTITIONS = 3
+CRASH = "crash_client"
+"""A fault, too: a process that copies in transactions is killed, and another takes its place."""
 SURPRISES = ("Traceback", "DAMAGED", "could not be acted on")
 """What no fault may bring a broker to write into its log."""
 
 
 class Campaign:
-    def __init__(self, cluster: ProcessCluster, seed: object, *, longest_s: float) -> None:
+    """`copies_in`: a folder for clients that copy in transactions, which then run instead of the others."""
+
+    def __init__(
+        self, cluster: ProcessCluster, seed: object, *, longest_s: float, copies_in: Path | None = None
+    ) -> None:
         self.cluster = cluster
-        self.crowd = Crowd(cluster, [(TOPIC, index) for index in range(PARTITIONS)])
+        self.topics = [TOPIC] if copies_in is None else [TOPIC, OUTPUT, JOURNAL]
+        self.crowd: Crowd | TransactionalCrowd
+        if copies_in is None:
+            self.crowd = Crowd(cluster, [(TOPIC, index) for index in range(PARTITIONS)])
+        else:
+            self.crowd = TransactionalCrowd(cluster, copies_in, PARTITIONS, seed=seed)
         self.nemesis = Nemesis(cluster, seed, longest_s=longest_s)
 
     def begin(self) -> None:
-        self.cluster.create_topic(TOPIC, PARTITIONS)
+        for topic in self.topics:
+            self.cluster.create_topic(topic, PARTITIONS)
         self.crowd.start()
         self.crowd.until_writing()
 
     def strike(self, *kinds: str) -> None:
         """Faults at once; when this returns the producers have gone on, and the cluster is whole."""
-        self.nemesis.strike(*kinds)
+        if CRASH in kinds and isinstance(self.crowd, TransactionalCrowd):
+            self.crowd.crash_one()
+        self.nemesis.strike(*(kind for kind in kinds if kind != CRASH))
         self.crowd.until_writing()
         self.cluster.until_ready()
         self.cluster.until_whole()
@@ -45,8 +61,9 @@ class Campaign:
             if (code := member.terminate()) != 0:
                 yield f"broker {member.node_id} ended with {code}: {member.log_tail()}"
         folders = [member.data_seen_from_outside for member in members]
-        for index in range(PARTITIONS):
-            yield from differing_replicas(folders, f"{TOPIC}-{index}")
+        for topic in self.topics:
+            for index in range(PARTITIONS):
+                yield from differing_replicas(folders, f"{topic}-{index}")
         for member in members:
             text = member.log_text()
             for word in SURPRISES:
@@ -55,8 +72,10 @@ class Campaign:
 
 
 @contextmanager
-def campaign(cluster: ProcessCluster, seed: object, *, longest_s: float) -> Iterator[Campaign]:
-    run = Campaign(cluster, seed, longest_s=longest_s)
+def campaign(
+    cluster: ProcessCluster, seed: object, *, longest_s: float, copies_in: Path | None = None
+) -> Iterator[Campaign]:
+    run = Campaign(cluster, seed, longest_s=longest_s, copies_in=copies_in)
     try:
         yield run
     finally:
@@ -64,13 +83,19 @@ def campaign(cluster: ProcessCluster, seed: object, *, longest_s: float) -> Iter
 
 
 def run_faults(
-    cluster: ProcessCluster, kinds: list[str], seed: object, *, longest_s: float = 3.0, tell: Callable = print
+    cluster: ProcessCluster,
+    kinds: list[str],
+    seed: object,
+    *,
+    longest_s: float = 3.0,
+    copies_in: Path | None = None,
+    tell: Callable = print,
 ) -> None:
-    """The whole of it, for tests: nothing may be wrong at the end."""
-    with campaign(cluster, seed, longest_s=longest_s) as run:
+    """The whole of it, for tests: nothing may be wrong at the end. `a+b` are two faults at once."""
+    with campaign(cluster, seed, longest_s=longest_s, copies_in=copies_in) as run:
         run.begin()
         for kind in kinds:
-            run.strike(kind)
+            run.strike(*kind.split("+"))
             tell(f"{kind}: {run.crowd.summary()}")
         problems = run.problems()
         assert not problems, "\n".join(problems[:20])

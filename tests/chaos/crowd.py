@@ -17,7 +17,7 @@ from recorded_clients import (
 from victim import wait_until
 
 from tidelog.testing.checkers import check, realtime_lag
-from tidelog.testing.history import Operation, Outcome
+from tidelog.testing.history import History, Operation, Outcome
 
 
 class Crowd:
@@ -109,6 +109,10 @@ class Crowd:
             time.sleep(0.05)
 
     # The verdict
+
+    @property
+    def history(self) -> History:
+        return self.record.history
 
     def problems(self) -> list[str]:
         return [*map(str, check(self.record.history)), *self.record.complaints, *self._passed_by_the_group()]

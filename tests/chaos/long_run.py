@@ -17,10 +17,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.append(str(Path(__file__).parent.parent / "faults"))
 
-from campaign import Campaign
+from campaign import CRASH, Campaign
 from nemesis import ALONE_ONLY, Nemesis
 from process_cluster import ProcessCluster
 from small_disk import NoSmallDisk
+from transactional_crowd import SETTINGS as TRANSACTIONAL_SETTINGS
 
 from tidelog.testing.checkers import realtime_lag
 from tidelog.testing.history import Outcome
@@ -45,7 +46,7 @@ class Totals:
         self.rounds += 1
         for outcome in Outcome:
             self.outcomes[outcome.value] += run.crowd.count(outcome)
-        history = run.crowd.record.history
+        history = run.crowd.history
         self.records_read += sum(len(operation.read) for operation in history)
         self.slowest_read_s = max(self.slowest_read_s, realtime_lag(history))
 
@@ -92,10 +93,17 @@ def main() -> int:
 
 def _round(folder: Path, seed: int, until: float, options: argparse.Namespace, totals: Totals) -> list[str]:
     chance = random.Random(f"round {seed}")
-    settings = {"durability": chance.choice(("os", "fsync", "interval"))}
-    cluster = ProcessCluster(folder, settings=settings)
-    run = Campaign(cluster, seed, longest_s=options.longest)
+    settings: dict[str, object] = {"durability": chance.choice(("os", "fsync", "interval"))}
     kinds = options.faults.split(",") if options.faults else Nemesis.kinds()
+    copies_in = None
+    if chance.random() < options.transactions:
+        settings |= TRANSACTIONAL_SETTINGS
+        copies_in = folder / "copiers"
+        kinds += [] if options.faults else [CRASH] * 3
+    cluster = ProcessCluster(folder, settings=settings)
+    run = Campaign(cluster, seed, longest_s=options.longest, copies_in=copies_in)
+    work = "write and read" if copies_in is None else "copy in transactions"
+    _say(f"durability {settings['durability']}, clients {work}")
     try:
         try:
             cluster.members[3].give_small_disk(DISK_MEGABYTES)
@@ -152,6 +160,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--round-minutes", type=float, default=5.0, help="after which a new cluster begins")
     parser.add_argument("--seed", type=int, help="of the first round; the others count up from it")
     parser.add_argument("--longest", type=float, default=6.0, help="seconds that a fault lasts at most")
+    parser.add_argument(
+        "--transactions",
+        type=float,
+        default=0.5,
+        help="the share of rounds with clients that copy in transactions",
+    )
     parser.add_argument("--faults", help=f"some of {','.join(Nemesis.kinds())}; all if not given")
     return parser.parse_args()
 

@@ -15,6 +15,8 @@ Fault = Generator[float, None, None]
 ALONE_ONLY = {"lose_folder"}
 """Together with another fault it could lose data, and rightly."""
 
+COORDINATED = ("__transaction_state", "__consumer_offsets")
+
 CLOCK_JUMPS_MS = (-1_800_000, -5_000, 5_000, 86_400_000)
 """Back by less than an hour: what clients send would else be refused as of the future."""
 
@@ -68,6 +70,14 @@ class Nemesis:
     def do_kill_leader(self) -> Fault:
         """Of the first partition; it comes back before anybody has taken over, at times."""
         self._cluster.members[self._cluster.leader(self._cluster.topic)].kill()
+        yield self._chance.choice((0.0, self._some_time()))
+
+    def do_kill_coordinator(self) -> Fault:
+        """Of transactions, or of groups where there are none."""
+        seen = self._cluster.seen()
+        known = () if seen is None else (topic for topic in COORDINATED if topic in seen.topics)
+        topic = next(iter(known), self._cluster.topic)
+        self._cluster.members[self._cluster.leader(topic)].kill()
         yield self._chance.choice((0.0, self._some_time()))
 
     def do_kill_two(self) -> Fault:

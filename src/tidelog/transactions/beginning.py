@@ -92,8 +92,8 @@ def _during_transaction(
     if request.expected not in (NOBODY, found.client):
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
     if not request.keep_prepared:
-        # The new producer gets its epoch once the old one's transaction is ended everywhere. It is the old one
-        # itself if it names itself, and does so again when it retries.
+        # The new producer gets its epoch once the old one's transaction is ended everywhere. It is the old
+        # one itself if it names itself, and does so again when it retries.
         fenced = record(fence(found, now_ms, may_go_on=request.expected != NOBODY))
         refused = InitAnswer(ErrorCode.CONCURRENT_TRANSACTIONS)
         return Outcome(refused, InitAnswer, (fenced,), request.expected.epoch)

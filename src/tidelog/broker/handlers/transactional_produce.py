@@ -72,8 +72,8 @@ async def _verify(context: Context, request: ProduceRequest, batches: list[_Writ
     asked: dict[TopicPartition, _Written] = {}
     for one in batches:
         log = one.partition.log
-        # One that has a new epoch for each transaction begins it with sequence 0. Another may come first where
-        # 0 went to a leader that is gone: it is not to be taken for the beginning.
+        # One that has a new epoch for each transaction begins it with sequence 0. Another may come first
+        # where 0 went to a leader that is gone: it is not to be taken for the beginning.
         is_new = adds and log.producers.get(one.producer.producer_id) is None
         sequence = 0 if is_new else one.header.base_sequence
         guard = log.begin_verification(*one.producer, sequence, now_ms)

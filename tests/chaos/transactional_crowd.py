@@ -1,0 +1,242 @@
+"""Clients that copy a topic in transactions while others feed it and read the copies; and the verdict.
+
+The input has no gaps, so that of each of its partitions the copy must hold every offset once and in order:
+what is missing was lost, what is there twice was copied though its transaction counted already.
+"""
+
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from copiers import Copier, Told
+from process_cluster import PATIENCE_S, ProcessCluster
+from recorded_clients import Places, Record, RecordedConsumer, RecordedProducer
+from victim import wait_until
+
+from tidelog.testing.checkers import check, realtime_lag
+from tidelog.testing.history import History, Operation, Outcome
+
+INPUT, OUTPUT, JOURNAL = "t", "copy", "journal"
+GROUP = "copiers"
+
+SETTINGS: dict[str, object] = {
+    "transaction.state.log.num.partitions": 2,
+    "offsets.topic.num.partitions": 2,
+    "group.min.session.timeout.ms": 1000,
+    "group.initial.rebalance.delay.ms": 0,
+}
+"""Of a cluster for it. A process that was killed is missed soon, so that others get its share."""
+
+
+class CommittedReader(RecordedConsumer):
+    """Reads what is committed; the end of a partition may be a marker, and so is no record."""
+
+    def __init__(self, record: Record, servers: str, places: Places) -> None:
+        super().__init__(
+            record, servers, places, **{"isolation.level": "read_committed", "enable.partition.eof": True}
+        )
+        self.records = 0
+
+    def _note_poll(self) -> None:
+        self._poll.committed_only = True
+        self.records += len(self._poll.read)
+        super()._note_poll()
+
+    def _take(self, message: Message) -> None:
+        error = message.error()
+        if error is not None and error.code() == KafkaError._PARTITION_EOF:
+            self.positions[message.topic() or "", message.partition() or 0] = message.offset() or 0
+        else:
+            super()._take(message)
+
+
+class TransactionalCrowd:
+    def __init__(
+        self, cluster: ProcessCluster, folder: Path, partitions: int, *, copiers: int = 2, seed: object = 0
+    ) -> None:
+        self.record = Record()
+        self._cluster = cluster
+        self._chance = random.Random(f"clients {seed}")
+        servers = cluster.bootstrap_servers
+        self._inputs = [(INPUT, index) for index in range(partitions)]
+        self._outputs = [(topic, index) for topic in (OUTPUT, JOURNAL) for index in range(partitions)]
+        self.producers = [RecordedProducer(self.record, servers, self._inputs, sends_per_second=40.0)]
+        self.readers = [CommittedReader(self.record, servers, self._outputs)]
+        folder.mkdir(parents=True, exist_ok=True)
+        arguments: dict[str, object] = {
+            "servers": servers,
+            "group": GROUP,
+            "input": INPUT,
+            "output": OUTPUT,
+            "journal": JOURNAL,
+            "partitions": partitions,
+        }
+        self.copiers = [Copier(folder, f"copy-{number}", arguments) for number in range(copiers)]
+        self._told: list[Told] = []
+        self._verdict: list[str] = []
+
+    def start(self) -> None:
+        for client in (*self.producers, *self.readers, *self.copiers):
+            client.start()
+
+    def crash_one(self) -> None:
+        self._chance.choice(self.copiers).crash()
+
+    def until_writing(self, records: int = 40, patience_s: float = PATIENCE_S) -> float:
+        """So many more copies are read; how long that took."""
+        began = time.monotonic()
+        [reader] = self.readers
+        goal = reader.records + records
+
+        def is_there() -> bool:
+            for copier in self.copiers:
+                copier.revive()
+            return reader.records >= goal
+
+        wait_until(
+            is_there,
+            lambda: (
+                f"copies go on; {'; '.join(self._cluster.what_is_missing())}\n{self._cluster.log_tails()}\n"
+                + "\n".join(self._last_words())
+            ),
+            patience_s,
+        )
+        return time.monotonic() - began
+
+    def _last_words(self) -> Iterator[str]:
+        for copier in self.copiers:
+            for file in copier.files:
+                yield f"-- {file.name}: " + file.read_text()[-1000:]
+
+    def finish(self) -> None:
+        """With a healed cluster: everything is copied, and all copies are read once more."""
+        for producer in self.producers:
+            producer.finish()
+        ends = self._ends(self._inputs, "read_uncommitted")
+        deadline = time.monotonic() + PATIENCE_S
+        while (at := self._group_offsets()) != ends:
+            for copier in self.copiers:
+                copier.revive()
+            if time.monotonic() > deadline:
+                self.record.complain(GROUP, f"does not come to the end: {at} of {ends}")
+                break
+            time.sleep(0.1)
+        for copier in self.copiers:
+            copier.kill()
+        self._told = [told for copier in self.copiers for told in copier.told()]
+        ends = self._ends(self._outputs, "read_uncommitted")
+        final = CommittedReader(self.record, self._cluster.bootstrap_servers, self._outputs)
+        final.read_to(ends)
+        final.start()
+        final.join(PATIENCE_S)
+        if final.is_alive():
+            self.record.complain(final.name, f"read only to {final.positions} of {ends}")
+        for reader in (*self.readers, final):
+            reader.finish()
+        self._verdict = list(self._wrong_copies(final.name))
+        now = time.monotonic()
+        self.record.add(Operation("final", "final", started=now, ended=now))
+
+    def abandon(self) -> None:
+        for client in (*self.producers, *self.readers):
+            client.is_stopping.set()
+        for copier in self.copiers:
+            copier.kill()
+
+    def _consumer(self, group: str, isolation: str) -> Consumer:
+        return Consumer(
+            {
+                "bootstrap.servers": self._cluster.bootstrap_servers,
+                "group.id": group,
+                "isolation.level": isolation,
+                "log_level": 0,
+            }
+        )
+
+    def _ends(self, places: Places, isolation: str) -> dict[tuple[str, int], int]:
+        consumer = self._consumer("x", isolation)
+        try:
+            return {
+                place: consumer.get_watermark_offsets(TopicPartition(*place), PATIENCE_S)[1]
+                for place in places
+            }
+        finally:
+            consumer.close()
+
+    def _group_offsets(self) -> dict[tuple[str, int], int]:
+        """Nothing while there is nobody to ask."""
+        consumer = self._consumer(GROUP, "read_committed")
+        try:
+            wanted = [TopicPartition(*place) for place in self._inputs]
+            return {(one.topic, one.partition): one.offset for one in consumer.committed(wanted, PATIENCE_S)}
+        except KafkaException:
+            return {}
+        finally:
+            consumer.close()
+
+    # The verdict
+
+    @property
+    def history(self) -> History:
+        told = [operation for one in self._told for operation in one.operations]
+        return History([*self.record.history, *told])
+
+    def problems(self) -> list[str]:
+        complaints = [text for told in self._told for text in told.complaints + told.fatal]
+        return [*map(str, check(self.history)), *self.record.complaints, *complaints, *self._verdict]
+
+    def _wrong_copies(self, reader: str) -> Iterator[str]:
+        copied: dict[int, list[int]] = {index: [] for _, index in self._inputs}
+        for operation in self.record.history:
+            if operation.process == reader:
+                for read in operation.read:
+                    if read.partition.startswith(OUTPUT):
+                        index, offset, _ = read.value.split(":")
+                        copied[int(index)].append(int(offset))
+        for (_, index), end in self._ends(self._inputs, "read_uncommitted").items():
+            yield from wrong_order(copied[index], end, f"copies of {INPUT}-{index}")
+
+    def count(self, outcome: Outcome) -> int:
+        """Of transactions, once they are over."""
+        return sum(
+            operation.kind == "txn" and operation.outcome is outcome
+            for told in self._told
+            for operation in told.operations
+        )
+
+    @property
+    def longest_wait_s(self) -> float:
+        return max(producer.longest_wait_s for producer in self.producers)
+
+    def summary(self) -> str:
+        lives = sum(len(copier.files) for copier in self.copiers)
+        hung = sum(copier.hung for copier in self.copiers)
+        return f"{self.readers[0].records} copies read, {lives} processes copied, {hung} of them hung"
+
+    def tell_of_the_end(self) -> str:
+        return (
+            f"{self.count(Outcome.OK)} transactions committed, {self.count(Outcome.FAIL)} aborted, "
+            f"{self.count(Outcome.INFO)} unknown; slowest read {realtime_lag(self.history):.1f} s"
+        )
+
+    def save(self, folder: Path) -> Path:
+        path = folder / "history.jsonl"
+        self.history.save(path)
+        return path
+
+
+def wrong_order(found: list[int], end: int, what: str) -> Iterator[str]:
+    """Each of 0, 1, … end - 1 once, in this order."""
+    seen: set[int] = set()
+    last = -1
+    for offset in found:
+        if offset in seen:
+            yield f"{what}: {offset} is there twice"
+        elif offset < last:
+            yield f"{what}: {offset} comes after {last}"
+        seen.add(offset)
+        last = max(last, offset)
+    if missing := sorted(set(range(end)) - seen):
+        yield f"{what}: {len(missing)} of {end} are missing, {missing[:10]}"
