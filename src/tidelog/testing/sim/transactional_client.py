@@ -156,9 +156,7 @@ class TransactionalClient:
         raise GaveUp
 
     def _request(self, topic: str, index: int, values: list[str], sequence: int) -> ProduceRequest:
-        records = [
-            Record(number, STAMP_MS, None, value.encode(), []) for number, value in enumerate(values)
-        ]
+        records = [Record(number, STAMP_MS, None, value.encode(), []) for number, value in enumerate(values)]
         data = write_batch(
             records,
             producer_id=self._producer_id,
