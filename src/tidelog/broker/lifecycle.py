@@ -200,7 +200,9 @@ class Lifecycle:
             # While it waits to be let in or out, a broker asks more often.
             pause = min(interval, RETRY_SECONDS) if fenced or self._leaving else interval
             try:
-                await asyncio.wait_for(self._nudge.wait(), pause)
+                # Not wait_for: before Python 3.12 it may swallow the cancellation that ends this task.
+                async with asyncio.timeout(pause):
+                    await self._nudge.wait()
             except TimeoutError:
                 pass
 

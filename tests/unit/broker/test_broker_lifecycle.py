@@ -337,3 +337,20 @@ def test_a_bug_of_the_controller_on_the_same_broker_does_not_end_its_heartbeats(
         await member.stop()
 
     in_world(work)
+
+
+@pytest.mark.parametrize("turns", range(5))
+def test_a_broker_stops_though_it_is_woken_at_the_same_moment(turns: int) -> None:
+    async def work(world: World) -> None:
+        member = world.member(broker(1))
+        await member.register()
+        member.start()
+        await member.until_unfenced()
+        await asyncio.sleep(0.7)  # it waits for its next heartbeat
+        member._nudge.set()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        async with asyncio.timeout(60):
+            await member.stop()
+
+    in_world(work)
