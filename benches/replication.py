@@ -7,19 +7,12 @@ Durability is `os` everywhere, so that the disk is not what is measured.
 """
 
 import argparse
-import json
-import shutil
-import signal
 import socket
 import struct
-import subprocess
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
-from rig.broker_process import BrokerProcess, environment, tidelog, work_folder
+from rig.broker_process import BrokerProcess
+from rig.cluster_process import running_cluster
 from rig.frames import batch_of, call, delete_topic, end_offset, produce_frame, records_in
 from rig.load import Load, answer_size, connect, in_own_process, pipeline
 from rig.report import machine, show
@@ -33,29 +26,6 @@ SIZE = 16 * 1024
 COUNT = 4_000
 RATE_SECONDS = 0.002
 LATENCY_COUNT = 2_000
-
-
-@contextmanager
-def cluster() -> Iterator[Address]:
-    folder = tempfile.mkdtemp(prefix="tidelog-bench-", dir=work_folder())
-    ready = Path(folder) / "ready"
-    command = [*tidelog(), "up", "--brokers", "3", "--data", f"{folder}/data", "--port", "0"]
-    with open(f"{folder}/log", "wb") as log:
-        process = subprocess.Popen(
-            [*command, "--ready-file", str(ready)], env=environment(), stdout=log, stderr=log
-        )
-    try:
-        while not ready.exists():
-            if process.poll() is not None:
-                raise RuntimeError(f"the cluster did not start:\n{Path(folder, 'log').read_text()}")
-            time.sleep(0.05)
-        first = json.loads(ready.read_text())["bootstrap_servers"].split(",")[0]
-        host, _, port = first.rpartition(":")
-        yield host, int(port)
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def create(address: Address, name: str, replicas: int) -> Address:
@@ -126,7 +96,8 @@ def main() -> None:
     with BrokerProcess() as broker:
         alone = max(throughput(broker.address, 1, 4, 16) for _ in range(rounds))
     show("one broker, 16 KiB, acks=all: throughput", alone, "MB/s")
-    with cluster() as address:
+    with running_cluster() as cluster:
+        address = cluster.address
         three = max(throughput(address, 3, 4, 16) for _ in range(rounds))
         show("three brokers, 16 KiB, acks=all: throughput", three, "MB/s")
         show("three brokers: share of one broker's rate", three / alone, "", at_least=1 / 3)
