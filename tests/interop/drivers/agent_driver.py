@@ -18,9 +18,10 @@ from driver import (
 )
 from drivers.members import Members
 from group_member import Committed
+from transactor import AgentTransactions
 
 
-class AgentDriver(Members):
+class AgentDriver(AgentTransactions, Members):
     """What every language's agent can do: produce, administer, and read in groups."""
 
     takes_many = True

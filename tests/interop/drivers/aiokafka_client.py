@@ -22,12 +22,13 @@ from driver import (
     Unfinished,
 )
 from drivers.aiokafka_groups import Groups
+from drivers.aiokafka_transactions import Transactions
 from drivers.members import Members
 
 DEFAULT_SOURCE = 5
 
 
-class Driver(Groups, Members):
+class Driver(Groups, Transactions, Members):
     name = "aiokafka"
     assignors = ("range", "roundrobin", "sticky")
     can_be_static = True

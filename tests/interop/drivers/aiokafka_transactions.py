@@ -1,4 +1,7 @@
-"""Transactions with aiokafka: the first protocol, in its first versions. A loop on a thread serves each producer."""
+"""Transactions with aiokafka: the first protocol, in its first versions.
+
+A loop on a thread serves each producer.
+"""
 
 import asyncio
 import threading
@@ -9,6 +12,8 @@ import aiokafka.errors
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from driver import PATIENCE_S, Refused, Unfinished
 from transactor import Placed
+
+PRODUCER_FENCED = 90
 
 
 class AiokafkaTransactor:
@@ -23,7 +28,8 @@ class AiokafkaTransactor:
         try:
             asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE_S + 5)
         except aiokafka.errors.KafkaError as failure:
-            raise Refused(failure.errno, failure) from failure
+            # Its own error for a fenced producer has no code.
+            raise Refused(getattr(failure, "errno", PRODUCER_FENCED), failure) from failure
 
     async def _open(self, transactional_id: str, timeout_ms: int) -> None:
         self._producer = AIOKafkaProducer(
@@ -102,7 +108,9 @@ class Transactions:
 
         async def read() -> None:
             consumer = AIOKafkaConsumer(
-                bootstrap_servers=self._bootstrap, isolation_level="read_committed", auto_offset_reset="earliest"
+                bootstrap_servers=self._bootstrap,
+                isolation_level="read_committed",
+                auto_offset_reset="earliest",
             )
             await consumer.start()
             try:

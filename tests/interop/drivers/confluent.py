@@ -40,12 +40,13 @@ from driver import (
     Unfinished,
 )
 from drivers.confluent_groups import Groups
+from drivers.confluent_transactions import Transactions
 from drivers.members import Members
 
 SPECS = {EARLIEST: OffsetSpec.earliest, LATEST: OffsetSpec.latest}
 
 
-class Driver(Groups, Members):
+class Driver(Groups, Transactions, Members):
     name = "confluent"
     assignors = ("range", "roundrobin", "cooperative-sticky")
     can_be_static = True

@@ -110,6 +110,14 @@ class Transactions:
             consumer.close()
         return found
 
+    def stable_end(self, topic: str, partition: int) -> int:
+        """Where readers of committed records come to an end."""
+        consumer = committed_consumer(self._bootstrap, "unused")
+        try:
+            return int(consumer.get_watermark_offsets(TopicPartition(topic, partition), PATIENCE_S)[1])
+        finally:
+            consumer.close()
+
 
 def committed_consumer(bootstrap: str, group: str) -> Consumer:
     return Consumer(

@@ -19,12 +19,13 @@ from driver import (
     Unfinished,
 )
 from drivers.kafka_python_groups import Groups
+from drivers.kafka_python_transactions import Transactions
 from drivers.members import Members
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType, OffsetSpec
 
 
-class Driver(Groups, Members):
+class Driver(Groups, Transactions, Members):
     name = "kafka-python"
     assignors = ("range", "roundrobin", "sticky", "cooperative-sticky")
     can_be_static = True

@@ -33,13 +33,13 @@ class KafkaPythonTransactor:
         self._do(self._producer.begin_transaction)
 
     def send(self, records: Iterable[Placed]) -> None:
-        sent = [
-            self._do(lambda record=record: self._producer.send(record[0], record[2].encode(), partition=record[1]))
-            for record in records
-        ]
+        sent = [self._do(self._send_one, *record) for record in records]
         self._do(self._producer.flush, PATIENCE_S)
         for future in sent:
             self._do(future.get, PATIENCE_S)
+
+    def _send_one(self, topic: str, partition: int, value: str) -> Any:
+        return self._producer.send(topic, value.encode(), partition=partition)
 
     def commit(self) -> None:
         self._do(self._producer.commit_transaction)
@@ -55,7 +55,7 @@ class KafkaPythonTransactor:
             while copied < count:
                 if time.monotonic() > deadline:
                     raise Unfinished("copy", range(copied))
-                found = consumer.poll(timeout_ms=200)
+                found = consumer.poll(timeout_ms=5000)  # cut short while it joins, it may hang
                 if not found:
                     continue
                 self.begin()

@@ -21,6 +21,8 @@ type agent struct {
 	admin     *kadm.Client
 	members   map[string]*member
 	writers   map[string]*writer
+
+	transactors map[string]*kgo.Client
 }
 
 // command holds the arguments of every command; each reads the ones it knows.
@@ -59,6 +61,13 @@ type command struct {
 	Places            [][]any           `json:"places"`
 	Writer            string            `json:"writer"`
 	EveryMs           int64             `json:"every_ms"`
+	Transactor        string            `json:"transactor"`
+	TransactionalID   string            `json:"transactional_id"`
+	TimeoutMs         int64             `json:"timeout_ms"`
+	Placed            [][3]any          `json:"placed"`
+	Source            string            `json:"source"`
+	Target            string            `json:"target"`
+	Commit            bool              `json:"commit"`
 }
 
 // partitionIDs is a list of partitions when reading and a count when creating a topic.
@@ -82,6 +91,9 @@ func (a *agent) run(ctx context.Context, c command) (any, error) {
 		return result, err
 	}
 	if result, ok, err := a.writerCommand(c); ok {
+		return result, err
+	}
+	if result, ok, err := a.transactionCommand(ctx, c); ok {
 		return result, err
 	}
 	switch c.Do {
@@ -143,7 +155,9 @@ func main() {
 		os.Exit(1)
 	}
 	defer client.Close()
-	a := &agent{bootstrap, kadm.NewClient(client), map[string]*member{}, map[string]*writer{}}
+	a := &agent{
+		bootstrap, kadm.NewClient(client), map[string]*member{}, map[string]*writer{}, map[string]*kgo.Client{},
+	}
 	lines := bufio.NewReaderSize(os.Stdin, 1<<20)
 	answers := json.NewEncoder(os.Stdout)
 	for {

@@ -4,6 +4,7 @@ const { CompressionTypes, ConfigResourceTypes, Kafka, logLevel } = require('kafk
 require('./codecs')
 const members = require('./groups')
 const writers = require('./writers')
+const transactions = require('./transactions')
 const groupAdmin = require('./group_admin')
 
 const CODECS = {
@@ -151,10 +152,11 @@ async function withAdmin(command, args) {
 async function answer(line) {
   const { do: name, ...args } = JSON.parse(line)
   try {
-    const own = members[name] || writers[name]
+    const own = members[name] || writers[name] || transactions[name]
     const result = await (own ? own(args) : withAdmin(commands[name], args))
     return { ok: result ?? null }
   } catch (failure) {
+    if ('unfinished' in failure) return { unfinished: failure.message, got: failure.unfinished }
     const code = errorCode(failure)
     return code === null ? { failed: failure.stack } : { refused: code, message: failure.message }
   }

@@ -46,7 +46,10 @@ def handle(context: Context, request: ApiVersionsRequest) -> ApiVersionsResponse
 
 
 def unsupported_version() -> ApiVersionsResponse:
-    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=_ranges())
+    """Only what this request itself may be asked in (KIP-511): clients that get more take it for the whole
+    answer, in which the features are missing, or ask again in version 0, where they are missing, too."""
+    own = [one for one in _ranges() if one.api_key == ApiKey.API_VERSIONS]
+    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=own)
 
 
 def _ranges() -> list[ApiVersion]:
