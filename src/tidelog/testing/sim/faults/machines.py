@@ -4,9 +4,12 @@ import asyncio
 
 from tidelog.testing.sim.convergence import why_not_whole
 from tidelog.testing.sim.faults.world import World, start
+from tidelog.testing.sim.view import views
 
 SLOW_DISK_SECONDS = 0.1
 DISK_SECONDS = 0.002
+VOTERS_MIN = 3
+"""Of two voters none may be lost: the other one alone is no majority, and may not decide that it is."""
 HOURS_MS = 6 * 3_600_000
 
 
@@ -46,7 +49,8 @@ async def failing_disk(world: World) -> None:
 async def lost_disk(world: World) -> None:
     """A machine comes back with an empty disk. Alone: what every replica has must outlive any one of them."""
     machine = world.victim()
-    if why_not_whole(world.cluster) is not None:
+    voters = [len(view.raft.configuration.voters) for view in views(world.cluster) if view.is_controller]
+    if why_not_whole(world.cluster) is not None or voters[0] < VOTERS_MIN:
         return
     machine.kill()
     machine.lose_disk()
