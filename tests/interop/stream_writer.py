@@ -15,7 +15,8 @@ from driver import Refused
 from group_member import Process
 
 NAMES = itertools.count(1)
-EVERY_MS = 40
+EVERY_MS = 120
+KCAT_BLOCK_BYTES = 1024  # it reads no less of its input at a time
 
 
 class StreamWriter:
@@ -100,7 +101,7 @@ class KcatWriter(StreamWriter):
         for number in itertools.count():
             if self._stopping.wait(EVERY_MS / 1000):
                 break
-            self._kcat.stdin.write(f"{number}\n")
+            self._kcat.stdin.write(f"{number:>{KCAT_BLOCK_BYTES - 1}}\n")
             self._kcat.stdin.flush()
         self._kcat.stdin.close()
 
