@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 RUN_TIDELOG = "from tidelog.cli.main import main; main()"
 
 
