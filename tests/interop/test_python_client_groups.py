@@ -485,7 +485,10 @@ def test_async_two_consumers_hand_over_what_is_buffered(
 # The documentation
 
 
-@pytest.mark.parametrize("example", examples(needs_group=True), ids=lambda example: f"line-{example.line}")
+READERS = [example for example in examples(needs_group=True) if "commit_offsets" not in example.code]
+
+
+@pytest.mark.parametrize("example", READERS, ids=lambda example: f"line-{example.line}")
 def test_an_example_of_the_documentation_runs(
     servers: list[str], example: Example, admin: Admin, capsys: pytest.CaptureFixture[str]
 ) -> None:
