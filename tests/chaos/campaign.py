@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from crowd import Crowd
+from java_copier import OUTPUT as JAVA_OUTPUT
 from nemesis import Nemesis
 from process_cluster import ProcessCluster
 from replica_files import differing_replicas
@@ -22,15 +23,22 @@ class Campaign:
     """`copies_in`: a folder for clients that copy in transactions, which then run instead of the others."""
 
     def __init__(
-        self, cluster: ProcessCluster, seed: object, *, longest_s: float, copies_in: Path | None = None
+        self,
+        cluster: ProcessCluster,
+        seed: object,
+        *,
+        longest_s: float,
+        copies_in: Path | None = None,
+        java: bool = False,
     ) -> None:
         self.cluster = cluster
         self.topics = [TOPIC] if copies_in is None else [TOPIC, OUTPUT, JOURNAL]
+        self.topics += [JAVA_OUTPUT] if java else []
         self.crowd: Crowd | TransactionalCrowd
         if copies_in is None:
             self.crowd = Crowd(cluster, [(TOPIC, index) for index in range(PARTITIONS)])
         else:
-            self.crowd = TransactionalCrowd(cluster, copies_in, PARTITIONS, seed=seed)
+            self.crowd = TransactionalCrowd(cluster, copies_in, PARTITIONS, java=java, seed=seed)
         self.nemesis = Nemesis(cluster, seed, longest_s=longest_s)
 
     def begin(self) -> None:

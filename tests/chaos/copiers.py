@@ -28,18 +28,18 @@ class Copier:
         self.files: list[Path] = []
         self.hung = 0
 
-    def _command(self) -> list[str]:
-        return [sys.executable, str(PROGRAM)]
+    def command(self, name: str) -> list[str]:
+        options = {**self._arguments, "id": self.id, "name": name}
+        texts = [text for key, value in options.items() for text in (f"--{key}", str(value))]
+        return [sys.executable, str(PROGRAM), *texts]
 
     def start(self) -> None:
         name = f"{self.id}.{next(self._lives)}"
-        options = {**self._arguments, "id": self.id, "name": name}
-        command = self._command() + [
-            str(text) for key, value in options.items() for text in (f"--{key}", value)
-        ]
         self.files.append(self._folder / f"{name}.jsonl")
         with self.files[-1].open("wb") as out, (self._folder / f"{name}.err").open("wb") as errors:
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors)
+            self._process = subprocess.Popen(
+                self.command(name), stdin=subprocess.DEVNULL, stdout=out, stderr=errors
+            )
 
     def kill(self) -> None:
         if self._process is not None:

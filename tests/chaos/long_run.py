@@ -101,7 +101,8 @@ def _round(folder: Path, seed: int, until: float, options: argparse.Namespace, t
         copies_in = folder / "copiers"
         kinds += [] if options.faults else [CRASH] * 3
     cluster = ProcessCluster(folder, settings=settings)
-    run = Campaign(cluster, seed, longest_s=options.longest, copies_in=copies_in)
+    java = copies_in is not None and options.java
+    run = Campaign(cluster, seed, longest_s=options.longest, copies_in=copies_in, java=java)
     work = "write and read" if copies_in is None else "copy in transactions"
     _say(f"durability {settings['durability']}, clients {work}")
     try:
@@ -166,6 +167,7 @@ def _options() -> argparse.Namespace:
         default=0.5,
         help="the share of rounds with clients that copy in transactions",
     )
+    parser.add_argument("--java", action="store_true", help="a Java process copies, too")
     parser.add_argument("--faults", help=f"some of {','.join(Nemesis.kinds())}; all if not given")
     return parser.parse_args()
 

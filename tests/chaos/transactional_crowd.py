@@ -11,11 +11,12 @@ from pathlib import Path
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from copiers import Copier, Told
+from java_copier import JavaCopier
 from process_cluster import PATIENCE_S, ProcessCluster
 from recorded_clients import Places, Record, RecordedConsumer, RecordedProducer
 from victim import wait_until
 
-from tidelog.testing.checkers import check, realtime_lag
+from tidelog.testing.checkers import check
 from tidelog.testing.history import History, Operation, Outcome
 
 INPUT, OUTPUT, JOURNAL = "t", "copy", "journal"
@@ -54,7 +55,14 @@ class CommittedReader(RecordedConsumer):
 
 class TransactionalCrowd:
     def __init__(
-        self, cluster: ProcessCluster, folder: Path, partitions: int, *, copiers: int = 2, seed: object = 0
+        self,
+        cluster: ProcessCluster,
+        folder: Path,
+        partitions: int,
+        *,
+        copiers: int = 2,
+        java: bool = False,
+        seed: object = 0,
     ) -> None:
         self.record = Record()
         self._cluster = cluster
@@ -74,15 +82,20 @@ class TransactionalCrowd:
             "partitions": partitions,
         }
         self.copiers = [Copier(folder, f"copy-{number}", arguments) for number in range(copiers)]
+        self.java_copiers = [JavaCopier(folder, servers, INPUT)] if java else []
         self._told: list[Told] = []
         self._verdict: list[str] = []
 
     def start(self) -> None:
-        for client in (*self.producers, *self.readers, *self.copiers):
+        for client in (*self.producers, *self.readers, *self.processes):
             client.start()
 
+    @property
+    def processes(self) -> list[Copier]:
+        return [*self.copiers, *self.java_copiers]
+
     def crash_one(self) -> None:
-        self._chance.choice(self.copiers).crash()
+        self._chance.choice(self.processes).crash()
 
     def until_writing(self, records: int = 40, patience_s: float = PATIENCE_S) -> float:
         """So many more copies are read; how long that took."""
@@ -91,7 +104,7 @@ class TransactionalCrowd:
         goal = reader.records + records
 
         def is_there() -> bool:
-            for copier in self.copiers:
+            for copier in self.processes:
                 copier.revive()
             return reader.records >= goal
 
@@ -136,13 +149,16 @@ class TransactionalCrowd:
         for reader in (*self.readers, final):
             reader.finish()
         self._verdict = list(self._wrong_copies(final.name))
+        for copier in self.java_copiers:
+            self._verdict += copier.wrong_copies(len(self._inputs))
+            copier.kill()
         now = time.monotonic()
         self.record.add(Operation("final", "final", started=now, ended=now))
 
     def abandon(self) -> None:
         for client in (*self.producers, *self.readers):
             client.is_stopping.set()
-        for copier in self.copiers:
+        for copier in self.processes:
             copier.kill()
 
     def _consumer(self, group: str, isolation: str) -> Consumer:
@@ -199,26 +215,22 @@ class TransactionalCrowd:
             yield from wrong_order(copied[index], end, f"copies of {INPUT}-{index}")
 
     def count(self, outcome: Outcome) -> int:
-        """Of transactions, once they are over."""
-        return sum(
-            operation.kind == "txn" and operation.outcome is outcome
-            for told in self._told
-            for operation in told.operations
-        )
+        """Of transactions, so far."""
+        told = self._told or [one for copier in self.copiers for one in copier.told()]
+        operations = [operation for one in told for operation in one.operations]
+        return sum(one.kind == "txn" and one.outcome is outcome for one in operations)
 
     @property
     def longest_wait_s(self) -> float:
         return max(producer.longest_wait_s for producer in self.producers)
 
     def summary(self) -> str:
-        lives = sum(len(copier.files) for copier in self.copiers)
-        hung = sum(copier.hung for copier in self.copiers)
-        return f"{self.readers[0].records} copies read, {lives} processes copied, {hung} of them hung"
-
-    def tell_of_the_end(self) -> str:
+        lives = sum(len(copier.files) for copier in self.processes)
+        hung = sum(copier.hung for copier in self.processes)
         return (
             f"{self.count(Outcome.OK)} transactions committed, {self.count(Outcome.FAIL)} aborted, "
-            f"{self.count(Outcome.INFO)} unknown; slowest read {realtime_lag(self.history):.1f} s"
+            f"{self.count(Outcome.INFO)} unknown; {self.readers[0].records} copies read, "
+            f"{lives} processes copied, {hung} of them hung"
         )
 
     def save(self, folder: Path) -> Path:
