@@ -78,6 +78,12 @@ class LeaderEpochs:
         self._starts[0] = start
         self.changed = True
 
+    def begin_with(self, start: Offset) -> None:
+        """The first epoch goes back to where the log starts: a gap in front of its first batch is its own."""
+        if self._starts and self._starts[0] > start:
+            self._starts[0] = start
+            self.changed = True
+
     def clear(self) -> None:
         self.changed = self.changed or bool(self._epochs)
         self._epochs.clear()

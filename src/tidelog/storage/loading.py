@@ -293,6 +293,7 @@ class Loader:
             epochs.cut_end(checked_from)  # the file may be older than these batches, or newer
             replay_epochs(segments, epochs, checked_from)
         epochs.cut_start(start)
+        epochs.begin_with(start)
         return epochs
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import msgspec
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import NO_TIMESTAMP, Epoch, Offset, TimestampMs
+from tidelog.base.ids import NO_EPOCH, NO_TIMESTAMP, Epoch, Offset, TimestampMs
 from tidelog.base.invariant import invariant
 from tidelog.storage import leader_epochs
 from tidelog.storage.aborted_transactions import AbortedTransactions
@@ -185,7 +185,9 @@ class LogWriter:
             if self._must_roll(size, header.max_timestamp, last, now_ms):
                 active = self._next_segment(base, last, now_ms)
             if header.leader_epoch != self.leader_epochs.latest:
-                self._assign_epoch(header.leader_epoch, base)
+                # The first one begins with the log, not behind the gap that it may have in front.
+                is_first = self.leader_epochs.latest == NO_EPOCH
+                self._assign_epoch(header.leader_epoch, self.end if is_first else base)
             self._write(active, records[position : position + size])
             active.note(base, last, size, header.max_timestamp)
             if header.producer_id >= 0:

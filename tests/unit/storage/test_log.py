@@ -543,7 +543,7 @@ def test_a_clean_close_leaves_nothing_to_scan_or_to_write() -> None:
     before, disk.bytes_read = disk.operations, 0
     again = open_log(disk, log.config, clean=True)
     assert again.recovery.scanned_bytes == 0
-    assert disk.bytes_read < 300
+    assert disk.bytes_read < 500  # index ends, the epochs, and five batches of a producer
     again.close()
     assert disk.operations == before
     assert (again.end, again.recovery_point) == (100, 100)

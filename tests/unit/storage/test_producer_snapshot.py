@@ -5,6 +5,8 @@ from tidelog.storage import producer_snapshot
 from tidelog.storage.producer_snapshot_files import ProducerSnapshotFiles
 from tidelog.storage.producers import Producer, Producers, WrittenBatch
 from tidelog.testing.disk import MemoryDisk
+from tidelog.wire.batch import read_header
+from tidelog.wire.record import Record, write_batch
 
 
 def some_producers() -> Producers:
@@ -88,3 +90,21 @@ def test_only_those_at_segments_and_the_newest_are_kept() -> None:
         files.take(producers)
     files.drop_between_segments([0, 20])
     assert files.offsets == [20, 40]
+
+
+def test_retries_of_all_remembered_batches_are_known_after_a_restart() -> None:
+    """A client has five requests in flight: after a clean restart each of them may come again."""
+    producers = Producers()
+    for number in range(7):
+        records = [Record(0, 1000, None, b"x", [])]
+        batch = write_batch(records, producer_id=7, producer_epoch=2, base_sequence=number)
+        producers.note(read_header(batch), number)
+    again = producer_snapshot.decode(producer_snapshot.encode(producers), 7, "p")
+    for number in range(2, 7):
+        batch = write_batch(
+            [Record(0, 1000, None, b"x", [])], producer_id=7, producer_epoch=2, base_sequence=number
+        )
+        found = again.check(read_header(batch))
+        assert found is not None
+        assert found.base == number
+    assert len(again) == 1
