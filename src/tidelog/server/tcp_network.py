@@ -10,9 +10,7 @@ from tidelog.server.shared_state import RequestDispatcher
 
 
 class TcpNetwork(PeerNetwork):
-    def listen(
-        self, dispatcher: RequestDispatcher, listeners: Sequence[Listener], limits: Limits
-    ) -> Server:
+    def listen(self, dispatcher: RequestDispatcher, listeners: Sequence[Listener], limits: Limits) -> Server:
         """Accepts from now on; ListenError where an address cannot be had."""
         server = Server(dispatcher, limits)
         server.start(listeners)

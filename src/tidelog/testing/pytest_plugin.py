@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from tidelog.testing.broker import Broker
     from tidelog.testing.cluster import Cluster
 
-MARKER = "tidelog(settings): settings for the tidelog_broker or tidelog_cluster of this test, by Kafka's names"
+MARKER = (
+    "tidelog(settings): settings for the tidelog_broker or tidelog_cluster of this test, by Kafka's names"
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:
