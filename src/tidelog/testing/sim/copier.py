@@ -99,6 +99,9 @@ class Copier:
             wants_commit = False
         self._is_placed = wants_commit
         await end_recorded(self._transactions, operation, commit=wants_commit, loop=self._loop)
+        if operation.error:
+            # Nobody knows which sequence numbers were used: only a new epoch begins them anew.
+            self._transactions.lose_identity()
 
     async def _write_copies(self, operation: Operation, read: list[Read]) -> None:
         # Unique also where the same record is copied again after a transaction was taken back.

@@ -58,6 +58,9 @@ class Transactor:
             operation.error = str(failure)
             wants_commit = False
         await end_recorded(self._transactions, operation, commit=wants_commit, loop=self._loop)
+        if operation.error:
+            # Nobody knows which sequence numbers were used: only a new epoch begins them anew.
+            self._transactions.lose_identity()
 
     async def _send(self, operation: Operation, place: tuple[str, int]) -> None:
         count = self._client.chance.choice((1, 1, 2))
