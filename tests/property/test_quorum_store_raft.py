@@ -111,7 +111,7 @@ class PowerCutSchedule(Schedule):
     def _pump(self) -> None:
         node_id = self._any_node()
         files = self.cluster.members[node_id].disk.files
-        if self.random.random() < 0.05:
+        if self.random.random() < 0.15:
             files.power_cut_at = files.operations + self.random.randint(1, 6)
         try:
             self.cluster.pump(node_id)
