@@ -8,7 +8,8 @@ from typing import Any
 from cluster_under_test import ClusterUnderTest
 
 TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
-CLIENTS = ("java", "java-3.9", "confluent", "franz-go", "kafkajs", "aiokafka", "kafka-python")
+# Without kafka-python: it may stand still for minutes in a commit whose coordinator has died.
+CLIENTS = ("java", "java-3.9", "confluent", "franz-go", "kafkajs", "aiokafka")
 
 
 def test_a_coordinator_dies(
