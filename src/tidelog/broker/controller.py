@@ -57,9 +57,6 @@ class Controller:
         if not self._metadata.is_controller:
             raise KafkaError(ErrorCode.NOT_CONTROLLER, "This broker is not the active controller.")
 
-    def last_contact(self, broker_id: NodeId) -> float | None:
-        return self._sessions.last_contact(broker_id)
-
     # Brokers come, live and go
 
     async def register(

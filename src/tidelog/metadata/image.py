@@ -73,10 +73,6 @@ class ImageDelta(msgspec.Struct, frozen=True):
     def is_empty(self) -> bool:
         return self.before is self.after
 
-    @property
-    def features_changed(self) -> bool:
-        return self.after.features is not self.before.features
-
     def previous(self, topic: TopicImage, index: int) -> PartitionImage | None:
         """The partition as it was; None for a new one, also under the name of a deleted topic."""
         known = self.before.topics_by_id.get(topic.id)
