@@ -204,7 +204,8 @@ class Fleet:
         return waits / 1000 + STOP_MARGIN_S
 
     async def _stop_one(self, member: Member, patience_s: float) -> bool:
-        if not member.is_running:
+        """Whether it ended cleanly: one that was killed meanwhile, or died long ago, did not."""
+        if not member.was_started:
             return True
         if self._is_ready:
             member.signal(signal.SIGTERM)

@@ -66,6 +66,10 @@ class Member:
         return self._process.pid if self._process else None
 
     @property
+    def was_started(self) -> bool:
+        return self._ended is not None
+
+    @property
     def is_running(self) -> bool:
         return self._ended is not None and not self._ended.done()
 
