@@ -146,12 +146,12 @@ class Copier:
                 self._persist(self._producer.commit_transaction)
                 outcome = "ok"
             else:
-                self._abort()
+                self._persist(self._producer.abort_transaction)
         except KafkaException as failure:
             error = str(failure.args[0])
             if failure.args[0].fatal():
                 raise Fatal(error) from failure
-            self._abort()
+            self._persist(self._producer.abort_transaction)
             outcome = "fail"
         finally:
             ended = time.monotonic()
@@ -178,13 +178,6 @@ class Copier:
             ends[message.topic() or "", message.partition() or 0] = (message.offset() or 0) + 1
         places = [TopicPartition(topic, partition, end) for (topic, partition), end in ends.items()]
         self._persist(lambda _: self._producer.send_offsets_to_transaction(places, self._group, PATIENCE_S))
-
-    def _abort(self) -> None:
-        """Not before the fate of each record is known: librdkafka drops those that it would have to send
-        again, and gives their sequence numbers to records of the next transaction, which brokers that did
-        write the first ones take for retries of these."""
-        self._producer.flush(PATIENCE_S)
-        self._persist(self._producer.abort_transaction)
 
     @staticmethod
     def _persist(work: Any) -> None:

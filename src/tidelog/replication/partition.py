@@ -157,7 +157,7 @@ class Partition(Following):
                     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
                     "a transactional batch in a request without a transactional id",
                 )
-            if log.producers.check(header) is None:  # else it is a retry, of a transaction that may be over
+            if log.find_retry(header) is None:  # else it is a retry, of a transaction that may be over
                 log.check_verified(header, guard)
         return self._append(admitted.records, admitted.batches, now_ms)
 

@@ -21,9 +21,10 @@ from tidelog.storage.loading import Loaded
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.log_folder import LogFolder
 from tidelog.storage.offset_index import RELATIVE_MAX
-from tidelog.storage.producers import Producers
+from tidelog.storage.producers import Duplicate, Producers
 from tidelog.storage.recovery_report import RecoveryReport
 from tidelog.storage.replay import aborted_of, replay_aborted
+from tidelog.storage.reused_sequences import check_reuse
 from tidelog.storage.segment import Segment
 from tidelog.storage.transaction_index import Aborted
 from tidelog.storage.verification import Verifications
@@ -139,7 +140,7 @@ class LogWriter:
         producers = self.producers
         header = batches[0][1]
         if header.producer_id >= 0:
-            duplicate = producers.check(header)
+            duplicate = self.find_retry(header)
             if duplicate is not None:
                 return Appended(duplicate.base, duplicate.last, NO_TIMESTAMP, True)
             if header.attributes & CONTROL and (control := read_control(records)) is not None:
@@ -166,6 +167,15 @@ class LogWriter:
         self.end = producers.end = end
         append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME else NO_TIMESTAMP
         return Appended(base, end - 1, append_time)
+
+    def find_retry(self, header: BatchHeader) -> Duplicate | None:
+        """Where a batch of a client was written before; None: it is a new one. KafkaError: it is neither."""
+        duplicate = self.producers.check(header)
+        if duplicate is not None and duplicate.is_over:
+            with self._disk_errors():
+                written = self._segments.locate(duplicate.base)
+            check_reuse(header, duplicate, written)
+        return duplicate
 
     def append_as_follower(self, records: memoryview, batches: Batches, *, now_ms: TimestampMs) -> None:
         """Write batches that the leader numbered; gaps are kept. The caller has checked their CRCs."""

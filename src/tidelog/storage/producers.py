@@ -27,6 +27,8 @@ class Duplicate(NamedTuple):
     base: Offset
     last: Offset
     timestamp: TimestampMs
+    is_over: bool = False
+    """Its transaction has ended since."""
 
 
 class WrittenBatch(NamedTuple):
@@ -157,7 +159,7 @@ class Producers:
             return None
         if epoch > producer.epoch:
             if sequence != 0:
-                raise _out_of_order(header, f"a new epoch starts at 0 (the last epoch was {producer.epoch})")
+                raise out_of_order(header, f"a new epoch starts at 0 (the last epoch was {producer.epoch})")
             return None
         last = producer.last_sequence
         if sequence == last + 1 or (sequence == 0 and last == _SEQUENCES - 1):
@@ -168,8 +170,10 @@ class Producers:
         sequence, last_sequence = header.base_sequence, header.last_sequence
         for written in producer.batches:
             if written.last_sequence == last_sequence and written.first_sequence == sequence:
-                return Duplicate(written.base_offset, written.last_offset, written.timestamp)
-        raise _out_of_order(header, f"{producer.last_sequence} was the last")
+                base = written.base_offset
+                is_over = bool(header.attributes & TRANSACTIONAL) and not 0 <= producer.txn_first <= base
+                return Duplicate(base, written.last_offset, written.timestamp, is_over)
+        raise out_of_order(header, f"{producer.last_sequence} was the last")
 
     def note(
         self, header: BatchHeader, base: Offset, marker: Control | None = None
@@ -250,7 +254,7 @@ class Producers:
         return len(gone)
 
 
-def _out_of_order(header: BatchHeader, why: str) -> KafkaError:
+def out_of_order(header: BatchHeader, why: str) -> KafkaError:
     return KafkaError(
         ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
         f"producer {header.producer_id} (epoch {header.producer_epoch}) sent sequence "

@@ -10,6 +10,7 @@ from tidelog.base.ids import Offset, TimestampMs
 from tidelog.storage.active_segment import ActiveSegment, activate
 from tidelog.storage.doomed import Doomed, doom
 from tidelog.storage.segment import LogRead, Segment
+from tidelog.wire.batch import BatchHeader
 
 
 class SegmentList:
@@ -65,6 +66,12 @@ class SegmentList:
             if found is not None or segment.locate(offset) is not None:
                 return found or without_records
         return without_records
+
+    def locate(self, offset: Offset) -> BatchHeader | None:
+        """The header of the first batch that ends at or above `offset`, of the segment that it belongs to."""
+        segment = self.all[max(0, bisect_right(self.bases, offset) - 1)]
+        found = segment.locate(offset)
+        return None if found is None else found[1]
 
     def drop_oldest(self, count: int, remove_at_ms: TimestampMs) -> list[Doomed]:
         doomed = []
