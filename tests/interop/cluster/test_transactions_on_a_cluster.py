@@ -8,7 +8,8 @@ from typing import Any
 from cluster_under_test import ClusterUnderTest
 
 TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
-# Without kafka-python: it may stand still for minutes in a commit whose coordinator has died.
+# Without kafka-python 3.0: it forgets a commit whose coordinator cannot be connected to, and waits for it for
+# ever, with Apache Kafka's brokers as with ours.
 CLIENTS = ("java", "java-3.9", "confluent", "franz-go", "kafkajs", "aiokafka")
 
 
