@@ -1,0 +1,79 @@
+"""Trying again what failed in passing, until a deadline: `Attempts("offsets of events-0", limits).run(ask)`.
+
+Errors that may pass (a lost connection, a retriable code) are swallowed, the pauses grow, and the error after
+the last attempt says how long it was tried and what came last.
+"""
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from tidelog.base.errors import KafkaError
+from tidelog.spark.errors import BrokersUnreachable, Disconnected, GaveUp, NoBroker
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """In seconds; defaults are those of the Java client."""
+
+    connect_s: float = 10.0
+    request_s: float = 30.0
+    total_s: float = 60.0
+    """For a call with all its retries (default.api.timeout.ms)."""
+    pause_s: float = 0.1
+    pause_max_s: float = 1.0
+
+
+def may_pass(error: Exception) -> bool:
+    return isinstance(error, Disconnected) or (isinstance(error, KafkaError) and error.code.retriable)
+
+
+class Attempts:
+    def __init__(
+        self,
+        what: str,
+        limits: Limits,
+        *,
+        between: Callable[[Exception], None] | None = None,
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """`between` runs after each failure, before the pause: to forget what may be outdated."""
+        self._what, self._limits, self._between = what, limits, between
+        self._now, self._sleep = now, sleep
+        self._deadline = now() + limits.total_s
+
+    @property
+    def left_s(self) -> float:
+        return max(0.0, self._deadline - self._now())
+
+    def run(self, action: Callable[[], T]) -> T:
+        pause = self._limits.pause_s
+        while True:
+            try:
+                return action()
+            except Exception as error:
+                if not may_pass(error):
+                    raise
+                failure = error
+            if self.left_s <= pause:
+                raise self._given_up(failure) from failure
+            if self._between is not None:
+                self._between(failure)
+            self._sleep(
+                pause * random.uniform(0.8, 1.2)
+            )  # many tasks fail at once; they need not return at once
+            pause = min(2 * pause, self._limits.pause_max_s)
+
+    def _given_up(self, failure: Exception) -> Exception:
+        seconds = f"{self._limits.total_s:g} s"
+        if isinstance(failure, NoBroker):
+            return BrokersUnreachable(
+                f"no broker answered within {seconds} ({failure}). Check that the brokers run and that "
+                "kafka.bootstrap.servers names them; `tidelog -b HOST:PORT topic list` asks the same broker"
+            )
+        return GaveUp(f"{self._what}: no success within {seconds}; the last attempt: {failure}")
