@@ -46,7 +46,7 @@ def init(
         if found.is_ending:
             raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
         if found.state is State.ONGOING:
-            return _during_transaction(found, request, spare.producer_id, now_ms)
+            return _during_transaction(found, request, timeout_ms, spare.producer_id, now_ms)
         renewed = msgspec.structs.replace(found, timeout_ms=timeout_ms)
         return _next(renewed, request.expected, spare, now_ms)
     except KafkaError as refusal:
@@ -87,7 +87,11 @@ def _check_expected(found: Transaction, expected: Identity) -> None:
 
 
 def _during_transaction(
-    found: Transaction, request: InitRequest, spare_id: ProducerId | None, now_ms: TimestampMs
+    found: Transaction,
+    request: InitRequest,
+    timeout_ms: int,
+    spare_id: ProducerId | None,
+    now_ms: TimestampMs,
 ) -> Outcome[InitAnswer]:
     if request.expected not in (NOBODY, found.client):
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
@@ -98,7 +102,8 @@ def _during_transaction(
         refused = InitAnswer(ErrorCode.CONCURRENT_TRANSACTIONS)
         return Outcome(refused, InitAnswer, (fenced,), request.expected.epoch)
     client = found.client.bumped(spare_id)
-    kept = found.to(State.ONGOING, now_ms, next=client)
+    # Whoever keeps it is a two-phase participant, even if the producer that began it had a timeout.
+    kept = found.to(State.ONGOING, now_ms, next=client, timeout_ms=timeout_ms)
     return Outcome(InitAnswer(ErrorCode.NONE, client, found.writer), InitAnswer, (record(kept),))
 
 

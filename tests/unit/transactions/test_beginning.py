@@ -135,6 +135,17 @@ class TestKeptTransaction:
         coordinator.wait(10**9)
         assert coordinator.found.state is State.ONGOING
 
+    def test_one_that_was_begun_with_a_timeout_has_none_once_it_is_kept(
+        self, coordinator: Coordinator
+    ) -> None:
+        coordinator.add(coordinator.init().producer)
+        assert coordinator.init(two_phase=True, keep_prepared=True).error is E.NONE
+        coordinator.wait(10**9)
+        assert coordinator.found.state is State.ONGOING
+        coordinator.load()
+        coordinator.wait(10**9)
+        assert coordinator.found.state is State.ONGOING
+
     @pytest.mark.parametrize("commit", [True, False])
     @pytest.mark.parametrize("version", [0, 2])
     def test_only_the_successor_may_end_it(
