@@ -1,0 +1,112 @@
+"""A Spark session that fits streaming on one machine, and leaves a cluster's own settings alone.
+
+`spark_session("name")` runs Spark in this process's own JVM; `master` names a cluster, `remote` a server of
+Spark Connect. Whatever is given in `settings` wins.
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidelog.base.errors import TidelogError
+from tidelog.spark.java import cache_folder, find_java, java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+INSTALL = "pip install 'tidelog[spark]'"
+
+# Of every session, wherever it runs: they belong to a query, so Connect takes them too.
+QUERY_SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+}
+
+
+class SparkMissing(TidelogError):
+    """PySpark is not installed, or does not start."""
+
+
+def spark_session(
+    name: str,
+    *,
+    master: str | None = None,
+    remote: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    log_file: Path | None = None,
+) -> "SparkSession":
+    """A session, ready to use. `log_file` takes what the JVM logs; without one it is not kept."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise SparkMissing(f"PySpark is not installed ({error}). Try: {INSTALL}") from error
+    if remote is not None:
+        return _built(SparkSession.builder.remote(remote), name, QUERY_SETTINGS | dict(settings or {}))
+    master = master or os.environ.get("TIDELOG_SPARK_MASTER") or "local[*]"
+    prepare_environment()
+    wanted = session_settings(master, log_file) | dict(settings or {})
+    try:
+        return _built(SparkSession.builder.master(master), name, wanted)
+    except RuntimeError as error:
+        raise SparkMissing(f"Spark did not start on {find_java().path}: {error}") from error
+
+
+def _built(builder: "SparkSession.Builder", name: str, settings: Mapping[str, str]) -> "SparkSession":
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.appName(name).getOrCreate()
+
+
+def prepare_environment() -> None:
+    """What Spark reads from the environment: which Python its workers run, and which Java it runs on."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    folder = _kept_folder()
+    if Path(os.environ.get("JAVA_HOME", "")).parent != folder:  # else it was prepared before
+        os.environ["JAVA_HOME"] = str(java_home(find_java(), folder))
+
+
+def session_settings(master: str, log_file: Path | None) -> dict[str, str]:
+    """The settings of a session that brings its own JVM."""
+    log4j = Path(__file__).with_name("log4j2.properties")
+    options = [f"-Dlog4j2.configurationFile=file:{log4j}", f"-Dtidelog.spark.log={log_file or os.devnull}"]
+    wanted = QUERY_SETTINGS | {
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": " ".join(_quoted(option) for option in options),
+    }
+    if master.startswith("local"):
+        wanted |= {
+            "spark.ui.enabled": "false",
+            # A name that does not resolve is common in containers, and nobody else needs to connect.
+            "spark.driver.host": "localhost",
+            "spark.driver.bindAddress": "127.0.0.1",
+            # Each shuffle partition is a task with a state store of its own, at every micro-batch.
+            "spark.sql.shuffle.partitions": str(_cores(master)),
+            "spark.sql.streaming.noDataMicroBatches.enabled": "true",
+            "spark.default.parallelism": str(_cores(master)),
+        }
+    return wanted
+
+
+def _cores(master: str) -> int:
+    inside = master.partition("[")[2].partition("]")[0].partition(",")[0]
+    return int(inside) if inside.isdigit() else os.cpu_count() or 1
+
+
+def _quoted(option: str) -> str:
+    return f'"{option}"' if " " in option else option
+
+
+def _kept_folder() -> Path:
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:  # a user without a home of its own
+        folder = Path(tempfile.gettempdir()) / f"tidelog-{os.getuid()}"
+        folder.mkdir(exist_ok=True)
+    return folder
