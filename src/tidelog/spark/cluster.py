@@ -187,6 +187,15 @@ class Cluster:
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"broker {node} is not in the cluster now")
         return self._connected(address)
 
+    def nodes(self) -> list[int]:
+        """Asks a broker which brokers there are; one try."""
+        self._asked([])
+        return list(self._addresses)
+
+    def feature(self, name: str) -> int:
+        """The level at which the cluster has switched a feature on; 0 where it has not."""
+        return self.attempts("features").run(lambda: self._any().features.get(name, 0))
+
     def own_connection(self, node: int) -> Connection:
         """A new connection that the caller closes: for long fetches that nobody else should wait behind."""
         self.connection(node)

@@ -1,0 +1,94 @@
+"""Transactional ids for tasks: each belongs to one process, and none is given away while its transaction is open.
+
+A process holds a slot of this machine by a lock on a file, which the kernel frees when the process dies,
+however it dies. So an id is never used by two processes at once, and there are only as many ids as slots were
+ever held at the same time. Where files cannot be locked a process makes up a name of its own; its ids are
+forgotten by the cluster when they expire (`transactional.id.expiration.ms`).
+"""
+
+import fcntl
+import os
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+SLOTS_MAX = 10_000
+PREFIX = "tidelog-spark"
+DRIVER = "driver"
+
+
+def query_prefix(prefix: str, query: str) -> str:
+    """What all ids of a query begin with."""
+    return f"{prefix}-{query}-"
+
+
+def driver_id(prefix: str, query: str) -> str:
+    """The id under which intents are written: whoever takes it fences the drivers before."""
+    return query_prefix(prefix, query) + DRIVER
+
+
+class Slots:
+    """The slots that this process holds. It keeps them until it ends."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._held: dict[int, int] = {}  # file descriptors: closing one gives the slot back
+        self._place: str | None = None
+
+    @property
+    def place(self) -> str:
+        """The name of this machine's slots: of the folder rather than the host, which may be a copy."""
+        if self._place is None:
+            self._place = _named(self._folder)
+        return self._place
+
+    def names(self) -> Iterator[str]:
+        """Those held first, then further ones as they are needed."""
+        yield from [f"{self.place}-{slot}" for slot in self._held]
+        for slot in range(SLOTS_MAX):
+            if slot not in self._held and self._take(slot):
+                yield f"{self.place}-{slot}"
+
+    def _take(self, slot: int) -> bool:
+        try:
+            file = os.open(self._folder / f"{slot}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError:
+            if self._folder.is_dir():
+                raise
+            return True  # no folder: the place is of this process alone, and so is each slot of it
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+            return False
+        self._held[slot] = file
+        return True
+
+
+def _named(folder: Path) -> str:
+    """The name that the first process gave to the folder; a name of our own if there can be no folder."""
+    mine = uuid.uuid4().hex[:12]
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = folder / f"place.{mine}"
+        draft.write_text(mine)
+        try:
+            os.link(draft, folder / "place")  # with its content or not at all, and only for the first
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+        return (folder / "place").read_text() or mine
+    except OSError:
+        return mine
+
+
+_slots: Slots | None = None
+
+
+def slots_of_this_process() -> Slots:
+    global _slots
+    if _slots is None:
+        _slots = Slots(Path(tempfile.gettempdir()) / f"tidelog-spark-{os.getuid()}")
+    return _slots
