@@ -1,0 +1,139 @@
+"""Record batches, as a broker sends them or a segment holds them, to Arrow columns, by numpy.
+
+The fields of all records are found as arrays of positions. Keys and values are then views into the bytes as
+they came, which one `take` each copies into Arrow's own layout. Whatever cannot be right raises KafkaError.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from tidelog.base.ids import Offset, ProducerId
+from tidelog.base.ports import Buffer
+from tidelog.spark import fields
+from tidelog.spark.aborted import AbortedFilter
+from tidelog.spark.binary_columns import binary_column
+from tidelog.spark.bodies import GROUP_BYTES_MAX, Group, corrupt, groups
+from tidelog.spark.fields import BadRecord, Fields
+from tidelog.spark.header_columns import HEADERS, header_column
+from tidelog.spark.varints import Ints
+
+COLUMNS: Final = ("key", "value", "offset", "timestamp", "timestampType")
+"""Those of a record; `headers` can be asked for too. `topic` and `partition` are the reader's to add."""
+TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
+TYPES: Final = {
+    "key": pa.binary(),
+    "value": pa.binary(),
+    "offset": pa.int64(),
+    "timestamp": TIMESTAMP,
+    "timestampType": pa.int32(),
+    "headers": HEADERS,
+}
+_MS_MAX = (2**63 - 1) // 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Some rows of a partition, in the order of their offsets."""
+
+    rows: int
+    next_offset: Offset
+    """Where to read on; beyond the last row where markers, aborted or compacted records followed it."""
+    columns: dict[str, pa.Array]
+
+
+def decode(
+    records: Buffer,
+    start: Offset,
+    end: Offset,
+    *,
+    columns: Collection[str] = COLUMNS,
+    aborted: AbortedFilter | Iterable[tuple[ProducerId, Offset]] = (),
+    check_crcs: bool = True,
+    group_bytes_max: int = GROUP_BYTES_MAX,
+) -> Iterator[Decoded]:
+    """The records with offsets from `start` up to but without `end`, in one or more portions of bounded size.
+
+    The last portion's `next_offset` equals `start` only where `records` holds no whole batch at all.
+    """
+    data = records if isinstance(records, bytes | bytearray) else bytes(records)
+    aborting = aborted if isinstance(aborted, AbortedFilter) else AbortedFilter(aborted)
+    for group in groups(data, start, end, aborted=aborting, check_crcs=check_crcs, bytes_max=group_bytes_max):
+        yield _decode_group(group, start, end, frozenset(columns))
+
+
+def _decode_group(group: Group, start: Offset, end: Offset, columns: frozenset[str]) -> Decoded:
+    next_offset = min(group.next_offset, end)
+    if not group.batches:
+        return Decoded(0, next_offset, {name: pa.array([], TYPES[name]) for name in columns})
+    try:
+        found = fields.find(group, columns)
+        offsets = _offsets(group, found)
+        first, stop = np.searchsorted(offsets, (start, end))
+        rows = slice(int(first), int(stop))
+        made = {name: _column(name, group, found, offsets, rows) for name in columns}
+    except BadRecord as error:
+        raise corrupt(group.batches[error.batch][0], str(error)) from None
+    return Decoded(rows.stop - rows.start, next_offset, made)
+
+
+def _column(name: str, group: Group, found: Fields, offsets: Ints, rows: slice) -> pa.Array:
+    match name:
+        case "offset":
+            return pa.array(offsets[rows])
+        case "timestamp":
+            return _timestamps(group, found, rows)
+        case "timestampType":
+            kinds = np.array([header.is_log_append_time for header, _, _ in group.batches], np.int32)
+            return pa.array(np.repeat(kinds, found.counts)[rows])
+        case "key" if found.keys is not None:
+            return binary_column(found.data, found.keys.sliced(rows))
+        case "value" if found.values is not None:
+            return binary_column(found.data, found.values.sliced(rows))
+        case "headers" if found.headers_at is not None:
+            return header_column(found, found.headers_at, rows)
+    raise ValueError(f"{name!r} is not a column of a record")
+
+
+def _offsets(group: Group, found: Fields) -> Ints:
+    """Absolute ones, which must ascend and stay within their batch: a row is never given a wrong one."""
+    bases = np.array([header.base_offset for header, _, _ in group.batches], np.int64)
+    lasts = np.array([header.last_offset_delta for header, _, _ in group.batches], np.int64)
+    deltas = found.offset_deltas
+    offsets = np.repeat(bases, found.counts) + deltas
+    stops = np.cumsum(found.counts)
+    within = (deltas[stops - found.counts] >= 0) & (deltas[stops - 1] <= lasts)
+    if not within.all():
+        raise BadRecord(int(within.argmin()), "a record whose offset is outside of the batch")
+    ascend = offsets[1:] > offsets[:-1]
+    if not ascend.all():
+        row = int(ascend.argmin()) + 1
+        raise BadRecord(int(np.searchsorted(stops, row, "right")), "records whose offsets do not ascend")
+    return offsets
+
+
+def _timestamps(group: Group, found: Fields, rows: slice) -> pa.Array:
+    """Of a batch with log-append time every record has the time of the batch."""
+    headers = [header for header, _, _ in group.batches]
+    appended = np.array([header.is_log_append_time for header in headers])
+    bases = np.array(
+        [header.max_timestamp if header.is_log_append_time else header.base_timestamp for header in headers],
+        np.int64,
+    )
+    deltas = found.time_deltas
+    if appended.any():
+        deltas = np.where(np.repeat(appended, found.counts), 0, deltas)
+    # Spark counts microseconds, so it has no room for the outer thousandths of what 64 bits can say.
+    possible = np.abs(bases) <= _MS_MAX
+    if not possible.all():
+        raise BadRecord(int(possible.argmin()), f"a timestamp of {bases[possible.argmin()]} ms")
+    times = np.repeat(bases, found.counts) + deltas
+    possible = (np.abs(times) <= _MS_MAX) & (np.abs(deltas) <= 2 * _MS_MAX)
+    if not possible.all():
+        row = int(possible.argmin())
+        batch = int(np.searchsorted(np.cumsum(found.counts), row, "right"))
+        raise BadRecord(batch, f"a timestamp of {bases[batch]} + {deltas[row]} ms")
+    return pa.array(times[rows] * 1000).view(TIMESTAMP)
