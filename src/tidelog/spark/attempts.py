@@ -45,29 +45,35 @@ class Attempts:
         """`between` runs after each failure, before the pause: to forget what may be outdated."""
         self._what, self._limits, self._between = what, limits, between
         self._now, self._sleep = now, sleep
-        self._deadline = now() + limits.total_s
+        self.begin()
+
+    def begin(self) -> None:
+        """Start the time anew: something succeeded."""
+        self._deadline = self._now() + self._limits.total_s
+        self._pause_s = self._limits.pause_s
 
     @property
     def left_s(self) -> float:
         return max(0.0, self._deadline - self._now())
 
     def run(self, action: Callable[[], T]) -> T:
-        pause = self._limits.pause_s
         while True:
             try:
                 return action()
             except Exception as error:
-                if not may_pass(error):
-                    raise
-                failure = error
-            if self.left_s <= pause:
-                raise self._given_up(failure) from failure
-            if self._between is not None:
-                self._between(failure)
-            self._sleep(
-                pause * random.uniform(0.8, 1.2)
-            )  # many tasks fail at once; they need not return at once
-            pause = min(2 * pause, self._limits.pause_max_s)
+                self.failed(error)
+
+    def failed(self, error: Exception) -> None:
+        """Wait before the next attempt, or raise where there is none."""
+        if not may_pass(error):
+            raise error
+        if self.left_s <= self._pause_s:
+            raise self._given_up(error) from error
+        if self._between is not None:
+            self._between(error)
+        # Many tasks fail at once when a broker dies; they need not come back at once.
+        self._sleep(self._pause_s * random.uniform(0.8, 1.2))
+        self._pause_s = min(2 * self._pause_s, self._limits.pause_max_s)
 
     def _given_up(self, failure: Exception) -> Exception:
         seconds = f"{self._limits.total_s:g} s"
