@@ -101,3 +101,41 @@ def _read_long(data: Bytes, at: Ints, bits: int) -> tuple[Ints, Ints]:
 def _signed_long(raw: npt.NDArray[np.uint64]) -> Ints:
     sign = (np.uint64(0) - (raw & np.uint64(1))).view(np.int64)
     return (raw >> np.uint64(1)).view(np.int64) ^ sign
+
+
+def widths(values: Ints) -> Ints:
+    """How many bytes each number takes."""
+    raw = _zigzag(values)
+    found = np.ones(len(values), np.int64)
+    limit = int(raw.max()) if len(raw) else 0
+    for shift in range(7, 64, 7):
+        if limit >> shift == 0:
+            break
+        found += (raw >> np.uint64(shift)) != 0
+    return found
+
+
+def write(columns: list[Ints]) -> tuple[Bytes, Ints]:
+    """The numbers of every row side by side: (all the bytes, where each row begins, and the end)."""
+    cells: list[Bytes] = []
+    used: list[npt.NDArray[np.bool_]] = []
+    rows = len(columns[0])
+    for values in columns:
+        raw = _zigzag(values)
+        limit = int(raw.max()) if rows else 0
+        for shift in range(0, 64, 7):
+            if shift and limit >> shift == 0:
+                break
+            left = raw >> np.uint64(shift)
+            more = left > np.uint64(0x7F)
+            cells.append((left & np.uint64(0x7F)).astype(np.uint8) | (more.view(np.uint8) << np.uint8(7)))
+            used.append(left != 0 if shift else np.ones(rows, np.bool_))
+    edges = np.zeros(rows + 1, np.int64)
+    mask = np.stack(used, axis=1)
+    np.cumsum(mask.sum(axis=1), out=edges[1:])
+    table = np.stack(cells, axis=1)
+    return (table.reshape(-1) if mask.all() else table[mask]), edges
+
+
+def _zigzag(values: Ints) -> npt.NDArray[np.uint64]:
+    return ((values << 1) ^ (values >> 63)).view(np.uint64)
