@@ -1,4 +1,4 @@
-"""What the sink asks of transaction coordinators. Each call is retried until it is answered or time is over."""
+"""What the sink asks of transaction coordinators. Each call is tried until it is answered or time is over."""
 
 from typing import NamedTuple
 

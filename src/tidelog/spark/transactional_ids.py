@@ -1,4 +1,4 @@
-"""Transactional ids for tasks: each belongs to one process, and none is given away while its transaction is open.
+"""Transactional ids for tasks: each belongs to one process, and none is used while its transaction is open.
 
 A process holds a slot of this machine by a lock on a file, which the kernel frees when the process dies,
 however it dies. So an id is never used by two processes at once, and there are only as many ids as slots were
@@ -11,6 +11,7 @@ import os
 import tempfile
 import uuid
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 SLOTS_MAX = 10_000
@@ -84,11 +85,6 @@ def _named(folder: Path) -> str:
         return mine
 
 
-_slots: Slots | None = None
-
-
+@cache
 def slots_of_this_process() -> Slots:
-    global _slots
-    if _slots is None:
-        _slots = Slots(Path(tempfile.gettempdir()) / f"tidelog-spark-{os.getuid()}")
-    return _slots
+    return Slots(Path(tempfile.gettempdir()) / f"tidelog-spark-{os.getuid()}")

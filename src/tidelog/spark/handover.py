@@ -1,0 +1,192 @@
+"""The driver's part of an exactly-once write: takes the tasks' transactions over, decides, and ends them.
+
+The steps are in `commit`, in their order; a crash between any two of them leaves either no trace in the
+output, or a decision that the next attempt finishes. docs/adr/0009 has the argument.
+"""
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tidelog.base.errors import ErrorCode, TidelogError
+from tidelog.spark.cluster import Cluster
+from tidelog.spark.intent_log import TOPIC, HeldIntents, IntentLog
+from tidelog.spark.intents import Course, Intent, Participant, lost_batch, plan_abort, plan_commit, strays
+from tidelog.spark.transaction_calls import ENDING, ONGOING, OVER, PREPARE_COMMIT, TransactionCalls
+from tidelog.spark.transactional_ids import PREFIX, query_prefix
+
+VISIBLE_SECONDS = 10.0
+"""How long a commit waits until its markers are written, so that its rows can be read when it returns."""
+PAUSE_SECONDS = 0.005
+
+log = logging.getLogger("tidelog.spark.sink")
+
+
+class WriteFailed(TidelogError):
+    """The batch is not in the output; a replay may write it."""
+
+
+class BatchLost(TidelogError):
+    """The batch was decided, and part of it can no longer be committed."""
+
+
+class OtherRunIsAhead(TidelogError):
+    """The cluster knows a later batch of this query than Spark does."""
+
+
+@dataclass(frozen=True)
+class HandoverSettings:
+    prefix: str = PREFIX
+    topic: str = TOPIC
+    timeout_ms: int = 900_000
+    skip_lost: bool = False
+
+
+class Batch(NamedTuple):
+    query: str
+    number: int
+    may_be_passed: bool = False
+    """A batch that comes after a later one was written already, as users number their own, is no mistake."""
+
+    def __str__(self) -> str:
+        return f"batch {self.number} of query {self.query}"
+
+
+class Handover:
+    def __init__(self, cluster: Cluster, settings: HandoverSettings) -> None:
+        self.settings = settings
+        self._calls = TransactionCalls(cluster)
+        self._intents = IntentLog(cluster, settings.prefix, settings.topic)
+
+    def commit(self, batch: Batch, written: Sequence[Participant], *, has_skipped: bool = False) -> None:
+        """`has_skipped`: tasks wrote nothing, since they saw that the batch was decided before."""
+        held = self.hold(batch)
+        decided = held.find(batch.query)
+        plan = plan_commit(decided, batch.number, written)
+        if plan.course is Course.DECIDE:
+            if has_skipped:
+                raise WriteFailed(f"the intent for {batch} was there when tasks looked for it, and is gone")
+            self.finish_earlier(decided, written)
+            decided = self.prepare(batch, written)
+            self.decide(held, decided)
+        if decided is not None:
+            self.finish(decided)
+        self.abort_all(plan.abort)
+        self.sweep(batch.query, decided)
+        if plan.course is Course.PASSED and not batch.may_be_passed:
+            raise OtherRunIsAhead(
+                f"{batch} is to be written, but batch {decided and decided.batch} was written already: "
+                "the checkpoint is older than the output, or another run of the query is under way"
+            )
+
+    def abort(self, batch: Batch, written: Sequence[Participant]) -> None:
+        decided = self.hold(batch).find(batch.query)
+        plan = plan_abort(decided, batch.number, written)
+        if plan.course is not Course.DECIDE and decided is not None:
+            self.finish(decided)
+        self.abort_all(plan.abort)
+        self.sweep(batch.query, decided)
+
+    # The steps, each safe to repeat
+
+    def hold(self, batch: Batch) -> HeldIntents:
+        """Fences every other driver of the query."""
+        return self._intents.hold(batch.query)
+
+    def prepare(self, batch: Batch, written: Sequence[Participant]) -> Intent:
+        """From here on nobody adds to the transactions, and where the cluster can, no timeout ends them."""
+        taken = [self._take_over(one) for one in written]
+        is_prepared = all(one is not None for one in taken)
+        participants = [one for one in taken if one is not None] if is_prepared else list(written)
+        if not is_prepared:
+            for one in written:
+                self.check_open(one)
+        return Intent(batch.query, batch.number, tuple(participants), is_prepared)
+
+    def decide(self, held: HeldIntents, intent: Intent) -> None:
+        """The point of no return."""
+        held.write(intent)
+
+    def finish(self, intent: Intent) -> None:
+        """Commits what the intent names, in whatever state an earlier try has left it."""
+        codes = [(one, self._calls.end(one.id, one.ender, commit=True)) for one in intent.participants]
+        lost = [one for one, code in codes if code is not ErrorCode.NONE]
+        if not lost:
+            return
+        fenced = [one for one, code in codes if code in OVER and code is not ErrorCode.INVALID_TXN_STATE]
+        if intent.is_prepared and len(fenced) == len(lost):
+            return  # a prepared one ends by a commit alone; its id has been used again since
+        if not self.settings.skip_lost:
+            raise BatchLost(lost_batch(intent, lost))
+        log.warning("goes on: %s", lost_batch(intent, lost))
+
+    def finish_earlier(self, decided: Intent | None, written: Sequence[Participant]) -> None:
+        """A batch that was decided and not ended, which Spark replays, but users with numbers of their own
+        may not. An id that has been used again was ended before."""
+        used_again = {one.id for one in written}
+        states = self._calls.under_way(query_prefix(self.settings.prefix, decided.query)) if decided else {}
+        if decided and any(
+            states.get(one.id) == ONGOING and one.id not in used_again for one in decided.participants
+        ):
+            self.finish(decided)
+
+    def abort_all(self, written: Sequence[Participant]) -> None:
+        for one in written:
+            if self._calls.end(one.id, one.ender, commit=False) is not ErrorCode.NONE:
+                self._calls.abort_open(one.id, self.settings.timeout_ms)
+
+    def sweep(self, query: str, decided: Intent | None) -> None:
+        """Aborts what other attempts left open, and waits until the commit can be seen."""
+        prefix = query_prefix(self.settings.prefix, query)
+        deadline = time.monotonic() + VISIBLE_SECONDS
+        while True:
+            states = self._calls.under_way(prefix)
+            for id in strays((id for id, state in states.items() if state == ONGOING), decided):
+                log.info("aborts the transaction that another attempt left open under %s", id)
+                self._calls.abort_open(id, self.settings.timeout_ms)
+            if PREPARE_COMMIT not in states.values() or time.monotonic() > deadline:
+                return
+            time.sleep(PAUSE_SECONDS)
+
+    def await_markers(self, written: Sequence[Participant]) -> None:
+        deadline = time.monotonic() + VISIBLE_SECONDS
+        for one in written:
+            while (found := self._calls.describe(one.id)) is not None and found.state in ENDING:
+                if time.monotonic() > deadline:
+                    return
+                time.sleep(PAUSE_SECONDS)
+
+    def _take_over(self, one: Participant) -> Participant | None:
+        answer = self._calls.take_over(one.id)
+        if answer is None:
+            return None
+        ours, writer = answer
+        if writer != one.writer:
+            raise WriteFailed(
+                f"the transaction of {one.id} is over before it was committed: it took longer than "
+                "kafka.transaction.timeout.ms, or another run of the query aborted it"
+            )
+        return Participant(one.id, writer, ours)
+
+    def check_open(self, one: Participant) -> None:
+        """WriteFailed unless the transaction can still be committed."""
+        found = self._calls.describe(one.id)
+        if found is None or found.state != ONGOING or found.writer != one.writer:
+            state = "forgotten" if found is None else found.state
+            raise WriteFailed(
+                f"the transaction of {one.id} cannot be committed, it is {state}: it took longer than "
+                "kafka.transaction.timeout.ms, or another run of the query aborted it"
+            )
+
+
+def commit_once(handover: Handover, written: Sequence[Participant]) -> None:
+    """For a write that has no name, so that nobody can repeat it: all or nothing, as far as nothing crashes.
+
+    The transactions keep their timeouts. Nobody would ever end a prepared one.
+    """
+    for one in written:
+        handover.check_open(one)
+    handover.finish(Intent("", 0, tuple(written), is_prepared=False))
+    handover.await_markers(written)
