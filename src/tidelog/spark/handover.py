@@ -6,14 +6,23 @@ output, or a decision that the next attempt finishes. docs/adr/0009 has the argu
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from tidelog.base.errors import ErrorCode, TidelogError
 from tidelog.spark.cluster import Cluster
 from tidelog.spark.intent_log import TOPIC, HeldIntents, IntentLog
-from tidelog.spark.intents import Course, Intent, Participant, lost_batch, plan_abort, plan_commit, strays
+from tidelog.spark.intents import (
+    Course,
+    Identity,
+    Intent,
+    Participant,
+    lost_batch,
+    plan_abort,
+    plan_commit,
+    strays,
+)
 from tidelog.spark.transaction_calls import ENDING, ONGOING, OVER, PREPARE_COMMIT, TransactionCalls
 from tidelog.spark.transactional_ids import PREFIX, query_prefix
 
@@ -143,12 +152,16 @@ class Handover:
         deadline = time.monotonic() + VISIBLE_SECONDS
         while True:
             states = self._calls.under_way(prefix)
-            for id in strays((id for id, state in states.items() if state == ONGOING), decided):
+            for id in strays(self._open_among(states), decided):
                 log.info("aborts the transaction that another attempt left open under %s", id)
                 self._calls.abort_open(id, self.settings.timeout_ms)
             if PREPARE_COMMIT not in states.values() or time.monotonic() > deadline:
                 return
             time.sleep(PAUSE_SECONDS)
+
+    def _open_among(self, states: Mapping[str, str]) -> dict[str, Identity]:
+        found = {id: self._calls.describe(id) for id, state in states.items() if state == ONGOING}
+        return {id: each.writer for id, each in found.items() if each is not None and each.state == ONGOING}
 
     def await_markers(self, written: Sequence[Participant]) -> None:
         deadline = time.monotonic() + VISIBLE_SECONDS

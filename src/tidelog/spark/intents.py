@@ -5,7 +5,7 @@ counts, whatever crashes; before it, the batch never happened. The functions her
 docs/adr/0009 tells why this is enough.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -102,11 +102,11 @@ def is_written_already(decided: Intent | None, batch: int) -> bool:
     return decided is not None and decided.batch >= batch
 
 
-def strays(open_ids: Iterable[str], decided: Intent | None) -> list[str]:
-    """Open transactions of a query that no intent names and none ever will: those of attempts that failed,
-    lost a race or were never heard of. Only for a driver that holds the query's intents."""
-    kept: Collection[str] = () if decided is None else {one.id for one in decided.participants}
-    return sorted(one for one in set(open_ids) if one not in kept)
+def strays(open_: Mapping[str, Identity], decided: Intent | None) -> list[str]:
+    """Ids of a query, of those with an open transaction by this writer, that no intent names and none ever
+    will: of attempts that failed, lost a race or were never heard of. Only for whoever holds the intents."""
+    kept = () if decided is None else {(one.id, one.writer) for one in decided.participants}
+    return sorted(id for id, writer in open_.items() if (id, writer) not in kept)
 
 
 def lost_batch(intent: Intent, lost: Sequence[Participant]) -> str:
