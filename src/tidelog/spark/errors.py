@@ -7,6 +7,7 @@ TidelogError
     NoBroker           none could be reached, this time
   BrokersUnreachable   no broker answered within the time
   GaveUp               brokers answer, but what was asked did not succeed within the time
+  NoSuchTopic          a topic that the query names does not exist, or not any more
   DataLoss             records that the query should have read are gone
 """
 
@@ -35,6 +36,10 @@ class BrokersUnreachable(TidelogError):
 
 class GaveUp(TidelogError):
     """Brokers answered, but what was asked did not succeed within the time."""
+
+
+class NoSuchTopic(TidelogError):
+    """A topic or partition that the query names does not exist, or not any more."""
 
 
 class DataLoss(TidelogError):

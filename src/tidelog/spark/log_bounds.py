@@ -1,10 +1,12 @@
 """Where logs begin, end, or reach a time, asked of their leaders: ListOffsets, a request per broker."""
 
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.spark.cluster import Cluster, TopicPartition
+from tidelog.spark.errors import NoSuchTopic
 from tidelog.spark.positions import EARLIEST, LATEST
 from tidelog.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -16,6 +18,8 @@ from tidelog.wire.messages.list_offsets import (
 CONSUMER = -1
 NEWEST_WITHOUT_EFFECT = 9
 """Later versions only add what tiered storage needs."""
+GONE_AFTER_S = 2.0
+"""How long a topic must be unknown to be gone: a broker that just started may not know it yet."""
 
 
 class LogBounds:
@@ -32,15 +36,21 @@ class LogBounds:
 
     def at_times(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """The offset of the first record of that time or later (-1 where there is none); EARLIEST and LATEST
-        are times too. Keeps what succeeded and asks again for the rest."""
+        are times too. Keeps what succeeded and asks again for the rest; NoSuchTopic where one is gone."""
         if not times:
             return {}
         found: dict[TopicPartition, int] = {}
+        give_up_at = time.monotonic() + GONE_AFTER_S
         names = ", ".join(sorted({partition.topic for partition in times}))
 
         def ask() -> dict[TopicPartition, int]:
             missing = {partition: time for partition, time in times.items() if partition not in found}
-            self._ask_leaders(missing, found)
+            try:
+                self._ask_leaders(missing, found)
+            except KafkaError as error:
+                if error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and time.monotonic() >= give_up_at:
+                    raise NoSuchTopic(error.message) from error
+                raise
             return found
 
         return self._cluster.attempts(f"offsets of {names}").run(ask)

@@ -5,16 +5,11 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from tidelog.base.errors import TidelogError
 from tidelog.spark.cluster import Cluster, Topic, TopicPartition
-from tidelog.spark.errors import OptionError
+from tidelog.spark.errors import NoSuchTopic, OptionError
 from tidelog.spark.log_bounds import LogBounds
 from tidelog.spark.positions import Position
 from tidelog.spark.source_options import Subscription
-
-
-class NoSuchTopic(TidelogError):
-    """A topic that the query names does not exist."""
 
 
 @dataclass(frozen=True)

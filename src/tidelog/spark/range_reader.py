@@ -15,8 +15,8 @@ from tidelog.base.ports import Buffer
 from tidelog.spark.cluster import NO_ID, Cluster, TopicPartition
 from tidelog.spark.connection import Connection
 from tidelog.spark.decode import Decoded, decode
-from tidelog.spark.errors import Disconnected, GaveUp
-from tidelog.spark.log_bounds import LogBounds
+from tidelog.spark.errors import Disconnected, GaveUp, NoSuchTopic
+from tidelog.spark.log_bounds import GONE_AFTER_S, LogBounds
 from tidelog.spark.loss import LossReport
 from tidelog.spark.planning import OffsetRange
 from tidelog.wire.messages.fetch import (
@@ -31,8 +31,6 @@ PARTITIONS_MAX = 200
 """In one request; the broker answers with the first that have data until the answer is full."""
 BY_NAME_MAX = 12
 """The last version of Fetch that names topics; later ones tell them by id."""
-GONE_AFTER_S = 2.0
-"""How long a topic must be unknown to be gone: a broker that just started may not know it yet."""
 RECORD_BYTES_GUESS = 1024
 SMALLEST_FETCH = 64 * 1024
 
@@ -210,7 +208,10 @@ class RangeReader:
         if code in _GONE:
             return self._on_unknown(cursor, error)
         if code == ErrorCode.OFFSET_OUT_OF_RANGE:
-            self._on_out_of_range(cursor)
+            try:
+                self._on_out_of_range(cursor)
+            except NoSuchTopic:
+                return error.__class__(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(cursor.range))
             return None
         if not code.retriable:
             raise error

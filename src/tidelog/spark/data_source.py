@@ -1,0 +1,50 @@
+"""`format("tidelog")`: what Spark finds by itself through the module pyspark_tidelog.
+
+Spark imports this in many short processes, so each way of using it imports its own parts.
+"""
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource
+from pyspark.sql.types import StructType
+
+if TYPE_CHECKING:
+    from tidelog.spark.readers import TidelogBatchReader, TidelogStreamReader
+    from tidelog.spark.sink import BatchWriter, StreamWriter
+
+
+class TidelogDataSource(DataSource):
+    @classmethod
+    def name(cls) -> str:
+        return "tidelog"
+
+    def schema(self) -> StructType:
+        from tidelog.spark.rows import source_schema
+        from tidelog.spark.source_options import TABLE, subscription_of
+
+        given = TABLE.read(self.options)  # a wrong option is told by load(), not only when the query runs
+        given.required("kafka.bootstrap.servers")
+        subscription_of(given)
+        return source_schema(with_headers=given.flag("includeHeaders"))
+
+    def reader(self, schema: StructType) -> "TidelogBatchReader":
+        from tidelog.spark.readers import TidelogBatchReader
+        from tidelog.spark.source_options import read_source_options
+
+        return TidelogBatchReader(read_source_options(self.options, is_stream=False), schema)
+
+    def streamReader(self, schema: StructType) -> "TidelogStreamReader":
+        from tidelog.spark.readers import TidelogStreamReader
+        from tidelog.spark.source_options import read_source_options
+
+        return TidelogStreamReader(read_source_options(self.options, is_stream=True), schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> "BatchWriter":
+        from tidelog.spark.sink import BatchWriter
+
+        return BatchWriter(self.options, schema, overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> "StreamWriter":
+        from tidelog.spark.sink import StreamWriter
+
+        return StreamWriter(self.options, schema)

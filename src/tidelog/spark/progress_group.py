@@ -1,0 +1,40 @@
+"""Publishes a query's progress as the committed offsets of a consumer group, for tools that show lag.
+
+Nothing depends on it: the query goes on from its checkpoint, whatever the group says. So a commit that fails
+is a warning.
+"""
+
+import logging
+from collections import defaultdict
+
+from tidelog.base.errors import TidelogError
+from tidelog.spark.cluster import GROUP, Cluster
+from tidelog.spark.stream_offset import StreamOffset
+from tidelog.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+
+BY_NAME_MAX = 9
+_log = logging.getLogger("tidelog.spark")
+
+
+def publish(cluster: Cluster, group: str, progress: StreamOffset) -> None:
+    topics: dict[str, list[OffsetCommitRequestPartition]] = defaultdict(list)
+    for (topic, partition), offset in sorted(progress.offsets.items()):
+        topics[topic].append(OffsetCommitRequestPartition(partition_index=partition, committed_offset=offset))
+    request = OffsetCommitRequest(
+        group_id=group,
+        topics=[OffsetCommitRequestTopic(name=name, partitions=parts) for name, parts in topics.items()],
+    )
+    try:
+        cluster.call_coordinator(GROUP, group, request, failed=_first_error, at_most=BY_NAME_MAX)
+    except TidelogError as error:
+        _log.warning("the progress was not published as offsets of group %s: %s", group, error)
+
+
+def _first_error(answer: OffsetCommitResponse) -> int:
+    codes = (each.error_code for topic in answer.topics for each in topic.partitions)
+    return next((code for code in codes if code), 0)
