@@ -18,7 +18,7 @@ from tidelog.base.voters import parse_address
 from tidelog.broker.metadata_applier import MetadataApplier
 from tidelog.broker.quorum import Quorum
 from tidelog.metadata.decision import Decision, Outcome
-from tidelog.metadata.entities import BrokerImage, PartitionImage
+from tidelog.metadata.entities import BrokerImage
 from tidelog.metadata.entry_data import encode_decision
 from tidelog.metadata.image import ClusterImage, ImageDelta, advance
 from tidelog.metadata.records import Endpoint
@@ -113,9 +113,8 @@ class MetadataService:
             if listener in broker.endpoints and not broker.fenced
         ]
 
-    def offline_replicas(self, partition: PartitionImage) -> list[NodeId]:
-        brokers = self.image.brokers
-        return [id for id in partition.replicas if id not in brokers or brokers[id].fenced]
+    def live_broker_ids(self) -> frozenset[NodeId]:
+        return frozenset(id for id, broker in self.image.brokers.items() if not broker.fenced)
 
     def on_change(self, listener: Listener) -> None:
         """Listeners run on the loop, in the order they came, before the change is answered."""

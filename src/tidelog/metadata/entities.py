@@ -66,6 +66,10 @@ class PartitionImage(msgspec.Struct, frozen=True):
     def is_reassigning(self) -> bool:
         return bool(self.adding or self.removing)
 
+    def replicas_outside(self, live: frozenset[NodeId]) -> list[NodeId]:
+        """Often of many partitions at once, nearly always of none: so the common case is the short one."""
+        return [] if live.issuperset(self.replicas) else [id for id in self.replicas if id not in live]
+
     def directory_of(self, replica: NodeId) -> Uuid:
         """Zeros where it is not known, or the broker is no replica."""
         if not self.directories or replica not in self.replicas:

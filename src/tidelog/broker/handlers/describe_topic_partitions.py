@@ -88,5 +88,5 @@ def _partition(context: Context, partition: PartitionImage) -> DescribeTopicPart
         isr_nodes=list(partition.isr),
         eligible_leader_replicas=[],
         last_known_elr=[],
-        offline_replicas=context.services.metadata.offline_replicas(partition),
+        offline_replicas=partition.replicas_outside(context.services.metadata.live_broker_ids()),
     )

@@ -125,7 +125,7 @@ def _describe(context: Context, request: MetadataRequest, topic: TopicImage) -> 
 def _partitions(
     context: Context, partitions: Iterable[PartitionImage]
 ) -> Iterable[MetadataResponsePartition]:
-    metadata = context.services.metadata
+    live = context.services.metadata.live_broker_ids()
     for partition in partitions:
         leaderless = partition.leader == NO_LEADER
         yield MetadataResponsePartition(
@@ -135,5 +135,5 @@ def _partitions(
             leader_epoch=partition.leader_epoch,
             replica_nodes=list(partition.replicas),
             isr_nodes=list(partition.isr),
-            offline_replicas=metadata.offline_replicas(partition),
+            offline_replicas=partition.replicas_outside(live),
         )
