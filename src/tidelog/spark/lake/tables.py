@@ -1,0 +1,125 @@
+"""What each table format has to do, and how a batch gets into a table exactly once with it.
+
+The table itself remembers the last batch of each query that it holds, in the same atomic commit that adds the
+batch's files. So whoever commits looks there first, and a batch that Spark runs again changes nothing.
+"""
+
+import random
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import pyarrow as pa
+
+from tidelog.spark.lake.batch import LakeBatch
+from tidelog.spark.lake.errors import CommitConflict, LakeError
+from tidelog.spark.lake.options import LakeOptions
+from tidelog.spark.lake.plan import FilePlan
+from tidelog.spark.lake.storage import Storage
+from tidelog.spark.lake.written import WrittenFile
+
+ATTEMPTS_MAX = 10
+FIRST_PAUSE_S = 0.05
+
+Result = TypeVar("Result")
+
+
+class LakeTable(ABC):
+    """A table as it was when it was opened; a commit that meets a newer one raises CommitConflict."""
+
+    data_folder = "data"
+
+    @property
+    @abstractmethod
+    def storage(self) -> Storage: ...
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """Stays the same as long as it is this table, and not another one in its place."""
+
+    @abstractmethod
+    def plan(self) -> FilePlan:
+        """How tasks write files for it."""
+
+    @abstractmethod
+    def last_batch(self, query: str) -> int | None:
+        """The last batch of a query that the table holds."""
+
+    @abstractmethod
+    def add(self, batch: LakeBatch, files: Sequence[WrittenFile], *, overwrite: bool) -> None:
+        """Make the files part of the table and `batch` its last one of the query, in one atomic step."""
+
+    def settle(self, batch: LakeBatch) -> None:
+        """Finish what a crash right after `add` may have left undone."""
+        return
+
+    def holds(self, batch: LakeBatch) -> bool:
+        last = self.last_batch(batch.query)
+        return last is not None and last >= batch.number
+
+
+def open_table(options: LakeOptions, schema: pa.Schema | None) -> LakeTable:
+    """The table, made where there is none, with the columns of `schema` added; None takes it as it is."""
+    opener = _opener(options.table_format)
+    return insist(lambda: opener(options, schema))
+
+
+def _opener(table_format: str) -> Callable[[LakeOptions, pa.Schema | None], LakeTable]:
+    # Each brings a library that takes a second or more to import.
+    if table_format == "delta":
+        from tidelog.spark.lake.delta import open_delta
+
+        return open_delta
+    if table_format == "iceberg":
+        from tidelog.spark.lake.iceberg import open_iceberg
+
+        return open_iceberg
+    from tidelog.spark.lake.parquet import open_parquet
+
+    return open_parquet
+
+
+def commit_batch(
+    reopen: Callable[[], LakeTable],
+    batch: LakeBatch,
+    files: Sequence[WrittenFile],
+    *,
+    overwrite: bool = False,
+) -> bool:
+    """True where the table has the files now, False where it held the batch already and they were removed."""
+    return insist(lambda: _commit(reopen(), batch, files, overwrite))
+
+
+def _commit(table: LakeTable, batch: LakeBatch, files: Sequence[WrittenFile], overwrite: bool) -> bool:
+    if table.holds(batch):
+        table.settle(batch)
+        # Only what this attempt wrote: what else lies there may belong to the commit that was first.
+        for file in files:
+            table.storage.delete(file.path)
+        return False
+    if not files and not overwrite:
+        return True
+    table.add(batch, files, overwrite=overwrite)
+    table.settle(batch)
+    _sweep(table, batch, {file.path for file in files})
+    return True
+
+
+def _sweep(table: LakeTable, batch: LakeBatch, kept: set[str]) -> None:
+    """Remove what attempts that failed or were killed have left in the folder of a batch."""
+    for path in table.storage.files(f"{table.data_folder}/{batch.folder}"):
+        if path not in kept:
+            table.storage.delete(path)
+
+
+def insist(attempt: Callable[[], Result]) -> Result:
+    """Try again on conflicts with other writers, each time on the table as they left it."""
+    for number in range(ATTEMPTS_MAX):
+        try:
+            return attempt()
+        except CommitConflict as conflict:
+            last = conflict
+            time.sleep(FIRST_PAUSE_S * 2**number * random.uniform(0.5, 1.0))
+    raise LakeError(f"other writers were faster {ATTEMPTS_MAX} times: {last}")
