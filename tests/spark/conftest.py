@@ -1,0 +1,153 @@
+"""What the Spark tests share: one session per process, brokers, topics and records to read.
+
+A machine without PySpark or a Java for it skips these tests and says what is missing; under CI=true that
+fails, as every skip does. All of them carry one xdist group, so that parallel runs start Spark once.
+"""
+
+import importlib.util
+import itertools
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parent.parent / "interop"))  # for the jars that Maven brings
+
+from tidelog.testing import Broker
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SETTINGS = {
+    # A busy machine starts a Python worker in more than the 15 s that Spark waits by default.
+    "spark.python.authenticate.socketTimeout": "120s",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.task.maxFailures": "1",
+    "spark.sql.streaming.minBatchesToRetain": "2",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+def missing() -> str | None:
+    """What stands in the way of running Spark, with the way to get it; None when all is there."""
+    for module in ("pyspark", "pyarrow", "numpy", "pandas"):
+        if importlib.util.find_spec(module) is None:
+            return f"{module} is not installed: pip install 'tidelog[spark]'"
+    from tidelog.spark.java import NoJava, find_java
+
+    try:
+        find_java()
+    except NoJava as error:
+        return str(error)
+    return None
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
+    """local[2], no UI; tests name their queries, tables and topics apart from each other."""
+    lacking = missing()
+    if lacking is not None:
+        pytest.skip(lacking)
+    from tidelog.spark.session import spark_session
+
+    folder = tmp_path_factory.mktemp("spark")
+    places = {"spark.sql.warehouse.dir": str(folder / "warehouse"), "spark.local.dir": str(folder / "local")}
+    session = spark_session("tests", master="local[2]", settings=SETTINGS | places)
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    """One broker for the tests of a file; each uses topics of its own."""
+    with Broker() as running:
+        yield running
+
+
+_names = itertools.count(1)
+
+
+@dataclass
+class Topics:
+    """Creates, fills, cuts and deletes topics of the file's broker."""
+
+    broker: Broker
+
+    def create(self, partitions: int = 1, name: str | None = None, **config: str) -> str:
+        from confluent_kafka.admin import NewTopic
+
+        name = name or f"topic-{next(_names)}"
+        settings = {key.replace("_", "."): value for key, value in config.items()}
+        self._admin().create_topics([NewTopic(name, partitions, 1, config=settings)])[name].result(30)
+        return name
+
+    def delete(self, name: str) -> None:
+        self._admin().delete_topics([name])[name].result(30)
+
+    def grow(self, name: str, partitions: int) -> None:
+        from confluent_kafka.admin import NewPartitions
+
+        self._admin().create_partitions([NewPartitions(name, partitions)])[name].result(30)
+
+    def cut(self, name: str, partition: int, before: int) -> None:
+        """Records below that offset go, as retention would take them."""
+        from confluent_kafka import TopicPartition
+
+        place = TopicPartition(name, partition, before)
+        self._admin().delete_records([place])[place].result(30)
+
+    def fill(
+        self,
+        name: str,
+        values: Sequence[bytes],
+        *,
+        partition: int = 0,
+        producer: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> None:
+        from confluent_kafka import Producer
+
+        client = Producer(
+            {"bootstrap.servers": self.broker.bootstrap_servers, "linger.ms": 5, **(producer or {})}
+        )
+        for value in values:
+            client.produce(name, value=value, partition=partition, **fields)
+        assert client.flush(60) == 0
+
+    def _admin(self) -> Any:
+        from confluent_kafka.admin import AdminClient
+
+        return AdminClient({"bootstrap.servers": self.broker.bootstrap_servers})
+
+
+@pytest.fixture
+def topics(broker: Broker) -> Topics:
+    return Topics(broker)
+
+
+@pytest.fixture
+def source(spark: "SparkSession", broker: Broker) -> Callable[..., Any]:
+    """`source(subscribe=…)` is a batch DataFrame, `source(stream=True, subscribe=…)` a streaming one."""
+
+    def load(
+        *, stream: bool = False, format: str = "tidelog", schema: str | None = None, **options: Any
+    ) -> Any:
+        reader = (spark.readStream if stream else spark.read).format(format)
+        if schema is not None:
+            reader = reader.schema(schema)
+        reader = reader.option("kafka.bootstrap.servers", broker.bootstrap_servers)
+        for name, value in options.items():
+            reader = reader.option(name.replace("__", "."), value)
+        return reader.load()
+
+    return load
