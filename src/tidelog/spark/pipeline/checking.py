@@ -1,0 +1,121 @@
+"""From a tree of values to the structs of a spec, with every mistake found at once and at its line.
+
+msgspec checks the single values; the walk through mappings is done here, because a misspelt key should be
+answered with the right one and the line it is on.
+"""
+
+import types
+from typing import Any, TypeVar, Union, cast, get_args, get_origin
+
+import msgspec
+
+from tidelog.spark.pipeline.faults import Fault, InvalidPipeline, nearest, nearest_name
+from tidelog.spark.pipeline.nodes import Node
+
+Struct = TypeVar("Struct", bound=msgspec.Struct)
+Place = tuple[str | int, ...]
+MISSING = object()
+
+
+class Checker:
+    """Collects faults; `lines` remembers where each value stood, for rules that look at several."""
+
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+        self.lines: dict[Place, int | None] = {}
+
+    def read(self, node: Node, kind: type[Struct], place: Place = ()) -> Struct:
+        """Raises InvalidPipeline where anything is wrong."""
+        value = self._struct(node, kind, place)
+        self.raise_faults()
+        return cast(Struct, value)
+
+    def add(self, place: Place, message: str) -> None:
+        self.faults.append(Fault(self._line(place), place_text(place), message))
+
+    def raise_faults(self) -> None:
+        if self.faults:
+            raise InvalidPipeline(self.faults)
+
+    def _line(self, place: Place) -> int | None:
+        for length in range(len(place), -1, -1):
+            if place[:length] in self.lines:
+                return self.lines[place[:length]]
+        return None
+
+    def _value(self, node: Node, kind: Any, place: Place) -> Any:
+        kind = _without_none(kind)
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+            return self._struct(node, kind, place)
+        origin = get_origin(kind)
+        if origin is dict and node.entries is not None:
+            inner = get_args(kind)[1]
+            self._remember(node, place)
+            return {key: self._value(entry, inner, (*place, key)) for key, entry in node.entries.items()}
+        if origin is list and node.items is not None:
+            inner = get_args(kind)[0]
+            for number, item in enumerate(node.items):
+                self.lines[*place, number] = item.line
+            return [self._value(item, inner, (*place, number)) for number, item in enumerate(node.items)]
+        return self._leaf(node, kind, place)
+
+    def _struct(self, node: Node, kind: type[msgspec.Struct], place: Place) -> Any:
+        self.lines.setdefault(place, node.line)
+        if node.entries is None:
+            self.add(place, f"has to be a mapping with the keys {', '.join(_keys(kind))}")
+            return MISSING
+        self._remember(node, place)
+        fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+        values = {}
+        misspelt: set[str | None] = set()
+        for key, entry in node.entries.items():
+            if key not in fields:
+                self.add((*place, key), f"there is no key '{key}' here{nearest(key, fields)}")
+                misspelt.add(nearest_name(key, fields))
+            elif entry.plain() is None:
+                self.add((*place, key), "has no value; leave the key out, or write one")
+            else:
+                values[fields[key].name] = self._value(entry, fields[key].type, (*place, key))
+        for key, field in fields.items():
+            if field.required and key not in node.entries and key not in misspelt:
+                self.add(place, f"the key '{key}' is missing")
+        return MISSING if self.faults else kind(**values)
+
+    def _leaf(self, node: Node, kind: Any, place: Place) -> Any:
+        try:
+            return msgspec.convert(node.plain(), kind)
+        except msgspec.ValidationError as error:
+            self.add(place, _said(str(error), node.plain(), kind))
+            return MISSING
+
+    def _remember(self, node: Node, place: Place) -> None:
+        for key, line in node.key_lines.items():
+            self.lines[*place, key] = line
+
+
+def place_text(place: Place) -> str:
+    """`sinks[0].topic`, or '' at the top."""
+    text = ""
+    for part in place:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return text.lstrip(".")
+
+
+def _keys(kind: type[msgspec.Struct]) -> list[str]:
+    return [field.encode_name for field in msgspec.structs.fields(kind)]
+
+
+def _without_none(kind: Any) -> Any:
+    if get_origin(kind) in (Union, types.UnionType):
+        rest = [part for part in get_args(kind) if part is not type(None)]
+        return rest[0] if len(rest) == 1 else Union[tuple(rest)]  # noqa: UP007 - made at run time
+    return kind
+
+
+def _said(message: str, value: object, kind: Any) -> str:
+    choices = [choice for choice in get_args(kind) if isinstance(choice, str)]
+    if choices and isinstance(value, str):
+        return f"'{value}' is not possible{nearest(value, choices)}"
+    if kind is str and not isinstance(value, (dict, list)):
+        return f"{value!r} is no text here; put it into quotes"
+    return message[:1].lower() + message[1:]

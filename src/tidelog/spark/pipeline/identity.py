@@ -1,0 +1,102 @@
+"""Whose checkpoint it is. A checkpoint holds offsets and state that mean nothing to another pipeline.
+
+Beside the checkpoints of its queries a pipeline keeps a small file with its name and what it reads; a run
+with another name or other topics is refused before Spark sees the folder. Changed steps are only noted:
+Spark itself knows which changes its state survives.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidelog.base.errors import TidelogError
+from tidelog.spark.pipeline.spec import Source
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FILE = "pipeline.json"
+FOLDER = "pipeline"
+"""Where Spark keeps the same, in places that only Spark can write to."""
+
+
+class WrongCheckpoint(TidelogError):
+    """The folder belongs to somebody else."""
+
+
+def identity_of(name: str, sources: Mapping[str, Source], text: str) -> dict[str, Any]:
+    return {
+        "pipeline": name,
+        "sources": {key: _reads(source) for key, source in sorted(sources.items()) if source.file is None},
+        "digest": hashlib.sha256(text.encode()).hexdigest()[:16],
+    }
+
+
+def _reads(source: Source) -> str:
+    if source.pattern is not None:
+        return f"pattern {source.pattern}"
+    return ", ".join(sorted(source.topics or [source.topic or ""]))
+
+
+def claim_folder(folder: Path, identity: Mapping[str, Any]) -> bool:
+    """Make the folder ours, or find that it is. True where the pipeline's file has changed since."""
+    file = folder / FILE
+    if file.exists():
+        return compare(_parsed(file.read_text(), str(file)), identity, str(folder))
+    if folder.exists() and any(folder.iterdir()):
+        raise WrongCheckpoint(
+            f"{folder} is not empty and no checkpoint of a pipeline; name another folder as checkpoint"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    fresh = file.with_suffix(".tmp")
+    fresh.write_text(json.dumps(identity, indent=2))
+    fresh.replace(file)
+    return False
+
+
+def claim_by_spark(spark: "SparkSession", place: str, identity: Mapping[str, Any]) -> bool:
+    """The same where the checkpoint is not on this machine: Spark reads and writes it."""
+    from pyspark.errors import AnalysisException
+
+    path = f"{place.rstrip('/')}/{FOLDER}"
+    try:
+        rows = spark.read.text(path, wholetext=True).collect()
+    except AnalysisException:
+        rows = []
+    if rows:
+        return compare(_parsed(rows[0][0], path), identity, place)
+    frame = spark.createDataFrame([(json.dumps(identity),)], "value STRING")
+    frame.coalesce(1).write.mode("overwrite").text(path)
+    return False
+
+
+def compare(kept: Mapping[str, Any], identity: Mapping[str, Any], place: str) -> bool:
+    """Whether the steps may have changed; WrongCheckpoint where it is another's."""
+    if kept.get("pipeline") != identity["pipeline"]:
+        raise WrongCheckpoint(
+            f"{place} is the checkpoint of the pipeline '{kept.get('pipeline')}', "
+            f"and this is '{identity['pipeline']}'"
+        )
+    before, now = kept.get("sources", {}), identity["sources"]
+    if before != now:
+        raise WrongCheckpoint(
+            f"{place} was made when the pipeline read {_listed(before)}, and now it reads {_listed(now)}; "
+            "its offsets and state belong to the former"
+        )
+    return bool(kept.get("digest") != identity["digest"])
+
+
+def _listed(sources: Mapping[str, str]) -> str:
+    return "; ".join(f"{name}: {reads}" for name, reads in sources.items()) or "nothing"
+
+
+def _parsed(text: str, place: str) -> Mapping[str, Any]:
+    try:
+        kept = json.loads(text)
+    except ValueError as error:
+        raise WrongCheckpoint(f"{place} is damaged: {error}") from error
+    if not isinstance(kept, dict):
+        raise WrongCheckpoint(f"{place} is damaged: it holds no object")
+    return kept

@@ -1,0 +1,105 @@
+"""A pipeline from its file: YAML, or a Python file with a function that builds it."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from tidelog.spark.pipeline.checking import Checker
+from tidelog.spark.pipeline.faults import Fault, InvalidPipeline, nearest
+from tidelog.spark.pipeline.nodes import read_yaml
+from tidelog.spark.pipeline.rules import NAME, check_pipeline
+from tidelog.spark.pipeline.spec import Pipeline
+
+if TYPE_CHECKING:
+    from tidelog.spark.pipeline.build import Build
+
+FUNCTION = "pipeline"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """One of `spec` and `function` is there."""
+
+    name: str
+    path: Path
+    text: str
+    spec: Pipeline | None = None
+    function: "Callable[[Build], None] | None" = None
+
+    @property
+    def folder(self) -> Path:
+        """What the files that it names are relative to."""
+        return self.path.parent
+
+
+def load_pipeline(target: str) -> Loaded:
+    """`revenue.yaml`, `fraud.py` (its function `pipeline`) or `fraud.py:alerts`."""
+    file, colon, name = target.rpartition(":")
+    if not colon or not file.endswith(".py"):
+        file, name = target, FUNCTION
+    path = Path(file)
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise InvalidPipeline([Fault(None, file, f"cannot read it: {error.strerror}")]) from error
+    except UnicodeDecodeError as error:
+        raise InvalidPipeline([Fault(None, file, "is not text")]) from error
+    if path.suffix == ".py":
+        return _of_python(path, text, name)
+    if path.suffix not in (".yaml", ".yml"):
+        raise InvalidPipeline([Fault(None, file, "is neither .yaml nor .py")])
+    return Loaded((spec := read_spec(text, path.parent)).name, path, text, spec=spec)
+
+
+def read_spec(text: str, folder: Path) -> Pipeline:
+    """The spec of a YAML text; InvalidPipeline has every mistake."""
+    checker = Checker()
+    spec = checker.read(read_yaml(text), Pipeline)
+    check_pipeline(spec, folder, checker)
+    checker.raise_faults()
+    return spec
+
+
+def _of_python(path: Path, text: str, name: str) -> Loaded:
+    module = import_file(path)
+    function = getattr(module, name, None)
+    if not callable(function):
+        made = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+        raise InvalidPipeline([Fault(None, str(path), f"has no function '{name}'{nearest(name, made)}")])
+    called = path.stem if name == FUNCTION else name
+    if not NAME.match(called):
+        raise InvalidPipeline([Fault(None, str(path), f"'{called}' cannot be the name of a pipeline")])
+    return Loaded(called, path, text, function=function)
+
+
+def import_file(path: Path) -> ModuleType:
+    """The module of a file that is in no package, under a name that hides no other module."""
+    name = f"tidelog_pipeline_{path.stem}"
+    found = spec_from_file_location(name, path)
+    if found is None or found.loader is None:
+        raise InvalidPipeline([Fault(None, str(path), "cannot be imported")])
+    module = module_from_spec(found)
+    sys.modules[name] = module  # dataclasses look for their module there
+    try:
+        found.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        line = _line_in(error, path)
+        raise InvalidPipeline([Fault(line, str(path), f"{type(error).__name__}: {error}")]) from error
+    return module
+
+
+def _line_in(error: BaseException, path: Path) -> int | None:
+    if isinstance(error, SyntaxError):
+        return error.lineno
+    line = None
+    trace: Any = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line

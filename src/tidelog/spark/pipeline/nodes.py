@@ -1,0 +1,76 @@
+"""YAML as a tree that knows its lines, so that a mistake can be shown where it is."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import yaml
+
+from tidelog.spark.pipeline.faults import Fault, InvalidPipeline
+
+
+@dataclass(slots=True)
+class Node:
+    line: int | None
+    value: object = None
+    """Of a scalar."""
+    items: "list[Node] | None" = None
+    """Of a list."""
+    entries: "dict[str, Node] | None" = None
+    """Of a mapping."""
+    key_lines: dict[str, int | None] = field(default_factory=dict)
+
+    def plain(self) -> object:
+        if self.entries is not None:
+            return {key: node.plain() for key, node in self.entries.items()}
+        if self.items is not None:
+            return [node.plain() for node in self.items]
+        return self.value
+
+
+def read_yaml(text: str) -> Node:
+    """The tree of one document. Raises InvalidPipeline for what is no YAML."""
+    loader = yaml.SafeLoader(text)
+    try:
+        root = loader.get_single_node()
+        if root is None:
+            raise InvalidPipeline([Fault(1, "", "the file is empty")])
+        return _node(root, loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = None if mark is None else mark.line + 1
+        said = " ".join(filter(None, (error.context, error.problem)))
+        raise InvalidPipeline([Fault(line, "", f"not YAML: {said}")]) from error
+    except yaml.YAMLError as error:
+        raise InvalidPipeline([Fault(None, "", f"not YAML: {error}")]) from error
+    finally:
+        loader.dispose()
+
+
+def of_plain(value: object) -> Node:
+    """The tree of values that come from Python, which have no lines."""
+    if isinstance(value, dict):
+        return Node(None, entries={str(key): of_plain(inner) for key, inner in value.items()})
+    if isinstance(value, (list, tuple)):
+        return Node(None, items=[of_plain(inner) for inner in value])
+    return Node(None, value)
+
+
+def _node(node: yaml.Node, loader: yaml.SafeLoader) -> Node:
+    line = node.start_mark.line + 1
+    if isinstance(node, yaml.MappingNode):
+        loader.flatten_mapping(node)
+        made = Node(line, entries={})
+        for key, inner, key_line in _entries(node, loader):
+            if made.entries is not None and key in made.entries:
+                raise InvalidPipeline([Fault(key_line, key, f"the key '{key}' is there twice")])
+            made.entries = {**(made.entries or {}), key: inner}
+            made.key_lines[key] = key_line
+        return made
+    if isinstance(node, yaml.SequenceNode):
+        return Node(line, items=[_node(item, loader) for item in node.value])
+    return Node(line, loader.construct_object(node))
+
+
+def _entries(node: yaml.MappingNode, loader: yaml.SafeLoader) -> Iterator[tuple[str, Node, int]]:
+    for key, value in node.value:
+        yield str(key.value), _node(value, loader), key.start_mark.line + 1

@@ -1,0 +1,211 @@
+"""What the types of a spec cannot say: which keys go together, and which names must be known.
+
+No Spark is needed here, so `tidelog pipeline validate` answers at once; SQL is Spark's to check.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from tidelog.spark.decoding import load_decoding
+from tidelog.spark.decoding_errors import BadSchema
+from tidelog.spark.pipeline.checking import Checker, Place
+from tidelog.spark.pipeline.faults import nearest
+from tidelog.spark.pipeline.moments import start_options
+from tidelog.spark.pipeline.spec import (
+    SINK_KINDS,
+    STEP_KINDS,
+    SUBSCRIPTIONS,
+    Pipeline,
+    Sink,
+    Source,
+    State,
+    Step,
+    Watermark,
+)
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*$")
+DURATION = re.compile(r"\d+(\.\d+)? *(millisecond|second|minute|hour|day)s?$", re.IGNORECASE)
+FUNCTION = re.compile(r"(?P<file>[^:]+\.py):(?P<name>[A-Za-z_][A-Za-z0-9_]*)$")
+TABLES = ("delta", "iceberg", "parquet")
+OF_TOPICS = ("key", "value", "headers", "brokers")
+OF_FILES = {"file", "options", "schema"}
+
+
+def check_pipeline(pipeline: Pipeline, folder: Path, checker: Checker) -> None:
+    """Adds what is wrong to the checker's faults."""
+    if not NAME.match(pipeline.name):
+        checker.add(("name",), "has to be letters, digits, '.', '_' and '-', up to 100")
+    _check_duration(pipeline.every, ("every",), checker)
+    known: list[str] = []
+    for name, source in pipeline.sources.items():
+        _check_name(name, known, ("sources", name), checker)
+        check_source(source, folder, ("sources", name), checker)
+        known.append(name)
+    if all(source.file for source in pipeline.sources.values()):
+        checker.add(("sources",), "at least one source has to be a stream: a topic")
+    for number, step in enumerate(pipeline.steps):
+        _check_step(step, known, folder, ("steps", number), checker)
+        known.append(step.name)
+    if not pipeline.sinks:
+        checker.add(("sinks",), "there is none, so nothing would run")
+    taken: list[str] = [f"dead-letter-{name}" for name in pipeline.sources]
+    for number, sink in enumerate(pipeline.sinks):
+        place: Place = ("sinks", number)
+        _check_known([sink.from_], known, (*place, "from"), checker)
+        check_sink(sink, place, checker)
+        name = sink_name(sink)
+        if name in taken:
+            checker.add(place, f"another query is called '{name}'; give this one a name of its own")
+        taken.append(name)
+
+
+def check_source(source: Source, folder: Path, place: Place, checker: Checker) -> None:
+    _one_of(source, SUBSCRIPTIONS, place, checker)
+    if source.file is not None:
+        _check_file(source, folder, place, checker)
+        return
+    try:
+        start_options(source.start)
+    except ValueError as error:
+        checker.add((*place, "start"), str(error))
+    try:
+        load_decoding(
+            source.decode,
+            schema=source.schema,
+            sample=source.sample,
+            message=source.message,
+            framing=source.framing,
+            folder=folder,
+        )
+    except BadSchema as error:
+        checker.add(place, str(error))
+    _check_unused_decoding(source, place, checker)
+    if (source.on_error == "dead-letter") != (source.dead_letter is not None):
+        checker.add(place, "'on_error: dead-letter' and 'dead_letter: TOPIC' belong together")
+    _check_watermark(source.watermark, place, checker)
+
+
+def check_sink(sink: Sink, place: Place, checker: Checker) -> None:
+    _one_of(sink, SINK_KINDS, place, checker)
+    _check_duration(sink.every, (*place, "every"), checker)
+    if sink.name is not None and not NAME.match(sink.name):
+        checker.add((*place, "name"), "has to be letters, digits, '.', '_' and '-', up to 100")
+    if sink.kind != "topic":
+        for key in OF_TOPICS:
+            if getattr(sink, key) is not None:
+                checker.add((*place, key), f"'{key}' is for topics only")
+    if sink.kind in TABLES and sink.mode != "append":
+        checker.add((*place, "mode"), "a table only takes 'append': what was written stays")
+    if sink.kind == "console" and sink.delivery != "at-least-once":
+        checker.add((*place, "delivery"), "the console cannot take back what it showed")
+
+
+def sink_name(sink: Sink) -> str:
+    """The name of its query and of its folder in the checkpoint."""
+    target = getattr(sink, sink.kind, None) if sink.kind else None
+    if sink.name is not None or not isinstance(target, str) or sink.kind != "topic":
+        return sink.name or f"{sink.from_}-{sink.kind}"
+    return target
+
+
+def split_function(text: str) -> tuple[str, str] | None:
+    """`rules.py:Fraud` as file and name."""
+    found = FUNCTION.match(text)
+    return (found["file"], found["name"]) if found else None
+
+
+def _check_step(step: Step, known: Sequence[str], folder: Path, place: Place, checker: Checker) -> None:
+    _check_name(step.name, known, (*place, "name"), checker)
+    kind = _one_of(step, STEP_KINDS, place, checker)
+    inputs = [step.from_] if isinstance(step.from_, str) else step.from_ or []
+    _check_known(inputs, known, (*place, "from"), checker)
+    _check_watermark(step.watermark, place, checker)
+    if kind == "sql" and step.from_ is not None:
+        checker.add((*place, "from"), "SQL names what it reads itself: FROM …")
+    if kind in ("dedupe", "state") and len(inputs) != 1:
+        checker.add(place, f"'{kind}' needs one frame to work on: from: NAME")
+    if kind == "python" and not inputs:
+        checker.add(place, "'python' needs the frames that the function takes: from: NAME, or [NAME, NAME]")
+    if kind == "dedupe" and not step.dedupe:
+        checker.add((*place, "dedupe"), "names no column")
+    if step.python is not None:
+        _check_function(step.python, folder, (*place, "python"), checker)
+    if step.state is not None:
+        _check_state(step.state, folder, (*place, "state"), checker)
+
+
+def _check_state(state: State, folder: Path, place: Place, checker: Checker) -> None:
+    if not state.by:
+        checker.add((*place, "by"), "names no column")
+    _check_function(state.rule, folder, (*place, "rule"), checker)
+
+
+def _check_function(text: str, folder: Path, place: Place, checker: Checker) -> None:
+    split = split_function(text)
+    if split is None:
+        checker.add(place, f"'{text}' is not FILE.py:NAME")
+    elif not (folder / split[0]).is_file():
+        checker.add(place, f"there is no file {folder / split[0]}")
+
+
+def _check_file(source: Source, folder: Path, place: Place, checker: Checker) -> None:
+    defaults = Source()
+    for key in source.__struct_fields__:
+        if key not in OF_FILES and getattr(source, key) != getattr(defaults, key):
+            checker.add((*place, key), f"'{key}' is for topics; this source is a file")
+    path = Path(source.file or "")
+    if path.suffix.lower() not in (".csv", ".json", ".jsonl", ".parquet"):
+        checker.add((*place, "file"), f"'{source.file}' is no .csv, .json, .jsonl or .parquet")
+    elif "://" not in str(source.file) and not (folder / path).exists():
+        checker.add((*place, "file"), f"there is no {folder / path}")
+
+
+def _check_unused_decoding(source: Source, place: Place, checker: Checker) -> None:
+    used = {
+        "raw": set(),
+        "string": set(),
+        "json": {"schema", "sample"},
+        "avro": {"schema"},
+        "protobuf": {"schema", "message"},
+    }[source.decode]
+    for key in ("schema", "sample", "message"):
+        if getattr(source, key) is not None and key not in used:
+            checker.add((*place, key), f"'{key}' means nothing with 'decode: {source.decode}'")
+    if source.decode in ("raw", "string") and source.on_error != "fail":
+        checker.add((*place, "on_error"), f"nothing can fail with 'decode: {source.decode}'")
+    if source.framing != "none" and source.decode not in ("avro", "protobuf"):
+        checker.add((*place, "framing"), "is for Avro and Protobuf")
+
+
+def _check_watermark(watermark: Watermark | None, place: Place, checker: Checker) -> None:
+    if watermark is not None:
+        _check_duration(watermark.delay, (*place, "watermark", "delay"), checker)
+
+
+def _check_duration(text: str | None, place: Place, checker: Checker) -> None:
+    if text is not None and not DURATION.match(text):
+        checker.add(place, f"'{text}' is no duration such as '10 seconds' or '5 minutes'")
+
+
+def _check_name(name: str, known: Sequence[str], place: Place, checker: Checker) -> None:
+    if not IDENTIFIER.match(name):
+        checker.add(place, f"'{name}' is no name for SQL: letters, digits and '_', no digit first")
+    if name in known:
+        checker.add(place, f"the name '{name}' is taken by a frame above")
+
+
+def _check_known(names: Sequence[str], known: Sequence[str], place: Place, checker: Checker) -> None:
+    for name in names:
+        if name not in known:
+            checker.add(place, f"no source or step above is called '{name}'{nearest(name, known)}")
+
+
+def _one_of(struct: object, keys: Sequence[str], place: Place, checker: Checker) -> str | None:
+    given = [key for key in keys if getattr(struct, key) not in (None, False)]
+    if len(given) == 1:
+        return given[0]
+    said = "has none of" if not given else f"has {' and '.join(given)}, and may have only one of"
+    checker.add(place, f"{said} {', '.join(keys)}")
+    return None

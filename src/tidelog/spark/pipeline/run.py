@@ -1,0 +1,140 @@
+"""The life of a pipeline's queries: started together, watched, stopped together.
+
+A stop waits for the batch under way, so that nothing is written twice after the next start; what takes
+longer than the grace is interrupted, which costs a repeated batch and loses nothing.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from tidelog.base.errors import TidelogError
+from tidelog.spark.pipeline.build import Build, Query, spark_said
+from tidelog.spark.pipeline.progress import Meter, QueryProgress
+from tidelog.spark.pipeline.sinks import Show, writer_of
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming import StreamingQuery
+
+LOOK_EVERY_S = 0.2
+REPORT_EVERY_S = 1.0
+GRACE_S = 30.0
+
+
+class PipelineFailed(TidelogError):
+    """A query ended by an error; the checkpoint is as it was after the last whole batch."""
+
+
+class Outcome(Enum):
+    FINISHED = "finished"
+    STOPPED = "stopped"
+
+
+class Run:
+    def __init__(self, checkpoint: str, *, once: bool, show: Show) -> None:
+        self._checkpoint = checkpoint.rstrip("/")
+        self._once = once
+        self._show = show
+        self._queries: dict[str, StreamingQuery] = {}
+        self._meters: dict[str, Meter] = {}
+
+    def start(self, built: Build) -> None:
+        """All queries, or none: what Spark refuses to start stops the others again."""
+        for query in built.queries:
+            try:
+                self._queries[query.name] = self._started(query, built)
+            except Exception as error:
+                self._stop_all(0.0)
+                raise PipelineFailed(
+                    f"the query '{query.name}' did not start: {spark_said(error)}"
+                ) from error
+            self._meters[query.name] = Meter(query.name)
+
+    def _started(self, query: Query, built: Build) -> "StreamingQuery":
+        writer = writer_of(
+            query.frame,
+            query.sink,
+            query.name,
+            brokers=built.brokers,
+            folder=built.folder,
+            show=self._show,
+        )
+        if self._once:
+            writer = writer.trigger(availableNow=True)
+        elif query.sink.every is not None:
+            writer = writer.trigger(processingTime=query.sink.every)
+        place = f"{self._checkpoint}/{query.name}"
+        return writer.queryName(f"{built.name}.{query.name}").option("checkpointLocation", place).start()
+
+    def until_done(
+        self, is_asked_to_stop: Callable[[], bool], report: Callable[[list[QueryProgress]], None]
+    ) -> Outcome:
+        """Until every query ended by itself, or it was asked to stop. PipelineFailed where one failed."""
+        reported_s = 0.0
+        while True:
+            self._raise_failure()
+            if is_asked_to_stop():
+                self._stop_all(GRACE_S)
+                self._raise_failure()
+                report(self.progress())
+                return Outcome.STOPPED
+            if not any(query.isActive for query in self._queries.values()):
+                self._raise_failure()
+                report(self.progress())
+                return Outcome.FINISHED
+            if time.monotonic() - reported_s >= REPORT_EVERY_S:
+                report(self.progress())
+                reported_s = time.monotonic()
+            time.sleep(LOOK_EVERY_S)
+
+    def progress(self) -> list[QueryProgress]:
+        now_s = time.time()
+        return [
+            self._meters[name].take(_reports(query.recentProgress), now_s)
+            for name, query in self._queries.items()
+        ]
+
+    def _raise_failure(self) -> None:
+        for name, query in self._queries.items():
+            error = None if query.isActive else query.exception()
+            if error is not None:
+                self._stop_all(0.0)
+                raise PipelineFailed(f"the query '{name}' failed: {failure_text(str(error))}")
+
+    def _stop_all(self, grace_s: float) -> None:
+        deadline = time.monotonic() + grace_s
+        waiting = {name: _last_batch(query) for name, query in self._queries.items() if query.isActive}
+        while waiting and time.monotonic() < deadline:
+            for name, batch in list(waiting.items()):
+                query = self._queries[name]
+                is_between = not query.status.get("isTriggerActive") or _last_batch(query) != batch
+                if is_between or not query.isActive:
+                    query.stop()
+                    del waiting[name]
+            time.sleep(LOOK_EVERY_S / 4)
+        for name in waiting:
+            self._queries[name].stop()
+
+
+def failure_text(said: str) -> str:
+    """The sentence that a person can act on: that of the innermost cause, where Python or SQL raised it."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    for line in reversed(lines):
+        if "USER_RAISED_EXCEPTION] " in line:
+            return line.partition("USER_RAISED_EXCEPTION] ")[2].partition(" SQLSTATE")[0]
+    for line in reversed(lines):
+        head = line.partition(":")[0]
+        if head.startswith(("tidelog.", "pyspark.errors.")) or head.isidentifier() and head.endswith("Error"):
+            return line
+    return spark_said(Exception(said))
+
+
+def _last_batch(query: "StreamingQuery") -> int:
+    last = query.lastProgress
+    return -1 if last is None else int(last["batchId"])
+
+
+def _reports(progress: Iterable[Any]) -> list[Mapping[str, Any]]:
+    return [json.loads(item.json) if hasattr(item, "json") else item for item in progress]

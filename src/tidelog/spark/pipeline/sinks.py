@@ -1,0 +1,77 @@
+"""Sinks: a frame's rows as records of a topic, rows of a table, or lines on the console."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidelog.spark.pipeline.sources import as_text
+from tidelog.spark.pipeline.spec import Sink
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+CONSOLE_ROWS = 40
+RECORD_COLUMNS = ("key", "value", "headers", "topic", "partition")
+
+Show = Callable[[str, int, Sequence[str], Sequence[Sequence[Any]], int], None]
+"""(query, batch, columns, some of the rows, how many there are)"""
+
+
+def writer_of(
+    frame: "DataFrame", sink: Sink, name: str, *, brokers: str, folder: Path, show: Show
+) -> "DataStreamWriter":
+    """All but the trigger and the checkpoint."""
+    if sink.kind == "console":
+        rows = int(sink.options.get("rows", CONSOLE_ROWS))
+        return frame.writeStream.foreachBatch(_shower(name, rows, show)).outputMode(sink.mode)
+    if sink.kind == "topic":
+        writer = as_records(frame, sink).writeStream.format("tidelog")
+    else:
+        writer = frame.writeStream.format("tidelog_lake")
+    return writer.options(**sink_options(sink, brokers, folder)).outputMode(sink.mode)
+
+
+def sink_options(sink: Sink, brokers: str, folder: Path) -> dict[str, str]:
+    if sink.kind == "topic":
+        made = {
+            "kafka.bootstrap.servers": sink.brokers or brokers,
+            "topic": sink.topic or "",
+            "delivery": sink.delivery,
+        }
+    else:
+        path: str = getattr(sink, sink.kind)
+        place = path if "://" in path else str((folder / path).resolve())
+        made = {"path": place, "tableFormat": sink.kind}
+    return made | as_text(sink.options)
+
+
+def as_records(frame: "DataFrame", sink: Sink) -> "DataFrame":
+    """Key, value and headers as the sink says; else a column `value` as it is, or the whole row as JSON."""
+    from pyspark.sql.functions import col, expr, struct, to_json
+
+    columns = []
+    if sink.key is not None:
+        columns.append(expr(sink.key).cast("string").alias("key"))
+    elif "key" in frame.columns and "value" in frame.columns:
+        columns.append(col("key"))
+    if sink.value is not None:
+        columns.append(expr(sink.value).alias("value"))
+    elif "value" in frame.columns:
+        columns.append(col("value"))
+    else:
+        columns.append(to_json(struct(*(col(f"`{name}`") for name in frame.columns))).alias("value"))
+    if sink.headers is not None:
+        columns.append(expr(sink.headers).alias("headers"))
+    elif "headers" in frame.columns and "value" in frame.columns:
+        columns.append(col("headers"))
+    return frame.select(*columns)
+
+
+def _shower(name: str, rows: int, show: Show) -> Callable[["DataFrame", int], None]:
+    def show_batch(frame: "DataFrame", batch: int) -> None:
+        found = frame.collect()
+        if found:
+            show(name, batch, frame.columns, [tuple(row) for row in found[:rows]], len(found))
+
+    return show_batch

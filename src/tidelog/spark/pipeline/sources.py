@@ -1,0 +1,93 @@
+"""Sources as frames: topics, decoded; the records of them that don't decode; and files to join with."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidelog.spark.decoding import Decoding, OnError, decoded, load_decoding, undecoded
+from tidelog.spark.pipeline.moments import start_options
+from tidelog.spark.pipeline.spec import Scalar, Source
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FILE_FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet"}
+
+
+def open_source(spark: "SparkSession", source: Source, brokers: str, folder: Path) -> "DataFrame":
+    """What the steps see of it."""
+    if source.file is not None:
+        return _file(spark, source, folder)
+    raw = _stream(spark, source_options(source, brokers))
+    frame = decoded(raw, decoding_of(source, folder), OnError(source.on_error))
+    if source.watermark is not None:
+        frame = frame.withWatermark(source.watermark.column, source.watermark.delay)
+    return frame
+
+
+def dead_letters(
+    spark: "SparkSession", source: Source, brokers: str, folder: Path, pipeline: str
+) -> "DataFrame":
+    """The records that don't decode, as they came, with headers that say from where and why."""
+    from pyspark.sql.functions import array, col, concat, lit, struct
+
+    about = {
+        "reason": col("_reason"),
+        "topic": col("topic"),
+        "partition": col("partition").cast("string"),
+        "offset": col("offset").cast("string"),
+        "timestamp": col("timestamp").cast("string"),
+        "pipeline": lit(pipeline),
+    }
+    made = array(
+        *(
+            struct(lit(f"dead-letter.{name}").alias("key"), value.cast("binary").alias("value"))
+            for name, value in about.items()
+        )
+    )
+    raw = _stream(spark, source_options(source, brokers) | {"includeHeaders": "true"})
+    bad = undecoded(raw, decoding_of(source, folder))
+    return bad.select("key", "value", concat(col("headers"), made).alias("headers"))
+
+
+def decoding_of(source: Source, folder: Path) -> Decoding:
+    return load_decoding(
+        source.decode,
+        schema=source.schema,
+        sample=source.sample,
+        message=source.message,
+        framing=source.framing,
+        folder=folder,
+    )
+
+
+def source_options(source: Source, brokers: str) -> dict[str, str]:
+    """For `format("tidelog")`. Only committed records, unless the options say otherwise."""
+    made = {"kafka.bootstrap.servers": source.brokers or brokers, "kafka.isolation.level": "read_committed"}
+    if source.pattern is not None:
+        made["subscribePattern"] = source.pattern
+    else:
+        made["subscribe"] = ",".join(source.topics or [source.topic or ""])
+    return made | start_options(source.start) | as_text(source.options)
+
+
+def as_text(options: Mapping[str, Scalar]) -> dict[str, str]:
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()
+    }
+
+
+def _stream(spark: "SparkSession", options: Mapping[str, str]) -> "DataFrame":
+    return spark.readStream.format("tidelog").options(**options).load()
+
+
+def _file(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":
+    name = source.file or ""
+    path = name if "://" in name else str((folder / name).resolve())
+    kind = FILE_FORMATS[Path(name).suffix.lower()]
+    reader = spark.read.format(kind)
+    if kind == "csv":
+        reader = reader.option("header", True).option("inferSchema", source.schema is None)
+    if source.schema is not None:
+        reader = reader.schema(source.schema)
+    return reader.options(**as_text(source.options)).load(path)

@@ -1,0 +1,100 @@
+"""What a pipeline says: the keys of its YAML file, which are the arguments of a Python pipeline too.
+
+docs/pipelines.md explains each key; a test holds the two together.
+"""
+
+from typing import Literal
+
+import msgspec
+
+Scalar = str | int | float | bool
+
+
+class Watermark(msgspec.Struct, frozen=True, kw_only=True):
+    """How late a record may be, by the time in `column`."""
+
+    column: str
+    delay: str
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """A stream of topics, or a file that stays the same and is joined to streams."""
+
+    topic: str | None = None
+    topics: list[str] | None = None
+    pattern: str | None = None
+    file: str | None = None
+    brokers: str | None = None
+    start: str = "earliest"
+    decode: Literal["raw", "string", "json", "avro", "protobuf"] = "raw"
+    schema: str | None = None
+    sample: str | None = None
+    message: str | None = None
+    framing: Literal["none", "confluent"] = "none"
+    on_error: Literal["fail", "drop", "dead-letter"] = "fail"
+    dead_letter: str | None = None
+    watermark: Watermark | None = None
+    options: dict[str, Scalar] = {}
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule that remembers something for each key: a StatefulProcessor of PySpark."""
+
+    by: list[str]
+    rule: str
+    output: str
+    time: Literal["none", "processing", "event"] = "none"
+    mode: Literal["append", "update"] = "append"
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True, rename={"from_": "from"}):
+    """One of sql, python, dedupe and state makes a new frame of those above it."""
+
+    name: str
+    from_: str | list[str] | None = None
+    sql: str | None = None
+    python: str | None = None
+    dedupe: list[str] | None = None
+    state: State | None = None
+    watermark: Watermark | None = None
+
+
+class Sink(msgspec.Struct, frozen=True, kw_only=True, rename={"from_": "from"}):
+    """Where a frame goes: a topic, a table or the console. Each is a query with a checkpoint of its own."""
+
+    from_: str
+    name: str | None = None
+    topic: str | None = None
+    delta: str | None = None
+    iceberg: str | None = None
+    parquet: str | None = None
+    console: bool = False
+    brokers: str | None = None
+    key: str | None = None
+    value: str | None = None
+    headers: str | None = None
+    delivery: Literal["at-least-once", "exactly-once"] = "at-least-once"
+    mode: Literal["append", "update", "complete"] = "append"
+    every: str | None = None
+    options: dict[str, Scalar] = {}
+
+    @property
+    def kind(self) -> str:
+        return next((kind for kind in SINK_KINDS if getattr(self, kind)), "")
+
+
+class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    description: str = ""
+    brokers: str | None = None
+    checkpoint: str | None = None
+    every: str | None = None
+    settings: dict[str, Scalar] = {}
+    sources: dict[str, Source]
+    steps: list[Step] = []
+    sinks: list[Sink]
+
+
+SINK_KINDS = ("topic", "delta", "iceberg", "parquet", "console")
+STEP_KINDS = ("sql", "python", "dedupe", "state")
+SUBSCRIPTIONS = ("topic", "topics", "pattern", "file")
