@@ -298,6 +298,7 @@ class Node:
     async def _drain(self, server: Serving, partitions: HostedPartitions) -> None:
         """Whoever waits for more data or for the rest of its group is answered now."""
         server.stop_accepting()
+        self.services.forwarding.leave()
         partitions.wake_readers()
         await self.services.groups.close()
         await self.services.transactions.close()

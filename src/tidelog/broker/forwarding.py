@@ -74,7 +74,16 @@ class Forwarding:
         self._metadata = metadata
         self._peers = peers
         self._under_way: dict[asyncio.Timeout, None] = {}
+        self._following: dict[asyncio.Timeout, None] = {}
+        self._is_leaving = False
         self._is_closed = False
+
+    def leave(self) -> None:
+        """This broker hears of changes no longer: whoever asked for one is answered without it."""
+        self._is_leaving = True
+        for limit in self._following:
+            if not limit.expired():
+                limit.reschedule(0)
 
     def close(self) -> None:
         """Wait for no controller any more: this broker stops, and whoever asked is gone."""
@@ -122,8 +131,15 @@ class Forwarding:
         return read_response(api_key, version, memoryview(answer))[1]
 
     async def _follow(self, version: int) -> None:
+        if self._is_leaving:
+            return
         try:
-            async with asyncio.timeout(FOLLOW_SECONDS):
-                await self._metadata.until(version)
+            async with asyncio.timeout(FOLLOW_SECONDS) as limit:
+                self._following[limit] = None
+                try:
+                    await self._metadata.until(version)
+                finally:
+                    del self._following[limit]
         except TimeoutError:
-            log.warning("this broker is behind: it does not know version %d of the metadata yet", version)
+            if not self._is_leaving:
+                log.warning("this broker is behind: it does not know version %d of the metadata yet", version)

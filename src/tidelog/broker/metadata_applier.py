@@ -23,6 +23,9 @@ from tidelog.metadata.records import Record
 from tidelog.raft.entries import Configuration, Entry, EntryKind
 from tidelog.raft.ready import InstallSnapshot
 
+FATE_SECONDS = 1.0
+"""How long what a controller proposed may take to turn up after it ceased to be one."""
+
 log = logging.getLogger("tidelog.broker.metadata")
 
 
@@ -51,6 +54,8 @@ class MetadataApplier:
         self._queue: deque[tuple[int, Entry] | InstallSnapshot] = deque()
         self._arrived = asyncio.Event()
         self._expected: dict[Offset, _Expected] = {}
+        self._orphans: dict[Offset, _Expected] = {}
+        """Proposed by this broker while it led: others decide now whether they stay."""
         self._waiting: list[tuple[Offset, asyncio.Future[None]]] = []
         self._active_from: Offset | None = None
         self._task: asyncio.Task[None] | None = None
@@ -64,7 +69,7 @@ class MetadataApplier:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        self._abandon("The broker is stopping.")
+        self._abandon(KafkaError(ErrorCode.NOT_CONTROLLER, "The broker is stopping."))
 
     # From the quorum
 
@@ -90,8 +95,10 @@ class MetadataApplier:
                 log.info("this broker is no longer the controller")
                 if self.on_role_change is not None:
                     self.on_role_change(False)
-            if not raft.is_leader or failed:
-                self._abandon("This broker is no longer the controller.", failed)
+            if failed:
+                self._abandon(failed if isinstance(failed, KafkaError) else _no_controller())
+            elif not raft.is_leader:
+                self._await_fate()
         elif self._active_from is None:
             self._active_from = raft.commit_index
             self._arrived.set()
@@ -110,14 +117,25 @@ class MetadataApplier:
             self._waiting.append((version, future))
             await future
 
-    def _abandon(self, why: str, failure: Exception | None = None) -> None:
-        if not self._expected:
-            return
+    def _await_fate(self) -> None:
+        """The next controller may have what this one proposed, and then it was done: wait for that a while.
+
+        Whoever asked would else ask again, and hear that there is a topic of that name already.
+        """
         expected, self._expected = self._expected, {}
-        error = failure if isinstance(failure, KafkaError) else KafkaError(ErrorCode.NOT_CONTROLLER, why)
-        for one in expected.values():
-            if not one.future.done():
-                one.future.set_exception(error)
+        for index, one in expected.items():
+            self._orphans[index] = one
+            asyncio.get_running_loop().call_later(FATE_SECONDS, self._refuse, one, _no_controller())
+
+    def _abandon(self, error: KafkaError) -> None:
+        for one in (*self._expected.values(), *self._orphans.values()):
+            self._refuse(one, error)
+        self._expected, self._orphans = {}, {}
+
+    @staticmethod
+    def _refuse(one: _Expected, error: KafkaError) -> None:
+        if not one.future.done():
+            one.future.set_exception(error)
 
     # The task
 
@@ -166,16 +184,19 @@ class MetadataApplier:
             if self.tell is not None:
                 await self.tell(delta)
         for index, entry in entries:
-            expected = self._expected.pop(index, None)
-            if expected is None or expected.future.done():
-                continue
-            if expected.term == entry.term:
-                expected.future.set_result(None)
-            else:
-                expected.future.set_exception(
-                    KafkaError(ErrorCode.NOT_CONTROLLER, "Another controller took over meanwhile.")
-                )
+            for awaited in (self._expected, self._orphans):
+                self._settle(awaited.pop(index, None), entry)
         self._wake()
+
+    def _settle(self, expected: _Expected | None, entry: Entry) -> None:
+        if expected is None or expected.future.done():
+            return
+        if expected.term == entry.term:
+            expected.future.set_result(None)
+        else:
+            self._refuse(
+                expected, KafkaError(ErrorCode.NOT_CONTROLLER, "Another controller took over meanwhile.")
+            )
 
     async def _install(self, snapshot: InstallSnapshot) -> None:
         if snapshot.index <= self.applied:
@@ -224,3 +245,7 @@ class MetadataApplier:
                 continue
             await running
             return
+
+
+def _no_controller() -> KafkaError:
+    return KafkaError(ErrorCode.NOT_CONTROLLER, "This broker is no longer the controller.")

@@ -87,7 +87,10 @@ class Quorum:
             self._alarm.cancel()
 
     async def hand_over(self) -> None:
-        """A leader that stops in order lets another take over at once, instead of being missed first."""
+        """A leader that stops in order lets another take over at once, instead of being missed first.
+
+        It stays until it knows whom to pass requests on to, and what became of all that it proposed.
+        """
         if not self.raft.is_leader or len(self.raft.configuration.voters) < 2 or self.failure is not None:
             return
         try:
@@ -95,8 +98,10 @@ class Quorum:
         except (ChangeRefused, NotLeader) as error:  # nobody is there to take over, or somebody did already
             log.info("leadership is not handed over: %s", error)
             return
+        last = self.raft.last_index
         for _ in range(HAND_OVER_LOOKS):
-            if not self.raft.is_leader:
+            is_followed = not self.raft.is_leader and self.raft.leader_id is not None
+            if is_followed and self.raft.commit_index >= last:
                 return
             await asyncio.sleep(HAND_OVER_SECONDS / HAND_OVER_LOOKS)
 

@@ -15,6 +15,8 @@ from tidelog.server.plain_transport import PlainTransport
 from tidelog.server.shared_state import RequestDispatcher, SharedState, log
 from tidelog.server.writer import SocketWriter
 
+LAST_LOOK_SECONDS = 0.01
+
 
 class Server:
     """Start it on a running loop; end it with `drain` (politely) or `close` (at once)."""
@@ -78,6 +80,9 @@ class Server:
         """Stop accepting, answer what is under way, then close; answers how many had to be cut off."""
         self.stop_accepting()
         state = self._state
+        if seconds > 0:
+            # What has arrived while the loop was busy is under way, too, and is read now.
+            await asyncio.sleep(LAST_LOOK_SECONDS)
         for connection in list(state.connections):
             connection.finish()
         if state.connections:

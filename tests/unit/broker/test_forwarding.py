@@ -61,6 +61,8 @@ class FakePeers:
     def __init__(self, own: CreateTopicsResponse) -> None:
         self._own = own
         self.asked_another = False
+        self.version = 0
+        """Of the metadata that the other's answer stands on."""
 
     async def call_here(self, api_key: int, version: int, request: Message) -> CreateTopicsResponse:
         return self._own
@@ -69,7 +71,8 @@ class FakePeers:
         self.asked_another = True
         header, _at = read_request_header(memoryview(request.request_data))
         parts = write_response(header.api_key, header.api_version, header.correlation_id, created(DONE))
-        return ForwardResponse(response_data=b"".join(bytes(part) for part in parts)[4:])  # type: ignore[arg-type]
+        answer = b"".join(bytes(part) for part in parts)[4:]  # type: ignore[arg-type]
+        return ForwardResponse(metadata_version=self.version, response_data=answer)
 
 
 @pytest.mark.parametrize(("own", "asks_another"), [(DONE, False), (REFUSED, True)])
@@ -109,5 +112,27 @@ def test_a_broker_that_stops_waits_for_no_controller() -> None:
         assert isinstance(asking.exception(), OSError)
         with pytest.raises(PeerUnavailable, match="stopping"):
             await asyncio.wait_for(forwarding.pass_on(b"x", Peer("", 0, "")), 1)
+
+    run(life())
+
+
+def test_a_broker_that_stops_waits_for_no_change() -> None:
+    """It hears of none any more, and the client asks another broker next."""
+    peers: Any = FakePeers(created(DONE))
+
+    async def life() -> None:
+        metadata: Any = SimpleNamespace(
+            decides_here=False, node_id=1, image=SimpleNamespace(cluster_id="c"), until=asyncio.sleep
+        )
+        forwarding = Forwarding(metadata, peers)
+        peers.version = 4
+        ask = forwarding.ask_controller(ApiKey.CREATE_TOPICS, 7, CreateTopicsRequest())
+        asking = asyncio.get_running_loop().create_task(ask)
+        await asyncio.sleep(0.01)
+        assert not asking.done()
+        forwarding.leave()
+        assert (await asyncio.wait_for(asking, 0.1)).topics[0].error_code == DONE
+        late = forwarding.ask_controller(ApiKey.CREATE_TOPICS, 7, CreateTopicsRequest())
+        assert (await asyncio.wait_for(late, 0.1)).topics[0].error_code == DONE
 
     run(life())
