@@ -1,14 +1,16 @@
 """Columns decoded by numpy say what the plain reader says; bytes that lie are refused and nothing else."""
 
 import struct
+from importlib.util import find_spec
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tidelog.base.errors import KafkaError
 from tidelog.spark.decode import COLUMNS, Decoded, decode
+from tidelog.spark.engines import NUMBA, NUMPY
 from tidelog.wire.batch import patch_crc
 from tidelog.wire.compression import Codec, compress
 from tidelog.wire.record import ControlType, Headers, Record, read_records, write_batch, write_control_batch
@@ -96,15 +98,22 @@ def rows(parts: list[Decoded]) -> list[Record]:
     return found
 
 
-@settings(max_examples=120, deadline=None)
+@pytest.fixture(params=[NUMPY, NUMBA])
+def engine(request: pytest.FixtureRequest) -> str:
+    if request.param == NUMBA:
+        pytest.importorskip("numba")
+    return request.param
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches(), st.data())
-def test_decodes_what_the_plain_reader_reads(made, data) -> None:
+def test_decodes_what_the_plain_reader_reads(engine, made, data) -> None:
     raw, seen, kinds = made.raw, made.seen, made.kinds
     offsets = [record.offset for record in seen] or [0]
     start = data.draw(st.integers(offsets[0] - 3, offsets[-1] + 3))
     end = data.draw(st.integers(start, offsets[-1] + 5) | st.just(2**62))
     limit = data.draw(st.sampled_from([1, 500, 1 << 24]))
-    parts = list(decode(raw, start, end, columns=EVERYTHING, group_bytes_max=limit))
+    parts = list(decode(raw, start, end, columns=EVERYTHING, group_bytes_max=limit, engine=engine))
     wanted = [record for record in seen if start <= record.offset < end]
     assert rows(parts) == wanted
     found_kinds = [kind for part in parts for kind in part.columns["timestampType"].to_pylist()]
@@ -116,12 +125,12 @@ def test_decodes_what_the_plain_reader_reads(made, data) -> None:
     assert not wanted or wanted[-1].offset < nexts[-1] <= end
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches(), st.sets(st.sampled_from(EVERYTHING)))
-def test_a_choice_of_columns_is_the_same_columns(made, columns) -> None:
+def test_a_choice_of_columns_is_the_same_columns(engine, made, columns) -> None:
     raw = made.raw
-    [whole] = decode(raw, 0, 2**62, columns=EVERYTHING)
-    [some] = decode(memoryview(raw), 0, 2**62, columns=columns)
+    [whole] = decode(raw, 0, 2**62, columns=EVERYTHING, engine=NUMPY)
+    [some] = decode(memoryview(raw), 0, 2**62, columns=columns, engine=engine)
     assert some.columns.keys() == columns
     assert all(some.columns[name].equals(whole.columns[name]) for name in columns)
     assert (some.rows, some.next_offset) == (whole.rows, whole.next_offset)
@@ -171,9 +180,17 @@ def test_damage_behind_a_right_crc_gives_the_same_rows_or_an_error(data: st.Data
     struct.pack_into(">i", hostile, 8, len(hostile) - 12)
     struct.pack_into(">h", hostile, 21, codec)
     patch_crc(hostile, 0)
-    try:
-        found = rows(list(decode(hostile, 0, 2**62, columns=EVERYTHING)))
-    except KafkaError:
+
+    def read(engine: str) -> list[Record] | None:
+        try:
+            return rows(list(decode(hostile, 0, 2**62, columns=EVERYTHING, engine=engine)))
+        except KafkaError:
+            return None
+
+    found = read(NUMPY)
+    if find_spec("numba") is not None:
+        assert read(NUMBA) == found
+    if found is None:
         return
     plain = [
         record._replace(

@@ -6,17 +6,16 @@ they came, which one `take` each copies into Arrow's own layout. Whatever cannot
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from tidelog.base.ids import Offset, ProducerId
 from tidelog.base.ports import Buffer
-from tidelog.spark import fields
 from tidelog.spark.aborted import AbortedFilter
-from tidelog.spark.binary_columns import binary_column
 from tidelog.spark.bodies import GROUP_BYTES_MAX, Group, corrupt, groups
+from tidelog.spark.engines import AUTO, Engine, engine_named
 from tidelog.spark.fields import BadRecord, Fields
 from tidelog.spark.header_columns import HEADERS, header_column
 from tidelog.spark.varints import Ints
@@ -53,6 +52,7 @@ def decode(
     columns: Collection[str] = COLUMNS,
     aborted: AbortedFilter | Iterable[tuple[ProducerId, Offset]] = (),
     check_crcs: bool = True,
+    engine: str = AUTO,
     group_bytes_max: int = GROUP_BYTES_MAX,
 ) -> Iterator[Decoded]:
     """The records with offsets from `start` up to but without `end`, in one or more portions of bounded size.
@@ -61,41 +61,54 @@ def decode(
     """
     data = records if isinstance(records, bytes | bytearray) else bytes(records)
     aborting = aborted if isinstance(aborted, AbortedFilter) else AbortedFilter(aborted)
+    chosen = engine_named(engine)
     for group in groups(data, start, end, aborted=aborting, check_crcs=check_crcs, bytes_max=group_bytes_max):
-        yield _decode_group(group, start, end, frozenset(columns))
+        yield _decode_group(group, start, end, columns, chosen)
 
 
-def _decode_group(group: Group, start: Offset, end: Offset, columns: frozenset[str]) -> Decoded:
+def _decode_group(
+    group: Group, start: Offset, end: Offset, columns: Collection[str], chosen: Engine
+) -> Decoded:
     next_offset = min(group.next_offset, end)
     if not group.batches:
         return Decoded(0, next_offset, {name: pa.array([], TYPES[name]) for name in columns})
     try:
-        found = fields.find(group, columns)
+        found = chosen.find(group, columns)
         offsets = _offsets(group, found)
         first, stop = np.searchsorted(offsets, (start, end))
-        rows = slice(int(first), int(stop))
-        made = {name: _column(name, group, found, offsets, rows) for name in columns}
+        rows = _Rows(group, found, offsets, slice(int(first), int(stop)), chosen)
+        made = {name: rows.column(name) for name in columns}
     except BadRecord as error:
         raise corrupt(group.batches[error.batch][0], str(error)) from None
-    return Decoded(rows.stop - rows.start, next_offset, made)
+    return Decoded(int(stop - first), next_offset, made)
 
 
-def _column(name: str, group: Group, found: Fields, offsets: Ints, rows: slice) -> pa.Array:
-    match name:
-        case "offset":
-            return pa.array(offsets[rows])
-        case "timestamp":
-            return _timestamps(group, found, rows)
-        case "timestampType":
-            kinds = np.array([header.is_log_append_time for header, _, _ in group.batches], np.int32)
-            return pa.array(np.repeat(kinds, found.counts)[rows])
-        case "key" if found.keys is not None:
-            return binary_column(found.data, found.keys.sliced(rows))
-        case "value" if found.values is not None:
-            return binary_column(found.data, found.values.sliced(rows))
-        case "headers" if found.headers_at is not None:
-            return header_column(found, found.headers_at, rows)
-    raise ValueError(f"{name!r} is not a column of a record")
+class _Rows(NamedTuple):
+    """What the columns of a group are made of; `wanted` are the rows within the range."""
+
+    group: Group
+    found: Fields
+    offsets: Ints
+    wanted: slice
+    engine: Engine
+
+    def column(self, name: str) -> pa.Array:
+        found, wanted = self.found, self.wanted
+        match name:
+            case "offset":
+                return pa.array(self.offsets[wanted])
+            case "timestamp":
+                return _timestamps(self.group, found, wanted)
+            case "timestampType":
+                kinds = np.array([header.is_log_append_time for header, _, _ in self.group.batches], np.int32)
+                return pa.array(np.repeat(kinds, found.counts)[wanted])
+            case "key" if found.keys is not None:
+                return self.engine.binary_column(found.data, found.keys.sliced(wanted))
+            case "value" if found.values is not None:
+                return self.engine.binary_column(found.data, found.values.sliced(wanted))
+            case "headers" if found.headers_at is not None:
+                return header_column(found, found.headers_at, wanted)
+        raise ValueError(f"{name!r} is not a column of a record")
 
 
 def _offsets(group: Group, found: Fields) -> Ints:

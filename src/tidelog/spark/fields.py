@@ -50,6 +50,8 @@ class Fields:
     headers_at: Ints | None
     """Where the count of headers is."""
     ends: Ints
+    offsets: Ints | None = None
+    """Absolute ones, once they were checked."""
 
 
 def find(group: Group, columns: Collection[str]) -> Fields:
@@ -67,12 +69,11 @@ def find(group: Group, columns: Collection[str]) -> Fields:
         if wants_values or "key" in columns:
             keys, at = _spans(data, words, at, ends)
         if wants_values:
-            values, headers_at = _spans(data, words, at, ends)
-            _check(headers_at < ends, "a record that ends before its headers")
-            _check(
-                (headers_at + 1 == ends) | (data[headers_at] != 0),
-                "a record that goes on after its last field",
-            )
+            values, at = _spans(data, words, at, ends)
+        _check(at < ends, "a record that ends within its fields")
+        if wants_values:
+            _check((at + 1 == ends) | (data[at] != 0), "a record that goes on after its last field")
+            headers_at = at
     except _BadRow as error:
         raise BadRecord(int(np.searchsorted(np.cumsum(counts), error.row, "right")), str(error)) from None
     return Fields(data, counts, offset_deltas, time_deltas, keys, values, headers_at, ends)
