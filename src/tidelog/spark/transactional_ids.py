@@ -46,10 +46,11 @@ class Slots:
 
     def names(self) -> Iterator[str]:
         """Those held first, then further ones as they are needed."""
-        yield from [f"{self.place}-{slot}" for slot in self._held]
+        place = self.place  # makes the folder, without which no slot can be locked
+        yield from [f"{place}-{slot}" for slot in self._held]
         for slot in range(SLOTS_MAX):
             if slot not in self._held and self._take(slot):
-                yield f"{self.place}-{slot}"
+                yield f"{place}-{slot}"
 
     def _take(self, slot: int) -> bool:
         try:
