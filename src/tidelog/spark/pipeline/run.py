@@ -16,7 +16,7 @@ from tidelog.spark.pipeline.progress import Meter, QueryProgress
 from tidelog.spark.pipeline.sinks import Show, writer_of
 
 if TYPE_CHECKING:
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 LOOK_EVERY_S = 0.2
 REPORT_EVERY_S = 1.0
@@ -126,7 +126,9 @@ def failure_text(said: str) -> str:
             return line.partition("USER_RAISED_EXCEPTION] ")[2].partition(" SQLSTATE")[0]
     for line in reversed(lines):
         head = line.partition(":")[0]
-        if head.startswith(("tidelog.", "pyspark.errors.")) or head.isidentifier() and head.endswith("Error"):
+        if head.startswith(("tidelog.", "pyspark.errors.")) or (
+            head.isidentifier() and head.endswith("Error")
+        ):
             return line
     return spark_said(Exception(said))
 
