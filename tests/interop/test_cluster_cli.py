@@ -36,11 +36,20 @@ def tidelog(
     return call
 
 
-@pytest.fixture
-def topic(tidelog: Tidelog) -> Iterator[str]:
-    """Six partitions with two replicas each."""
+def create(tidelog: Tidelog, fleet: FleetProcess, *options: str) -> str:
+    """A topic that every broker knows: commands ask any of them."""
     name = f"cluster-{uuid.uuid4().hex[:10]}"
-    assert tidelog("topic", "create", name, "-p", "6", "-r", "2").code == Exit.OK
+    assert tidelog("topic", "create", name, *options).code == Exit.OK
+    for broker in fleet.facts["brokers"]:
+        asked = "topic", "describe", name, "-b", broker["bootstrap_servers"]
+        eventually(lambda asked=asked: tidelog(*asked).code == Exit.OK)  # type: ignore[misc]
+    return name
+
+
+@pytest.fixture
+def topic(tidelog: Tidelog, fleet: FleetProcess) -> Iterator[str]:
+    """Six partitions with two replicas each."""
+    name = create(tidelog, fleet, "-p", "6", "-r", "2")
     yield name
     tidelog("topic", "delete", name, "--yes")
 
@@ -151,9 +160,7 @@ def test_throttles_are_gone_at_the_end(tidelog: Tidelog, topic: str) -> None:
 def test_a_move_is_seen_and_cancelled(tidelog: Tidelog, fleet: FleetProcess) -> None:
     away = follower(tidelog)
     home = 3 if away != 3 else 2
-    name = f"cluster-{uuid.uuid4().hex[:10]}"
-    created = tidelog("topic", "create", name, "-p", "1", "-r", "1", "-c", "min.insync.replicas=1")
-    assert created.code == Exit.OK
+    name = create(tidelog, fleet, "-p", "1", "-r", "1", "-c", "min.insync.replicas=1")
     assert tidelog("topic", "reassign", name, "--brokers", str(home)).code == Exit.OK
     assert tidelog("produce", name, "kept").code == Exit.OK
     # One that stands still takes connections, but never answers: ask the others.

@@ -10,7 +10,8 @@ from waiting import eventually
 
 from tidelog.cli.exits import Exit
 
-pytestmark = pytest.mark.timeout(240)
+# Test workers that share these tests would each start a cluster.
+pytestmark = [pytest.mark.timeout(240), pytest.mark.xdist_group("apache cluster")]
 
 
 @pytest.fixture

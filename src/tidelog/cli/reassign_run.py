@@ -25,6 +25,9 @@ from tidelog.clients.records import TopicPartition
 Command = TypeVar("Command", bound=Callable[..., Any])
 ROWS_SHOWN = 50
 AT_A_TIME = 1000  # partitions in one request
+SPREAD_SECONDS = 5.0
+"""What the controller has done, other brokers may tell a little later."""
+LOOK_SECONDS = 0.1
 
 
 class Rate(click.ParamType[int]):
@@ -169,16 +172,26 @@ def _elect(direct: DirectCluster, moves: Sequence[Move]) -> None:
 
 
 def _check_arrival(direct: DirectCluster, moves: Sequence[Move]) -> None:
+    deadline = time.monotonic() + SPREAD_SECONDS
+    while (strayed := _strayed(direct, moves)) is not None:
+        if time.monotonic() > deadline:
+            raise strayed
+        time.sleep(LOOK_SECONDS)
+
+
+def _strayed(direct: DirectCluster, moves: Sequence[Move]) -> CliError | None:
+    """The first that is not where it should be, as far as the broker that is asked knows by now."""
     view = look_at_cluster(direct, dict.fromkeys(move.place.topic for move in moves))
     for move in moves:
         found = view.partitions.get(move.place)
         if found is None or set(found.replicas) != set(move.after):
             there = "gone" if found is None else f"on {found.replicas}"
-            raise CliError(
+            return CliError(
                 f"{move.place} was to be on {move.after}, but is {there}.",
                 cause="somebody cancelled the move, or started another one.",
                 attempt=f"tidelog topic describe {move.place.topic}",
             )
+    return None
 
 
 def _sizes(direct: DirectCluster, view: ClusterView, moves: Sequence[Move]) -> dict[TopicPartition, int]:
