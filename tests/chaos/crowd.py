@@ -50,8 +50,15 @@ class Crowd:
         """Each careful producer gets so many more acknowledged; how long the first of them took."""
         began = time.monotonic()
         goals = {producer: producer.acknowledged + records for producer in self.careful}
+
+        def all_have_more() -> bool:
+            assert all(producer.is_alive() for producer in self.careful), (
+                f"no producer gives up: {self.record.complaints}"
+            )
+            return all(producer.acknowledged >= goal for producer, goal in goals.items())
+
         wait_until(
-            lambda: all(producer.acknowledged >= goal for producer, goal in goals.items()),
+            all_have_more,
             lambda: (
                 f"producers go on; {'; '.join(self._cluster.what_is_missing())}\n{self._cluster.log_tails()}"
             ),
