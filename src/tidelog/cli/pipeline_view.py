@@ -121,7 +121,8 @@ def progress_line(query: Mapping[str, Any]) -> str:
     lag = "unknown" if query["lag"] is None else f"{query['lag']:,}"
     return (
         f"{query['name']}: batch {query['batch']}, {query['rows']:,} rows, "
-        f"{query['rows_per_s']:,.0f} rows/s, lag {lag}, batch time {query['batch_ms'] / 1000:.2f} s, state {state_text(query)}"
+        f"{query['rows_per_s']:,.0f} rows/s, lag {lag}, "
+        f"batch time {query['batch_ms'] / 1000:.2f} s, state {state_text(query)}"
     )
 
 

@@ -124,7 +124,7 @@ def spark_said(error: BaseException) -> str:
     lines = [line.strip() for line in text.split("\n;\n")[0].splitlines()]
     kept = []
     for line in lines:
-        if line.startswith(("== ", "JVM stacktrace", "at org.", "at java.")):
+        if line.startswith(("== ", "=== ", "JVM stacktrace", "at org.", "at java.")):
             break
         if line:
             kept.append(line)

@@ -22,6 +22,9 @@ LOOK_EVERY_S = 0.2
 REPORT_EVERY_S = 1.0
 GRACE_S = 30.0
 
+# Spark gives a source's Python process ten seconds to come up, and has no setting for it.
+SLOW_START, SLOW_STARTS_MAX = "Python worker failed to connect back", 5
+
 
 class PipelineFailed(TidelogError):
     """A query ended by an error; the checkpoint is as it was after the last whole batch."""
@@ -37,6 +40,8 @@ class Run:
         self._checkpoint = checkpoint.rstrip("/")
         self._once = once
         self._show = show
+        self._built: Build | None = None
+        self._slow_starts = 0
         self._queries: dict[str, StreamingQuery] = {}
         self._meters: dict[str, Meter] = {}
 
@@ -66,7 +71,11 @@ class Run:
         elif query.sink.every is not None:
             writer = writer.trigger(processingTime=query.sink.every)
         place = f"{self._checkpoint}/{query.name}"
-        return writer.queryName(f"{built.name}.{query.name}").option("checkpointLocation", place).start()
+        try:
+            return writer.queryName(f"{built.name}.{query.name}").option("checkpointLocation", place).start()
+        except Exception as error:
+            self._stop_all(0.0)
+            raise PipelineFailed(f"the query '{query.name}' did not start: {spark_said(error)}") from error
 
     def until_done(
         self, is_asked_to_stop: Callable[[], bool], report: Callable[[list[QueryProgress]], None]
@@ -77,11 +86,11 @@ class Run:
             self._raise_failure()
             if is_asked_to_stop():
                 self._stop_all(GRACE_S)
-                self._raise_failure()
+                self._raise_failure(last=True)
                 report(self.progress())
                 return Outcome.STOPPED
             if not any(query.isActive for query in self._queries.values()):
-                self._raise_failure()
+                self._raise_failure(last=True)
                 report(self.progress())
                 return Outcome.FINISHED
             if time.monotonic() - reported_s >= REPORT_EVERY_S:
@@ -96,10 +105,18 @@ class Run:
             for name, query in self._queries.items()
         ]
 
-    def _raise_failure(self) -> None:
-        for name, query in self._queries.items():
+    def _is_tried_again(self, name: str, said: str) -> bool:
+        if SLOW_START not in said or self._built is None or self._slow_starts == SLOW_STARTS_MAX:
+            return False
+        self._slow_starts += 1
+        [query] = [query for query in self._built.queries if query.name == name]
+        self._queries[name] = self._started(query, self._built)
+        return True
+
+    def _raise_failure(self, *, last: bool = False) -> None:
+        for name, query in list(self._queries.items()):
             error = None if query.isActive else query.exception()
-            if error is not None:
+            if error is not None and (last or not self._is_tried_again(name, str(error))):
                 self._stop_all(0.0)
                 raise PipelineFailed(f"the query '{name}' failed: {failure_text(str(error))}")
 
