@@ -115,6 +115,8 @@ class Driver(Groups, Transactions, Members):
         # Closing waits for the fetch on its way, and this client closes hundreds of consumers in a run.
         consumer = Consumer({**self._common, **settings, "fetch.wait.max.ms": 100})
         try:
+            # librdkafka waits half a second before it asks for an offset again whose leader it did not know.
+            consumer.list_topics(topic, timeout=PATIENCE_S)
             consumer.assign([TopicPartition(topic, partition, start) for partition in partitions])
             return self._poll(consumer, count, patience_s)
         finally:

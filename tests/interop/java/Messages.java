@@ -74,6 +74,7 @@ final class Messages {
         settings.put("auto.offset.reset", "none");
         settings.put("enable.auto.commit", "false");
         settings.put("max.poll.records", "100000");
+        settings.put("fetch.max.wait.ms", "100"); // closing waits for the fetch that is under way
         return new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer());
     }
 
