@@ -1,6 +1,6 @@
 # What a newcomer types. Everything is installed into .venv, once, and again when pyproject.toml changes.
 .DEFAULT_GOAL := help
-.PHONY: help up test unit sim chaos interop lint fmt bench docs clean
+.PHONY: help up test unit sim chaos interop lint fmt bench bench-quick docs clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -14,7 +14,7 @@ PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 	then echo $$name; break; fi; done)
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 up: $(RUN) ## Run a broker on localhost:9092 with its data in ./data, and see it work; BROKERS=3 for a cluster
 	@exec $(BIN)/tidelog up --data ./data --demo $(if $(BROKERS),--brokers $(BROKERS))
@@ -42,8 +42,11 @@ fmt: $(DEV) ## Format the code and fix what can be fixed
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-bench: $(DEV) ## Every benchmark; BENCH=benches/codec.py runs one
-	@for file in $(or $(BENCH),benches/*.py); do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+bench: $(DEV) ## Tidelog beside Apache Kafka, into docs/benchmarks.md; BENCH=benches/codec.py runs another one
+	$(BIN)/python $(or $(BENCH),benches/versus)
+
+bench-quick: $(DEV) ## The same with a tenth of the load: a look, not a result
+	$(BIN)/python benches/versus --quick
 
 docs: $(DEV) ## Write the reference pages anew from the code
 	@for file in tools/*_reference.py; do $(BIN)/python $$file || exit 1; done

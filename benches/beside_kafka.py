@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "interop"))
 SIZES = {100: 400_000, 1000: 150_000}
 LATENCY_RATE = 500
 LATENCY_SECONDS = 4
-KAFKA_HEAP = "1g"
+KAFKA_JVM = ("-Xms1g", "-Xmx1g")
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def apache_kafka() -> Iterator[str]:
     from broker_process import free_port  # type: ignore[import-not-found]
 
     with tempfile.TemporaryDirectory(prefix="kafka-bench-") as folder:
-        kafka = ApacheKafka(free_port(), Path(folder), heap=KAFKA_HEAP)
+        kafka = ApacheKafka(free_port(), Path(folder), jvm=KAFKA_JVM)
         try:
             yield kafka.bootstrap
         finally:

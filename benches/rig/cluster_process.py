@@ -18,7 +18,8 @@ Address = tuple[str, int]
 
 
 class RunningCluster:
-    def __init__(self, facts: dict[str, object], process: "subprocess.Popen[bytes]") -> None:
+    def __init__(self, facts: dict[str, object], process: "subprocess.Popen[bytes]", folder: str) -> None:
+        self.folder = folder
         self.servers = str(facts["bootstrap_servers"])
         self._process = psutil.Process(process.pid)
 
@@ -27,6 +28,11 @@ class RunningCluster:
         """Of any broker."""
         host, _, port = self.servers.split(",")[0].rpartition(":")
         return host, int(port)
+
+    @property
+    def pids(self) -> list[int]:
+        """Of the supervisor and of the brokers."""
+        return [one.pid for one in (self._process, *self._process.children(recursive=True))]
 
     def cpu_seconds(self) -> float:
         """Of all brokers together."""
@@ -49,7 +55,7 @@ def running_cluster(settings: dict[str, str] | None = None) -> Iterator[RunningC
             if process.poll() is not None:
                 raise RuntimeError(f"the cluster did not start:\n{Path(folder, 'log').read_text()}")
             time.sleep(0.05)
-        yield RunningCluster(json.loads(ready.read_text()), process)
+        yield RunningCluster(json.loads(ready.read_text()), process, folder)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()

@@ -50,13 +50,15 @@ broker.session.timeout.ms=3000
 """
 START_PATIENCE_S = 90.0
 ANSWER_PATIENCE_S = 5.0
+SMALL_JVM = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
 class ApacheNode:
     """One broker of the cluster; its data and server.log lie under `folder`."""
 
-    def __init__(self, node: int, folder: Path) -> None:
+    def __init__(self, node: int, folder: Path, jvm: Sequence[str] = SMALL_JVM) -> None:
         self.node = node
+        self._jvm = jvm
         self.folder = folder
         self.port, self.controller_port = free_port(), free_port()
         self.address = f"localhost:{self.port}"
@@ -77,7 +79,7 @@ class ApacheNode:
         subprocess.run(command, check=True, capture_output=True)
 
     def start(self) -> None:
-        command = ["java", "-Xmx384m", *QUIET, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        command = ["java", *self._jvm, *QUIET]
         command += ["-cp", classpath(), "kafka.Kafka", str(self.settings)]
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
@@ -105,11 +107,13 @@ class ApacheCluster:
         folder: Path,
         brokers: int = 3,
         observers: int = 0,
+        *,
         racks: Sequence[str] = ("a", "b", "c"),
         extra_settings: dict[str, str] | None = None,
+        jvm: Sequence[str] = SMALL_JVM,
     ) -> None:
         ids = range(1, brokers + observers + 1)
-        self.nodes = {node: ApacheNode(node, folder / f"node-{node}") for node in ids}
+        self.nodes = {node: ApacheNode(node, folder / f"node-{node}", jvm) for node in ids}
         self.cluster_id = "A" + urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
         voters = [self.nodes[node] for node in ids[:brokers]]
         controllers = ",".join(f"localhost:{voter.controller_port}" for voter in voters)

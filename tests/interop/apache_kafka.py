@@ -13,6 +13,7 @@ import tempfile
 import time
 import uuid
 from base64 import urlsafe_b64encode
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -49,7 +50,11 @@ class ApacheKafka:
     """One broker in its own process, with its data and server.log under `folder`."""
 
     def __init__(
-        self, port: int, folder: Path, extra_settings: dict[str, str] | None = None, heap: str = "512m"
+        self,
+        port: int,
+        folder: Path,
+        extra_settings: dict[str, str] | None = None,
+        jvm: Sequence[str] = ("-Xms512m", "-Xmx512m"),
     ) -> None:
         self.bootstrap = f"localhost:{port}"
         self.data = folder / "data"
@@ -58,7 +63,7 @@ class ApacheKafka:
         text = SETTINGS.format(port=port, controller_port=free_port(), data=self.data)
         text += "".join(f"{name}={value}\n" for name, value in (extra_settings or {}).items())
         settings.write_text(text)
-        java = [*JVM, f"-Xmx{heap}", *QUIET, "-cp", classpath()]
+        java = [*JVM, *QUIET, "-cp", classpath()]
         cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         subprocess.run(
             [*java, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(settings)],
@@ -66,8 +71,7 @@ class ApacheKafka:
             capture_output=True,
         )
         # The benches compare against this process, so it gets every compiler tier.
-        flags = [f"-Xms{heap}", f"-Xmx{heap}", *QUIET, "-cp", classpath()]
-        self._server = ["java", *flags, "kafka.Kafka", str(settings)]
+        self._server = ["java", *jvm, *QUIET, "-cp", classpath(), "kafka.Kafka", str(settings)]
         self._port = port
         self.start()
 

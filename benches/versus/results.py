@@ -1,0 +1,58 @@
+"""Results as JSON: the machine, the commit, the versions, and every value of every round."""
+
+import json
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rig.report import machine
+
+from versus.runner import Measured
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "docs" / "benchmarks" / "versus.json"
+
+
+def as_json(measured: Measured, failed: dict[str, str], rounds: int, scale: float) -> dict[str, Any]:
+    return {
+        "machine": machine(),
+        "commit": _commit(),
+        "when": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "rounds": rounds,
+        "scale": scale,
+        "failed": failed,
+        "workloads": [
+            {
+                "name": name,
+                "figures": [
+                    {
+                        "name": each.figure.name,
+                        "unit": each.figure.unit,
+                        "more_is_better": each.figure.more_is_better,
+                        "goal": each.figure.goal,
+                        "values": each.values,
+                        "ratio": (ratio := each.ratio("Tidelog", "Apache Kafka")),
+                        "met": each.is_met(ratio),
+                    }
+                    for each in figures
+                ],
+            }
+            for name, figures in measured.items()
+        ],
+    }
+
+
+def write(results: dict[str, Any]) -> None:
+    FILE.parent.mkdir(parents=True, exist_ok=True)
+    FILE.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def _commit() -> str:
+    done = subprocess.run(
+        ["git", "-C", str(ROOT), "describe", "--always", "--dirty"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout.strip()

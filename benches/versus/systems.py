@@ -1,0 +1,167 @@
+"""The sides of a comparison: each starts brokers, says where they listen and what they have used so far."""
+
+import shutil
+import sys
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient, NewTopic
+from rig.broker_process import BrokerProcess, work_folder
+from rig.cluster_process import RunningCluster, running_cluster
+
+from versus.processes import cpu_seconds, resident_bytes
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "interop"))
+
+# What kafka-server-start.sh and kafka-run-class.sh of the release give the JVM.
+KAFKA_JVM = [
+    "-Xmx1G",
+    "-Xms1G",
+    "-server",
+    "-XX:+UseG1GC",
+    "-XX:MaxGCPauseMillis=20",
+    "-XX:InitiatingHeapOccupancyPercent=35",
+    "-XX:+ExplicitGCInvokesConcurrent",
+    "-Djava.awt.headless=true",
+]
+FSYNC_OF_KAFKA = {"log.flush.interval.messages": "1"}
+"""Kafka then syncs before it acknowledges, as `durability=fsync` does."""
+
+
+class System(ABC):
+    """`with` starts it. `durability` is `os` (Kafka's default: the page cache) or `fsync`."""
+
+    name: str
+
+    def __init__(self, durability: str = "os", brokers: int = 1) -> None:
+        self.durability, self.brokers = durability, brokers
+        self._running = ExitStack()
+        self._topics = 0
+
+    @property
+    @abstractmethod
+    def servers(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def pids(self) -> list[int]: ...
+
+    @property
+    @abstractmethod
+    def data_folders(self) -> list[Path]: ...
+
+    @abstractmethod
+    def start(self) -> None: ...
+
+    def __enter__(self) -> "System":
+        try:
+            self.start()
+        except BaseException:
+            self._running.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running.close()
+
+    @property
+    def address(self) -> tuple[str, int]:
+        host, _, port = self.servers.split(",")[0].rpartition(":")
+        return host, int(port)
+
+    def cpu_seconds(self) -> float:
+        return cpu_seconds(self.pids)
+
+    def resident_bytes(self) -> int:
+        return resident_bytes(self.pids)
+
+    def new_topic(self, partitions: int = 1, replicas: int | None = None) -> str:
+        """With as many replicas as there are brokers, unless told otherwise."""
+        self._topics += 1
+        name = f"bench-{self._topics}"
+        topic = NewTopic(name, partitions, replicas or self.brokers)
+        self._admin.create_topics([topic], operation_timeout=60)[name].result()
+        time.sleep(0.3)  # until every broker knows, on either side
+        return name
+
+    def delete_topic(self, name: str) -> None:
+        self._admin.delete_topics([name])[name].result()
+
+    @cached_property
+    def _admin(self) -> AdminClient:
+        return AdminClient({"bootstrap.servers": self.servers})
+
+    def _folder(self) -> Path:
+        folder = tempfile.mkdtemp(prefix=f"bench-{self.name.split()[0].lower()}-", dir=work_folder())
+        self._running.callback(shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder)
+
+
+class Tidelog(System):
+    name = "Tidelog"
+
+    def start(self) -> None:
+        settings = {"durability": self.durability}
+        self._cluster: RunningCluster | None = None
+        self._broker: BrokerProcess | None = None
+        if self.brokers > 1:
+            self._cluster = self._running.enter_context(running_cluster(settings))
+        else:
+            self._broker = self._running.enter_context(BrokerProcess(settings))
+
+    @property
+    def servers(self) -> str:
+        if self._cluster is not None:
+            return self._cluster.servers
+        return f"localhost:{self._one().port}"
+
+    @property
+    def pids(self) -> list[int]:
+        return self._cluster.pids if self._cluster is not None else [self._one().process.pid]
+
+    @property
+    def data_folders(self) -> list[Path]:
+        return [Path(self._cluster.folder if self._cluster is not None else self._one().data)]
+
+    def _one(self) -> BrokerProcess:
+        if self._broker is None:
+            raise RuntimeError("not started")
+        return self._broker
+
+
+class ApacheKafka(System):
+    name = "Apache Kafka"
+
+    def start(self) -> None:
+        from apache_cluster import ApacheCluster  # type: ignore[import-not-found]
+        from apache_kafka import ApacheKafka as OneBroker  # type: ignore[import-not-found]
+        from broker_process import free_port  # type: ignore[import-not-found]
+
+        folder = self._folder()
+        self._data = folder
+        extra = FSYNC_OF_KAFKA if self.durability == "fsync" else {}
+        if self.brokers > 1:
+            cluster = ApacheCluster(folder, self.brokers, extra_settings=extra, jvm=KAFKA_JVM)
+            self._running.callback(cluster.stop)
+            self._servers = cluster.bootstrap
+            self._pids = [node.process.pid for node in cluster.nodes.values()]
+        else:
+            broker = OneBroker(free_port(), folder, extra_settings=extra, jvm=KAFKA_JVM)
+            self._running.callback(broker.stop)
+            self._servers, self._pids = broker.bootstrap, [broker.process.pid]
+
+    @property
+    def servers(self) -> str:
+        return str(self._servers)
+
+    @property
+    def pids(self) -> list[int]:
+        return list(self._pids)
+
+    @property
+    def data_folders(self) -> list[Path]:
+        return [self._data]

@@ -1,0 +1,32 @@
+"""A workload: what is done to one system, and the figures that come out of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from versus.figures import Figure
+from versus.systems import System
+
+RATE = Figure("rate", "messages/s", True, 1.0)
+CPU_PER_GB = Figure("broker CPU", "s/GB", False)
+LOAD_SHARE = Figure("generator's CPU", "cores", False)
+
+
+@dataclass(frozen=True)
+class Arena:
+    """How both systems are set up; workloads of one arena share the running brokers."""
+
+    durability: str = "os"
+    brokers: int = 1
+
+    def __str__(self) -> str:
+        many = "one broker" if self.brokers == 1 else f"{self.brokers} brokers"
+        return f"{many}, {self.durability}"
+
+
+@dataclass(frozen=True)
+class Workload:
+    name: str
+    arena: Arena
+    figures: Sequence[Figure]
+    run: Callable[[System], Mapping[str, float]]
+    """One round on a running system: the value of each figure by its name."""

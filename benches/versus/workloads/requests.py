@@ -1,0 +1,54 @@
+"""Requests as prebuilt frames, so that next to nothing but the broker works: one record, 16 KiB, 900 KB."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from rig.frames import batch_of, produce_frame
+from rig.load import Load, answer_size, in_own_process, pipeline
+
+from versus.figures import Figure
+from versus.systems import System
+from versus.workload import Arena, Workload
+
+REQUESTS = Figure("rate", "requests/s", True, 1.0)
+BOUND_BY_BROKER = Figure("rate", "requests/s", True, 1.5)
+ONE_RECORD = 200
+LARGE = 900_000
+
+
+def workloads(scale: float) -> Iterator[Workload]:
+    for connections, window in ((1, 1), (1, 5), (50, 1)):
+        yield _workload(
+            f"one-record requests, {connections} connections, {window} in flight",
+            (ONE_RECORD, int(20_000 * scale), connections, window),
+            Figure("broker CPU", "us/request", False, 0.7),
+        )
+    for connections, window in ((1, 5), (4, 5)):
+        yield _workload(
+            f"16 KiB requests, {connections} connections, {window} in flight",
+            (16 * 1024, int(12_000 * scale), connections, window),
+            Figure("broker CPU", "us/request", False, 0.25),
+        )
+    yield _workload(
+        "900 KB requests, 1 connection, 5 in flight",
+        (LARGE, int(600 * scale), 1, 5),
+        Figure("broker CPU", "us/request", False, 0.5),
+    )
+
+
+def _workload(name: str, load: tuple[int, int, int, int], cpu: Figure) -> Workload:
+    rate = REQUESTS if load[3] == 1 and load[2] == 1 else BOUND_BY_BROKER
+    return Workload(name, Arena(), (rate, cpu), partial(replay, load=load))
+
+
+def replay(system: System, load: tuple[int, int, int, int]) -> Mapping[str, float]:
+    size, count, connections, window = load
+    topic = system.new_topic()
+    request = produce_frame(topic, batch_of(size))
+    answer = answer_size(system.address, request)
+    before = system.cpu_seconds()
+    seconds = in_own_process(pipeline, system.address, Load(request, count, answer, connections, window))
+    cpu = system.cpu_seconds() - before
+    system.delete_topic(topic)
+    count -= count % connections
+    return {"rate": count / seconds, "broker CPU": cpu / count * 1e6}
