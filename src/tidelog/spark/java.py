@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidelog.base.errors import TidelogError
+from tidelog.spark.scripts import write_script
 
 OLDEST = 17
 ASK_TIMEOUT_S = 20
@@ -76,19 +77,8 @@ def java_home(java: Java, folder: Path) -> Path:
     script = home / "bin" / "java"
     left_out = [VECTOR, SECURITY_ACTION] if java.version >= WITHOUT_SECURITY_ACTION else [VECTOR]
     text = SHIM.format(java=shlex.quote(str(java.path)), left_out="|".join(left_out))
-    if not script.exists() or script.read_text() != text:
-        script.parent.mkdir(parents=True, exist_ok=True)
-        fresh = script.with_name(f"java.{os.getpid()}")  # another process may be at it too
-        fresh.write_text(text)
-        fresh.chmod(0o755)
-        fresh.replace(script)
+    write_script(script, text)
     return home
-
-
-def cache_folder() -> Path:
-    """Where things are kept that can be made again at any time."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "tidelog"
 
 
 def _of_the_machine() -> list[Path]:

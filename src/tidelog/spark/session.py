@@ -6,13 +6,15 @@ Spark Connect. Whatever is given in `settings` wins.
 
 import os
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidelog.base.errors import TidelogError
-from tidelog.spark.java import cache_folder, find_java, java_home
+from tidelog.spark.java import find_java, java_home
+from tidelog.spark.python import worker_python
+from tidelog.spark.scripts import cache_folder
+from tidelog.spark.worker_python import worker_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,7 +50,7 @@ def spark_session(
     if remote is not None:
         return _built(SparkSession.builder.remote(remote), name, QUERY_SETTINGS | dict(settings or {}))
     master = master or os.environ.get("TIDELOG_SPARK_MASTER") or "local[*]"
-    prepare_environment()
+    prepare_environment(is_local=master.startswith("local"))
     wanted = session_settings(master, log_file) | dict(settings or {})
     try:
         return _built(SparkSession.builder.master(master), name, wanted)
@@ -62,11 +64,15 @@ def _built(builder: "SparkSession.Builder", name: str, settings: Mapping[str, st
     return builder.appName(name).getOrCreate()
 
 
-def prepare_environment() -> None:
+def prepare_environment(*, is_local: bool = True) -> None:
     """What Spark reads from the environment: which Python its workers run, and which Java it runs on."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     folder = _kept_folder()
+    folder = cache_folder()
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if is_local:
+        os.environ["PYSPARK_PYTHON"] = str(worker_python(folder))
+    else:  # a path that is good on the cluster's machines: theirs, if it was said, or the same as here
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if Path(os.environ.get("JAVA_HOME", "")).parent != folder:  # else it was prepared before
         os.environ["JAVA_HOME"] = str(java_home(find_java(), folder))
 
@@ -100,13 +106,3 @@ def _cores(master: str) -> int:
 
 def _quoted(option: str) -> str:
     return f'"{option}"' if " " in option else option
-
-
-def _kept_folder() -> Path:
-    folder = cache_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:  # a user without a home of its own
-        folder = Path(tempfile.gettempdir()) / f"tidelog-{os.getuid()}"
-        folder.mkdir(exist_ok=True)
-    return folder

@@ -47,14 +47,9 @@ class Run:
 
     def start(self, built: Build) -> None:
         """All queries, or none: what Spark refuses to start stops the others again."""
+        self._built = built
         for query in built.queries:
-            try:
-                self._queries[query.name] = self._started(query, built)
-            except Exception as error:
-                self._stop_all(0.0)
-                raise PipelineFailed(
-                    f"the query '{query.name}' did not start: {spark_said(error)}"
-                ) from error
+            self._queries[query.name] = self._started(query, built)
             self._meters[query.name] = Meter(query.name)
 
     def _started(self, query: Query, built: Build) -> "StreamingQuery":
