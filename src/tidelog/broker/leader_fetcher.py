@@ -11,13 +11,13 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from tidelog.base.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, NodeId
 from tidelog.base.ports import Clock
 from tidelog.broker.copied_partition import CopiedPartition, Next
+from tidelog.broker.peer_call import PeerCall
 from tidelog.broker.peers import Peers
 from tidelog.broker.replication_quota import ReplicationQuota
 from tidelog.peer.fetch_session import FetchSession, PartitionKey
@@ -58,7 +58,7 @@ class LeaderFetcher:
         self._cut: list[CopiedPartition] = []  # and not written down yet
         self._put_off: dict[PartitionKey, CopiedPartition] = {}
         self._session = FetchSession()
-        self._in_flight: deque[tuple[int, asyncio.Task[Any]]] = deque()
+        self._in_flight: deque[tuple[int, PeerCall]] = deque()
         self._next_number = 1  # of requests
         self._failures = 0
         self._closed_until = 0.0  # by the back-off after a failed request
@@ -74,12 +74,11 @@ class LeaderFetcher:
 
     async def stop(self) -> None:
         """Leave the leader nothing to remember, if it can be told quickly."""
-        tasks = [task for _, task in self._in_flight]
+        for _, call in self._in_flight:
+            call.cancel()
         if self._task is not None:
-            tasks.append(self._task)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
         if self._alarm is not None:
             self._alarm.cancel()
         if self._session.is_open:
@@ -150,10 +149,10 @@ class LeaderFetcher:
 
     async def _run(self) -> None:
         while True:
-            self._awake.clear()
             try:
-                while self._in_flight and self._in_flight[0][1].done():
+                while self._in_flight and self._in_flight[0][1].is_done:
                     await self._answered(*self._in_flight.popleft())
+                self._awake.clear()  # what happened up to here is seen to below
                 self._ask_again()
                 self._checkpoint_what_was_cut()
                 self._send_what_may_be_sent()
@@ -178,25 +177,23 @@ class LeaderFetcher:
         config = self._parts.config()
         request = self._new_request(wait_ms=config.int("replica.fetch.wait.max.ms"))
         self._session.fill(request)
-        call = asyncio.get_running_loop().create_task(
-            self._parts.peers.call(
+        number = self._next_number
+        self._next_number += 1
+        try:
+            call = self._parts.peers.begin(
                 self._leader,
                 ApiKey.FETCH,
                 VERSION,
                 request,
-                timeout=config.int("replica.socket.timeout.ms") / 1000,
+                seconds=config.int("replica.socket.timeout.ms") / 1000,
                 lane=LANE,
-                in_order=True,
             )
-        )
-        call.add_done_callback(self._returned)
-        self._in_flight.append((self._next_number, call))
-        self._next_number += 1
-
-    def _returned(self, call: "asyncio.Task[Any]") -> None:
-        if not call.cancelled():
-            call.exception()  # looked at in its turn, unless nothing has a turn any more
-        self._awake.set()
+        except OSError as error:
+            self._failed(str(error))
+            self._wake_in(self._closed_until - self._now)
+            return
+        self._in_flight.append((number, call))
+        call.when_done(self._awake.set)
 
     def _new_request(self, *, wait_ms: int) -> FetchRequest:
         config = self._parts.config()
@@ -211,9 +208,9 @@ class LeaderFetcher:
 
     # Answers
 
-    async def _answered(self, number: int, call: "asyncio.Task[FetchResponse]") -> None:
+    async def _answered(self, number: int, call: PeerCall) -> None:
         try:
-            response = call.result()
+            response: FetchResponse = call.result()
         except OSError as error:
             self._failed(str(error) or type(error).__name__)
             return

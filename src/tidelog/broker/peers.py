@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from tidelog.base.errors import ErrorCode, ProtocolError
 from tidelog.base.ids import NodeId
 from tidelog.base.ports import Network
+from tidelog.broker.peer_call import PeerCall
 from tidelog.peer.link import Link
 from tidelog.wire.message import Message
 
@@ -72,17 +73,12 @@ class Peers:
         *,
         timeout: float,  # noqa: ASYNC109 - what is left of it is shared out here
         lane: str = "calls",
-        in_order: bool = False,
     ) -> Any:
-        """One attempt. OSError (TimeoutError too) where no answer came: nobody knows what the peer did.
-
-        `in_order`: never on another connection than the last such call of this lane.
-        """
+        """One attempt. OSError (TimeoutError too) where no answer came: nobody knows what the peer did."""
         if node_id == self.node_id and self.call_here is not None:
             async with asyncio.timeout(timeout):
                 return await self.call_here(api_key, version, request)
-        links = self._lane(node_id, lane).links
-        link = self._pick(node_id, lane, in_order)
+        links, link = self._pick(node_id, lane)
         links[link] += 1
         try:
             async with asyncio.timeout(timeout):
@@ -100,10 +96,30 @@ class Peers:
         self._free(links, link)
         return answer
 
+    def begin(
+        self, node_id: NodeId, api_key: int, version: int, request: Message, *, seconds: float, lane: str
+    ) -> PeerCall:
+        """One attempt, on the connection of the last such call of this lane, and without a task.
+
+        OSError where the broker cannot be asked.
+        """
+        links, link = self._pick(node_id, lane, in_order=True)
+        answer, read = link.begin(api_key, version, request)
+        links[link] += 1
+
+        def ended(is_usable: bool) -> None:
+            if is_usable:
+                self._free(links, link)
+            else:
+                self._drop(links, link)
+
+        return PeerCall(asyncio.ensure_future(answer), read, seconds, ended)
+
     def send(self, node_id: NodeId, api_key: int, version: int, request: Message) -> None:
         """Without an answer, and lost where the peer cannot be reached now. Never waits, never raises."""
         try:
-            self._pick(node_id, SENDS, True).send(api_key, version, request)
+            _, link = self._pick(node_id, SENDS, in_order=True)
+            link.send(api_key, version, request)
         except PeerUnavailable:
             pass
 
@@ -175,14 +191,14 @@ class Peers:
             lane = self._lanes[node_id, name] = _Lane(address, {})
         return lane
 
-    def _pick(self, node_id: NodeId, name: str, in_order: bool) -> Link:
+    def _pick(self, node_id: NodeId, name: str, *, in_order: bool = False) -> tuple[dict[Link, int], Link]:
         """An idle link; else a new one while there are few; else the least busy. In order: the first."""
         address, links = self._lane(node_id, name)
         best = next(iter(links), None) if in_order else min(links, key=links.__getitem__, default=None)
         if best is None or (links[best] and len(links) < LINKS_MAX and not in_order):
             best = Link(self._network.connect(*address), self._client_id)
             links[best] = 0
-        return best
+        return links, best
 
     @staticmethod
     def _free(links: dict[Link, int], link: Link) -> None:

@@ -3,7 +3,7 @@
 Knows the protocol and nothing of sockets: the connection is a port, real or simulated.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from tidelog.base.errors import ProtocolError
 from tidelog.base.ports import Buffer, Connection, FileSlice
@@ -23,11 +23,22 @@ class Link:
 
     async def call(self, api_key: int, version: int, request: Message) -> Message:
         """The answer. OSError where the peer cannot be reached, ProtocolError where it answers nonsense."""
+        answer, read = self.begin(api_key, version, request)
+        return read(await answer)
+
+    def begin(
+        self, api_key: int, version: int, request: Message
+    ) -> tuple[Awaitable[memoryview], Callable[[memoryview], Message]]:
+        """The same in two steps: the bytes of the answer to come, and how to read them."""
         number, frame = self._frame(api_key, version, request)
-        answered, answer = read_response(api_key, version, await self._connection.call(frame))
-        if answered != number:
-            raise ProtocolError(f"request {number} was answered with number {answered}")
-        return answer
+
+        def read(data: memoryview) -> Message:
+            answered, answer = read_response(api_key, version, data)
+            if answered != number:
+                raise ProtocolError(f"request {number} was answered with number {answered}")
+            return answer
+
+        return self._connection.call(frame), read
 
     def send(self, api_key: int, version: int, request: Message) -> None:
         """A request that is not answered, and may be lost."""

@@ -4,14 +4,14 @@ The frames that are read here come without their size; the ones that are written
 """
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from struct import Struct
 from typing import Any, NamedTuple
 
 from tidelog.base.errors import ProtocolError
 from tidelog.base.ports import Buffer
-from tidelog.wire.apis import API, ApiSpec
-from tidelog.wire.codec import decode, encoder
+from tidelog.wire.apis import API
+from tidelog.wire.codec import decoder, encoder
 from tidelog.wire.message import Message, Part
 from tidelog.wire.primitives import read_uvarint, skip_tags
 
@@ -134,10 +134,21 @@ def _sized(out: bytearray, parts: list[Part]) -> list[Part]:
 
 def read_response(api_key: int, version: int, frame: Buffer) -> tuple[int, Message]:
     """The correlation id and the message of an answer to a request of this API and version."""
-    spec: ApiSpec = API[api_key]
-    view = memoryview(frame)
-    if len(view) < 4:
-        raise ProtocolError(f"a response of {len(view)} bytes has no header")
-    (correlation_id,) = _SIZE.unpack_from(view)
-    position = _header_tags(view, 4) if spec.tags_in_response_header(version) else 4
-    return correlation_id, decode(spec.response_class(), version, view, position)
+    return response_reader(api_key, version)(frame)
+
+
+@cache
+def response_reader(api_key: int, version: int) -> Callable[[Buffer], tuple[int, Message]]:
+    """`read_response` with all that one API and version need looked up."""
+    spec = API[api_key]
+    has_tags = spec.tags_in_response_header(version)
+    decode = decoder(spec.response_class(), version)
+
+    def read(frame: Buffer) -> tuple[int, Message]:
+        view = memoryview(frame)
+        if len(view) < 4:
+            raise ProtocolError(f"a response of {len(view)} bytes has no header")
+        (correlation_id,) = _SIZE.unpack_from(view)
+        return correlation_id, decode(view, _header_tags(view, 4) if has_tags else 4)
+
+    return read

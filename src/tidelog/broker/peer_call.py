@@ -1,0 +1,65 @@
+"""A request to another broker that is under way without a task: for those who always have one.
+
+A follower's fetch is asked, answered and asked again for every record that a quiet cluster writes; a task
+and its timeout would cost as much as the request itself.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from tidelog.base.errors import ProtocolError
+
+
+class PeerCall:
+    __slots__ = ("_answer", "_is_late", "_on_end", "_read", "_timer")
+
+    def __init__(
+        self,
+        answer: "asyncio.Future[memoryview]",
+        read: Callable[[memoryview], Any],
+        seconds: float,
+        on_end: Callable[[bool], None],
+    ) -> None:
+        """`on_end` is told once whether the connection may be used for the next request."""
+        self._answer = answer
+        self._read = read
+        self._on_end = on_end
+        self._is_late = False
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._give_up)
+        answer.add_done_callback(self._ended)
+
+    def when_done(self, then: Callable[[], None]) -> None:
+        self._answer.add_done_callback(lambda _: then())
+
+    @property
+    def is_done(self) -> bool:
+        return self._answer.done()
+
+    def cancel(self) -> None:
+        self._answer.cancel()
+
+    def result(self) -> Any:
+        """The answer. OSError (TimeoutError too) where none came: nobody knows what the peer did."""
+        if self._is_late:
+            raise TimeoutError
+        frame = self._answer.result()
+        try:
+            return self._read(frame)
+        except ProtocolError as error:
+            self._on_end(False)
+            raise ConnectionError(f"the answer is nonsense: {error}") from error
+
+    def _give_up(self) -> None:
+        if not self._answer.done():
+            self._is_late = True
+            self._answer.cancel()
+
+    def _ended(self, answer: "asyncio.Future[memoryview]") -> None:
+        self._timer.cancel()
+        # Out of time or cancelled: what is asked next must not stand behind this one. After an error the
+        # connection is made again when it is used again.
+        is_usable = not answer.cancelled()
+        if is_usable:
+            answer.exception()  # looked at by `result`, unless nobody asks for it any more
+        self._on_end(is_usable)
