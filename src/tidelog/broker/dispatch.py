@@ -18,7 +18,7 @@ from tidelog.broker.handlers import HANDLERS, load
 from tidelog.broker.handlers.api_versions import unsupported_version
 from tidelog.broker.peer import Peer
 from tidelog.broker.produce_shortcut import PRODUCE, ProduceShortcut
-from tidelog.broker.reply import CloseConnection, Reply
+from tidelog.broker.reply import CloseConnection, LateReply, PendingReply, Reply
 from tidelog.groups.outcome import Pending
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.codec import decoder
@@ -51,7 +51,7 @@ class Dispatcher:
         self.is_open = False
         """Until the broker knows the cluster and its part in it, only brokers are served."""
 
-    def dispatch(self, frame: memoryview, peer: Peer) -> "Reply | asyncio.Future[Reply | None] | None":
+    def dispatch(self, frame: memoryview, peer: Peer) -> Reply | PendingReply | None:
         if peer.produce_front_end and (reply := self._shortcut.answer(frame, peer)) is not None:
             return reply
         header, body_at = read_request_header(frame)
@@ -82,7 +82,8 @@ class Dispatcher:
             if iscoroutine(answer):
                 answer = self._own(answer, route.name)
             if isinstance(answer, asyncio.Future):
-                return self._later(answer, route, header.correlation_id, context)
+                number = header.correlation_id
+                return LateReply(answer, lambda given: self._reply(given, route, number, context))
         return self._reply(answer, route, header.correlation_id, context)
 
     async def _ask_controller(
@@ -159,33 +160,10 @@ class Dispatcher:
             answer.throttle_time_ms = context.throttle_ms
         return Reply(route.write(correlation_id, answer), context.throttle_ms)
 
-    def _later(
-        self, answer: "asyncio.Future[Any]", route: Route, correlation_id: int, context: Context
-    ) -> "asyncio.Future[Reply | None]":
-        """A future of the encoded reply. Cancelling it (the peer has gone) ends a wait, but not a change
-        of the cluster that is under way in a task: half of one would be worse than all of it."""
-        reply: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-
-        def finish(done: "asyncio.Future[Any]") -> None:
-            if reply.done():
-                return
-            if done.cancelled():
-                reply.cancel()
-                return
-            try:
-                reply.set_result(self._reply(done.result(), route, correlation_id, context))
-            except Exception as error:
-                reply.set_exception(error)
-
-        answer.add_done_callback(finish)
-        if not isinstance(answer, asyncio.Task):
-            reply.add_done_callback(lambda r: answer.cancel() if r.cancelled() else None)
-        return reply
-
     def _when_settled(
         self, answer: Pending[Any], route: Route, correlation_id: int, context: Context
     ) -> "asyncio.Future[Reply | None]":
-        """As `_later`, for answers that come by a call instead of a future: one turn of the loop less."""
+        """For answers that come by a call instead of a future."""
         reply: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
         def finish(given: Any) -> None:

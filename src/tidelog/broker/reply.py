@@ -4,6 +4,10 @@
 to the socket and are never copied into Python.
 """
 
+import asyncio
+from collections.abc import Callable
+from typing import Any, Protocol
+
 import msgspec
 
 from tidelog.base.ports import Buffer, FileSlice
@@ -15,6 +19,43 @@ class Reply(msgspec.Struct, eq=False, gc=False):
     """The connection's next request waits this long after the answer went out (KIP-219)."""
     close: bool = False
     """Send the answer, then end the connection."""
+
+
+class PendingReply(Protocol):
+    """An answer that comes later: a future of it, or something that behaves like one."""
+
+    def done(self) -> bool: ...
+
+    def result(self) -> Reply | None: ...
+
+    def cancel(self) -> object: ...
+
+    def add_done_callback(self, then: Callable[[Any], object], /) -> None: ...
+
+
+class LateReply:
+    """What a handler's future holds one day, encoded when it is sent: no future and no turn of its own."""
+
+    __slots__ = ("_answer", "_encode")
+
+    def __init__(self, answer: "asyncio.Future[Any]", encode: Callable[[Any], Reply | None]) -> None:
+        self._answer = answer
+        self._encode = encode
+
+    def done(self) -> bool:
+        return self._answer.done()
+
+    def result(self) -> Reply | None:
+        return self._encode(self._answer.result())
+
+    def cancel(self) -> None:
+        """The peer has gone. That ends a wait, but not a change of the cluster that is under way in a task:
+        half of one would be worse than all of it."""
+        if not isinstance(self._answer, asyncio.Task):
+            self._answer.cancel()
+
+    def add_done_callback(self, then: Callable[[Any], object], /) -> None:
+        self._answer.add_done_callback(then)
 
 
 class CloseConnection:

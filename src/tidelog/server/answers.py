@@ -3,14 +3,13 @@
 Requests may complete in any order; their answers leave in the order the requests came.
 """
 
-import asyncio
 from collections import deque
 from collections.abc import Iterator
 
-from tidelog.broker.reply import Reply
+from tidelog.broker.reply import PendingReply, Reply
 from tidelog.server.buffer_pool import POOLED_BYTES, BufferPool
 
-Outcome = Reply | asyncio.Future[Reply | None]
+Outcome = Reply | PendingReply
 
 
 class Answers:

@@ -257,7 +257,7 @@ class Connection(asyncio.BufferedProtocol):
             or self._writer.pending_bytes > limits.output_bytes_max
         )
 
-    def _future_done(self, _: asyncio.Future[Reply | None]) -> None:
+    def _future_done(self, _: object) -> None:
         self._schedule()
 
     def _schedule(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from tidelog.broker.peer import Peer
-from tidelog.broker.reply import Reply
+from tidelog.broker.reply import PendingReply, Reply
 from tidelog.server.buffer_pool import BufferPool
 from tidelog.server.counters import Counters
 from tidelog.server.limits import Limits
@@ -23,7 +23,7 @@ log = logging.getLogger("tidelog.server")
 
 
 class RequestDispatcher(Protocol):
-    def dispatch(self, frame: memoryview, peer: Peer) -> Reply | asyncio.Future[Reply | None] | None:
+    def dispatch(self, frame: memoryview, peer: Peer) -> Reply | PendingReply | None:
         """Answer a request now, later, or not at all (None: no answer is owed).
 
         The frame is writable and the dispatcher's own. A future is cancelled when the peer leaves

@@ -10,7 +10,7 @@ from tidelog.base.errors import ProtocolError, StorageError
 from tidelog.base.listener import Listener
 from tidelog.base.ports import FileSlice
 from tidelog.broker.peer import Peer
-from tidelog.broker.reply import Reply
+from tidelog.broker.reply import PendingReply, Reply
 from tidelog.server.shared_state import RequestDispatcher
 from tidelog.testing.sim.life import Life
 from tidelog.testing.sim.tcp import Request, Tcp
@@ -18,7 +18,7 @@ from tidelog.testing.sim.tcp import Request, Tcp
 if TYPE_CHECKING:
     from tidelog.testing.sim.network import SimNetwork
 
-Outcome = Reply | asyncio.Future[Reply | None]
+Outcome = Reply | PendingReply
 
 log = logging.getLogger("tidelog.server")
 
@@ -126,7 +126,7 @@ class ServerEnd:
             outcome.add_done_callback(self._done)
         self._flush()
 
-    def _done(self, _: "asyncio.Future[Reply | None]") -> None:
+    def _done(self, _: object) -> None:
         if not self._closed:
             self._flush()
             self._server.settled()
@@ -138,12 +138,15 @@ class ServerEnd:
             if not isinstance(outcome, Reply):
                 if not outcome.done():
                     return
-                if outcome.cancelled() or (error := outcome.exception()) is not None:
-                    if not outcome.cancelled() and not isinstance(error, ProtocolError | StorageError):
-                        log.error("%s: a request failed inside the broker", self.peer, exc_info=error)
+                try:
+                    reply = outcome.result()
+                except (ProtocolError, StorageError, asyncio.CancelledError):
                     self.close()
                     return
-                reply = outcome.result()
+                except Exception:
+                    log.exception("%s: a request failed inside the broker", self.peer)
+                    self.close()
+                    return
             else:
                 reply = outcome
             outcomes.popleft()
