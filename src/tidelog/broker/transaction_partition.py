@@ -51,7 +51,7 @@ class TransactionPartition:
         self._write_markers = write_markers
         self._alarm: asyncio.TimerHandle | None = None
         self._retries: set[asyncio.TimerHandle] = set()
-        self._until_ended: dict[str, list[asyncio.Future[None]]] = {}
+        self._until_ended: dict[str, list[Callable[[], None]]] = {}
         self._closed = False
 
     @property
@@ -66,13 +66,11 @@ class TransactionPartition:
     async def run(self, decide: Decide[AnswerT]) -> AnswerT:
         """Decide, write, and wait until the answer holds."""
         try:
-            outcome = decide(None)
+            safe = self._decided(decide, None)
         except NeedsProducerId:
             spare_id = await self._take_id()  # KafkaError: the controller gave none
-            if self._closed:
-                raise KafkaError(ErrorCode.NOT_COORDINATOR) from None
-            outcome = decide(spare_id)
-        return await self._write(outcome)
+            safe = self._decided(decide, spare_id)
+        return await safe
 
     async def run_next(self, transactional_id: str, decide: Decide[AnswerT]) -> AnswerT:
         """As `run`, for a request that would be refused while the transaction before is being ended.
@@ -80,16 +78,32 @@ class TransactionPartition:
         It waits a moment for that, which is less than the pause that its producer would make.
         """
         found = self.shard.transactions.get(transactional_id)
-        if found is not None and found.is_ending:
-            loop = asyncio.get_running_loop()
-            ended: asyncio.Future[None] = loop.create_future()
-            self._until_ended.setdefault(transactional_id, []).append(ended)
-            timer = loop.call_later(PATIENCE_SECONDS, _wake, ended)
-            await ended
+        if found is None or not found.is_ending:
+            return await self.run(decide)
+        loop = asyncio.get_running_loop()
+        begun: asyncio.Future[asyncio.Future[AnswerT]] = loop.create_future()
+
+        def begin() -> None:
+            if begun.done():  # its time is over, or the producer has gone
+                return
+            try:
+                begun.set_result(self._decided(decide, None))
+            except Exception as error:
+                begun.set_exception(error)
+
+        self._until_ended.setdefault(transactional_id, []).append(begin)
+        timer = loop.call_later(PATIENCE_SECONDS, begin)
+        try:
+            return await (await begun)
+        except NeedsProducerId:
+            return await self.run(decide)
+        finally:
             timer.cancel()
-            if self._closed:
-                raise KafkaError(ErrorCode.NOT_COORDINATOR)
-        return await self.run(decide)
+
+    def _decided(self, decide: Decide[AnswerT], spare_id: ProducerId | None) -> "asyncio.Future[AnswerT]":
+        if self._closed:
+            raise KafkaError(ErrorCode.NOT_COORDINATOR)
+        return self._write(decide(spare_id))
 
     async def when_safe(
         self, look: Callable[[], AnswerT], refused: Callable[[ErrorCode], AnswerT]
@@ -105,8 +119,9 @@ class TransactionPartition:
         outcome = self.shard.complete(marker, self._clock.now_ms())
         if outcome is not None and isinstance(self._append(outcome), KafkaError):
             self._later(RETRY_SECONDS, lambda: self.complete(marker))
-        for ended in self._until_ended.pop(marker.transactional_id, ()):
-            _wake(ended)
+        # In the same breath: what they write travels to the followers together with the end before it.
+        for begin in self._until_ended.pop(marker.transactional_id, ()):
+            begin()
         self._settle()
 
     def close(self) -> None:
@@ -117,8 +132,8 @@ class TransactionPartition:
         for retry in self._retries:
             retry.cancel()
         for waiting in self._until_ended.values():
-            for ended in waiting:
-                _wake(ended)
+            for begin in waiting:
+                begin()
         self.shard.unload()
 
     def _write(self, outcome: Outcome[AnswerT]) -> "asyncio.Future[AnswerT]":
@@ -195,8 +210,3 @@ class TransactionPartition:
 
         handle = asyncio.get_running_loop().call_later(seconds, run)
         self._retries.add(handle)
-
-
-def _wake(waiter: "asyncio.Future[None]") -> None:
-    if not waiter.done():
-        waiter.set_result(None)
