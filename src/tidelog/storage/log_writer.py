@@ -162,7 +162,10 @@ class LogWriter:
             last = offset + header.last_offset_delta
             active.note(offset, last, OVERHEAD + header.length, header.max_timestamp)
             if header.producer_id >= 0:
-                self._note_producer(records, position, header, offset)
+                if header.attributes & (TRANSACTIONAL | CONTROL):
+                    self._note_producer(records, position, header, offset)
+                else:
+                    producers.note(header, offset)
             offset = last + 1
         self.end = producers.end = end
         append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME else NO_TIMESTAMP

@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_OFFSET, NO_PRODUCER, NO_TIMESTAMP, Offset, ProducerId, TimestampMs
 from tidelog.wire.batch import CONTROL, TRANSACTIONAL, BatchHeader
@@ -31,7 +33,7 @@ class Duplicate(NamedTuple):
     """Its transaction has ended since."""
 
 
-class WrittenBatch(NamedTuple):
+class WrittenBatch(msgspec.Struct, frozen=True, gc=False):
     last_sequence: int
     last_offset: Offset
     offset_delta: int
@@ -147,9 +149,10 @@ class Producers:
                 ErrorCode.INVALID_PRODUCER_EPOCH,
                 f"producer {header.producer_id} wrote with epoch {epoch}, its last one is {producer.epoch}",
             )
-        if header.attributes & CONTROL:
+        attributes = header.attributes
+        if attributes & CONTROL:
             return None
-        if producer.txn_first >= 0 and not header.attributes & TRANSACTIONAL:
+        if producer.txn_first >= 0 and not attributes & TRANSACTIONAL:
             raise KafkaError(
                 ErrorCode.INVALID_TXN_STATE,
                 f"producer {header.producer_id} has an open transaction since offset {producer.txn_first} "
@@ -161,7 +164,7 @@ class Producers:
             if sequence != 0:
                 raise out_of_order(header, f"a new epoch starts at 0 (the last epoch was {producer.epoch})")
             return None
-        last = producer.last_sequence
+        last = producer.batches[-1].last_sequence if producer.batches else -1
         if sequence == last + 1 or (sequence == 0 and last == _SEQUENCES - 1):
             return None
         return self._find_duplicate(producer, header)
@@ -190,14 +193,16 @@ class Producers:
             producer.epoch = epoch
             producer.batches.clear()
         producer.last_timestamp = header.max_timestamp
-        if header.attributes & CONTROL:
+        attributes, last = header.attributes, base + delta
+        if attributes & CONTROL:
             if marker is None or not marker.is_marker:  # compaction may have emptied it
                 return None
-            return self._end_transaction(producer_id, producer, base + delta, marker)
-        if len(producer.batches) == BATCHES_KEPT:
-            del producer.batches[0]
-        producer.batches.append(WrittenBatch(header.last_sequence, base + delta, delta, header.max_timestamp))
-        if header.attributes & TRANSACTIONAL and producer.txn_first < 0:
+            return self._end_transaction(producer_id, producer, last, marker)
+        batches = producer.batches
+        if len(batches) == BATCHES_KEPT:
+            del batches[0]
+        batches.append(WrittenBatch(header.last_sequence, last, delta, header.max_timestamp))
+        if attributes & TRANSACTIONAL and producer.txn_first < 0:
             producer.txn_first = base
             self._open[base] = producer_id
         return None
