@@ -14,7 +14,6 @@ from tidelog.base.errors import TidelogError
 from tidelog.spark.java import find_java, java_home
 from tidelog.spark.python import worker_python
 from tidelog.spark.scripts import cache_folder
-from tidelog.spark.worker_python import worker_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,7 +65,6 @@ def _built(builder: "SparkSession.Builder", name: str, settings: Mapping[str, st
 
 def prepare_environment(*, is_local: bool = True) -> None:
     """What Spark reads from the environment: which Python its workers run, and which Java it runs on."""
-    folder = _kept_folder()
     folder = cache_folder()
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if is_local:
