@@ -13,6 +13,8 @@ class Figure:
     unit: str
     more_is_better: bool
     goal: float | None = None
+    goal_of_bare: float | None = None
+    """Likewise, for the ratio to the bare limit of the machine."""
 
 
 @dataclass
@@ -38,7 +40,8 @@ class Rounds:
             return None
         return median(mine) / median(other)
 
-    def is_met(self, ratio: float | None) -> bool | None:
-        if ratio is None or self.figure.goal is None:
+    def is_met(self, ratio: float | None, goal: float | None) -> bool | None:
+        """None where there is nothing to judge."""
+        if ratio is None or goal is None:
             return None
-        return ratio >= self.figure.goal if self.figure.more_is_better else ratio <= self.figure.goal
+        return ratio >= goal if self.figure.more_is_better else ratio <= goal

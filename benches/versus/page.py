@@ -30,15 +30,16 @@ def table(results: dict[str, Any]) -> str:
         "",
         f"![Tidelog as a multiple of Apache Kafka]({PICTURE.relative_to(PAGE.parent)})",
         "",
-        "| workload | figure | Tidelog | Apache Kafka | ratio | goal |",
-        "|---|---|---|---|---|---|",
+        "| workload | figure | Tidelog | Apache Kafka | ratio | goal | share of the bare limit |",
+        "|---|---|---|---|---|---|---|",
     ]
     for workload in results["workloads"]:
         for figure in workload["figures"]:
             cells = [_cell(figure, name) for name in ("Tidelog", "Apache Kafka")]
             ratio = f"**{figure['ratio']:.2f}**" if figure["ratio"] is not None else ""
             unit = f"{figure['name']}, {figure['unit']}"
-            lines.append(f"| {workload['name']} | {unit} | {' | '.join(cells)} | {ratio} | {_goal(figure)} |")
+            cells += [ratio, _goal(figure, "goal", "met"), _share_of_bare(figure)]
+            lines.append(f"| {workload['name']} | {unit} | {' | '.join(cells)} |")
     lines += [f"\nFailed: {what}: {why}" for what, why in results["failed"].items()]
     return "\n".join(lines)
 
@@ -54,12 +55,18 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def _goal(figure: dict[str, Any]) -> str:
-    if figure["goal"] is None:
+def _share_of_bare(figure: dict[str, Any]) -> str:
+    if figure["ratio_to_bare"] is None:
+        return ""
+    return f"**{figure['ratio_to_bare']:.2f}** {_goal(figure, 'goal_of_bare', 'met_of_bare')}"
+
+
+def _goal(figure: dict[str, Any], goal: str, met: str) -> str:
+    if figure[goal] is None:
         return ""
     side = "≥" if figure["more_is_better"] else "≤"
-    verdict = {None: "", True: ": met", False: ": missed"}[figure["met"]]
-    return f"{side} {figure['goal']:g}{verdict}"
+    verdict = {None: "", True: ": met", False: ": missed"}[figure[met]]
+    return f"{side} {figure[goal]:g}{verdict}"
 
 
 def picture(results: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rig.report import machine
 
-from versus.runner import Measured
+from versus.runner import BARE, Measured
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "docs" / "benchmarks" / "versus.json"
@@ -31,9 +31,12 @@ def as_json(measured: Measured, failed: dict[str, str], rounds: int, scale: floa
                         "unit": each.figure.unit,
                         "more_is_better": each.figure.more_is_better,
                         "goal": each.figure.goal,
+                        "goal_of_bare": each.figure.goal_of_bare,
                         "values": each.values,
                         "ratio": (ratio := each.ratio("Tidelog", "Apache Kafka")),
-                        "met": each.is_met(ratio),
+                        "met": each.is_met(ratio, each.figure.goal),
+                        "ratio_to_bare": (share := each.ratio("Tidelog", BARE)),
+                        "met_of_bare": each.is_met(share, each.figure.goal_of_bare),
                     }
                     for each in figures
                 ],

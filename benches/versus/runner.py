@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from itertools import groupby
 
 from versus.figures import Rounds
 from versus.systems import System
 from versus.workload import Arena, Workload
 
+BARE = "bare limit"
 Measured = dict[str, list[Rounds]]
 """The figures of each workload, by its title."""
 
@@ -26,7 +28,9 @@ def run_all(
     measured: Measured = {}
     failed: dict[str, str] = {}
     kinds = list(kinds)
-    ordered = sorted(workloads, key=lambda each: (each.arena.brokers, each.arena.durability))
+    ordered = sorted(
+        workloads, key=lambda each: (each.arena.brokers, each.arena.durability, each.arena.purpose)
+    )
     for arena, group in groupby(ordered, key=lambda each: each.arena):
         with ExitStack() as running:
             tell(f"starting {arena}")
@@ -47,20 +51,24 @@ def _alternate(
     found = {figure.name: Rounds(figure) for figure in workload.figures}
     for number in range(rounds + 1):
         # Who begins changes, so that nobody always runs into what the other left behind.
-        for system in systems if number % 2 else reversed(systems):
-            tell(f"{title(workload)}: {system.name}")
+        turns = [(system.name, partial(workload.run, system)) for system in systems]
+        if workload.bare is not None:
+            turns.append((BARE, workload.bare))
+        for name, run in turns if number % 2 else reversed(turns):
+            tell(f"{title(workload)}: {name}")
             try:
-                values = workload.run(system)
+                values = run()
             except (OSError, RuntimeError) as error:
-                failed[f"{title(workload)}: {system.name}"] = str(error)
+                failed[f"{title(workload)}: {name}"] = str(error)
                 continue
             if number:
-                for name, value in values.items():
-                    found[name].add(system.name, value)
+                for figure, value in values.items():
+                    found[figure].add(name, value)
     return list(found.values())
 
 
 def steps(workloads: Sequence[Workload], systems: int, rounds: int) -> int:
     """How often `tell` is called, for a progress bar."""
     arenas: set[Arena] = {workload.arena for workload in workloads}
-    return len(arenas) + len(workloads) * systems * (rounds + 1)
+    turns = sum(systems + (workload.bare is not None) for workload in workloads)
+    return len(arenas) + turns * (rounds + 1)

@@ -12,6 +12,8 @@ from pathlib import Path
 from confluent_kafka.admin import AdminClient, NewTopic
 from rig.broker_process import BrokerProcess, work_folder
 from rig.cluster_process import RunningCluster, running_cluster
+from rig.frames import api_versions_frame
+from rig.load import answer_size
 
 from versus.processes import cpu_seconds, resident_bytes
 
@@ -73,6 +75,25 @@ class System(ABC):
         host, _, port = self.servers.split(",")[0].rpartition(":")
         return host, int(port)
 
+    def restart(self, *, cleanly: bool) -> float:
+        """Seconds from the start of the process to its first answer; of a single broker."""
+        self.__dict__.pop("_admin", None)
+        self.stop_process(cleanly)
+        began = time.perf_counter()
+        self.start_process()
+        while True:
+            try:
+                answer_size(self.address, api_versions_frame())
+                return time.perf_counter() - began
+            except OSError:
+                time.sleep(0.005)
+
+    @abstractmethod
+    def stop_process(self, cleanly: bool) -> None: ...
+
+    @abstractmethod
+    def start_process(self) -> None: ...
+
     def cpu_seconds(self) -> float:
         return cpu_seconds(self.pids)
 
@@ -127,6 +148,15 @@ class Tidelog(System):
     def data_folders(self) -> list[Path]:
         return [Path(self._cluster.folder if self._cluster is not None else self._one().data)]
 
+    def stop_process(self, cleanly: bool) -> None:
+        if cleanly:
+            self._one().stop()
+        else:
+            self._one().kill()
+
+    def start_process(self) -> None:
+        self._one().start()
+
     def _one(self) -> BrokerProcess:
         if self._broker is None:
             raise RuntimeError("not started")
@@ -150,9 +180,9 @@ class ApacheKafka(System):
             self._servers = cluster.bootstrap
             self._pids = [node.process.pid for node in cluster.nodes.values()]
         else:
-            broker = OneBroker(free_port(), folder, extra_settings=extra, jvm=KAFKA_JVM)
-            self._running.callback(broker.stop)
-            self._servers, self._pids = broker.bootstrap, [broker.process.pid]
+            self._broker = OneBroker(free_port(), folder, extra_settings=extra, jvm=KAFKA_JVM)
+            self._running.callback(self._broker.stop)
+            self._servers, self._pids = self._broker.bootstrap, [self._broker.process.pid]
 
     @property
     def servers(self) -> str:
@@ -165,3 +195,14 @@ class ApacheKafka(System):
     @property
     def data_folders(self) -> list[Path]:
         return [self._data]
+
+    def stop_process(self, cleanly: bool) -> None:
+        if cleanly:
+            self._broker.stop()
+        else:
+            self._broker.process.kill()
+            self._broker.process.wait()
+
+    def start_process(self) -> None:
+        self._broker.start()
+        self._pids = [self._broker.process.pid]

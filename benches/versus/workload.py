@@ -17,6 +17,8 @@ class Arena:
 
     durability: str = "os"
     brokers: int = 1
+    purpose: str = ""
+    """Sets apart what would spoil the running brokers for others, such as restarts."""
 
     def __str__(self) -> str:
         many = "one broker" if self.brokers == 1 else f"{self.brokers} brokers"
@@ -30,3 +32,5 @@ class Workload:
     figures: Sequence[Figure]
     run: Callable[[System], Mapping[str, float]]
     """One round on a running system: the value of each figure by its name."""
+    bare: Callable[[], Mapping[str, float]] | None = None
+    """The same by a loop of bare system calls: what this machine allows at most."""

@@ -4,9 +4,29 @@
 """
 
 from versus.workload import Workload
-from versus.workloads import connections, consuming, latencies, partitions, producing, replicated, requests
+from versus.workloads import (
+    connections,
+    consuming,
+    fetching,
+    latencies,
+    partitions,
+    producing,
+    replicated,
+    requests,
+    starting,
+)
 
 
 def all_workloads(scale: float) -> list[Workload]:
-    kinds = (producing, requests, consuming, latencies, partitions, connections, replicated)
+    kinds = (
+        producing,
+        requests,
+        fetching,
+        consuming,
+        latencies,
+        partitions,
+        connections,
+        replicated,
+        starting,
+    )
     return [workload for kind in kinds for workload in kind.workloads(scale)]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+from rig.bare import receive_and_write, serving
 from rig.frames import batch_of, produce_frame
 from rig.load import Load, answer_size, in_own_process, pipeline
 
@@ -10,8 +11,6 @@ from versus.figures import Figure
 from versus.systems import System
 from versus.workload import Arena, Workload
 
-REQUESTS = Figure("rate", "requests/s", True, 1.0)
-BOUND_BY_BROKER = Figure("rate", "requests/s", True, 1.5)
 ONE_RECORD = 200
 LARGE = 900_000
 
@@ -37,8 +36,21 @@ def workloads(scale: float) -> Iterator[Workload]:
 
 
 def _workload(name: str, load: tuple[int, int, int, int], cpu: Figure) -> Workload:
-    rate = REQUESTS if load[3] == 1 and load[2] == 1 else BOUND_BY_BROKER
-    return Workload(name, Arena(), (rate, cpu), partial(replay, load=load))
+    size, _, connections, window = load
+    bound_by_broker = connections * window > 1
+    rate = Figure("rate", "requests/s", True, 1.5 if bound_by_broker else 1.0, 0.5 if size == LARGE else None)
+    # The bare loop serves one connection after the other.
+    bare = partial(bare_replay, load=load) if connections == 1 else None
+    return Workload(name, Arena(), (rate, cpu), partial(replay, load=load), bare)
+
+
+def bare_replay(load: tuple[int, int, int, int]) -> Mapping[str, float]:
+    """A loop of recv and pwrite."""
+    size, count, connections, window = load
+    request = produce_frame("bench", batch_of(size))
+    with serving(receive_and_write(bytes(64))) as address:
+        seconds = in_own_process(pipeline, address, Load(request, count, 64, connections, window))
+    return {"rate": count / seconds}
 
 
 def replay(system: System, load: tuple[int, int, int, int]) -> Mapping[str, float]:
