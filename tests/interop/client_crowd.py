@@ -47,7 +47,7 @@ class Crowd:
     def places(self) -> list[Place]:
         return [(self.topic, writer.partition) for writer in self.writers.values()]
 
-    def goes_on(self, more: int = 6) -> None:
+    def goes_on(self, more: int = 4) -> None:
         """Everyone writes more, nothing fails, and everyone reads all of it in order."""
         wait_until_written(self.writers, more)
         self.check_writers()

@@ -15,7 +15,7 @@ from driver import Refused
 from group_member import Process
 
 NAMES = itertools.count(1)
-EVERY_MS = 120
+EVERY_MS = 250
 KCAT_BLOCK_BYTES = 1024  # it reads no less of its input at a time
 
 
