@@ -95,6 +95,8 @@ class Transactions:
 
     def read_committed(self, topic: str, partitions: Sequence[int], count: int) -> list[tuple[int, str]]:
         consumer = committed_consumer(self._bootstrap, "unused")
+        # librdkafka waits half a second before it asks for an offset again whose leader it did not know.
+        consumer.list_topics(topic, timeout=PATIENCE_S)
         consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in partitions])
         deadline = time.monotonic() + PATIENCE_S
         found: list[tuple[int, str]] = []
