@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 WORKERS ?= 2
+# Tests with clusters and clients wait more than they compute: for sessions to end, for leaders, for JVMs.
+WAITING_WORKERS ?= 4
 
 # The first Python that is new enough; PYTHON=/path/to/python3.12 chooses another.
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -25,7 +27,7 @@ unit: $(DEV) ## The tests that need nothing but Python
 	$(BIN)/pytest tests/unit tests/property -n $(WORKERS)
 
 interop: $(DEV) ## The tests with real clients, real processes and real faults
-	$(BIN)/pytest tests --ignore=tests/unit --ignore=tests/property -n $(WORKERS) --dist loadgroup
+	$(BIN)/pytest tests --ignore=tests/unit --ignore=tests/property -n $(WAITING_WORKERS) --dist loadgroup
 
 sim: $(DEV) ## Clusters under faults on virtual time; SEEDS=0-1999 chooses, a failure says how to replay it
 	$(BIN)/python -m tidelog.testing.sim --seeds $(or $(SEEDS),0-199)
