@@ -9,6 +9,7 @@ import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,23 +89,23 @@ class Topics:
 
         name = name or f"topic-{next(_names)}"
         settings = {key.replace("_", "."): value for key, value in config.items()}
-        self._admin().create_topics([NewTopic(name, partitions, 1, config=settings)])[name].result(30)
+        self._admin.create_topics([NewTopic(name, partitions, 1, config=settings)])[name].result(30)
         return name
 
     def delete(self, name: str) -> None:
-        self._admin().delete_topics([name])[name].result(30)
+        self._admin.delete_topics([name])[name].result(30)
 
     def grow(self, name: str, partitions: int) -> None:
         from confluent_kafka.admin import NewPartitions
 
-        self._admin().create_partitions([NewPartitions(name, partitions)])[name].result(30)
+        self._admin.create_partitions([NewPartitions(name, partitions)])[name].result(30)
 
     def cut(self, name: str, partition: int, before: int) -> None:
         """Records below that offset go, as retention would take them."""
         from confluent_kafka import TopicPartition
 
         place = TopicPartition(name, partition, before)
-        self._admin().delete_records([place])[place].result(30)
+        self._admin.delete_records([place])[place].result(30)
 
     def fill(
         self,
@@ -124,7 +125,9 @@ class Topics:
             client.produce(name, value=value, partition=partition, **fields)
         assert client.flush(60) == 0
 
+    @cached_property
     def _admin(self) -> Any:
+        """Kept: one that is thrown away takes the answers that are still to come with it."""
         from confluent_kafka.admin import AdminClient
 
         return AdminClient({"bootstrap.servers": self.broker.bootstrap_servers})

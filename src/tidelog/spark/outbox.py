@@ -22,6 +22,7 @@ from tidelog.spark.sink_schema import Shape
 from tidelog.wire.compression import Codec
 
 GATHER_BYTES = 4 * 1024 * 1024
+FEW = 1 << 16
 
 
 class BadRow(TidelogError):
@@ -100,7 +101,9 @@ class Outbox:
         if len(used) == 1:
             yield int(used[0]), rows
             return
-        sorted_rows = rows.take(pa.array(np.argsort(chosen, kind="stable")))
+        # Of small numbers a stable sort is a radix sort, which takes a tenth of the time.
+        order = np.argsort(chosen.astype(np.uint16) if count <= FEW else chosen, kind="stable")
+        sorted_rows = rows.take(pa.array(order))
         ends = np.cumsum(sizes)
         for index in used.tolist():
             yield index, sorted_rows.slice(int(ends[index] - sizes[index]), int(sizes[index]))
