@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.spark.cluster import Cluster, TopicPartition
@@ -23,9 +23,11 @@ GONE_AFTER_S = 2.0
 
 
 class LogBounds:
-    def __init__(self, cluster: Cluster, *, read_committed: bool) -> None:
+    def __init__(
+        self, cluster: Cluster, *, read_committed: bool, now: Callable[[], float] = time.monotonic
+    ) -> None:
         """With `read_committed` a log ends where its first open transaction begins."""
-        self._cluster = cluster
+        self._cluster, self._now = cluster, now
         self._isolation = 1 if read_committed else 0
 
     def earliest(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -40,7 +42,7 @@ class LogBounds:
         if not times:
             return {}
         found: dict[TopicPartition, int] = {}
-        give_up_at = time.monotonic() + GONE_AFTER_S
+        give_up_at = self._now() + GONE_AFTER_S
         names = ", ".join(sorted({partition.topic for partition in times}))
 
         def ask() -> dict[TopicPartition, int]:
@@ -48,7 +50,7 @@ class LogBounds:
             try:
                 self._ask_leaders(missing, found)
             except KafkaError as error:
-                if error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and time.monotonic() >= give_up_at:
+                if error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and self._now() >= give_up_at:
                     raise NoSuchTopic(error.message) from error
                 raise
             return found

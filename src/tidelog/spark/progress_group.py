@@ -6,8 +6,9 @@ is a warning.
 
 import logging
 from collections import defaultdict
+from dataclasses import replace
 
-from tidelog.base.errors import TidelogError
+from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
 from tidelog.spark.cluster import GROUP, Cluster
 from tidelog.spark.stream_offset import StreamOffset
 from tidelog.wire.messages.offset_commit import (
@@ -18,6 +19,8 @@ from tidelog.wire.messages.offset_commit import (
 )
 
 BY_NAME_MAX = 9
+PATIENCE_S = 5.0
+"""The query waits meanwhile, and it is only told about."""
 _log = logging.getLogger("tidelog.spark")
 
 
@@ -29,8 +32,15 @@ def publish(cluster: Cluster, group: str, progress: StreamOffset) -> None:
         group_id=group,
         topics=[OffsetCommitRequestTopic(name=name, partitions=parts) for name, parts in topics.items()],
     )
+
+    def commit() -> None:
+        node = cluster.coordinator(GROUP, group)
+        code = _first_error(cluster.call_node(node, request, at_most=BY_NAME_MAX))
+        if code:
+            raise KafkaError(ErrorCode.of(code))
+
     try:
-        cluster.call_coordinator(GROUP, group, request, failed=_first_error, at_most=BY_NAME_MAX)
+        cluster.attempts("offset commit", replace(cluster.settings.limits, total_s=PATIENCE_S)).run(commit)
     except TidelogError as error:
         _log.warning("the progress was not published as offsets of group %s: %s", group, error)
 

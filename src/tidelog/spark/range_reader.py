@@ -7,7 +7,7 @@ moves) is tried again from where it stopped; records that are gone are reported 
 import struct
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from tidelog.base.errors import ErrorCode, KafkaError
@@ -75,11 +75,13 @@ class RangeReader:
         limits: FetchLimits,
         loss: LossReport,
         columns: Collection[str],
+        *,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._cluster, self._limits, self._loss, self._columns = cluster, limits, loss, columns
-        self._bounds = LogBounds(cluster, read_committed=limits.read_committed)
-        now = time.monotonic()
-        self._cursors = [_Cursor(each, each.start, each.start, now) for each in ranges if each.size > 0]
+        self._now = now
+        self._bounds = LogBounds(cluster, read_committed=limits.read_committed, now=now)
+        self._cursors = [_Cursor(each, each.start, each.start, now()) for each in ranges if each.size > 0]
 
     def __iter__(self) -> Iterator[tuple[TopicPartition, Decoded]]:
         attempts = self._cluster.attempts("fetch")
@@ -111,7 +113,8 @@ class RangeReader:
             except KafkaError as error:
                 if error.code not in _GONE:
                     raise
-                self._on_unknown(cursor, error)
+                if (still := self._on_unknown(cursor, error)) is not None:
+                    raise still from None
         return found
 
     def _from_leader(self, leader: int, cursors: list[_Cursor]) -> Iterator[tuple[TopicPartition, Decoded]]:
@@ -188,7 +191,7 @@ class RangeReader:
                     self._on_nothing(cursor, data)
                     continue
                 taken.append((cursor, cursor.position, data))
-                cursor.position, cursor.progressed_at = stop, time.monotonic()
+                cursor.position, cursor.progressed_at = stop, self._now()
         return taken, failure
 
     def _decoded(
@@ -211,7 +214,7 @@ class RangeReader:
             try:
                 self._on_out_of_range(cursor)
             except NoSuchTopic:
-                return error.__class__(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(cursor.range))
+                return self._on_unknown(cursor, error)
             return None
         if not code.retriable:
             raise error
@@ -219,7 +222,7 @@ class RangeReader:
 
     def _on_unknown(self, cursor: _Cursor, error: KafkaError) -> KafkaError | None:
         """No such topic: gone, if it stays so, or replaced by another of its name."""
-        wanted, now = cursor.range, time.monotonic()
+        wanted, now = cursor.range, self._now()
         topic = self._cluster.topics([wanted.partition.topic]).get(wanted.partition.topic)
         if topic is not None and NO_ID not in (wanted.topic_id, topic.id) and topic.id != wanted.topic_id:
             self._give_up_on(cursor, f"{wanted}: the topic was deleted and created again")
@@ -254,7 +257,7 @@ class RangeReader:
             if latest < wanted.end:
                 self._give_up_on(cursor, f"{wanted}: the log was cut, it ends at {latest}")
                 return
-        if time.monotonic() - cursor.progressed_at > self._limits.poll_timeout_s:
+        if self._now() - cursor.progressed_at > self._limits.poll_timeout_s:
             raise GaveUp(
                 f"{wanted.partition}: no record from offset {cursor.position} on within "
                 f"{self._limits.poll_timeout_s:g} s; the option kafkaConsumer.pollTimeoutMs sets how long"

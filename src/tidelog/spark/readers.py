@@ -45,6 +45,7 @@ class TidelogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: SourceOptions, schema: StructType) -> None:
         check_schema(schema)
         self._options, self._schema = options, schema
+        self._published: StreamOffset | None = None
 
     @cached_property
     def _cluster(self) -> Cluster:
@@ -67,7 +68,9 @@ class TidelogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         rows_min = None if isinstance(limit, ReadAllAvailable) else self._options.rows_min
         rows_max = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        return self._planner.latest(StreamOffset.from_json(start), rows_max, rows_min).to_json()
+        done = StreamOffset.from_json(start)
+        self._publish(done)  # Spark tells of a query's last batch in no other way
+        return self._planner.latest(done, rows_max, rows_min).to_json()
 
     def prepareForTriggerAvailableNow(self) -> None:
         self._planner.freeze()
@@ -83,8 +86,12 @@ class TidelogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return read_rows(self._options, self._schema, partition.value or ())
 
     def commit(self, end: dict[str, Any]) -> None:
-        if self._options.group is not None:
-            publish(self._cluster, self._options.group, StreamOffset.from_json(end))
+        self._publish(StreamOffset.from_json(end))
+
+    def _publish(self, done: StreamOffset) -> None:
+        if self._options.group is not None and done != self._published:
+            publish(self._cluster, self._options.group, done)
+            self._published = done
 
     def stop(self) -> None:
         if "_cluster" in self.__dict__:

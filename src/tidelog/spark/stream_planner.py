@@ -42,7 +42,7 @@ class StreamPlanner:
 
     @cached_property
     def _bounds(self) -> LogBounds:
-        return LogBounds(self._cluster, read_committed=self._options.read_committed)
+        return LogBounds(self._cluster, read_committed=self._options.read_committed, now=self._now)
 
     def initial(self) -> StreamOffset:
         """Where a query without a checkpoint begins."""
