@@ -72,7 +72,7 @@ class Attempts:
         if self._between is not None:
             self._between(error)
         # Many tasks fail at once when a broker dies; they need not come back at once.
-        self._sleep(self._pause_s * random.uniform(0.8, 1.2))
+        self._sleep(min(self._pause_s * random.uniform(0.8, 1.2), self.left_s))
         self._pause_s = min(2 * self._pause_s, self._limits.pause_max_s)
 
     def _given_up(self, failure: Exception) -> Exception:

@@ -1,4 +1,4 @@
-"""The script that Spark's workers are started with: it takes PySpark's zip from the path, and nothing else."""
+"""The script that Spark's workers are started with: it takes PySpark's zip off the path, no more."""
 
 import os
 import subprocess
