@@ -14,8 +14,8 @@ from tidelog.wire.batch import CODEC_MAX, HEADER, BatchHeader, crc_ok, iter_batc
 from tidelog.wire.compression import Codec, decompress
 from tidelog.wire.record import DECOMPRESSED_BYTES_MAX
 
-GROUP_BYTES_MAX: Final = 16 * 1024 * 1024
-"""Uncompressed bytes decoded together; one batch may be larger by itself."""
+GROUP_BYTES_MAX: Final = 1024 * 1024
+"""Uncompressed bytes decoded together, so that the columns stay in the cache; one batch may be larger."""
 
 
 class Group(NamedTuple):

@@ -14,6 +14,7 @@ import pyarrow as pa
 from tidelog.base.ids import Offset, ProducerId
 from tidelog.base.ports import Buffer
 from tidelog.spark.aborted import AbortedFilter
+from tidelog.spark.binary_columns import binary_column, number_column
 from tidelog.spark.bodies import GROUP_BYTES_MAX, Group, corrupt, groups
 from tidelog.spark.engines import AUTO, Engine, engine_named
 from tidelog.spark.fields import BadRecord, Fields
@@ -76,7 +77,7 @@ def _decode_group(
         found = chosen.find(group, columns)
         offsets = _offsets(group, found)
         first, stop = np.searchsorted(offsets, (start, end))
-        rows = _Rows(group, found, offsets, slice(int(first), int(stop)), chosen)
+        rows = _Rows(group, found, offsets, slice(int(first), int(stop)))
         made = {name: rows.column(name) for name in columns}
     except BadRecord as error:
         raise corrupt(group.batches[error.batch][0], str(error)) from None
@@ -90,22 +91,21 @@ class _Rows(NamedTuple):
     found: Fields
     offsets: Ints
     wanted: slice
-    engine: Engine
 
     def column(self, name: str) -> pa.Array:
         found, wanted = self.found, self.wanted
         match name:
             case "offset":
-                return pa.array(self.offsets[wanted])
+                return number_column(pa.int64(), self.offsets[wanted])
             case "timestamp":
                 return _timestamps(self.group, found, wanted)
             case "timestampType":
                 kinds = np.array([header.is_log_append_time for header, _, _ in self.group.batches], np.int32)
-                return pa.array(np.repeat(kinds, found.counts)[wanted])
+                return number_column(pa.int32(), np.repeat(kinds, found.counts)[wanted])
             case "key" if found.keys is not None:
-                return self.engine.binary_column(found.data, found.keys.sliced(wanted))
+                return binary_column(found.data, found.keys.sliced(wanted))
             case "value" if found.values is not None:
-                return self.engine.binary_column(found.data, found.values.sliced(wanted))
+                return binary_column(found.data, found.values.sliced(wanted))
             case "headers" if found.headers_at is not None:
                 return header_column(found, found.headers_at, wanted)
         raise ValueError(f"{name!r} is not a column of a record")
@@ -149,4 +149,4 @@ def _timestamps(group: Group, found: Fields, rows: slice) -> pa.Array:
         row = int(possible.argmin())
         batch = int(np.searchsorted(np.cumsum(found.counts), row, "right"))
         raise BadRecord(batch, f"a timestamp of {bases[batch]} + {deltas[row]} ms")
-    return pa.array(times[rows] * 1000).view(TIMESTAMP)
+    return number_column(TIMESTAMP, times[rows] * 1000)

@@ -5,12 +5,9 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Final, Protocol
 
-import pyarrow as pa
-
-from tidelog.spark import binary_columns, fields
+from tidelog.spark import fields
 from tidelog.spark.bodies import Group
-from tidelog.spark.fields import Fields, Spans
-from tidelog.spark.varints import Bytes
+from tidelog.spark.fields import Fields
 
 AUTO: Final = "auto"
 NUMPY: Final = "numpy"
@@ -21,12 +18,9 @@ ENGINES: Final = (AUTO, NUMPY, NUMBA)
 class Engine(Protocol):
     def find(self, group: Group, columns: Collection[str]) -> Fields: ...
 
-    def binary_column(self, data: Bytes, spans: Spans) -> pa.Array: ...
-
 
 class _Numpy:
     find = staticmethod(fields.find)
-    binary_column = staticmethod(binary_columns.binary_column)
 
 
 @cache

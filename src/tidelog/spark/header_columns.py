@@ -38,7 +38,12 @@ def header_column(found: Fields, headers_at: Ints, rows: slice) -> pa.Array:
     struct = pa.StructArray.from_arrays([keys, binary_column(found.data, spans[1])], ["key", "value"])
     edges = np.zeros(len(at) + 1, np.int32)
     np.cumsum(counts, out=edges[1:])
-    return pa.ListArray.from_arrays(pa.array(edges), struct, type=HEADERS, mask=pa.array(counts == 0))
+    return pa.Array.from_buffers(
+        HEADERS,
+        len(at),
+        [pa.py_buffer(np.packbits(counts > 0, bitorder="little")), pa.py_buffer(edges)],
+        children=[struct],
+    )
 
 
 def _text(keys: pa.Array) -> pa.Array:
