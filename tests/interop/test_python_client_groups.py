@@ -268,11 +268,11 @@ def test_a_consumer_that_does_not_poll_loses_its_partitions_and_comes_back(
 ) -> None:
     write(servers, topic, "a")
     lost: list[TopicPartition] = []
-    slow = settings(session_timeout_ms=6_000, max_poll_interval_ms=6_000, enable_auto_commit=False)
+    slow = settings(session_timeout_ms=2_000, max_poll_interval_ms=2_000, enable_auto_commit=False)
     with Consumer(slow) as consumer:
         consumer.subscribe([topic], on_lost=lost.extend)
         [message] = read(consumer, 1)
-        time.sleep(7.5)
+        time.sleep(3)
         with pytest.raises((CommitRefused, GroupError)):
             consumer.commit(message)
         with pytest.raises(PollIntervalExceeded):
@@ -426,7 +426,7 @@ def test_async_a_slow_application_with_a_full_buffer_stays_in_the_group(
 ) -> None:
     write(servers, topic, *map(str, range(100)))
     tight = settings(
-        session_timeout_ms=6_000, max_poll_interval_ms=6_000, buffer_records=4, enable_auto_commit=False
+        session_timeout_ms=3_000, max_poll_interval_ms=3_000, buffer_records=4, enable_auto_commit=False
     )
 
     async def scenario() -> None:
@@ -437,7 +437,7 @@ def test_async_a_slow_application_with_a_full_buffer_stays_in_the_group(
             async for message in consumer:
                 seen.append(message.offset)
                 if len(seen) in (1, 2, 3):
-                    await asyncio.sleep(3)  # three times, each with nothing taken for half the interval
+                    await asyncio.sleep(1.5)  # three times, each with nothing taken for half the interval
                 assert consumer.buffered() <= 4
                 if len(seen) == 100:
                     break
