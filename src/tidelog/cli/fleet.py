@@ -13,11 +13,12 @@ import time
 from collections.abc import Coroutine, Iterator
 from typing import Any
 
+from tidelog.cli.cluster_quorum import look_at_quorum
 from tidelog.cli.cluster_view import look_at_brokers
 from tidelog.cli.direct_cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.fleet_member import Member, command_of, exit_text
-from tidelog.cli.fleet_plan import FleetPlan, MemberPlan, refuse_taken_ports
+from tidelog.cli.fleet_plan import FleetPlan, MemberPlan, refuse_taken_ports, stop_order
 from tidelog.cli.fleet_record import write_record
 from tidelog.cli.fleet_restarts import Backoff
 from tidelog.cli.fleet_voice import Voice, ready_facts
@@ -161,11 +162,13 @@ class Fleet:
         view = look_at_brokers(DirectCluster(session))
         return {broker.id for broker in view.alive} if view.controller is not None else set()
 
-    def _controller(self) -> int | None:
+    def _quorum(self) -> tuple[set[int], int | None]:
+        """Who votes, which may have changed since the cluster began, and who of them leads."""
         session = Session(servers=self.plan.bootstrap_servers, timeout_s=LOOK_TIMEOUT_S)
         with contextlib.suppress(CliError):
-            return look_at_brokers(DirectCluster(session)).controller
-        return None
+            quorum = look_at_quorum(DirectCluster(session))
+            return {member.id for member in quorum.voters}, quorum.leader
+        return set(self.plan.recorded.voters), None
 
     def _announce(self) -> None:
         self._is_ready = True
@@ -180,12 +183,11 @@ class Fleet:
             write_ready_file(self.ready_file, self._facts())
 
     async def _stop_all(self) -> None:
-        """The controller last: it must be there when the others hand their partitions over."""
         began = time.monotonic()
         if self.ready_file is not None:
             remove_ready_file(self.ready_file)
-        controller = await asyncio.to_thread(self._controller) if self._is_ready else None
-        order = sorted(self._members.values(), key=lambda member: (member.id == controller, member.id))
+        voters, controller = await asyncio.to_thread(self._quorum) if self._is_ready else (set[int](), None)
+        order = [self._members[id] for id in stop_order(self._members, voters, controller)]
         clean = True
         if not self._is_ready:  # there is nothing to hand over yet, and some wait for the others
             for member in order:

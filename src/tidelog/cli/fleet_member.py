@@ -80,9 +80,10 @@ class Member:
         return asyncio.shield(self._ended)
 
     def signal(self, number: signal.Signals) -> None:
-        if self._process is not None and self.is_running:
+        if self._process is not None and self._process.returncode is None:
+            # Not by send_signal: it would reap a process that just ended, and asyncio lose its exit code.
             with contextlib.suppress(ProcessLookupError):
-                self._process.send_signal(number)
+                os.kill(self._process.pid, number)
 
     async def _until_it_ends(self, process: asyncio.subprocess.Process) -> int:
         await asyncio.gather(

@@ -3,7 +3,7 @@
 import errno
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from tidelog.base.config import BrokerConfig
@@ -110,6 +110,12 @@ def voter_ids(brokers: int) -> range:
     """An odd number, up to five: an even one bears no greater loss, and more only makes changes slower."""
     votes = min(brokers, VOTERS_MAX)
     return range(1, votes + votes % 2)
+
+
+def stop_order(ids: Iterable[int], voters: Container[int], controller: int | None) -> list[int]:
+    """The controller last: it must be there when the others hand their partitions over. It stays one only
+    while more than half of the voters are up, so those without a vote go first."""
+    return sorted(ids, key=lambda id: (id in voters, id == controller, id))
 
 
 def _grown(

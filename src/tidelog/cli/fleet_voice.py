@@ -76,8 +76,8 @@ class Voice:
         if self.json:
             self._event({"event": "stopped", "seconds": round(seconds, 3), "clean": clean})
         else:
-            how = "cleanly" if clean else "not cleanly: the next start looks for what was not written"
-            click.echo(f"Stopped {how}, in {seconds:.2f} s.")
+            how, after = ("", "") if clean else ("not ", " The next start checks what was not written.")
+            click.echo(f"Stopped {how}cleanly in {seconds:.2f} s.{after}")
 
     def _note(self, broker: int, lines: Sequence[str]) -> None:
         for line in lines:

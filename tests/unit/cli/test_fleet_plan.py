@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.fleet_plan import FleetPlan, plan_fleet, voter_ids
+from tidelog.cli.fleet_plan import FleetPlan, plan_fleet, stop_order, voter_ids
 from tidelog.cli.fleet_record import Recorded
 
 RECORDED = Recorded("theirs", [9092, 9093, 9094], [1, 2, 3])
@@ -130,3 +130,9 @@ def test_the_folder_of_a_single_broker_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "meta.properties").write_text("")
     with pytest.raises(CliError, match="holds the data of a single broker"):
         planned(data=str(tmp_path))
+
+
+def test_those_without_a_vote_stop_first_and_the_controller_last() -> None:
+    """With two of three voters gone there is no controller that broker 4 could hand its partitions to."""
+    assert stop_order([1, 2, 3, 4], {1, 2, 3}, 2) == [4, 1, 3, 2]
+    assert stop_order([1, 2, 3, 4, 5], {3, 4, 5}, None) == [1, 2, 3, 4, 5]
