@@ -1,5 +1,6 @@
 """A replicated cluster inside a test: brokers die and come back, links are cut and healed."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -154,3 +155,24 @@ def test_the_fixture(tidelog_cluster: Cluster) -> None:
     assert producer.flush(20) == 0
     partition = state(tidelog_cluster, "made-by-asking", 1)
     assert len(partition.replicas) == 3
+
+
+def test_a_broker_that_is_not_there(cluster: Cluster) -> None:
+    """A misspelt id must not make a test pass that cut or killed nobody."""
+    for misuse in (
+        lambda: cluster.kill(9),
+        lambda: cluster.restart(0),
+        lambda: cluster.stop_broker(4),
+        lambda: cluster.cut({1}, {9}),
+    ):
+        with pytest.raises(ValueError, match="its brokers are 1, 2, 3"):
+            misuse()
+
+
+async def in_asyncio() -> str:
+    async with Cluster(brokers=1) as cluster:
+        return cluster.bootstrap_servers
+
+
+def test_from_asyncio() -> None:
+    assert asyncio.run(in_asyncio()).startswith("127.0.0.1:")

@@ -25,6 +25,8 @@ def load(
     file: str | PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
     flags: Mapping[str, str] | None = None,
+    *,
+    flags_origin: str = "--set",
 ) -> BrokerConfig:
     """A broker's configuration; ConfigError with file and line, variable or flag of each mistake."""
     problems: list[Problem] = []
@@ -32,7 +34,7 @@ def load(
     if file is not None:
         given += read_settings_file(file, problems)
     given += _from_env(env or {}, problems)
-    given += [Given(name, text, "--set") for name, text in (flags or {}).items()]
+    given += [Given(name, text, flags_origin) for name, text in (flags or {}).items()]
     values = _parse(given, problems)
     if problems:
         raise ConfigError(problems)

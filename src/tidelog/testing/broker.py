@@ -145,7 +145,7 @@ class Broker:
         flags.setdefault("listeners", f"PLAINTEXT://127.0.0.1:{self._port}")
         flags.setdefault("log.dirs", self.data_dir)
         # The environment is not read: a test must not change with the machine it runs on.
-        return load(None, {}, flags)
+        return load(None, {}, flags, flags_origin="settings")
 
     def _running(self) -> "_Life":
         if self._life is None:

@@ -3,6 +3,7 @@
 Links between brokers can be cut, brokers killed as `kill -9` does, and started again with their data.
 """
 
+import asyncio
 import os
 import socket
 import tempfile
@@ -111,21 +112,24 @@ class Cluster:
 
     def kill(self, id: int) -> None:
         """As `kill -9`: nothing is answered, handed over or written any more."""
-        self.brokers[id].kill()
+        self._of(id).kill()
 
     def stop_broker(self, id: int) -> None:
         """In order: what it leads is handed over first."""
-        self.brokers[id].stop()
+        self._of(id).stop()
 
     def restart(self, id: int) -> None:
         """Stop in order if it runs, and start again with the same data, on the same port."""
-        broker = self.brokers[id]
+        broker = self._of(id)
         broker.stop()
         broker.start()
 
     def cut(self, one_side: Iterable[int], other_side: Iterable[int]) -> None:
         """Brokers of one side no longer reach those of the other, in both directions; clients reach all."""
-        self.links.cut(one_side, other_side)
+        ones, others = tuple(one_side), tuple(other_side)
+        for id in (*ones, *others):
+            self._of(id)
+        self.links.cut(ones, others)
 
     def heal(self) -> None:
         """Everybody reaches everybody again."""
@@ -135,6 +139,12 @@ class Cluster:
     def controller(self) -> int | None:
         """The id of the active controller, if there is one now."""
         return next((id for id, broker in self.brokers.items() if broker.is_controller), None)
+
+    def _of(self, id: int) -> Broker:
+        if id not in self.brokers:
+            there = ", ".join(map(str, self.brokers)) or "none, as it is not started"
+            raise ValueError(f"the cluster has no broker {id!r}; its brokers are {there}")
+        return self.brokers[id]
 
     def _broker(self, id: int, port: int) -> Broker:
         replicas = min(3, self._size)
@@ -162,6 +172,18 @@ class Cluster:
         trace: TracebackType | None,
     ) -> None:
         self.stop()
+
+    async def __aenter__(self) -> "Cluster":
+        await asyncio.to_thread(self.start)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await asyncio.to_thread(self.stop)
 
 
 def _free_ports(count: int) -> list[int]:

@@ -60,8 +60,8 @@ def _marked_settings(node: Any) -> dict[str, Any]:
     """All `tidelog` marks of a test, the nearest one last, so that it wins over its class and module."""
     settings: dict[str, Any] = {}
     for mark in reversed(list(node.iter_markers("tidelog"))):
-        if len(mark.args) > 1 or not all(isinstance(given, dict) for given in mark.args):
+        given = [*mark.args, *mark.kwargs.values()]
+        if len(given) != 1 or not isinstance(given[0], dict) or mark.kwargs.keys() - {"settings"}:
             raise pytest.UsageError('write the mark as @pytest.mark.tidelog({"num.partitions": 3})')
-        settings |= mark.args[0] if mark.args else {}
-        settings |= mark.kwargs.get("settings", {})
+        settings |= given[0]
     return settings
