@@ -128,9 +128,16 @@ class ActiveSegment(Segment):
         return indexes.newest_timestamp, indexes.newest_offset
 
     def must_roll(
-        self, size: int, newest: TimestampMs, last_offset: Offset, now_ms: TimestampMs, limits: RollLimits
+        self,
+        size: int,
+        newest: TimestampMs,
+        last_offset: Offset,
+        now_ms: TimestampMs,
+        limits: RollLimits,
+        *,
+        count: int = 1,
     ) -> bool:
-        """Would an append of `size` bytes up to `last_offset` not belong here any more?"""
+        """Would `count` batches of `size` bytes up to `last_offset` not belong here any more?"""
         if last_offset - self.base > RELATIVE_MAX:
             return True
         if not self.size:
@@ -139,7 +146,8 @@ class ActiveSegment(Segment):
         if self.size + size > bytes_max:
             return True
         indexes = self._indexes or self.indexes
-        if len(indexes.offsets.relatives) >= entries_max or len(indexes.times.timestamps) >= time_entries_max:
+        entries, time_entries = len(indexes.offsets.relatives), len(indexes.times.timestamps)
+        if entries + count > entries_max or time_entries + count > time_entries_max:
             return True
         first = self.first_timestamp
         if first is None:

@@ -181,7 +181,10 @@ class LogWriter:
         return duplicate
 
     def append_as_follower(self, records: memoryview, batches: Batches, *, now_ms: TimestampMs) -> None:
-        """Write batches that the leader numbered; gaps are kept. The caller has checked their CRCs."""
+        """Write batches that the leader numbered; gaps are kept. The caller has checked their CRCs.
+
+        They fill `records`.
+        """
         if self.offline is not None:
             raise self._storage_error()
         expected = self.end
@@ -192,24 +195,44 @@ class LogWriter:
                     f"the leader sent offset {header.base_offset} where {expected} or more is due",
                 )
             expected = header.next_offset
+        is_written = self._write_together(records, batches, expected - 1, now_ms)
         for position, header in batches:
             base, size = header.base_offset, OVERHEAD + header.length
             active, last = self._segments.active, header.last_offset
-            if self._must_roll(size, header.max_timestamp, last, now_ms):
-                active = self._next_segment(base, last, now_ms)
-            if header.leader_epoch != self.leader_epochs.latest:
-                # The first one begins with the log, not behind the gap that it may have in front.
-                is_first = self.leader_epochs.latest == NO_EPOCH
-                self._assign_epoch(header.leader_epoch, self.end if is_first else base)
-            self._write(active, records[position : position + size])
+            if not is_written:
+                if self._must_roll(size, header.max_timestamp, last, now_ms):
+                    active = self._next_segment(base, last, now_ms)
+                if header.leader_epoch != self.leader_epochs.latest:
+                    # The first one begins with the log, not behind the gap that it may have in front.
+                    is_first = self.leader_epochs.latest == NO_EPOCH
+                    self._assign_epoch(header.leader_epoch, self.end if is_first else base)
+                self._write(active, records[position : position + size])
             active.note(base, last, size, header.max_timestamp)
             if header.producer_id >= 0:
                 self._note_producer(records, position, header, base)
             self.end = self.producers.end = header.next_offset
 
-    def _must_roll(self, size: int, newest: TimestampMs, last: Offset, now_ms: TimestampMs) -> bool:
+    def _write_together(
+        self, records: memoryview, batches: Batches, last: Offset, now_ms: TimestampMs
+    ) -> bool:
+        """Several batches with one write, as they mostly can be: False where a segment or an epoch begins."""
+        count, active = len(batches), self._segments.active
+        if count < 2 or not active.size:
+            return False
+        newest = max(header.max_timestamp for _, header in batches)
+        epochs = {header.leader_epoch for _, header in batches}
+        if epochs != {self.leader_epochs.latest}:
+            return False
+        if self._must_roll(len(records), newest, last, now_ms, count):
+            return False
+        self._write(active, records)
+        return True
+
+    def _must_roll(
+        self, size: int, newest: TimestampMs, last: Offset, now_ms: TimestampMs, count: int = 1
+    ) -> bool:
         try:
-            return self._segments.active.must_roll(size, newest, last, now_ms, self._roll_limits)
+            return self._segments.active.must_roll(size, newest, last, now_ms, self._roll_limits, count=count)
         except OSError as error:  # it may have to read when the segment began
             self._go_offline(error)
             raise self._storage_error() from error

@@ -55,6 +55,11 @@ def bases(log: PartitionLog) -> list[int]:
     return found
 
 
+def all_bytes(log: PartitionLog) -> bytes:
+    """The whole log, segment by segment."""
+    return b"".join(segment.file.read_at(0, segment.size) for segment in log.segments)
+
+
 def names(disk: MemoryDisk, suffix: str = "") -> list[str]:
     return [name for name in disk.names(FOLDER) if name.endswith(suffix)]
 
@@ -121,6 +126,47 @@ class TestAppend:
         assert log.leader_epochs.entries == [(1, 0), (2, 4)]
         with pytest.raises(KafkaError, match="offset 4 where 6"):
             log.append_as_follower(copied[first.size :], [(0, third)], now_ms=NOW)
+
+    def test_as_follower_writes_what_comes_together_as_one_by_one(self) -> None:
+        leader = open_log(MemoryDisk(), FOREVER)
+        for number in range(12):
+            append(
+                leader,
+                2,
+                size=40,
+                epoch=number // 9,
+                producer_id=7,
+                producer_epoch=0,
+                base_sequence=2 * number,
+            )
+        copied = memoryview(bytearray(all_bytes(leader)))
+        batches = list(iter_batches(copied))
+        small = LogConfig(retention_ms=-1, segment_bytes=5 * len(copied) // 12)
+        logs = [open_log(MemoryDisk(), small) for _ in range(3)]
+        for log, step in zip(logs, (1, 3, 12), strict=True):
+            for at in range(0, 12, step):
+                group = batches[at : at + step]
+                first, end = group[0][0], group[-1][0] + group[-1][1].size
+                moved = [(position - first, header) for position, header in group]
+                log.append_as_follower(copied[first:end], moved, now_ms=NOW)
+        for log in logs:
+            assert all_bytes(log) == bytes(copied)
+            assert [segment.base for segment in log.segments] == [0, 10, 20]
+            assert (log.end, log.leader_epochs.latest_start) == (24, 18)
+            assert dict(log.producers)[7].last_sequence == 23
+
+    def test_as_follower_writes_what_comes_together_at_once(self) -> None:
+        disk = MemoryDisk()
+        leader, log = open_log(MemoryDisk()), open_log(disk)
+        for _ in range(9):
+            append(leader)
+        copied = memoryview(bytearray(all_bytes(leader)))
+        batches = list(iter_batches(copied))
+        first, rest = copied[: batches[1][0]], copied[batches[1][0] :]
+        log.append_as_follower(first, batches[:1], now_ms=NOW)
+        disk.fail("write", ".log", number=2)
+        log.append_as_follower(rest, list(iter_batches(rest)), now_ms=NOW)
+        assert log.end == 9
 
     def test_as_follower_rolls_where_an_offset_is_out_of_reach(self) -> None:
         disk = MemoryDisk()
