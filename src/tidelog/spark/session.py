@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from tidelog.base.errors import TidelogError
 from tidelog.spark.java import find_java, java_home
-from tidelog.spark.python import worker_python
 from tidelog.spark.scripts import cache_folder
+from tidelog.spark.worker_python import worker_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,6 +81,8 @@ def session_settings(master: str, log_file: Path | None) -> dict[str, str]:
     options = [f"-Dlog4j2.configurationFile=file:{log4j}", f"-Dtidelog.spark.log={log_file or os.devnull}"]
     wanted = QUERY_SETTINGS | {
         "spark.ui.showConsoleProgress": "false",
+        # A busy machine starts a Python worker in more than the 15 s that Spark waits by default.
+        "spark.python.authenticate.socketTimeout": "120s",
         "spark.driver.extraJavaOptions": " ".join(_quoted(option) for option in options),
     }
     if master.startswith("local"):
