@@ -15,6 +15,7 @@ from tidelog.base.ports import Buffer
 from tidelog.spark.cluster import NO_ID, Cluster, TopicPartition
 from tidelog.spark.connection import Connection
 from tidelog.spark.decode import Decoded, decode
+from tidelog.spark.engines import AUTO
 from tidelog.spark.errors import Disconnected, GaveUp, NoSuchTopic
 from tidelog.spark.log_bounds import GONE_AFTER_S, LogBounds
 from tidelog.spark.loss import LossReport
@@ -76,10 +77,11 @@ class RangeReader:
         loss: LossReport,
         columns: Collection[str],
         *,
+        engine: str = AUTO,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._cluster, self._limits, self._loss, self._columns = cluster, limits, loss, columns
-        self._now = now
+        self._engine, self._now = engine, now
         self._bounds = LogBounds(cluster, read_committed=limits.read_committed, now=now)
         self._cursors = [_Cursor(each, each.start, each.start, now()) for each in ranges if each.size > 0]
 
@@ -199,7 +201,12 @@ class RangeReader:
     ) -> Iterator[tuple[TopicPartition, Decoded]]:
         aborted = [(each.producer_id, each.first_offset) for each in data.aborted_transactions or ()]
         for portion in decode(
-            _bytes_of(data), start, cursor.range.end, columns=self._columns, aborted=aborted
+            _bytes_of(data),
+            start,
+            cursor.range.end,
+            columns=self._columns,
+            aborted=aborted,
+            engine=self._engine,
         ):
             if portion.rows:
                 yield cursor.range.partition, portion

@@ -1,6 +1,6 @@
 """The columns of the source, and what a task yields: Arrow batches of exactly the schema Spark expects."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from tidelog.spark.errors import OptionError
 from tidelog.spark.loss import LossReport
 from tidelog.spark.planning import OffsetRange
 from tidelog.spark.range_reader import FetchLimits, RangeReader
+from tidelog.spark.segments import SegmentReader
 from tidelog.spark.source_options import SourceOptions
 
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
@@ -62,23 +63,40 @@ def read_rows(
     options: SourceOptions, schema: StructType, ranges: Sequence[OffsetRange]
 ) -> Iterator[pa.RecordBatch]:
     columns = [field.name for field in schema.fields]
-    reader = RangeReader(
-        _cluster(options.cluster),
-        ranges,
-        FetchLimits(
-            read_committed=options.read_committed,
-            bytes_max=options.fetch_bytes_max,
-            partition_bytes_max=options.partition_bytes_max,
-            wait_ms=options.fetch_wait_ms,
-            poll_timeout_s=options.poll_timeout_ms / 1000,
-        ),
-        LossReport(fails=options.fail_on_data_loss),
-        [name for name in columns if name not in _PLACE] or ["offset"],
-    )
+    reader = _reader(options, ranges, [name for name in columns if name not in _PLACE] or ["offset"])
     arrow = to_arrow_schema(schema, timezone="UTC")
     for partition, rows in reader:
         arrays = [_column(name, partition, rows) for name in columns]
         yield pa.RecordBatch.from_arrays(arrays, schema=arrow)
+
+
+def _reader(
+    options: SourceOptions, ranges: Sequence[OffsetRange], columns: Sequence[str]
+) -> Iterable[tuple[TopicPartition, Decoded]]:
+    cluster = _cluster(options.cluster)
+    limits = FetchLimits(
+        read_committed=options.read_committed,
+        bytes_max=options.fetch_bytes_max,
+        partition_bytes_max=options.partition_bytes_max,
+        wait_ms=options.fetch_wait_ms,
+        poll_timeout_s=options.poll_timeout_ms / 1000,
+    )
+    loss = LossReport(fails=options.fail_on_data_loss)
+
+    def over_network(rest: Sequence[OffsetRange]) -> RangeReader:
+        return RangeReader(cluster, rest, limits, loss, columns, engine=options.decoder)
+
+    if not options.reads_segments:
+        return over_network(ranges)
+    return SegmentReader(
+        cluster,
+        ranges,
+        over_network,
+        columns,
+        read_committed=options.read_committed,
+        directories=options.segment_directories,
+        engine=options.decoder,
+    )
 
 
 def _column(name: str, partition: TopicPartition, rows: Decoded) -> pa.Array:

@@ -10,6 +10,7 @@ from typing import Any
 
 from tidelog.spark.cluster import ClusterSettings, TopicPartition
 from tidelog.spark.connection_options import CONNECTION, WITHOUT_MEANING_HERE, cluster_settings
+from tidelog.spark.engines import AUTO, ENGINES
 from tidelog.spark.errors import OptionError
 from tidelog.spark.options import Given, Kind, Option, OptionTable
 from tidelog.spark.positions import Position, ending_position, starting_position
@@ -62,6 +63,19 @@ SOURCE = (
     Option("kafka.fetch.max.bytes", "of all partitions at a time", Kind.INT, 8 << 20, 1),
     Option("kafka.fetch.max.wait.ms", "how long a broker may wait for records", Kind.DURATION, 500, 0),
     Option("kafka.fetch.min.bytes", "accepted; a task reads what is there already", Kind.INT, 1, 0),
+    Option(
+        "read.path",
+        "segments: tasks that see the brokers' data directories read sealed segments there themselves",
+        default="network",
+        choices=("network", "segments"),
+    ),
+    Option("read.dirs", "where those directories are, with commas between them; else brokers are asked"),
+    Option(
+        "decoder",
+        "what decodes records: numba where it is installed, or numpy",
+        default=AUTO,
+        choices=ENGINES,
+    ),
     Option("kafkaConsumer.consumeTimeoutMs", "accepted; see kafkaConsumer.pollTimeoutMs", Kind.DURATION),
 )
 
@@ -114,6 +128,9 @@ class SourceOptions:
     fetch_bytes_max: int
     partition_bytes_max: int
     fetch_wait_ms: int
+    reads_segments: bool = False
+    segment_directories: tuple[str, ...] = ()
+    decoder: str = AUTO
 
 
 def read_source_options(options: Mapping[str, str], *, is_stream: bool) -> SourceOptions:
@@ -142,6 +159,9 @@ def read_source_options(options: Mapping[str, str], *, is_stream: bool) -> Sourc
         fetch_bytes_max=given["kafka.fetch.max.bytes"],
         partition_bytes_max=given["kafka.max.partition.fetch.bytes"],
         fetch_wait_ms=given["kafka.fetch.max.wait.ms"],
+        reads_segments=given["read.path"] == "segments",
+        segment_directories=tuple(filter(None, map(str.strip, (given["read.dirs"] or "").split(",")))),
+        decoder=given["decoder"],
     )
 
 
