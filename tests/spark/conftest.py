@@ -37,6 +37,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.xdist_group("spark"))
+            # Spark starts in seconds, but in minutes where many run; a timeout within a call to it breaks all.
+            item.add_marker(pytest.mark.timeout(600))
 
 
 def missing() -> str | None:

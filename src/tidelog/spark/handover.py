@@ -77,7 +77,7 @@ class Handover:
         if plan.course is Course.DECIDE:
             if has_skipped:
                 raise WriteFailed(f"the intent for {batch} was there when tasks looked for it, and is gone")
-            self.finish_earlier(decided, written)
+            self.finish_earlier(decided)
             decided = self.prepare(batch, written)
             self.decide(held, decided)
         if decided is not None:
@@ -131,14 +131,13 @@ class Handover:
             raise BatchLost(lost_batch(intent, lost))
         log.warning("goes on: %s", lost_batch(intent, lost))
 
-    def finish_earlier(self, decided: Intent | None, written: Sequence[Participant]) -> None:
-        """A batch that was decided and not ended, which Spark replays, but users with numbers of their own
-        may not. An id that has been used again was ended before."""
-        used_again = {one.id for one in written}
-        states = self._calls.under_way(query_prefix(self.settings.prefix, decided.query)) if decided else {}
-        if decided and any(
-            states.get(one.id) == ONGOING and one.id not in used_again for one in decided.participants
-        ):
+    def finish_earlier(self, decided: Intent | None) -> None:
+        """A batch before this one that was decided and not ended: Spark would have replayed it, but users
+        who number their own may go on to the next."""
+        if decided is None:
+            return
+        open_ = self._open_among(self._calls.under_way(query_prefix(self.settings.prefix, decided.query)))
+        if any(open_.get(one.id) == one.writer for one in decided.participants):
             self.finish(decided)
 
     def abort_all(self, written: Sequence[Participant]) -> None:

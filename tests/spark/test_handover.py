@@ -1,0 +1,277 @@
+"""The driver's and the tasks' parts of exactly-once against a real broker, without Spark: cheap, so thorough.
+
+A crash is an exception between two steps after which nobody cleans up; then somebody else comes, in every way
+that Spark lets them come.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from dying_sink import STEPS, DyingHandover
+from read_back import counted
+
+from tidelog.base.errors import KafkaError
+from tidelog.spark.handover import (
+    Batch,
+    BatchLost,
+    Handover,
+    HandoverSettings,
+    OtherRunIsAhead,
+    WriteFailed,
+    commit_once,
+)
+from tidelog.spark.intents import Participant
+from tidelog.spark.sink_options import SinkOptions, read_sink_options
+from tidelog.spark.sink_schema import shape_of
+from tidelog.spark.sink_task import NAMELESS, Written, write_in_transaction
+from tidelog.spark.transaction_calls import TransactionCalls
+from tidelog.testing import Broker
+from tidelog.wire.messages.list_transactions import ListTransactionsRequest
+
+if TYPE_CHECKING:
+    from conftest import Topics
+
+SHAPE = shape_of({"value": "string"}, "")
+
+
+class Crash(Exception):
+    pass
+
+
+def crash() -> None:
+    raise Crash
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["two-phase", "timeouts"])
+def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    with Broker(settings={"transaction.two.phase.commit.enable": request.param}) as running:
+        yield running
+
+
+class Query:
+    """A query of which each start is a new run, and each batch is written by three tasks."""
+
+    def __init__(self, broker: Broker, topic: str, **options: str) -> None:
+        self.name = f"query-of-{topic}"
+        self.options = options_for(broker, topic, **options)
+        self.runs = 0
+
+    def restart(self) -> None:
+        self.runs += 1
+
+    def write(self, batch: int, tasks: int = 3, run: str | None = None) -> list[Written]:
+        rows = [[f"{batch}-{task}-{row}" for row in range(4)] for task in range(tasks)]
+        run = run or f"{self.name}-{self.runs}"
+        return [
+            write_in_transaction(
+                self.options, self._shape, [pa.record_batch({"value": values})], Batch(self.name, batch), run
+            )
+            for values in rows
+        ]
+
+    def commit(self, batch: int, written: Sequence[Written], die_after: str = "") -> None:
+        kind = type("Dying", (DyingHandover,), {"last_step": die_after, "die": staticmethod(crash)})
+        skipped = any(one.was_decided for one in written)
+        self._with(
+            lambda it: it.commit(Batch(self.name, batch), participants(written), has_skipped=skipped), kind
+        )
+
+    def abort(self, batch: int, written: Sequence[Written]) -> None:
+        self._with(lambda handover: handover.abort(Batch(self.name, batch), participants(written)))
+
+    def process(self, batch: int) -> None:
+        self.commit(batch, self.write(batch))
+
+    def expected(self, batches: int) -> dict[str, int]:
+        return {f"{b}-{task}-{row}": 1 for b in range(batches) for task in range(3) for row in range(4)}
+
+    def seen(self) -> dict[str, int]:
+        return dict(counted(",".join(self.options.cluster.servers), str(self.options.topic)))
+
+    def under_way(self) -> dict[str, str]:
+        with self.options.cluster.connect() as cluster:
+            return TransactionCalls(cluster).under_way(f"tidelog-spark-{self.name}-")
+
+    @property
+    def _shape(self) -> Any:
+        return shape_of({"value": "string"}, self.options.topic)
+
+    def _with(self, act: Callable[[Handover], None], kind: type[Handover] = Handover) -> None:
+        with self.options.cluster.connect() as cluster:
+            act(kind(cluster, self.options.handover))
+
+
+def options_for(broker: Broker, topic: str, **options: str) -> SinkOptions:
+    base = {"kafka.bootstrap.servers": broker.bootstrap_servers, "topic": topic, "delivery": "exactly-once"}
+    return read_sink_options(base | {name.replace("__", "."): value for name, value in options.items()})
+
+
+def participants(written: Sequence[Written]) -> list[Participant]:
+    return [one.participant for one in written if one.participant is not None]
+
+
+@pytest.fixture
+def query(broker: Broker, topics: "Topics") -> Query:
+    return Query(broker, topics.create(2))
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_replay_after_a_crash(query: Query, step: str) -> None:
+    query.process(0)
+    with pytest.raises(Crash):
+        query.commit(1, query.write(1), die_after=step)
+    query.restart()
+    again = query.write(1)
+    was_decided = STEPS.index(step) >= STEPS.index("decide")
+    assert [one.was_decided for one in again] == [was_decided] * 3
+    query.commit(1, again)
+    query.process(2)
+    assert query.seen() == query.expected(3)
+    assert query.under_way() == {}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_crash_of_the_replay_too(query: Query, step: str) -> None:
+    for last in (step, "decide", step):
+        query.restart()
+        try:
+            query.commit(0, query.write(0), die_after=last)
+        except Crash:
+            continue
+    query.restart()
+    query.commit(0, query.write(0))
+    assert query.seen() == query.expected(1)
+    assert query.under_way() == {}
+
+
+@pytest.mark.parametrize("step", ["", *STEPS])
+def test_a_driver_that_was_thought_dead(query: Query, step: str) -> None:
+    """It has its tasks' transactions in hand when another takes its place, and then goes on."""
+    mine = query.write(0)
+    query.restart()
+    try:
+        query.commit(0, query.write(0), die_after=step)
+    except Crash:
+        was_decided = STEPS.index(step) >= STEPS.index("decide")
+    else:
+        was_decided = True
+    if was_decided:
+        query.commit(0, mine)
+    else:
+        try:
+            query.commit(0, mine)
+        except (WriteFailed, KafkaError):
+            query.restart()
+            query.process(0)
+    assert query.seen() == query.expected(1)
+    assert query.under_way() == {}
+
+
+def test_a_driver_that_was_thought_dead_cannot_decide_any_more(query: Query) -> None:
+    class Overtaken(Handover):
+        def prepare(self, batch: Batch, written: Sequence[Participant]) -> Any:
+            intent = super().prepare(batch, written)
+            query.restart()
+            query.process(0)
+            return intent
+
+    first = query.write(0)
+    with pytest.raises(KafkaError):
+        query._with(lambda handover: handover.commit(Batch(query.name, 0), participants(first)), Overtaken)
+    query.abort(0, first)
+    assert query.seen() == query.expected(1)
+    assert query.under_way() == {}
+
+
+def test_attempts_that_nobody_heard_of_are_aborted(query: Query) -> None:
+    query.process(0)
+    query.write(1)  # a speculative attempt, say, which finished second
+    query.process(1)
+    query.write(2)
+    query.abort(2, query.write(2)[:1])
+    query.process(2)
+    assert query.seen() == query.expected(3)
+    assert query.under_way() == {}
+
+
+def test_an_abort_after_the_decision_finishes(query: Query) -> None:
+    written = query.write(0)
+    with pytest.raises(Crash):
+        query.commit(0, written, die_after="half-finish")
+    query.abort(0, written)
+    assert query.seen() == query.expected(1)
+
+
+def test_ids_are_used_again(query: Query) -> None:
+    for batch in range(6):
+        query.process(batch)
+    with query.options.cluster.connect() as cluster:
+        [node] = cluster.nodes()
+        listed = cluster.call_node(node, ListTransactionsRequest()).transaction_states
+    mine = [one.transactional_id for one in listed if query.name in one.transactional_id]
+    assert len(mine) == 4, "three tasks and the driver"
+
+
+def test_a_writer_that_numbers_its_own_batches_may_leave_one_out(query: Query) -> None:
+    with pytest.raises(Crash):
+        query.commit(0, query.write(0), die_after="decide")
+    query.restart()
+    query.process(1)
+    assert query.seen() == query.expected(2), "the first was decided, so it is finished"
+    assert query.under_way() == {}
+
+
+def test_a_checkpoint_older_than_the_output_is_refused(query: Query) -> None:
+    for batch in range(3):
+        query.process(batch)
+    query.restart()
+    with pytest.raises(OtherRunIsAhead, match=r"batch 1 of query .* but batch 2 was written already"):
+        query.commit(1, query.write(1))
+    assert query.seen() == query.expected(3)
+
+
+def test_a_driver_that_stays_away(broker: Broker, topics: "Topics") -> None:
+    """Longer than the transactions' timeout: a prepared one waits, the others are lost, and that is told."""
+    query = Query(broker, topics.create(2), kafka__transaction__timeout__ms="1000")
+    with pytest.raises(Crash):
+        query.commit(0, query.write(0), die_after="half-finish")
+    time.sleep(1.5)
+    query.restart()
+    again = query.write(0)
+    if broker.settings["transaction.two.phase.commit.enable"]:
+        query.commit(0, again)
+        assert query.seen() == query.expected(1)
+        return
+    with pytest.raises(BatchLost, match="2 of its 3 transactions were aborted"):
+        query.commit(0, again)
+    skipping = Query(broker, str(query.options.topic), lostTransactions="skip")
+    skipping.commit(0, again)
+    skipping.process(1)
+    assert set(skipping.seen()) == {key for key in query.expected(2) if key[:3] not in ("0-1", "0-2")}
+
+
+def test_a_transaction_that_timed_out_before_the_decision_fails_the_batch(
+    broker: Broker, topics: "Topics"
+) -> None:
+    query = Query(broker, topics.create(1), kafka__transaction__timeout__ms="500")
+    written = query.write(0)
+    time.sleep(1)
+    with pytest.raises(WriteFailed, match=r"kafka\.transaction\.timeout\.ms"):
+        query.commit(0, written)
+    query.abort(0, written)
+    query.process(0)
+    assert query.seen() == query.expected(1)
+
+
+def test_a_write_without_a_name(broker: Broker, topics: "Topics") -> None:
+    query = Query(broker, topics.create(2))
+    query.name = NAMELESS
+    with query.options.cluster.connect() as cluster:
+        handover = Handover(cluster, HandoverSettings())
+        commit_once(handover, participants(query.write(0)))
+        handover.abort_all(participants(query.write(1)))
+        commit_once(handover, participants(query.write(2)))
+    assert set(query.seen()) == {key for key in query.expected(3) if key[0] != "1"}
