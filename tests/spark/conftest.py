@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.xdist_group("spark"))
-            # Spark starts in seconds, but in minutes where many run; a timeout within a call to it breaks all.
+            # Spark starts in minutes where many run, and a timeout within a call to it breaks all that follow.
             item.add_marker(pytest.mark.timeout(600))
 
 
