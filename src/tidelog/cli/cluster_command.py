@@ -14,6 +14,7 @@ from tidelog.cli.cluster_voters import add_voter, remove_voter
 from tidelog.cli.direct_cluster import DirectCluster
 from tidelog.cli.direct_configs import Kind, read_settings
 from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.full_help import FullHelpGroup
 from tidelog.cli.log_dir_sizes import look_at_folders
 from tidelog.cli.reassign_calls import list_reassignments
 from tidelog.cli.session import Session, broker_options, pass_session
@@ -23,7 +24,7 @@ WAIT_LOOK_S = 0.3
 MIN_IN_SYNC = "min.insync.replicas"
 
 
-@click.group()
+@click.group(cls=FullHelpGroup)
 def cluster() -> None:
     """See and change the brokers of a cluster."""
 

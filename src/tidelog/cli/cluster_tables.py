@@ -18,13 +18,16 @@ def show_status(report: Report) -> None:
 
     view, quorum = report.view, report.quorum
     colour = COLOURS[report.health]
-    say(f"[bold]{escape(view.cluster_id)}[/]  [bold {colour}]{report.health.value}[/]")
+    say(f"Cluster [bold]{escape(view.cluster_id)}[/] is [bold {colour}]{report.health.value}[/]")
     leader = "nobody" if quorum is None or quorum.leader is None else str(quorum.leader)
     rows: list[tuple[str, object]] = [
         ("Brokers", f"{len(view.alive)} of {len(view.brokers)} alive"),
         ("Controller", leader if quorum is None else f"{leader}, epoch {quorum.epoch}"),
         ("Voters", "-" if quorum is None else ", ".join(str(member.id) for member in quorum.voters)),
-        ("Topics", f"{len(view.topics)}, with {len(view.partitions)} partitions"),
+        (
+            "Topics",
+            f"{len(view.topics)}, with {_partitions(len(view.partitions))}" if view.topics else "none",
+        ),
         ("Not in sync", _partitions(len(report.under_replicated))),
         ("Without leader", _partitions(len(report.leaderless))),
     ]

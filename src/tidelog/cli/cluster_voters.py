@@ -12,7 +12,7 @@ from tidelog.cli.cluster_quorum import Listener, Member, Quorum, look_at_quorum
 from tidelog.cli.cluster_view import Broker, look_at_brokers, numbers_text
 from tidelog.cli.direct_cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.output import print_json
+from tidelog.cli.output import note, print_json
 from tidelog.cli.refusals import refusal
 from tidelog.cli.session import Session, broker_options, pass_session
 from tidelog.wire.apis import ApiKey
@@ -93,7 +93,7 @@ def add_voter(
             f"Broker {broker} did not become a voter",
             attempt="tidelog cluster quorum",
         )
-    _tell(session, f"Broker {broker} votes now.", look_at_quorum(direct))
+    _tell(session, f"Broker {broker} votes now.", [*(member.id for member in quorum.voters), broker])
 
 
 @click.command("remove-voter")
@@ -113,8 +113,8 @@ def remove_voter(session: Session, broker: int, directory: Uuid | None, yes: boo
     direct = DirectCluster(session)
     quorum = look_at_quorum(direct)
     voter = _voter(quorum, broker)
-    left = len(quorum.voters) - 1
-    if left == 0:
+    count = len(quorum.voters) - 1
+    if count == 0:
         raise CliError(
             f"Broker {broker} is the only voter.",
             cause="without a voter nothing in the cluster could change any more.",
@@ -123,7 +123,7 @@ def remove_voter(session: Session, broker: int, directory: Uuid | None, yes: boo
         )
     if not yes and sys.stdin.isatty():
         question = (
-            f"Take the vote of broker {broker} away? {left} voter{'s' if left > 1 else ''} will be left."
+            f"Take the vote of broker {broker} away? {count} voter{'s' if count > 1 else ''} will be left."
         )
         if not click.confirm(question, err=True):
             raise CliError("Nothing was changed.")
@@ -140,7 +140,8 @@ def remove_voter(session: Session, broker: int, directory: Uuid | None, yes: boo
             f"Broker {broker} is still a voter",
             attempt="tidelog cluster quorum",
         )
-    _tell(session, f"Broker {broker} votes no longer.", None)
+    left = [member.id for member in quorum.voters if member.id != broker]
+    _tell(session, f"Broker {broker} votes no longer.", left)
 
 
 def _observer(quorum: Quorum, broker: int) -> Member:
@@ -195,12 +196,17 @@ def _listeners(
     )
 
 
-def _tell(session: Session, text: str, quorum: Quorum | None) -> None:
+def _tell(session: Session, text: str, voters: list[int]) -> None:
     if session.json:
-        voters = None if quorum is None else [member.id for member in quorum.voters]
-        print_json({"message": text, "voters": voters})
+        print_json({"message": text, "voters": sorted(voters)})
         return
     print(text)
-    if quorum is not None and len(quorum.voters) % 2 == 0:
-        votes = len(quorum.voters)
-        print(f"{votes} voters bear no greater loss than {votes - 1} do: add one more, or remove one.")
+    if advice := advice_on(len(voters)):
+        note(advice)
+
+
+def advice_on(votes: int) -> str | None:
+    if votes % 2:
+        return None
+    fewer = "one alone does" if votes == 2 else f"{votes - 1} do"
+    return f"{votes} voters bear no greater loss than {fewer}: add one more, or remove one."

@@ -10,13 +10,14 @@ from tidelog.cli.cluster import Cluster, as_cli_error, exit_for
 from tidelog.cli.config_admin import ShownSetting, alter_configs, describe_configs
 from tidelog.cli.config_table import human_values, known_settings
 from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.full_help import FullHelpGroup
 from tidelog.cli.output import print_json, print_table, say
 from tidelog.cli.session import Command, Session, broker_options, json_option, parse_pair, pass_session
 from tidelog.cli.topic_admin import topic_error
 from tidelog.cli.topic_names import complete_topic
 
 
-@click.group()
+@click.group(cls=FullHelpGroup)
 def config() -> None:
     """Show, change and explain settings."""
 

@@ -3,6 +3,7 @@
 import click
 
 from tidelog.cli.cluster import Cluster
+from tidelog.cli.full_help import FullHelpGroup
 from tidelog.cli.group_admin import STATES, Listed, find_groups, group_infos, list_groups, standings
 from tidelog.cli.group_delete import delete, delete_offsets
 from tidelog.cli.group_lag import By, GroupStanding, Row, lag_rows
@@ -14,7 +15,7 @@ from tidelog.cli.session import Session, broker_options, pass_session
 from tidelog.cli.watch import show, watch_options
 
 
-@click.group()
+@click.group(cls=FullHelpGroup)
 def group() -> None:
     """See, move and delete consumer groups."""
 

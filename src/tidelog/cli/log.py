@@ -7,6 +7,7 @@ import click
 
 from tidelog.cli.dumped import Dumped
 from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.full_help import FullHelpGroup
 from tidelog.cli.output import coloured, print_json_line
 from tidelog.cli.session import Session, json_option, pass_session
 
@@ -18,7 +19,7 @@ CHECKPOINTS = (
 )
 
 
-@click.group()
+@click.group(cls=FullHelpGroup)
 def log() -> None:
     """Look inside the files of a partition."""
 

@@ -220,14 +220,23 @@ def _show(moves: Sequence[Move], sizes: Mapping[TopicPartition, int]) -> None:
     )
     if len(moves) > ROWS_SHOWN:
         print(f"… and {len(moves) - ROWS_SHOWN} more; --dry-run --json shows all")
-    copies = sum(len(move.adding) for move in moves)
     total = sum(sizes.get(move.place, 0) * len(move.adding) for move in moves)
-    leaders = sum(move.after[0] != move.before[0] for move in moves)
     print()
-    print(
-        f"{_counted(len(moves), 'partition')}, {_counted(copies, 'replica')} to copy ({size_text(total)}), "
-        f"{_counted(leaders, 'preferred leader')} to change."
-    )
+    print(summary(moves, total))
+
+
+def summary(moves: Sequence[Move], copied_bytes: int) -> str:
+    copies = sum(len(move.adding) for move in moves)
+    dropped = sum(len(move.removing) for move in moves)
+    leaders = sum(move.after[0] != move.before[0] for move in moves)
+    parts = [_counted(len(moves), "partition")]
+    if copies:
+        parts.append(f"{_counted(copies, 'replica')} to copy ({size_text(copied_bytes)})")
+    if dropped:
+        parts.append(f"{_counted(dropped, 'replica')} to remove")
+    if leaders:
+        parts.append(f"{_counted(leaders, 'preferred leader')} to change")
+    return ", ".join(parts) + "."
 
 
 def _report(as_json: bool, result: Mapping[str, Any], started: int) -> None:

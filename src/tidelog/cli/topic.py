@@ -10,6 +10,7 @@ import click
 
 from tidelog.cli.cluster import Cluster, translated
 from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.full_help import FullHelpGroup
 from tidelog.cli.outcomes import report
 from tidelog.cli.output import print_json, print_table, say, size_text
 from tidelog.cli.reassign import reassign
@@ -19,7 +20,7 @@ from tidelog.cli.topic_names import complete_topic
 from tidelog.cli.topic_producers import producers
 
 
-@click.group()
+@click.group(cls=FullHelpGroup)
 def topic() -> None:
     """Create, inspect, change and delete topics."""
 

@@ -171,6 +171,13 @@ def topic_error(error: Any, name: str, session: Session) -> CliError:
             attempt=f"tidelog topic describe {name}, or create with --if-not-exists",
             code=code,
         )
+    if error.name() == "INVALID_REPLICATION_FACTOR":
+        return CliError(
+            f"Topic '{name}': {error.str().rstrip('.')}.",
+            cause="a broker holds one replica of a partition at most.",
+            attempt="tidelog cluster brokers, and a --replication-factor that they suffice for",
+            code=code,
+        )
     return as_cli_error(error, session, f"Topic '{name}'")
 
 

@@ -28,8 +28,8 @@ from tidelog.clients.records import TopicPartition
 def producers(session: Session, choices: tuple[TopicChoice, ...], only_open: bool) -> None:
     """Show the producers that partitions remember, and their open transactions.
 
-    A partition knows the idempotent and transactional producers that wrote to it lately. `Open since` is the
-    first offset of a transaction that is not decided: readers of committed records wait there.
+    A partition knows the idempotent and transactional producers that wrote to it lately. A transaction
+    that is open is shown with its first offset: readers of committed records wait there.
     """
     direct = DirectCluster(session)
     view = look_at_cluster(direct, dict.fromkeys(choice.topic for choice in choices))
@@ -43,7 +43,7 @@ def producers(session: Session, choices: tuple[TopicChoice, ...], only_open: boo
         print("No open transactions." if only_open else "No producers are known there.")
         return
     print_table(
-        ("Partition", ">Producer", ">Epoch", ">Last sequence", "Last written", ">Open since"),
+        ("Partition", ">Producer", ">Epoch", ">Last sequence", "Last written", ">Open since offset"),
         [
             (
                 str(state.place),

@@ -5,6 +5,7 @@ import time
 import click
 
 from tidelog.cli.direct_cluster import DirectCluster
+from tidelog.cli.full_help import FullHelpGroup
 from tidelog.cli.group_choice import places_text
 from tidelog.cli.group_target import DurationType
 from tidelog.cli.moments import span_text, time_text
@@ -18,7 +19,7 @@ from tidelog.transactions.states import BY_TEXT
 STATES = [text for text, state in BY_TEXT.items() if state.name != "DEAD"]
 
 
-@click.group()
+@click.group(cls=FullHelpGroup)
 def txn() -> None:
     """See transactions, and end those that hang."""
 

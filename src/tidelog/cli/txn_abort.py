@@ -80,7 +80,10 @@ def abort(
     if transactional_id is not None and (force or producer_id is not None or start_offset is not None):
         raise click.UsageError("--producer-id, --start-offset and --force go with a partition.")
     if choice is not None and len(choice.partitions) != 1:
-        raise click.UsageError(f"Name one partition: {choice.topic}:0.")
+        raise click.UsageError(
+            f"Name one partition: {choice.topic}:0; or, if '{choice.topic}' is a transactional id: "
+            f"--transactional-id {choice.topic}."
+        )
     direct = DirectCluster(session)
     if transactional_id is not None:
         _abort_id(direct, transactional_id, yes)
@@ -133,6 +136,7 @@ def chosen_transaction(
     if not fitting:
         raise CliError(
             f"No such transaction is open in {place}; there are those of producer {listed}.",
+            attempt="the same with --producer-id, or without --start-offset",
             code=Exit.NOT_FOUND,
         )
     raise CliError(

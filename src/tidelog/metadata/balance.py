@@ -62,12 +62,17 @@ def _layout(
 ) -> Layout:
     for placed in partitions if needed is None else needed:
         if len(placed.replicas) > len(spots):
+            replicas = _counted(len(placed.replicas), "replica")
+            left = f"only {_counted(len(spots), 'broker')}" if spots else "no other broker"
             raise PlanError(
-                f"partition {placed.topic}-{placed.partition} has {len(placed.replicas)} replicas, and only "
-                f"{len(spots)} brokers would be left to hold them; add a broker first, or lower the "
-                "topic's replication factor by a reassignment"
+                f"partition {placed.topic}-{placed.partition} has {replicas}, and {left} would be left "
+                "to hold them; add a broker first, or lower the topic's replication factor by a reassignment"
             )
     return Layout(spots, partitions)
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def _house(layout: Layout, only: NodeId | None = None) -> None:

@@ -71,7 +71,7 @@ def test_drain_prefers_another_rack():
 
 
 def test_too_few_brokers_are_said_so():
-    with pytest.raises(PlanError, match="t-0 has 2 replicas, and only 1 brokers would be left"):
+    with pytest.raises(PlanError, match="t-0 has 2 replicas, and only 1 broker would be left"):
         plan_drain(spots(1, 2), placed((1, 2)), 2)
     with pytest.raises(PlanError, match="add a broker first"):
         plan_rebalance(spots(1), placed((1, 2)))
