@@ -140,8 +140,9 @@ class LogWriter:
         producers = self.producers
         header = batches[0][1]
         if header.producer_id >= 0:
-            duplicate = self.find_retry(header)
+            duplicate = producers.check(header)
             if duplicate is not None:
+                self._check_reuse(header, duplicate)
                 return Appended(duplicate.base, duplicate.last, NO_TIMESTAMP, True)
             if header.attributes & CONTROL and (control := read_control(records)) is not None:
                 producers.check_marker(header, control)
@@ -174,11 +175,15 @@ class LogWriter:
     def find_retry(self, header: BatchHeader) -> Duplicate | None:
         """Where a batch of a client was written before; None: it is a new one. KafkaError: it is neither."""
         duplicate = self.producers.check(header)
-        if duplicate is not None and duplicate.is_over:
+        if duplicate is not None:
+            self._check_reuse(header, duplicate)
+        return duplicate
+
+    def _check_reuse(self, header: BatchHeader, duplicate: Duplicate) -> None:
+        if duplicate.is_over:
             with self._disk_errors():
                 written = self._segments.locate(duplicate.base)
             check_reuse(header, duplicate, written)
-        return duplicate
 
     def append_as_follower(self, records: memoryview, batches: Batches, *, now_ms: TimestampMs) -> None:
         """Write batches that the leader numbered; gaps are kept. The caller has checked their CRCs.
