@@ -209,6 +209,45 @@ def test_the_next_request_waits_a_moment_for_the_markers() -> None:
     run(main())
 
 
+def test_the_next_transaction_begins_in_the_breath_that_ends_the_one_before() -> None:
+    async def main() -> None:
+        rig = Rig()
+        producer = await rig.begun()
+        producer = (await rig.end(producer)).producer
+        [(marker, _)] = rig.markers
+        request = AddRequest(ID, producer, (A0,), 2)
+        waiting = asyncio.ensure_future(
+            rig.home.run_next(ID, lambda _: rig.home.shard.add(request, rig.home.now[1]))
+        )
+        await asyncio.sleep(0)
+        before = rig.partition.log.end
+        rig.home.complete(marker)
+        assert rig.partition.log.end == before + 2, "both are written before the loop turns"
+        assert await waiting is E.NONE
+        assert rig.home.shard.transactions[ID].state is State.ONGOING
+
+    run(main())
+
+
+def test_one_who_waits_for_the_markers_and_goes_away_begins_nothing() -> None:
+    async def main() -> None:
+        rig = Rig()
+        producer = await rig.begun()
+        producer = (await rig.end(producer)).producer
+        [(marker, _)] = rig.markers
+        request = AddRequest(ID, producer, (A0,), 2)
+        waiting = asyncio.ensure_future(
+            rig.home.run_next(ID, lambda _: rig.home.shard.add(request, rig.home.now[1]))
+        )
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.sleep(0)
+        rig.home.complete(marker)
+        assert rig.home.shard.transactions[ID].state is State.COMPLETE_COMMIT
+
+    run(main())
+
+
 def test_a_timeout_aborts() -> None:
     async def main() -> None:
         rig = Rig()
