@@ -5,11 +5,8 @@ fails, as every skip does. All of them carry one xdist group, so that parallel r
 """
 
 import importlib.util
-import itertools
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +14,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.append(str(Path(__file__).parent.parent / "interop"))  # for the jars that Maven brings
+
+from broker_topics import Topics
 
 from tidelog.testing import Broker
 
@@ -37,7 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.xdist_group("spark"))
-            # Spark starts in minutes where many run, and a timeout within a call to it breaks all that follow.
+            # Spark starts in minutes where many run; a timeout within a call to it breaks all that follow.
             item.add_marker(pytest.mark.timeout(600))
 
 
@@ -61,11 +60,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     lacking = missing()
     if lacking is not None:
         pytest.skip(lacking)
+    from kafka_connector import connector_jars
+
     from tidelog.spark.session import spark_session
 
     folder = tmp_path_factory.mktemp("spark")
     places = {"spark.sql.warehouse.dir": str(folder / "warehouse"), "spark.local.dir": str(folder / "local")}
-    session = spark_session("tests", master="local[2]", settings=SETTINGS | places)
+    jars = {"spark.jars": ",".join(map(str, connector_jars()))}
+    session = spark_session("tests", master="local[2]", settings=SETTINGS | places | jars)
     yield session
     session.stop()
 
@@ -75,64 +77,6 @@ def broker() -> Iterator[Broker]:
     """One broker for the tests of a file; each uses topics of its own."""
     with Broker() as running:
         yield running
-
-
-_names = itertools.count(1)
-
-
-@dataclass
-class Topics:
-    """Creates, fills, cuts and deletes topics of the file's broker."""
-
-    broker: Broker
-
-    def create(self, partitions: int = 1, name: str | None = None, **config: str) -> str:
-        from confluent_kafka.admin import NewTopic
-
-        name = name or f"topic-{next(_names)}"
-        settings = {key.replace("_", "."): value for key, value in config.items()}
-        self._admin.create_topics([NewTopic(name, partitions, 1, config=settings)])[name].result(30)
-        return name
-
-    def delete(self, name: str) -> None:
-        self._admin.delete_topics([name])[name].result(30)
-
-    def grow(self, name: str, partitions: int) -> None:
-        from confluent_kafka.admin import NewPartitions
-
-        self._admin.create_partitions([NewPartitions(name, partitions)])[name].result(30)
-
-    def cut(self, name: str, partition: int, before: int) -> None:
-        """Records below that offset go, as retention would take them."""
-        from confluent_kafka import TopicPartition
-
-        place = TopicPartition(name, partition, before)
-        self._admin.delete_records([place])[place].result(30)
-
-    def fill(
-        self,
-        name: str,
-        values: Sequence[bytes],
-        *,
-        partition: int = 0,
-        producer: Mapping[str, Any] | None = None,
-        **fields: Any,
-    ) -> None:
-        from confluent_kafka import Producer
-
-        client = Producer(
-            {"bootstrap.servers": self.broker.bootstrap_servers, "linger.ms": 5, **(producer or {})}
-        )
-        for value in values:
-            client.produce(name, value=value, partition=partition, **fields)
-        assert client.flush(60) == 0
-
-    @cached_property
-    def _admin(self) -> Any:
-        """Kept: one that is thrown away takes the answers that are still to come with it."""
-        from confluent_kafka.admin import AdminClient
-
-        return AdminClient({"bootstrap.servers": self.broker.bootstrap_servers})
 
 
 @pytest.fixture

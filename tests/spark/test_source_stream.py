@@ -1,0 +1,136 @@
+"""Streams from a real broker: limits, restarts, growth, loss, and brokers that go away under the query."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from broker_topics import Topics
+from confluent_kafka import ConsumerGroupTopicPartitions
+from confluent_kafka.admin import AdminClient
+
+from tidelog.testing import Broker
+
+WAIT_S = 100
+
+
+@pytest.fixture(autouse=True)
+def no_query_is_left(spark: Any) -> Iterator[None]:
+    yield
+    for query in spark.streams.active:
+        query.stop()
+
+
+def wait_until(what: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while not what():
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.05)
+
+
+def to_table(frame: Any, folder: Path, name: str, **trigger: Any) -> Any:
+    """Files and a checkpoint: a query that goes on where it was, and rows that tell what came twice."""
+    writer = frame.select("partition", "offset", "value").writeStream.format("parquet").queryName(name)
+    writer = writer.option("path", str(folder / "rows")).option("checkpointLocation", str(folder / "state"))
+    return writer.trigger(**trigger).start() if trigger else writer.start()
+
+
+def table(spark: Any, folder: Path) -> list[tuple[int, int]]:
+    found = spark.read.parquet(str(folder / "rows")).select("partition", "offset").collect()
+    return sorted(tuple(row) for row in found)
+
+
+def test_available_now_restarts_and_new_partitions(
+    spark: Any, broker: Broker, topics: Topics, source: Callable[..., Any], tmp_path: Path
+) -> None:
+    name = topics.create(2)
+    for partition in range(2):
+        topics.fill(name, [b"x"] * 500, partition=partition)
+
+    def run() -> Any:
+        frame = source(
+            stream=True,
+            subscribe=name,
+            startingOffsets="earliest",
+            maxOffsetsPerTrigger=600,
+            commitOffsets="true",
+            kafka__group__id=f"{name}-progress",
+        )
+        query = to_table(frame, tmp_path, "restarted", availableNow=True)
+        assert query.awaitTermination(WAIT_S)
+        return query
+
+    first = run()
+    progress = [each for each in first.recentProgress if each.numInputRows]
+    assert [each.numInputRows for each in progress] == [600, 400]
+    assert json.loads(progress[0].sources[0].endOffset)[name] == {"0": 300, "1": 300}
+    assert json.loads(progress[0].sources[0].latestOffset)["@lag"] == 400
+
+    topics.grow(name, 3)
+    topics.fill(name, [b"y"] * 10, partition=0)
+    topics.fill(name, [b"y"] * 7, partition=2)
+    run()
+    expected = {0: 510, 1: 500, 2: 7}
+    assert table(spark, tmp_path) == [
+        (part, offset) for part, end in expected.items() for offset in range(end)
+    ]
+
+    group = [ConsumerGroupTopicPartitions(f"{name}-progress")]
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    (told,) = admin.list_consumer_group_offsets(group).values()
+    assert {each.partition: each.offset for each in told.result(30).topic_partitions} == expected
+
+
+def test_a_broker_that_restarts_and_one_that_stays_away(
+    spark: Any, source: Callable[..., Any], tmp_path: Path
+) -> None:
+    with Broker() as broker:
+        topics = Topics(broker)
+        name = topics.create()
+        topics.fill(name, [b"x"] * 100)
+        frame = (
+            spark.readStream.format("tidelog")
+            .option("kafka.bootstrap.servers", broker.bootstrap_servers)
+            .option("kafka.default.api.timeout.ms", "20s")
+            .option("subscribe", name)
+            .option("startingOffsets", "earliest")
+            .load()
+        )
+        query = to_table(frame, tmp_path, "moved")
+        wait_until(
+            lambda: bool(query.recentProgress) and sum(p.numInputRows for p in query.recentProgress) == 100
+        )
+        broker.restart()
+        Topics(broker).fill(name, [b"y"] * 50)
+        wait_until(lambda: sum(p.numInputRows for p in query.recentProgress) == 150)
+    with pytest.raises(Exception, match="no broker answered within 20 s"):
+        query.awaitTermination(WAIT_S)
+    assert table(spark, tmp_path) == [(0, offset) for offset in range(150)]
+
+
+def test_a_topic_deleted_and_created_again(
+    spark: Any, topics: Topics, source: Callable[..., Any], tmp_path: Path
+) -> None:
+    name = topics.create()
+    topics.fill(name, [b"old"] * 20)
+
+    def start(fails: str) -> Any:
+        frame = source(stream=True, subscribe=name, startingOffsets="earliest", failOnDataLoss=fails)
+        return to_table(frame, tmp_path, f"loss-{fails}")
+
+    query = start("true")
+    wait_until(lambda: sum(p.numInputRows for p in query.recentProgress) == 20)
+    topics.delete(name)
+    with pytest.raises(Exception, match=f"{name}-0: the partition does not exist any more"):
+        query.awaitTermination(WAIT_S)
+
+    topics.create(name=name)
+    topics.fill(name, [b"new"] * 30)
+    with pytest.raises(Exception, match=f"{name}.*(deleted and created again|does not exist any more)"):
+        start("true").awaitTermination(WAIT_S)
+    tolerant = start("false")
+    wait_until(lambda: sum(p.numInputRows for p in tolerant.recentProgress) == 30)
+    tolerant.stop()
+    assert len(table(spark, tmp_path)) == 50
