@@ -45,10 +45,15 @@ def crash() -> None:
     raise Crash
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["two-phase", "timeouts"])
+@pytest.fixture(scope="module", params=["two-phase", "timeouts", "first protocol"])
 def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
-    with Broker(settings={"transaction.two.phase.commit.enable": request.param}) as running:
-        yield running
+    """With prepared transactions; without; and as for a broker whose writes do not join by themselves."""
+    is_two_phase = request.param == "two-phase"
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "first protocol":
+            patch.setattr(TransactionCalls, "writes_join", False)
+        with Broker(settings={"transaction.two.phase.commit.enable": is_two_phase}) as running:
+            yield running
 
 
 class Query:

@@ -1,11 +1,12 @@
 """The sink's options: those of Spark's own Kafka sink, and what is said of wrong ones."""
 
 import pickle
+from pathlib import Path
 
 import pytest
 
 from tidelog.spark.errors import OptionError
-from tidelog.spark.sink_options import read_sink_options
+from tidelog.spark.sink_options import SINK, read_sink_options
 from tidelog.wire.compression import Codec
 
 BASE = {"kafka.bootstrap.servers": "localhost:9092"}
@@ -53,3 +54,8 @@ def test_what_was_given() -> None:
 def test_what_is_wrong_is_named(given: dict[str, str], told: str) -> None:
     with pytest.raises(OptionError, match=told.replace("?", r"\?")):
         read_sink_options(BASE | given)
+
+
+def test_every_option_is_documented() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "spark-sink.md").read_text()
+    assert [option.name for option in SINK if f"`{option.name}`" not in page] == []
