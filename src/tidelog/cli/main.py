@@ -22,6 +22,7 @@ COMMANDS = {
     "group": Entry("tidelog.cli.group", "group", "See, move and delete consumer groups."),
     "txn": Entry("tidelog.cli.txn", "txn", "See transactions, and end those that hang."),
     "pipeline": Entry("tidelog.cli.pipeline", "pipeline", "Run and watch pipelines on Spark."),
+    "lake": Entry("tidelog.cli.lake", "lake", "Keep tables of Delta, Iceberg or Parquet filled from topics."),
     "cluster": Entry("tidelog.cli.cluster_command", "cluster", "See and change the brokers of a cluster."),
     "config": Entry("tidelog.cli.config", "config", "Show, change and explain settings."),
     "log": Entry("tidelog.cli.log", "log", "Look inside the files of a partition."),

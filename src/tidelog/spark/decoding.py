@@ -116,7 +116,7 @@ def decoded(frame: "DataFrame", decoding: Decoding, on_error: OnError = OnError.
         return frame.withColumns({name: col(name).cast("string") for name in ("key", "value")})
     both = with_decoded(frame, decoding)
     good = col(REASON).isNull()
-    kept = both.where(good | _fail() if on_error is OnError.FAIL else good)
+    kept = both.where(good | failing() if on_error is OnError.FAIL else good)
     about = [name for name in ABOUT if name in frame.columns]
     fields = kept.select(f"{DECODED}.*").columns
     taken = {f"_{name}" for name in about}.intersection(fields)
@@ -181,7 +181,7 @@ def parsed_ddl(ddl: str) -> "StructType":
     return parsed
 
 
-def _fail() -> "Column":
+def failing() -> "Column":
     """Always true or an error; an error of a filter, because an unused column would never be looked at."""
     from pyspark.sql.functions import col, concat, decode, format_string, left, lit, raise_error
 

@@ -89,7 +89,10 @@ class IcebergLakeTable(LakeTable):
             raise CommitConflict(str(error)) from error
 
     def settle(self, batch: LakeBatch) -> None:
-        """Say which metadata is the newest, for readers that know the folder and no catalog."""
+        self.tell_readers()
+
+    def tell_readers(self) -> None:
+        """Which metadata is the newest, for those who know the folder and no catalog."""
         if not self._options.catalog:
             name = self._table.metadata_location.rpartition("/")[2].removesuffix(".metadata.json")
             self._storage.write("metadata/version-hint.text", name.encode())
@@ -105,10 +108,13 @@ def open_iceberg(options: LakeOptions, schema: pa.Schema | None) -> IcebergLakeT
     except NoSuchTableError:
         if schema is None:
             raise LakeError(f"there is no Iceberg table {name}") from None
-        return IcebergLakeTable(options, _create(catalog, name, options, schema))
-    if schema is not None:
-        _extend(table, schema, options)
-    return IcebergLakeTable(options, table)
+        table, has_changed = _create(catalog, name, options, schema), True
+    else:
+        has_changed = schema is not None and _extend(table, schema, options)
+    opened = IcebergLakeTable(options, table)
+    if has_changed:
+        opened.tell_readers()
+    return opened
 
 
 def open_catalog(options: LakeOptions) -> Catalog:
@@ -158,16 +164,17 @@ def _create(catalog: Catalog, name: str, options: LakeOptions, schema: pa.Schema
     return catalog.load_table(name)
 
 
-def _extend(table: Table, schema: pa.Schema, options: LakeOptions) -> None:
+def _extend(table: Table, schema: pa.Schema, options: LakeOptions) -> bool:
     columns = columns_of(table)
     merged = schemas.merge(columns, _as_iceberg_keeps(schema), may_add=options.merge_schema)
     if not schemas.added(columns, merged):
-        return
+        return False
     try:
         with table.update_schema() as update:
             update.union_by_name(merged)
     except CommitFailedException as error:
         raise CommitConflict(str(error)) from error
+    return True
 
 
 def _as_iceberg_keeps(schema: pa.Schema) -> pa.Schema:
