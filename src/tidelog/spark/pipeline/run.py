@@ -23,7 +23,9 @@ REPORT_EVERY_S = 1.0
 GRACE_S = 30.0
 
 # Spark gives a source's Python process ten seconds to come up, and has no setting for it.
-SLOW_START, SLOW_STARTS_MAX = "Python worker failed to connect back", 5
+SLOW_START, SLOW_STARTS_MAX = "Python worker failed to connect back", 20
+BEGIN_PATIENCE_S = 10.0
+INITIALIZING = "Initializing sources"
 
 
 class PipelineFailed(TidelogError):
@@ -49,8 +51,9 @@ class Run:
         """All queries, or none: what Spark refuses to start stops the others again."""
         self._built = built
         for query in built.queries:
-            self._queries[query.name] = self._started(query, built)
             self._meters[query.name] = Meter(query.name)
+            self._queries[query.name] = self._started(query, built)
+            self._wait_for_sources(query.name)
 
     def _started(self, query: Query, built: Build) -> "StreamingQuery":
         writer = writer_of(
@@ -99,6 +102,13 @@ class Run:
             self._meters[name].take(_reports(query.recentProgress), now_s)
             for name, query in self._queries.items()
         ]
+
+    def _wait_for_sources(self, name: str) -> None:
+        """One after the other: processes that start at once on a small machine all take too long."""
+        deadline = time.monotonic() + BEGIN_PATIENCE_S
+        query = self._queries[name]
+        while query.isActive and query.status["message"] == INITIALIZING and time.monotonic() < deadline:
+            time.sleep(LOOK_EVERY_S / 4)
 
     def _is_tried_again(self, name: str, said: str) -> bool:
         if SLOW_START not in said or self._built is None or self._slow_starts == SLOW_STARTS_MAX:
