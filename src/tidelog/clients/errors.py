@@ -78,7 +78,9 @@ class RequestTimedOut(ClientError):
     """The broker did not answer in time."""
 
     cause = "the broker is overloaded, still starting, or unreachable from here."
-    attempt = "call again, or allow more time (request_timeout_ms)."
+    attempt = (
+        "check that it answers (tidelog topic list -b HOST:PORT); call again, or raise request_timeout_ms."
+    )
 
 
 class AuthenticationFailed(ClientError):

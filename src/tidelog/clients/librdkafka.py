@@ -8,8 +8,10 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 
 from tidelog.clients.errors import ConfigurationError
+from tidelog.clients.repeated_lines import WithoutRepeats
 
 LOG = logging.getLogger("tidelog.clients.librdkafka")
+LOG.addFilter(WithoutRepeats())
 
 OpenClient = Callable[[dict[str, Any]], Any]
 Serve = Callable[[float], Any]

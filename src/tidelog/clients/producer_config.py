@@ -113,6 +113,12 @@ class ProducerConfig(ClientConfig):
             return
         refuse_if(not self.transactional_id, "transactional_id is empty.", "name it, or leave it out.")
         refuse_if(
+            self.acks is not AckMode.ALL,
+            f"transactional_id contradicts acks=AckMode.{self.acks.name}.",
+            "use acks=AckMode.ALL, or leave acks out.",
+            "a transaction that counts must be on every in-sync replica.",
+        )
+        refuse_if(
             not self.is_idempotent,
             "transactional_id contradicts enable_idempotence=False.",
             "leave enable_idempotence out.",

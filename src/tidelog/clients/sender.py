@@ -122,6 +122,7 @@ class Sender:
         if self.transaction is None:
             raise UsageError(
                 "A transactional producer sends within transactions only.",
+                cause="no transaction is under way.",
                 attempt="use `with producer.transaction() as tx: tx.send(...)`.",
             )
         self.transaction.check_open()

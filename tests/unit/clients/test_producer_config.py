@@ -66,8 +66,11 @@ def test_librdkafka_accepts_odd_but_sound_ones(fields: dict[str, Any]) -> None:
         ({"acks": AckMode.LEADER, "enable_idempotence": True}, "contradicts acks=AckMode.LEADER"),
         ({"max_in_flight": 6}, "contradicts max_in_flight=6"),
         ({"retries": 0}, "contradicts retries=0"),
-        ({"transactional_id": "t", "enable_idempotence": False}, "transactional_id contradicts"),
-        ({"transactional_id": "t", "acks": AckMode.LEADER}, "transactional_id contradicts"),
+        ({"transactional_id": "t", "enable_idempotence": False}, "contradicts enable_idempotence=False"),
+        (
+            {"transactional_id": "t", "acks": AckMode.LEADER},
+            "transactional_id contradicts acks=AckMode.LEADER",
+        ),
         ({"transactional_id": ""}, "transactional_id is empty"),
         ({"transaction_timeout_ms": 5000}, "without transactional_id"),
         (
