@@ -58,7 +58,7 @@ class Build:
         checker = Checker()
         place = ("sinks", len(self.queries))
         sink = checker.read(of_plain({"from": "frame", **keys}), Sink, place)
-        check_sink(sink, place, checker)
+        check_sink(sink, self.folder, place, checker)
         checker.raise_faults()
         self.add_sink(frame, sink)
 

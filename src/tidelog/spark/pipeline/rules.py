@@ -12,6 +12,7 @@ from tidelog.spark.decoding_errors import BadSchema
 from tidelog.spark.pipeline.checking import Checker, Place
 from tidelog.spark.pipeline.faults import nearest
 from tidelog.spark.pipeline.moments import start_options
+from tidelog.spark.pipeline.option_checks import check_sink_options, check_source_options
 from tidelog.spark.pipeline.spec import (
     SINK_KINDS,
     STEP_KINDS,
@@ -54,7 +55,7 @@ def check_pipeline(pipeline: Pipeline, folder: Path, checker: Checker) -> None:
     for number, sink in enumerate(pipeline.sinks):
         place: Place = ("sinks", number)
         _check_known([sink.from_], known, (*place, "from"), checker)
-        check_sink(sink, place, checker)
+        check_sink(sink, folder, place, checker)
         name = sink_name(sink)
         if name in taken:
             checker.add(place, f"another query is called '{name}'; give this one a name of its own")
@@ -62,12 +63,14 @@ def check_pipeline(pipeline: Pipeline, folder: Path, checker: Checker) -> None:
 
 
 def check_source(source: Source, folder: Path, place: Place, checker: Checker) -> None:
-    _one_of(source, SUBSCRIPTIONS, place, checker)
+    kind = _one_of(source, SUBSCRIPTIONS, place, checker)
     if source.file is not None:
         _check_file(source, folder, place, checker)
         return
     try:
         start_options(source.start)
+        if kind is not None:
+            check_source_options(source, place, checker)
     except ValueError as error:
         checker.add((*place, "start"), str(error))
     try:
@@ -87,8 +90,9 @@ def check_source(source: Source, folder: Path, place: Place, checker: Checker) -
     _check_watermark(source.watermark, place, checker)
 
 
-def check_sink(sink: Sink, place: Place, checker: Checker) -> None:
-    _one_of(sink, SINK_KINDS, place, checker)
+def check_sink(sink: Sink, folder: Path, place: Place, checker: Checker) -> None:
+    if _one_of(sink, SINK_KINDS, place, checker) is not None:
+        check_sink_options(sink, folder, place, checker)
     _check_duration(sink.every, (*place, "every"), checker)
     if sink.name is not None and not NAME.match(sink.name):
         checker.add((*place, "name"), "has to be letters, digits, '.', '_' and '-', up to 100")

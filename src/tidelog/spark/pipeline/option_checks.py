@@ -1,0 +1,36 @@
+"""The `options` of sources and sinks, held against the tables of those who will read them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tidelog.base.errors import TidelogError
+from tidelog.spark.lake.options import parse_options
+from tidelog.spark.pipeline.checking import Checker, Place
+from tidelog.spark.pipeline.sinks import sink_options
+from tidelog.spark.pipeline.sources import source_options
+from tidelog.spark.pipeline.spec import Sink, Source
+from tidelog.spark.sink_options import read_sink_options
+from tidelog.spark.source_options import read_source_options
+
+ANYWHERE = "localhost:9092"
+OF_CONSOLE = {"rows"}
+
+
+def check_source_options(source: Source, place: Place, checker: Checker) -> None:
+    _tell(lambda: read_source_options(source_options(source, ANYWHERE), is_stream=True), place, checker)
+
+
+def check_sink_options(sink: Sink, folder: Path, place: Place, checker: Checker) -> None:
+    if sink.kind == "console":
+        for name in set(sink.options) - OF_CONSOLE:
+            checker.add((*place, "options", name), f"the console has no option '{name}', only 'rows'")
+        return
+    read = read_sink_options if sink.kind == "topic" else parse_options
+    _tell(lambda: read(sink_options(sink, ANYWHERE, folder)), place, checker)
+
+
+def _tell(read: Callable[[], object], place: Place, checker: Checker) -> None:
+    try:
+        read()
+    except TidelogError as error:
+        checker.add((*place, "options"), str(error))

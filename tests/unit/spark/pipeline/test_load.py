@@ -1,0 +1,157 @@
+"""What a pipeline's file may say, and how a mistake is answered: with its line and the right word."""
+
+from pathlib import Path
+
+import pytest
+
+from tidelog.spark.pipeline.faults import InvalidPipeline
+from tidelog.spark.pipeline.load import load_pipeline, read_spec
+from tidelog.spark.pipeline.rules import sink_name
+
+GOOD = """\
+name: revenue
+sources:
+  orders:
+    topic: orders
+    decode: json
+    schema: id STRING, amount DOUBLE, at TIMESTAMP
+    watermark: {column: at, delay: 10 seconds}
+steps:
+  - name: totals
+    sql: SELECT sum(amount) AS total FROM orders GROUP BY window(at, '1 minute')
+sinks:
+  - from: totals
+    topic: totals
+    mode: update
+"""
+
+
+def faults(text: str, folder: Path = Path()) -> list[str]:
+    with pytest.raises(InvalidPipeline) as caught:
+        read_spec(text, folder)
+    return [str(fault) for fault in caught.value.faults]
+
+
+def changed(old: str, new: str) -> str:
+    assert GOOD.count(old) == 1
+    return GOOD.replace(old, new)
+
+
+def test_a_right_one_is_read_with_its_defaults() -> None:
+    spec = read_spec(GOOD, Path())
+    assert spec.name == "revenue"
+    assert spec.sources["orders"].start == "earliest"
+    assert spec.sources["orders"].on_error == "fail"
+    assert spec.sinks[0].kind == "topic"
+    assert spec.sinks[0].delivery == "at-least-once"
+    assert [sink_name(sink) for sink in spec.sinks] == ["totals"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            changed("    topic: orders", "    topik: orders"),
+            "line 4, sources.orders.topik: there is no key 'topik' here; did you mean 'topic'?",
+        ),
+        (
+            changed("decode: json", "decode: jsn"),
+            "line 5, sources.orders.decode: 'jsn' is not possible; did you mean 'json'?",
+        ),
+        (
+            changed("delay: 10 seconds", "delay: 10 parsecs"),
+            "line 7, sources.orders.watermark.delay: '10 parsecs' is no duration such as "
+            "'10 seconds' or '5 minutes'",
+        ),
+        (
+            changed("  - from: totals", "  - from: total"),
+            "line 12, sinks[0].from: no source or step above is called 'total'; did you mean 'totals'?",
+        ),
+        (changed("mode: update", "mode: 7"), "line 14, sinks[0].mode: "),
+        (
+            changed("  - from: totals", "  - form: totals"),
+            "line 12, sinks[0].form: there is no key 'form' here; did you mean 'from'?",
+        ),
+        (
+            changed("    topic: totals\n", "    topic: totals\n    console: true\n"),
+            "line 12, sinks[0]: has topic and console, and may have only one of topic, delta, iceberg, "
+            "parquet, console",
+        ),
+        (
+            changed("    topic: totals\n", "    delta: table\n"),
+            "line 14, sinks[0].mode: a table only takes 'append': what was written stays",
+        ),
+        (
+            changed("    schema: id STRING, amount DOUBLE, at TIMESTAMP\n", ""),
+            "line 3, sources.orders: JSON needs a schema (such as 'id STRING, amount DOUBLE') or a sample",
+        ),
+        (
+            changed("    decode: json", "    decode: json\n    on_error: dead-letter"),
+            "line 3, sources.orders: 'on_error: dead-letter' and 'dead_letter: TOPIC' belong together",
+        ),
+        (
+            changed("    decode: json", "    decode: json\n    start: yesterday"),
+            "line 6, sources.orders.start: 'yesterday' is not 'earliest', 'latest' or a time such as "
+            "'2026-03-01T08:00:00Z'",
+        ),
+        (
+            changed("    decode: json", "    decode: json\n    options: {maxOffsetPerTrigger: 5}"),
+            "line 6, sources.orders.options: ",
+        ),
+        (changed("name: revenue", "name: my revenue"), "line 1, name: has to be letters"),
+        (
+            GOOD.replace("  - name: totals", "  - name: orders").replace("from: totals", "from: orders"),
+            "line 9, steps[0].name: the name 'orders' is taken by a frame above",
+        ),
+        (changed("    sql: SELECT", "    from: orders\n    dedupe: [SELECT"), "not YAML"),
+        (changed("name: revenue", "name: revenue\nname: again"), "line 2, name: the key 'name' is"),
+        (changed("    topic: totals\n", "    topic:\n"), "line 13, sinks[0].topic: has no value"),
+        ("", "line 1: the file is empty"),
+        ("- a\n- b\n", "has to be a mapping with the keys name, description"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_answered_at_its_line(text: str, said: str) -> None:
+    found = faults(text)
+    assert len(found) == 1, found
+    assert said in found[0]
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    text = GOOD.replace("topic: orders", "topik: orders").replace("mode: update", "mod: update")
+    assert [fault.partition(",")[0] for fault in faults(text)] == ["line 4", "line 14"]
+
+
+def test_a_rule_that_is_not_there_is_found_before_spark_starts(tmp_path: Path) -> None:
+    text = GOOD.replace(
+        "    sql: SELECT sum(amount) AS total FROM orders GROUP BY window(at, '1 minute')\n",
+        "    from: orders\n    state: {by: [id], rule: rules.py:Rule, output: id STRING}\n",
+    )
+    assert faults(text, tmp_path) == [
+        f"line 11, steps[0].state.rule: there is no file {tmp_path / 'rules.py'}"
+    ]
+    (tmp_path / "rules.py").write_text("class Rule: ...")
+    assert read_spec(text, tmp_path).steps[0].state is not None
+
+
+def test_a_python_file_names_its_function(tmp_path: Path) -> None:
+    file = tmp_path / "alerts.py"
+    file.write_text("def pipeline(p): ...\ndef other(p): ...\n")
+    assert load_pipeline(str(file)).name == "alerts"
+    assert load_pipeline(f"{file}:other").name == "other"
+    with pytest.raises(InvalidPipeline, match="has no function 'othr'; did you mean 'other'"):
+        load_pipeline(f"{file}:othr")
+
+
+def test_a_python_file_that_fails_says_where(tmp_path: Path) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text("x = 1\nraise ValueError('no')\n")
+    with pytest.raises(InvalidPipeline, match=r"line 2, .*broken.py: ValueError: no"):
+        load_pipeline(str(file))
+
+
+def test_a_file_that_is_not_there_and_one_of_another_kind(tmp_path: Path) -> None:
+    with pytest.raises(InvalidPipeline, match="cannot read it: No such file"):
+        load_pipeline(str(tmp_path / "none.yaml"))
+    (tmp_path / "a.toml").write_text("")
+    with pytest.raises(InvalidPipeline, match=r"is neither \.yaml nor \.py"):
+        load_pipeline(str(tmp_path / "a.toml"))
