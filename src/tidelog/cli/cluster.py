@@ -13,6 +13,8 @@ from tidelog.cli.session import Session
 
 CONNECT_TIMEOUT_S = 3.0
 DEFAULT_PORT = 9092
+METADATA_AGE_MS = 1000
+"""Who leads may change while a command runs; librdkafka believes for a quarter of an hour what it heard."""
 
 Answer = TypeVar("Answer")
 
@@ -30,7 +32,7 @@ class Cluster:
         if self._admin is None:
             from confluent_kafka.admin import AdminClient
 
-            self._admin = self._kept(AdminClient(self.settings()))
+            self._admin = self._kept(AdminClient(self.settings({"metadata.max.age.ms": METADATA_AGE_MS})))
         return self._admin
 
     def consumer(self, **settings: object) -> Any:
@@ -75,19 +77,22 @@ class Cluster:
                 failures.append(error)
         raise unreachable(self.session.servers, failures)
 
-    def ask(self, call: Callable[..., Any], *arguments: object, **named: object) -> Any:
+    def ask(
+        self, call: Callable[..., Any], *arguments: object, timeout_s: float | None = None, **named: object
+    ) -> Any:
         """Call an AdminClient method that answers {item: future}; give {item: result or KafkaError}."""
         from confluent_kafka import KafkaException
 
+        patience_s = self.session.timeout_s if timeout_s is None else timeout_s
         try:
             with translated(self.session):
-                futures = call(*arguments, request_timeout=self.session.timeout_s, **named)
+                futures = call(*arguments, request_timeout=patience_s, **named)
         except (ValueError, TypeError) as error:  # confluent-kafka's own checks of the arguments
             raise CliError(f"{error}.", code=Exit.USAGE) from error
         answers: dict[Any, Any] = {}
         for item, future in futures.items():
             try:
-                answers[item] = future.result(self.session.timeout_s + 5)
+                answers[item] = future.result(patience_s + 5)
             except KafkaException as error:
                 answers[item] = error.args[0]
         self._raise_if_lost(answers.values())

@@ -1,5 +1,6 @@
 """From positions to offsets: which range of which partition is to be read."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +9,9 @@ from tidelog.cli.cluster import Cluster
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.positions import Anchor, Position
 from tidelog.cli.topic_admin import partition_ids, topic_error
+
+ATTEMPT_S = 3.0
+"""Longer than an answer takes, and shorter than a person waits for a leader that has died."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +112,33 @@ class Asked:
         return {partition: offset for partition, offset in found.items() if offset >= 0}
 
     def _list(self, spec: Any, partitions: Sequence[int]) -> dict[int, int]:
-        from confluent_kafka import IsolationLevel, KafkaError, TopicPartition
+        """Asked again and again while a leader is silent: another one may lead by then."""
+        deadline = time.monotonic() + self.cluster.session.timeout_s
+        while True:
+            left = max(deadline - time.monotonic(), 0.1)
+            try:
+                return self._list_once(spec, partitions, min(left, ATTEMPT_S))
+            except CliError as error:
+                if error.code is not Exit.TIMED_OUT or left <= ATTEMPT_S:
+                    raise
+
+    def _list_once(self, spec: Any, partitions: Sequence[int], timeout_s: float) -> dict[int, int]:
+        from confluent_kafka import OFFSET_INVALID, IsolationLevel, KafkaError, TopicPartition
 
         answers = self.cluster.ask(
             self.cluster.admin.list_offsets,
             {TopicPartition(self.topic, partition): spec for partition in partitions},
             isolation_level=getattr(IsolationLevel, self.isolation.upper()),
+            timeout_s=timeout_s,
         )
-        for answer in answers.values():
+        for place, answer in answers.items():
             if isinstance(answer, KafkaError):
                 raise topic_error(answer, self.topic, self.cluster.session)
+            if answer.offset == OFFSET_INVALID:  # librdkafka calls it no error where no leader has answered
+                raise CliError(
+                    f"The leader of {self.topic}[{place.partition}] does not answer.",
+                    cause="it has just died, or advertises an address that this machine cannot reach.",
+                    attempt=f"tidelog topic describe {self.topic}",
+                    code=Exit.TIMED_OUT,
+                )
         return {place.partition: answer.offset for place, answer in answers.items()}
