@@ -149,7 +149,8 @@ def _refuse_if_needed(view: ClusterView, broker: int) -> None:
     held = [place for place, part in view.partitions.items() if broker in part.replicas]
     if held:
         raise CliError(
-            f"Broker {broker} is to hold {len(held)} replica{'s' if len(held) > 1 else ''}.",
+            f"Broker {broker} still has {len(held)} replica{'s' if len(held) > 1 else ''} to hold.",
+            cause="forgotten, it would leave them without a broker.",
             attempt=f"tidelog cluster drain {broker}",
             code=Exit.REFUSED,
         )

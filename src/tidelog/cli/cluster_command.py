@@ -9,7 +9,7 @@ from tidelog.cli.cluster_elections import elect_leaders_command
 from tidelog.cli.cluster_health import Health, Report
 from tidelog.cli.cluster_quorum import Quorum, look_at_quorum
 from tidelog.cli.cluster_tables import broker_rows, member_rows, show_brokers, show_quorum, show_status
-from tidelog.cli.cluster_view import look_at_cluster
+from tidelog.cli.cluster_view import look_at_brokers, look_at_cluster
 from tidelog.cli.cluster_voters import add_voter, remove_voter
 from tidelog.cli.direct_cluster import DirectCluster
 from tidelog.cli.direct_configs import Kind, read_settings
@@ -79,18 +79,24 @@ def quorum(session: Session, watch: bool, interval: float) -> None:
     """Show who votes on the cluster's metadata, who follows, and how far each is."""
     direct = DirectCluster(session)
 
-    def as_json(found: Quorum) -> object:
+    def look() -> tuple[Quorum, dict[int, str]]:
+        brokers = look_at_brokers(direct).brokers.values()
+        return look_at_quorum(direct), {broker.id: broker.address for broker in brokers}
+
+    def as_json(found: tuple[Quorum, dict[int, str]]) -> object:
+        quorum, addresses = found
         return {
-            "leader": found.leader,
-            "epoch": found.epoch,
-            "high_watermark": found.high_watermark,
-            "members": member_rows(found, _now_ms()),
+            "leader": quorum.leader,
+            "epoch": quorum.epoch,
+            "high_watermark": quorum.high_watermark,
+            "members": member_rows(quorum, _now_ms(), addresses),
         }
 
-    def draw(found: Quorum) -> None:
-        show_quorum(found, _now_ms())
+    def draw(found: tuple[Quorum, dict[int, str]]) -> None:
+        quorum, addresses = found
+        show_quorum(quorum, _now_ms(), addresses)
 
-    show(session, lambda: look_at_quorum(direct), as_json, draw, watch=watch, interval_s=interval)
+    show(session, look, as_json, draw, watch=watch, interval_s=interval)
 
 
 def look_until_healthy(direct: DirectCluster, patience_s: float) -> Report:

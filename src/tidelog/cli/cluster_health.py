@@ -71,6 +71,11 @@ class Report:
         ]
 
     @property
+    def electable(self) -> list[Partition]:
+        """Those whose preferred leader could lead right now."""
+        return [part for part in self.away_from_preferred if part.preferred in part.in_sync]
+
+    @property
     def health(self) -> Health:
         order = list(Health)
         return max((finding.health for finding in self.findings()), key=order.index, default=Health.HEALTHY)
@@ -90,11 +95,11 @@ class Report:
             )
         fenced = [broker.id for broker in self.view.brokers.values() if broker.fenced]
         if fenced:
-            word = "Broker" if len(fenced) == 1 else "Brokers"
+            who = f"Broker {fenced[0]} is" if len(fenced) == 1 else f"Brokers {numbers_text(fenced)} are"
             found.append(
                 Finding(
                     Health.DEGRADED,
-                    f"{word} {numbers_text(fenced)} registered, but not alive.",
+                    f"{who} registered, but not alive.",
                     f"start it again, or take it out: tidelog cluster drain {fenced[0]}",
                 )
             )
@@ -128,7 +133,9 @@ class Report:
                 Finding(
                     Health.DEGRADED,
                     f"{_count(under)} with replicas that are not in sync: {_places(under)}.",
-                    "wait until they have caught up, or: tidelog cluster brokers",
+                    "wait until they have caught up"
+                    if len(self.view.alive) == len(self.view.brokers)
+                    else "start the brokers that are away, then wait until they have caught up",
                 )
             )
         return found

@@ -35,7 +35,7 @@ def show_status(report: Report) -> None:
         rows.append(
             ("On the move", f"{_partitions(len(report.reassigning))}: tidelog topic reassign --status")
         )
-    if away := len(report.away_from_preferred):
+    if away := len(report.electable):
         rows.append(
             (
                 "Led elsewhere",
@@ -125,12 +125,13 @@ def _state(row: Row) -> str:
     return state
 
 
-def member_rows(quorum: Quorum, now_ms: int) -> list[Row]:
+def member_rows(quorum: Quorum, now_ms: int, addresses: Mapping[int, str]) -> list[Row]:
+    """`addresses` are those of registered brokers; the quorum itself knows only where its voters are."""
     return [
         {
             "id": member.id,
             "role": "leader" if member.id == quorum.leader else "voter" if member.votes else "observer",
-            "address": member.address,
+            "address": member.address or addresses.get(member.id),
             "directory": member.directory_text,
             "end_offset": member.end_offset if member.end_offset >= 0 else None,
             "lag": quorum.lag(member),
@@ -141,7 +142,7 @@ def member_rows(quorum: Quorum, now_ms: int) -> list[Row]:
     ]
 
 
-def show_quorum(quorum: Quorum, now_ms: int) -> None:
+def show_quorum(quorum: Quorum, now_ms: int, addresses: Mapping[int, str]) -> None:
     votes = len(quorum.voters)
     leader = "nobody leads" if quorum.leader is None else f"broker {quorum.leader} leads"
     say(
@@ -162,7 +163,7 @@ def show_quorum(quorum: Quorum, now_ms: int) -> None:
                 _ago(row["last_contact_ms_ago"]),
                 _ago(row["caught_up_ms_ago"]),
             )
-            for row in member_rows(quorum, now_ms)
+            for row in member_rows(quorum, now_ms, addresses)
         ],
     )
 

@@ -31,9 +31,14 @@ def test_a_broker_that_is_away_degrades() -> None:
     found = report(part(0, 1, (1, 2, 3), (1, 2)), fenced=(3,), min_in_sync={"t": 2})
     assert found.health is Health.DEGRADED
     assert [finding.what for finding in found.findings()] == [
-        "Broker 3 registered, but not alive.",
+        "Broker 3 is registered, but not alive.",
         "1 partition with replicas that are not in sync: t[0].",
     ]
+    assert (found.findings()[1].attempt or "").startswith("start the brokers that are away")
+    behind = report(part(0, 1, (1, 2, 3), (1, 2)), min_in_sync={"t": 2})
+    assert [finding.attempt for finding in behind.findings()] == ["wait until they have caught up"]
+    several = report(fenced=(2, 3))
+    assert several.findings()[0].what == "Brokers 2 and 3 are registered, but not alive."
 
 
 def test_too_few_in_sync_impairs() -> None:
@@ -63,7 +68,13 @@ def test_what_moves_is_not_sick() -> None:
 
 def test_other_leaders_are_counted() -> None:
     away = part(0, 2, (1, 2), (1, 2))
-    assert report(away, part(1, 1, (1, 2), (1, 2))).away_from_preferred == [away]
+    found = report(away, part(1, 1, (1, 2), (1, 2)))
+    assert found.away_from_preferred == found.electable == [away]
+
+
+def test_a_preferred_leader_that_is_away_cannot_be_elected() -> None:
+    found = report(part(0, 2, (3, 2), (2,)), fenced=(3,))
+    assert (len(found.away_from_preferred), found.electable) == (1, [])
 
 
 def test_many_partitions_are_not_all_named() -> None:

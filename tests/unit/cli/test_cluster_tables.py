@@ -39,14 +39,15 @@ def test_the_rack_is_shown_where_there_is_one(capsys: pytest.CaptureFixture[str]
 
 
 def test_members() -> None:
-    follower, leader, observer = member_rows(QUORUM, now_ms=2500)
+    follower, leader, observer = member_rows(QUORUM, 2500, {2: "elsewhere:1", 4: "k:9"})
     assert (leader["role"], leader["lag"], leader["address"]) == ("leader", 0, "h:5")
     assert leader["directory"] == "AQEBAQEBAQEBAQEBAQEBAQ"
     assert (follower["role"], follower["lag"], follower["last_contact_ms_ago"]) == ("voter", 20, 1500)
     assert (follower["directory"], follower["caught_up_ms_ago"]) == (None, 1600)
     assert (observer["role"], observer["lag"], observer["end_offset"]) == ("observer", None, None)
+    assert (follower["address"], observer["address"]) == (None, "k:9")
 
 
 def test_how_many_must_agree(capsys: pytest.CaptureFixture[str]) -> None:
-    show_quorum(QUORUM, 2500)
+    show_quorum(QUORUM, 2500, {})
     assert "2 voters, 2 must agree" in capsys.readouterr().out

@@ -18,7 +18,7 @@ def main() -> int:
     options = _options()
     began = time.process_time()
     failed: list[Result] = []
-    seeds = _seeds(options.seeds)
+    seeds: list[int] = options.seeds
     warnings.simplefilter("ignore", RuntimeWarning)  # of coroutines that died before they began
     gc.disable()
     for number, seed in enumerate(seeds, 1):
@@ -43,7 +43,7 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tidelog.testing.sim", description=__doc__)
-    parser.add_argument("--seeds", default="0-49", help="such as 7, or 0-199, or 3,5,10-19")
+    parser.add_argument("--seeds", type=parse_seeds, default="0-49", help="such as 7, or 0-199, or 3,5,10-19")
     parser.add_argument(
         "--verbose", action="store_true", help="show each run, and the story of those that fail"
     )
@@ -51,11 +51,15 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _seeds(text: str) -> list[int]:
+def parse_seeds(text: str) -> list[int]:
     seeds: list[int] = []
     for part in text.split(","):
-        first, _, last = part.partition("-")
+        first, dash, last = part.strip().partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise argparse.ArgumentTypeError(f"{part!r} is no seed: give 7, or 0-199, or 3,5,10-19")
         seeds += range(int(first), int(last or first) + 1)
+    if not seeds:
+        raise argparse.ArgumentTypeError(f"{text!r} names no seed: the first of a range comes first")
     return seeds
 
 
