@@ -76,7 +76,6 @@ SOURCE = (
         default=AUTO,
         choices=ENGINES,
     ),
-    Option("kafkaConsumer.consumeTimeoutMs", "accepted; see kafkaConsumer.pollTimeoutMs", Kind.DURATION),
 )
 
 _DECODED_BY_SPARK = "keys and values are bytes; cast or decode them with DataFrame functions"
