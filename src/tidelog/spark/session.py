@@ -66,9 +66,11 @@ def _built(builder: "SparkSession.Builder", name: str, settings: Mapping[str, st
 def prepare_environment(*, is_local: bool = True) -> None:
     """What Spark reads from the environment: which Python its workers run, and which Java it runs on."""
     folder = cache_folder()
-    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    script = str(worker_python(folder))
+    # The processes that plan for a Python data source run on this machine, and by this name.
+    os.environ["PYSPARK_DRIVER_PYTHON"] = script
     if is_local:
-        os.environ["PYSPARK_PYTHON"] = str(worker_python(folder))
+        os.environ["PYSPARK_PYTHON"] = script
     else:  # a path that is good on the cluster's machines: theirs, if it was said, or the same as here
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if Path(os.environ.get("JAVA_HOME", "")).parent != folder:  # else it was prepared before
