@@ -18,8 +18,12 @@ PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-up: $(RUN) ## Run a broker on localhost:9092 with its data in ./data, and see it work; BROKERS=3 for a cluster
-	@exec $(BIN)/tidelog up --data ./data --demo $(if $(BROKERS),--brokers $(BROKERS))
+# A new ./data is that of three brokers; one that is there says itself how many it has.
+BROKERS ?= $(if $(wildcard data),,3)
+
+up: $(RUN) ## Run three brokers on localhost with their data in ./data, and a pipeline on Spark; BROKERS=1, SPARK=no
+	@exec $(BIN)/tidelog up --data ./data --demo $(if $(BROKERS),--brokers $(BROKERS)) \
+		$(if $(filter no,$(SPARK)),,--demo-pipeline)
 
 test: lint unit interop ## Lint, types, and every test
 

@@ -1,8 +1,10 @@
 """The proof that a fresh broker works: make a topic, write a record, read it back.
 
-`tidelog up --demo` runs this as a process of its own: `python -m tidelog.cli.demo localhost:9092`.
+`tidelog up --demo` runs this as a process of its own: `python -m tidelog.cli.demo localhost:9092`. With
+`--pipeline` it goes on as the demonstration of pipelines.
 """
 
+import os
 import sys
 import time
 
@@ -67,6 +69,9 @@ def _read_back(cluster: Cluster, offset: int) -> Consumed:
 def main() -> None:
     try:
         print(show_it_working(Session(servers=sys.argv[1])), flush=True)
+        if "--pipeline" in sys.argv:
+            # In a fresh process: this one's client library is not needed any more.
+            os.execv(sys.executable, [sys.executable, "-m", "tidelog.cli.demo_pipeline", sys.argv[1]])
     except CliError as error:
         print("\n".join(error.lines()), file=sys.stderr)
         sys.exit(error.code)

@@ -36,11 +36,19 @@ STOP_MARGIN_S = 5.0
 
 class Fleet:
     def __init__(
-        self, plan: FleetPlan, *, as_json: bool, ready_file: str | None, demo: bool, restart: bool
+        self,
+        plan: FleetPlan,
+        *,
+        as_json: bool,
+        ready_file: str | None,
+        restart: bool,
+        demo: bool = False,
+        demo_pipeline: bool = False,
     ) -> None:
         self.plan = plan
         self.ready_file = ready_file
-        self.demo = demo
+        self.demo = demo or demo_pipeline
+        self.demo_pipeline = demo_pipeline
         self.restart = restart
         self.voice = Voice(plan, as_json)
         self._members: dict[int, Member] = {}
@@ -64,7 +72,7 @@ class Fleet:
         try:
             if await self._until_all_answer():
                 self._announce()
-                await (show_demo(self.plan.bootstrap_servers, self._stop) if self.demo else self._stop.wait())
+                await self._serve()
         finally:
             self._stop.set()
             await self._stop_all()
@@ -72,6 +80,12 @@ class Fleet:
         if self._failed is not None:
             raise self._failed
         return Exit.OK
+
+    async def _serve(self) -> None:
+        if self.demo:
+            await show_demo(self.plan.bootstrap_servers, self._stop, pipeline=self.demo_pipeline)
+        else:
+            await self._stop.wait()
 
     async def _keep(self, plan: MemberPlan) -> None:
         """One broker for as long as the cluster runs: started, and started again."""

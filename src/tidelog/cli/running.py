@@ -34,12 +34,14 @@ class Running:
         as_json: bool,
         ready_file: str | None,
         demo: bool = False,
+        demo_pipeline: bool = False,
         until_stdin_closes: bool = False,
     ) -> None:
         self.config = config
         self.json = as_json
         self.ready_file = ready_file
-        self.demo = demo
+        self.demo = demo or demo_pipeline
+        self.demo_pipeline = demo_pipeline
         self.until_stdin_closes = until_stdin_closes
         self._stop = asyncio.Event()
         self._insistence = Insistence()
@@ -105,7 +107,10 @@ class Running:
         """Until it is told to stop, or finds that it cannot go on."""
         watching = asyncio.create_task(self._until_it_fails(node), name="failure watch")
         try:
-            await (show_demo(node.bootstrap_servers, self._stop) if self.demo else self._stop.wait())
+            if self.demo:
+                await show_demo(node.bootstrap_servers, self._stop, pipeline=self.demo_pipeline)
+            else:
+                await self._stop.wait()
         finally:
             watching.cancel()
         if node.failure is not None:
@@ -168,9 +173,10 @@ class Running:
             self._stop.set()
 
 
-async def show_demo(servers: str, stop: asyncio.Event) -> None:
+async def show_demo(servers: str, stop: asyncio.Event, *, pipeline: bool = False) -> None:
     """Until `stop` is set. A process of its own: the client library would stay in the broker's memory."""
-    shown = await asyncio.create_subprocess_exec(sys.executable, "-m", "tidelog.cli.demo", servers)
+    more = ["--pipeline"] if pipeline else []
+    shown = await asyncio.create_subprocess_exec(sys.executable, "-m", "tidelog.cli.demo", servers, *more)
     stopped = asyncio.ensure_future(stop.wait())
     finished = asyncio.ensure_future(shown.wait())
     await asyncio.wait({stopped, finished}, return_when=asyncio.FIRST_COMPLETED)

@@ -31,6 +31,11 @@ BROKERS_MAX = 64
 @set_option
 @ready_file_option
 @click.option("--demo", is_flag=True, help="Create a topic, write a record and read it back, to see it work.")
+@click.option(
+    "--demo-pipeline",
+    is_flag=True,
+    help="After that: sample events and a windowed pipeline on Spark, which is installed if it is missing.",
+)
 @click.option("--no-restart", is_flag=True, help="Leave a broker of a cluster that ended by itself alone.")
 @json_option
 @pass_session
@@ -43,6 +48,7 @@ def up(
     values: tuple[str, ...],
     ready_file: str | None,
     demo: bool,
+    demo_pipeline: bool,
     no_restart: bool,
 ) -> int:
     """Run a broker, or a cluster of several, in the foreground.
@@ -70,10 +76,18 @@ def up(
         from tidelog.cli.fleet_plan import plan_fleet
 
         plan = plan_fleet(recorded, brokers, data or DEFAULT_DATA, port, file, pairs)
-        fleet = Fleet(plan, as_json=session.json, ready_file=ready_file, demo=demo, restart=not no_restart)
-        return fleet.run()
+        return Fleet(
+            plan,
+            as_json=session.json,
+            ready_file=ready_file,
+            restart=not no_restart,
+            demo=demo,
+            demo_pipeline=demo_pipeline,
+        ).run()
     from tidelog.cli.running import Running
     from tidelog.cli.up_settings import broker_config
 
     config = broker_config(file, data, port, pairs)
-    return Running(config, as_json=session.json, ready_file=ready_file, demo=demo).run()
+    return Running(
+        config, as_json=session.json, ready_file=ready_file, demo=demo, demo_pipeline=demo_pipeline
+    ).run()
