@@ -2,7 +2,8 @@
 
 librdkafka 2.16 drops unacknowledged records when it aborts and, as long as its epoch stays (KIP-98), gives
 their numbers to records of the next transaction. Where the first ones had been written, the second look like
-a retry: they would be acknowledged and never written. Refused, the client aborts and takes a new epoch.
+a retry: they would be acknowledged and never written. Refused, the producer fails, and its heir takes a new
+epoch, as it does where numbers are used again for fewer or more records.
 
 A true retry is over before its transaction ends, so only batches of earlier transactions are looked at. If
 one comes all the same it has the CRC of the batch in the log, which covers all but offset and leader epoch.
