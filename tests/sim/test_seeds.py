@@ -21,6 +21,12 @@ def test_a_cluster_survives(seed: int) -> None:
     assert result.records_read > 0
 
 
+def test_readers_look_again_for_a_leader_that_was_missing() -> None:
+    """They skipped a partition for ever once they had heard that nobody leads it."""
+    result = run_seed(550)
+    assert result.ok, told(result)
+
+
 def test_every_fault_is_drawn_by_some_seed() -> None:
     drawn = {fault for seed in range(300) for fault in scenario_of(seed).faults}
     assert drawn == set(FAULT_NAMES) == set(FAULTS)

@@ -62,7 +62,8 @@ class SimConsumer:
             address = self._client.brokers.get(led.leader) if led is not None else None
             if led is not None and address is not None:
                 by_leader.setdefault(address, []).append((place, led.epoch))
-        troubled = len(by_leader) == 0
+        # Without a leader it is in nobody's answer: only asking for metadata again tells of the next one.
+        troubled = sum(map(len, by_leader.values())) < len(self.positions)
         for address, places in by_leader.items():
             troubled = not await self._fetch(address, places, self._wait_ms // len(by_leader)) or troubled
         if troubled:
