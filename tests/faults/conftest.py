@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +10,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from broker_lines import Lines
+from echo_server import LOOPS, Running
 from raw_client import RawClient
 
+from tidelog.server.limits import Limits
 from tidelog.testing import Broker
 
 
@@ -46,3 +48,17 @@ def broker() -> Iterator[Broker]:
 def client(broker: Broker) -> Iterator[RawClient]:
     with RawClient(broker.port) as connected:
         yield connected
+
+
+@pytest.fixture(params=LOOPS)
+def start(request: pytest.FixtureRequest) -> Iterator[Callable[..., Running]]:
+    """Starts servers with the limits that are given, without a broker behind them."""
+    running: list[Running] = []
+
+    def begin(**limits: float) -> Running:
+        running.append(Running(request.param, Limits(**limits)))  # type: ignore[arg-type]
+        return running[-1]
+
+    yield begin
+    for each in running:
+        each.stop()

@@ -1,0 +1,110 @@
+"""What connections may hold: frames that are announced, half received, or answered to nobody who reads."""
+
+import contextlib
+import random
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from echo_server import Running, frame, make_slices, receive_frame, send_what_fits, still_answers, wait_for
+
+from tidelog.server.limits import MIB
+from tidelog.server.open_files import raise_open_file_limit
+
+
+def resident_bytes() -> int:
+    return int(psutil.Process().memory_info().rss)
+
+
+@pytest.fixture
+def sockets() -> Iterator[contextlib.ExitStack]:
+    with contextlib.ExitStack() as stack:
+        yield stack
+
+
+def connect_many(running: Running, count: int, sockets: contextlib.ExitStack) -> list[socket.socket]:
+    many = [sockets.enter_context(running.connect()) for _ in range(count)]
+    wait_for(lambda: running.server.connection_count >= count)
+    return many
+
+
+def test_announced_frames_cost_nothing(start: Callable[..., Running], sockets: contextlib.ExitStack) -> None:
+    running = start()
+    many = connect_many(running, 300, sockets)
+    before = resident_bytes()
+    for sock in many:
+        sock.sendall(struct.pack(">i", 100 * MIB))
+    wait_for(lambda: running.server.counters.bytes_in == 4 * 300)
+    assert resident_bytes() - before < 4 * MIB
+    assert running.server.held_bytes == 0
+    still_answers(running)
+
+
+def test_half_received_large_frames_stay_within_the_cap(
+    start: Callable[..., Running], sockets: contextlib.ExitStack
+) -> None:
+    running = start(held_bytes_max=64 * MIB, express_after_seconds=100.0)
+    many = connect_many(running, 300, sockets)
+    before = resident_bytes()
+    part = struct.pack(">i", 100 * MIB) + bytes(MIB)
+    for sock in many:
+        send_what_fits(sock, part)
+    wait_for(lambda: running.server.counters.memory_stalls > 100)
+    assert running.server.held_bytes <= 64 * MIB
+    assert resident_bytes() - before < 80 * MIB
+    still_answers(running)
+    with running.connect() as other:
+        body = b"e" + bytes(100_000)
+        other.sendall(frame(body))
+        assert receive_frame(other) == body
+
+
+def test_the_express_lane_moves_when_half_frames_hold_all_memory(
+    start: Callable[..., Running], sockets: contextlib.ExitStack, caplog: pytest.LogCaptureFixture
+) -> None:
+    running = start(held_bytes_max=8 * MIB, express_after_seconds=0.04, express_seconds=0.1)
+    for sock in connect_many(running, 12, sockets):
+        send_what_fits(sock, struct.pack(">i", 100 * MIB) + bytes(MIB))
+    wait_for(lambda: running.server.counters.memory_stalls > 0)
+    with running.connect() as honest:
+        body = b"e" + random.Random(4).randbytes(3 * MIB)
+        sender = threading.Thread(target=honest.sendall, args=(frame(body),))
+        sender.start()
+        assert receive_frame(honest) == body
+        sender.join()
+    assert "did not finish a frame while memory was short" in caplog.text
+
+
+def test_two_thousand_silent_connections(
+    start: Callable[..., Running], sockets: contextlib.ExitStack
+) -> None:
+    if raise_open_file_limit() < 5000:
+        pytest.skip("needs 5,000 descriptors")
+    running = start()
+    before = resident_bytes()
+    connect_many(running, 2000, sockets)
+    # Both ends live in this process.
+    assert resident_bytes() - before < 2000 * 10 * 1024
+    still_answers(running)
+
+
+@pytest.mark.parametrize("request_body", [b"b", b"s", b"e" * 50_000])
+def test_a_peer_that_never_reads_its_answers(
+    start: Callable[..., Running], caplog: pytest.LogCaptureFixture, tmp_path: Path, request_body: bytes
+) -> None:
+    running = start(unread_answer_seconds=0.3)
+    running.dispatcher.slices = make_slices(tmp_path, bytes(8 * MIB), [(0, 8 * MIB)])
+    flood = frame(request_body) * (24 * MIB // len(frame(request_body)))
+    before = resident_bytes()
+    with running.connect() as sock:
+        send_what_fits(sock, flood)
+        assert running.server.held_bytes < 3 * MIB
+        assert resident_bytes() - before < 16 * MIB
+        still_answers(running)
+        wait_for(lambda: running.server.connection_count == 0)
+    assert "took no byte of its answers" in caplog.text
+    assert running.server.held_bytes == 0

@@ -1,0 +1,62 @@
+"""Answers that are slices of files: they arrive byte by byte, or the connection ends."""
+
+import random
+import socket
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from echo_server import Running, frame, make_slices, receive, receive_frame, still_answers, wait_for
+
+from tidelog.server.limits import MIB
+
+RESET = struct.pack("ii", 1, 0)
+
+
+def test_file_slices_arrive_byte_by_byte(start: Callable[..., Running], tmp_path: Path) -> None:
+    running = start()
+    rng = random.Random(3)
+    data = rng.randbytes(6 * MIB)
+    lengths = [0, 1, 100, 4096, 65_535, 65_536, 65_537, 200_000, MIB, 5 * MIB, 0, 3, 70_000]
+    lengths += [rng.randrange(3000) for _ in range(1200)]
+    ranges = [(rng.randrange(len(data) - length), length) for length in lengths]
+    running.dispatcher.slices = make_slices(tmp_path, data, ranges)
+    expected = b"".join(data[position : position + length] for position, length in ranges)
+    with running.connect() as sock:
+        sock.sendall(frame(b"e1") + frame(b"s") + frame(b"l2") + frame(b"s"))
+        time.sleep(0.05)  # let the socket's buffers fill up
+        assert receive_frame(sock) == b"e1"
+        assert receive_frame(sock) == expected
+        assert receive_frame(sock) == b"l2"
+        assert receive_frame(sock) == expected
+
+
+@pytest.mark.parametrize("length", [1000, MIB])
+def test_a_file_that_is_too_short_ends_the_connection(
+    start: Callable[..., Running], caplog: pytest.LogCaptureFixture, tmp_path: Path, length: int
+) -> None:
+    running = start()
+    running.dispatcher.slices = make_slices(tmp_path, bytes(500), [(0, length)])
+    with running.connect() as sock:
+        sock.sendall(frame(b"s"))
+        with pytest.raises((EOFError, ConnectionResetError)):
+            receive_frame(sock)
+    assert "which was promised to a reader" in caplog.text
+    still_answers(running)
+
+
+def test_a_reset_in_the_middle_of_a_slice_is_quiet(
+    start: Callable[..., Running], caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    running = start()
+    running.dispatcher.slices = make_slices(tmp_path, bytes(16 * MIB), [(0, 16 * MIB)])
+    for _ in range(20):
+        with running.connect() as sock:
+            sock.sendall(frame(b"s"))
+            receive(sock, 100_000)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+    wait_for(lambda: running.server.connection_count == 0)
+    assert caplog.messages == []
+    still_answers(running)
