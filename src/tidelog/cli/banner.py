@@ -44,13 +44,15 @@ def banner(facts: Mapping[str, Any], warnings: Sequence[str], started_s: float |
 
 
 def _membership(facts: Mapping[str, Any]) -> list[str]:
-    """Of a broker that is told who votes; a later change of the voters is not known here."""
-    voters = facts.get("voters")
-    if not voters:
+    """Of a broker that is not its own and only voter."""
+    id, voters = facts["node_id"], facts["voters"]
+    if voters == [id]:
         return []
-    role = "a voter" if facts["node_id"] in voters else "without a vote"
-    began = ", ".join(map(str, voters))
-    return [f"  Broker      {facts['node_id']}, {role}; the cluster began with the voters {began}"]
+    role = "a voter" if id in voters else "without a vote"
+    those = (
+        f"the voters are {', '.join(map(str, voters))}" if len(voters) > 1 else f"the voter is {voters[0]}"
+    )
+    return [f"  Broker      {id}, {role}; {those}"]
 
 
 def command_name() -> str:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidelog.base.voters import parse_voters
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.insistence import Asked, Insistence
 from tidelog.cli.ready_file import remove_ready_file, write_ready_file
@@ -130,7 +129,7 @@ class Running:
             "pid": os.getpid(),
             "data": list(self.config.list("log.dirs")),
             "durability": self.config.text("durability"),
-            "voters": [voter.id for voter in parse_voters(self.config.list("controller.quorum.voters"))],
+            "voters": sorted(voter.id for voter in node.quorum.raft.configuration.voters),
         }
         if self.ready_file is not None:
             write_ready_file(self.ready_file, facts)

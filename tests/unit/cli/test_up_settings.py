@@ -85,8 +85,11 @@ def test_a_failed_start_is_explained(error: Exception, message: str, attempt: st
     assert attempt in (shown.attempt or "")
 
 
+FACTS = {"node_id": 1, "voters": [1], "data": ["/var/lib/tidelog"], "durability": "fsync"}
+
+
 def test_the_banner_gives_commands_that_reach_this_broker() -> None:
-    facts = {"bootstrap_servers": "localhost:9999", "data": ["/var/lib/tidelog"], "durability": "fsync"}
+    facts = {**FACTS, "bootstrap_servers": "localhost:9999"}
     text = banner(facts, ["mind the gap"], started_s=0.214)
     assert "after 0.21 s" in text
     assert "/var/lib/tidelog" in text
