@@ -17,6 +17,7 @@ from tidelog.spark.pipeline.faults import InvalidPipeline
 from tidelog.spark.pipeline.identity import WrongCheckpoint, claim_by_spark, claim_folder, identity_of
 from tidelog.spark.pipeline.load import Loaded, load_pipeline
 from tidelog.spark.pipeline.records import AlreadyRuns, PipelineRecord, state_folder
+from tidelog.spark.pipeline.spec import Source
 from tidelog.spark.session import SparkMissing, spark_session
 
 if TYPE_CHECKING:
@@ -80,6 +81,9 @@ class PipelineRun:
 
     def _with_spark(self) -> str:
         began = time.monotonic()
+        spec = self.loaded.spec
+        if spec is not None and not self._is_far_away:  # to be refused takes no Spark
+            self._claim(None, spec.sources)
         self.view.say("Starting Spark…", event="starting", pipeline=self.loaded.name)
         spark = started_spark(self, log=self.record.log)
         self._listen_to_signals()  # Spark has put its own in their place
@@ -88,7 +92,8 @@ class PipelineRun:
                 return "stopped"
             built = built_pipeline(spark, self.loaded, self.session.servers)
             self._refuse_console_far_away(built)
-            self._claim(spark, built)
+            if spec is None or self._is_far_away:
+                self._claim(spark, built.sources)
             return self._until_done(built, began)
         finally:
             spark.stop()
@@ -126,11 +131,16 @@ class PipelineRun:
     def _checkpoint(self) -> str:
         return self.checkpoint or str(self.record.default_checkpoint)
 
-    def _claim(self, spark: "SparkSession", built: "Build") -> None:
+    @property
+    def _is_far_away(self) -> bool:
+        """Only Spark can reach the checkpoint."""
+        return "://" in self._checkpoint or self.remote is not None
+
+    def _claim(self, spark: "SparkSession | None", sources: Mapping[str, Source]) -> None:
         """The checkpoint is this pipeline's, or the run ends here."""
-        identity = identity_of(self.loaded.name, built.sources, self.loaded.text)
+        identity = identity_of(self.loaded.name, sources, self.loaded.text)
         try:
-            if "://" in self._checkpoint or self.remote is not None:
+            if spark is not None and self._is_far_away:
                 changed = claim_by_spark(spark, self._checkpoint, identity)
             else:
                 changed = claim_folder(Path(self._checkpoint), identity)

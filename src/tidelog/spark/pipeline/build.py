@@ -60,6 +60,8 @@ class Build:
         sink = checker.read(of_plain({"from": "frame", **keys}), Sink, place)
         check_sink(sink, self.folder, place, checker)
         checker.raise_faults()
+        if sink.name is None and sink.kind != "topic":
+            sink = msgspec.structs.replace(sink, name=sink.kind)
         self.add_sink(frame, sink)
 
     def add_source(self, name: str, source: Source) -> "DataFrame":
