@@ -1,10 +1,17 @@
 """Small clusters and topics for the tests of decisions."""
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from quorum_folder import Folder
+
 from tidelog.base.ids import Uuid, uuid_text
+from tidelog.metadata import quorum_store
 from tidelog.metadata.image import ClusterImage, advance
 from tidelog.metadata.records import (
     BrokerRegistered,
@@ -95,3 +102,13 @@ def with_topic(cluster) -> Callable[..., ClusterImage]:
 def apply() -> Callable[..., ClusterImage]:
     """The image after a decision."""
     return lambda image, decision: advance(image, decision.records).after
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "data" / "__cluster_metadata-0")
+
+
+@pytest.fixture
+def eager_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quorum_store, "SNAPSHOT_AFTER_ENTRIES", 1)
