@@ -84,10 +84,13 @@ class LakeSync:
                 ) from error
 
     def _sync(self) -> "Sync":
+        from tidelog.spark.lake.options import parse_options
         from tidelog.spark.lake.sync import COLUMNS, OnBad, Sync
+        from tidelog.spark.pipeline.moments import start_options
         from tidelog.spark.pipeline.spec import Source
 
         wishes = self.wishes
+        start_options(wishes.start)
         strange = [name for name in wishes.columns if name not in COLUMNS]
         if strange:
             raise OptionError(f"--columns has {', '.join(strange)}, and records have {', '.join(COLUMNS)}")
@@ -97,7 +100,7 @@ class LakeSync:
         how: dict[str, Any] = {}
         if decoding is not None:
             how = {"decode": _kind(wishes), "framing": wishes.framing}
-        return Sync(
+        sync = Sync(
             topic=wishes.topic,
             path=wishes.path if "://" in wishes.path else str(Path(wishes.path).resolve()),
             table_format=wishes.table_format,
@@ -121,6 +124,8 @@ class LakeSync:
             client={f"kafka.{name}": value for name, value in self.session.properties.items()},
             table_options=wishes.table_options,
         )
+        parse_options(sync.lake_options())
+        return sync
 
     def _decoding(self) -> "Decoding | None":
         from tidelog.spark.decoding import load_decoding
@@ -249,7 +254,7 @@ def _as_refusals() -> "Iterator[None]":
         raise CliError(f"{_sentence(error)}.", code=Exit.USAGE) from error
     except BrokersUnreachable as error:
         raise CliError(
-            f"{_sentence(error)}.", attempt="tidelog cluster health", code=Exit.UNREACHABLE
+            f"{_sentence(error)}.", attempt="tidelog cluster status", code=Exit.UNREACHABLE
         ) from error
     except SparkMissing as error:
         raise CliError(str(error), attempt="pip install 'tidelog[spark]'") from error
