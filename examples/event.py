@@ -16,7 +16,7 @@ class Event(NamedTuple):
     value: bytes
 
 
-def event(at: datetime, topic: str, key: str, **fields: Any) -> Event:
+def event(at: datetime, topic: str, key: str, /, **fields: Any) -> Event:
     """One with a JSON value; times are written as ISO text."""
     plain = {
         name: value.isoformat() if isinstance(value, datetime) else value for name, value in fields.items()

@@ -7,7 +7,7 @@ from random import Random
 
 from event import Event, event
 
-TOPICS = ("orders", "payments")
+TOPICS = ("shop-orders", "shop-payments")
 
 
 def events(random: Random, start: datetime) -> Iterator[Event]:
@@ -21,9 +21,10 @@ def events(random: Random, start: datetime) -> Iterator[Event]:
         number += 1
         order_id = f"o{number}"
         cents = random.randrange(500, 50_000)
-        yield event(at, "orders", order_id, order_id=order_id, cents=cents, ordered_at=at)
+        yield event(at, "shop-orders", order_id, order_id=order_id, cents=cents, ordered_at=at)
         if random.random() < 0.9:
             paid_at = at + timedelta(seconds=random.uniform(0.5, 15))
             heapq.heappush(
-                due, event(paid_at, "payments", order_id, order_id=order_id, cents=cents, paid_at=paid_at)
+                due,
+                event(paid_at, "shop-payments", order_id, order_id=order_id, cents=cents, paid_at=paid_at),
             )

@@ -1,0 +1,74 @@
+"""Values decoded in Spark: what comes out, what is left out, and what stops the query."""
+
+import io
+import json
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import fastavro
+import pytest
+
+from tidelog.spark.decoding import OnError, decoded, load_decoding, undecoded
+from tidelog.spark.decoding_errors import BadSchema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SCHEMA = (
+    "key binary, value binary, topic string, partition int, offset long, timestamp timestamp, "
+    "timestampType int"
+)
+AVRO = json.dumps({"type": "record", "name": "R", "fields": [{"name": "n", "type": "long"}]})
+
+
+def frame(spark: "SparkSession", *values: bytes | None) -> "DataFrame":
+    at = datetime(2026, 1, 1)
+    rows = [(b"k", value, "events", 0, offset, at, 0) for offset, value in enumerate(values)]
+    return spark.createDataFrame(rows, SCHEMA)
+
+
+def reasons(bad: "DataFrame") -> dict[int, str]:
+    return {row.offset: row._reason for row in bad.collect()}
+
+
+def test_json(spark: "SparkSession") -> None:
+    decoding = load_decoding("json", schema="id STRING NOT NULL, n DOUBLE")
+    values = frame(
+        spark, b'{"id":"a","n":1.5}', b'{"id":"a","n":"x"}', b"nope", b'{"n":2}', None, b"[1]", b'{"id":"z"}'
+    )
+    good = decoded(values, decoding, OnError.DROP)
+    assert good.columns == ["id", "n", "_key", "_topic", "_partition", "_offset", "_timestamp"]
+    assert [(row.id, row.n, row._key, row._offset) for row in good.collect()] == [
+        ("a", 1.5, "k", 0),
+        ("z", None, "k", 6),
+    ]
+    assert reasons(undecoded(values, decoding)) == {
+        1: 'field n is not of the schema\'s type: "x"',
+        2: "not JSON: Expecting value: line 1 column 1 (char 0)",
+        3: "field id is missing or null",
+        4: "there is no value",
+        5: "not a JSON object but [1]",
+    }
+
+
+def test_a_record_that_does_not_decode_stops_a_query_that_only_counts(spark: "SparkSession") -> None:
+    decoding = load_decoding("json", schema="id STRING")
+    with pytest.raises(Exception, match=r"cannot decode events\[0\] offset 1: not JSON of the schema: nope"):
+        decoded(frame(spark, b'{"id":"a"}', b"nope"), decoding).count()
+
+
+def test_avro_by_python_workers(spark: "SparkSession") -> None:
+    stream = io.BytesIO()
+    schema: Any = fastavro.parse_schema(json.loads(AVRO))
+    fastavro.schemaless_writer(stream, schema, {"n": 7})
+    decoding = load_decoding("avro", schema=AVRO)
+    values = frame(spark, stream.getvalue(), b"")
+    assert [row.n for row in decoded(values, decoding, OnError.DROP).collect()] == [7]
+    assert list(reasons(undecoded(values, decoding))) == [1]
+
+
+def test_schemas_that_cannot_be(spark: "SparkSession") -> None:
+    with pytest.raises(BadSchema, match="is no DDL"):
+        decoded(frame(spark), load_decoding("json", schema="id STRNG"))
+    with pytest.raises(BadSchema, match="has a field _offset, which is a column about the record"):
+        decoded(frame(spark), load_decoding("json", schema="_offset BIGINT"))
