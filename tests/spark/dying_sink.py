@@ -76,7 +76,7 @@ class DyingHandover(Handover):
 
 
 class DyingWriter(StreamWriter):
-    kind: type[DyingHandover]
+    kind: type[Handover]
     is_dead = True
     """After a death nobody is left to abort; Spark does call, since it was only a part of it that died."""
 
@@ -85,6 +85,7 @@ class DyingWriter(StreamWriter):
 
     def abort(self, messages: Messages, batchId: int) -> None:
         if not self.is_dead:
+            self.kind = Handover  # only the commit was to die
             super().abort(messages, batchId)
 
 
