@@ -216,9 +216,9 @@ def as_cli_error(error: Any, session: Session, what: str = "") -> CliError:
     if code is Exit.TIMED_OUT:
         return CliError(
             f"The broker at {session.servers} did not answer in time.",
-            cause="it is overloaded, still starting, not a Kafka-compatible broker, "
+            cause="it is overloaded, still starting, without a controller, not a Kafka-compatible broker, "
             "or advertises an address that this machine cannot reach.",
-            attempt="the same command with --timeout 60",
+            attempt="tidelog cluster status; or the same with --timeout 60",
             code=code,
         )
     return CliError(f"{what}: {said}" if what else said, code=code)

@@ -22,6 +22,8 @@ from tidelog.cli.watch import show, watch_options
 
 WAIT_LOOK_S = 0.3
 MIN_IN_SYNC = "min.insync.replicas"
+QUORUM_PATIENCE_S = 5.0
+"""Without a controller a broker looks for one for long before it says so."""
 
 
 @click.group(cls=FullHelpGroup)
@@ -106,7 +108,7 @@ def look_until_healthy(direct: DirectCluster, patience_s: float) -> Report:
         try:
             found = look_at_health(direct)
         except CliError as error:
-            if error.code is not Exit.UNREACHABLE or time.monotonic() >= deadline:
+            if error.code not in (Exit.UNREACHABLE, Exit.TIMED_OUT) or time.monotonic() >= deadline:
                 raise
         else:
             if found.health is Health.HEALTHY or time.monotonic() >= deadline:
@@ -118,10 +120,11 @@ def look_at_health(direct: DirectCluster) -> Report:
     view = look_at_cluster(direct)
     short = dict.fromkeys(part.place.topic for part in view.partitions.values() if part.is_under_replicated)
     settings = read_settings(direct, Kind.TOPIC, short, [MIN_IN_SYNC])
+    quorum = quorum_if_any(direct)
     return Report(
         view=view,
-        quorum=quorum_if_any(direct),
-        reassigning=list(list_reassignments(direct)),
+        quorum=quorum,
+        reassigning=[] if quorum is None else list(list_reassignments(direct)),  # the controller knows
         min_in_sync={topic: int(found.get(MIN_IN_SYNC, 1)) for topic, found in settings.items()},
     )
 
@@ -129,7 +132,7 @@ def look_at_health(direct: DirectCluster) -> Report:
 def quorum_if_any(direct: DirectCluster) -> Quorum | None:
     """None while nobody leads it; brokers still answer about what they know."""
     try:
-        found = look_at_quorum(direct)
+        found = look_at_quorum(direct.for_seconds(QUORUM_PATIENCE_S))
     except CliError as error:
         if error.code in (Exit.UNREACHABLE, Exit.DENIED):
             raise

@@ -21,7 +21,7 @@ def show_status(report: Report) -> None:
     say(f"Cluster [bold]{escape(view.cluster_id)}[/] is [bold {colour}]{report.health.value}[/]")
     leader = "nobody" if quorum is None or quorum.leader is None else str(quorum.leader)
     rows: list[tuple[str, object]] = [
-        ("Brokers", f"{len(view.alive)} of {len(view.brokers)} alive"),
+        ("Brokers", _alive(view, quorum)),
         ("Controller", leader if quorum is None else f"{leader}, epoch {quorum.epoch}"),
         ("Voters", "-" if quorum is None else ", ".join(str(member.id) for member in quorum.voters)),
         (
@@ -48,6 +48,12 @@ def show_status(report: Report) -> None:
         say(f"[{COLOURS[finding.health]}]{escape(finding.what)}[/]")
         if finding.attempt:
             say(f"  Try: {escape(finding.attempt)}")
+
+
+def _alive(view: ClusterView, quorum: Quorum | None) -> str:
+    if quorum is None:  # what brokers remember of each other is from before
+        return f"{len(view.brokers)} registered; without a controller nobody knows who is alive"
+    return f"{len(view.alive)} of {len(view.brokers)} alive"
 
 
 def _partitions(count: int) -> str:

@@ -19,6 +19,10 @@ CLIENT_ID = "tidelog-cli"
 ANSWER_BYTES_MAX = 256 * 1024 * 1024
 
 
+class NoAnswer(TimeoutError):
+    """The broker took the request, and nothing came back in time."""
+
+
 def is_plain(session: Session) -> bool:
     return session.properties.get("security.protocol", "plaintext").lower() == "plaintext"
 
@@ -39,7 +43,10 @@ def call(address: tuple[str, int], api: ApiKey, version: int, message: Message, 
 def _exactly(connection: socket.socket, wanted: int) -> bytes:
     data = bytearray()
     while len(data) < wanted:
-        piece = connection.recv(min(wanted - len(data), 1 << 20))
+        try:
+            piece = connection.recv(min(wanted - len(data), 1 << 20))
+        except TimeoutError as error:
+            raise NoAnswer(f"no answer within {connection.gettimeout() or 0:g} s") from error
         if not piece:
             raise ConnectionResetError("the broker closed the connection before its answer was complete")
         data += piece

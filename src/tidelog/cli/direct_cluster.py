@@ -6,11 +6,12 @@ the question is asked again until the session's time is up.
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from tidelog.base.errors import ErrorCode, ProtocolError
 from tidelog.cli.cluster import parse_servers, unreachable
-from tidelog.cli.direct_call import call, is_plain
+from tidelog.cli.direct_call import NoAnswer, call, is_plain
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
 from tidelog.wire.apis import API, ApiKey
@@ -43,6 +44,13 @@ class DirectCluster:
         self._versions: dict[Address, dict[int, tuple[int, int]]] = {}
         self._send, self._now, self._sleep = send, now, sleep
 
+    def for_seconds(self, limit_s: float) -> "DirectCluster":
+        """The same brokers, asked with less patience."""
+        session = replace(self.session, timeout_s=min(limit_s, self.session.timeout_s))
+        other = DirectCluster(session, send=self._send, now=self._now, sleep=self._sleep)
+        other.learn(self._servers)
+        return other
+
     def learn(self, addresses: Iterable[Address]) -> None:
         """More brokers to turn to when those that were named are away."""
         self._servers += [address for address in addresses if address not in self._servers]
@@ -68,6 +76,13 @@ class DirectCluster:
             # The next question goes to the one that answered, not to the dead ones before it.
             self._servers = [*self._servers[place:], *self._servers[:place]]
             return answer
+        if any(isinstance(failure, NoAnswer) for failure in failures):
+            raise CliError(
+                f"No broker at {self.session.servers} answered within {self.session.timeout_s:g} s.",
+                cause="there is no controller, as too few voters are up; or the broker is overloaded.",
+                attempt="tidelog cluster status; or the same with --timeout 60",
+                code=Exit.TIMED_OUT,
+            )
         raise unreachable(self.session.servers, failures)
 
     def ask_broker(self, address: Address, api: ApiKey, request: Message, *, oldest: int = 0) -> Any:

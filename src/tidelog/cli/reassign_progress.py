@@ -98,7 +98,8 @@ class Tracker:
             try:
                 found = self.look()
             except CliError as error:
-                if error.code is not Exit.UNREACHABLE or self._now() - heard > PATIENCE_S:
+                is_passing = error.code in (Exit.UNREACHABLE, Exit.TIMED_OUT)
+                if not is_passing or self._now() - heard > PATIENCE_S:
                     raise
             else:
                 heard = self._now()

@@ -2,8 +2,9 @@
 
 import pytest
 
+from tidelog.cli.cluster_health import Report
 from tidelog.cli.cluster_quorum import Listener, Member, Quorum
-from tidelog.cli.cluster_tables import broker_rows, member_rows, show_brokers, show_quorum
+from tidelog.cli.cluster_tables import broker_rows, member_rows, show_brokers, show_quorum, show_status
 from tidelog.cli.cluster_view import Broker, ClusterView, Partition
 from tidelog.cli.log_dir_sizes import Stored
 from tidelog.clients.records import TopicPartition
@@ -51,3 +52,13 @@ def test_members() -> None:
 def test_how_many_must_agree(capsys: pytest.CaptureFixture[str]) -> None:
     show_quorum(QUORUM, 2500, {})
     assert "2 voters, 2 must agree" in capsys.readouterr().out
+
+
+def test_without_a_controller_nobody_is_called_alive(capsys: pytest.CaptureFixture[str]) -> None:
+    view = ClusterView("c", 1, {1: Broker(1, "a", 1), 2: Broker(2, "b", 2)}, {})
+    show_status(Report(view, None, []))
+    shown = capsys.readouterr().out
+    assert "Cluster c is impaired" in shown
+    assert "2 registered; without a controller nobody knows who is alive" in shown
+    show_status(Report(view, QUORUM, []))
+    assert "2 of 2 alive" in capsys.readouterr().out

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tidelog.base.errors import ErrorCode, ProtocolError
+from tidelog.cli.direct_call import NoAnswer
 from tidelog.cli.direct_cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
@@ -105,3 +106,31 @@ def test_nonsense_is_no_kafka_broker() -> None:
 def test_encryption_is_not_offered_here() -> None:
     with pytest.raises(CliError, match="plain connection only"):
         DirectCluster(Session(properties={"security.protocol": "ssl"}))
+
+
+def test_a_broker_that_keeps_silent_is_not_called_unreachable() -> None:
+    """It is there, but without a controller it has nobody to pass the question on to."""
+    with pytest.raises(CliError, match=r"answered within 15 s") as caught:
+        cluster(Brokers({1: 2}, NoAnswer())).ask(ApiKey.DESCRIBE_CLUSTER, REQUEST)
+    assert caught.value.code is Exit.TIMED_OUT
+    assert "voters" in (caught.value.cause or "")
+
+
+def test_another_broker_may_know_more_than_a_silent_one() -> None:
+    brokers = Brokers({1: 2, 2: 2}, NoAnswer())
+    assert cluster(brokers).ask(ApiKey.DESCRIBE_CLUSTER, REQUEST).error_code == 0
+    assert [port for port, _ in brokers.asked] == [1, 2]
+
+
+def test_less_patience_for_one_question() -> None:
+    waited: list[float] = []
+
+    def send(_address: object, api: ApiKey, _version: int, _request: object, timeout_s: float) -> Any:
+        waited.append(timeout_s)
+        row = SimpleNamespace(api_key=int(ApiKey.DESCRIBE_CLUSTER), min_version=0, max_version=2)
+        return SimpleNamespace(api_keys=[row], error_code=0)
+
+    patient = DirectCluster(Session(servers="a:1", timeout_s=15), send=send)
+    patient.for_seconds(5).ask(ApiKey.DESCRIBE_CLUSTER, REQUEST)
+    patient.for_seconds(60).ask(ApiKey.DESCRIBE_CLUSTER, REQUEST)
+    assert waited == [5, 5, 15, 15]
