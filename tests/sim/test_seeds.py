@@ -27,6 +27,12 @@ def test_readers_look_again_for_a_leader_that_was_missing() -> None:
     assert result.ok, told(result)
 
 
+def test_a_controller_that_was_replaced_unawares_does_not_deny_what_it_has_not_heard_of() -> None:
+    """A paused one came back and said of a topic made meanwhile that there is none."""
+    result = run_seed(736)
+    assert result.ok, told(result)
+
+
 def test_every_fault_is_drawn_by_some_seed() -> None:
     drawn = {fault for seed in range(300) for fault in scenario_of(seed).faults}
     assert drawn == set(FAULT_NAMES) == set(FAULTS)

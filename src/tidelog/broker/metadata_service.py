@@ -141,7 +141,7 @@ class MetadataService:
 
     async def _change(self, decide: Callable[[ClusterImage], Decision[T]]) -> Sequence[T]:
         async with self._one_at_a_time:
-            decision = decide(self.image)
+            decision = await self._decided(decide)
             if not decision.records:
                 return decision.results
             try:
@@ -153,6 +153,40 @@ class MetadataService:
                     log.error("the cluster's metadata cannot be changed: %s", error)
                 return [_refused(result, error) for result in decision.results]
             return decision.results
+
+    async def _decided(self, decide: Callable[[ClusterImage], Decision[T]]) -> Decision[T]:
+        """A decision that changes something is confirmed by its commit. One that does not, such as "there is
+        no such topic", is confirmed here: a controller that was replaced unawares may not know of it."""
+        while True:
+            image = self.image
+            refusal, decision = None, Decision[T]([], [])
+            try:
+                decision = decide(image)
+            except KafkaError as error:
+                refusal = error
+            if decision.records:
+                return decision
+            try:
+                await self._confirm_controller()
+            except KafkaError as error:
+                if refusal is not None:
+                    raise
+                return Decision([], [_refused(result, error) for result in decision.results])
+            if self.image is image:
+                if refusal is not None:
+                    raise refusal
+                return decision
+
+    async def _confirm_controller(self) -> None:
+        """Returns once the image has all that was agreed on before, if this broker was controller then."""
+        if isinstance(self.failure, KafkaError):
+            raise self.failure
+        if not self.is_controller:
+            raise self._not_controller()
+        try:
+            await self._applier.until(await self._quorum.confirm())
+        except NotLeader as error:
+            raise self._not_controller() from error
 
     async def _commit(self, data: bytes) -> None:
         """Propose, and wait until it is agreed on, applied, and acted on by this broker."""
@@ -195,10 +229,12 @@ class MetadataService:
 
 
 def _refused(result: T, error: TidelogError) -> T:
-    """An item that was decided but could not be written was not done."""
+    """An item that was decided but could not be written was not done; nor is a refusal by a controller that
+    may have been replaced worth anything."""
     if not isinstance(result, Outcome):
         raise error
-    if not result.ok:
+    replaced = isinstance(error, KafkaError) and error.code is ErrorCode.NOT_CONTROLLER
+    if not result.ok and not replaced:
         return result
     code = error.code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
     return msgspec.structs.replace(result, error=code, message=str(error))

@@ -19,7 +19,7 @@ from tidelog.raft.core import Raft
 from tidelog.raft.entries import Entry
 from tidelog.raft.errors import ChangeRefused, NotLeader
 from tidelog.raft.messages import Addressed, AnyMessage
-from tidelog.raft.ready import InstallSnapshot, Ready
+from tidelog.raft.ready import InstallSnapshot, ReadTicket, Ready
 
 INBOX_MAX = 10_000
 INBOX_BYTES_MAX = 64 << 20
@@ -65,6 +65,7 @@ class Quorum:
         self._inbox: deque[Callable[[], None]] = deque()
         self._inbox_bytes = 0
         self._asked: dict[asyncio.Future[Any], None] = {}
+        self._reads: dict[ReadTicket, asyncio.Future[int]] = {}
         self._awake = asyncio.Event()
         self._alarm: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
@@ -137,6 +138,21 @@ class Quorum:
         self.soon(job)
         return await done
 
+    async def confirm(self) -> int:
+        """Where the log was committed up to, once a majority has said that this node led at that moment.
+
+        NotLeader where it did not, or nobody knows.
+        """
+
+        def ask() -> "asyncio.Future[int]":
+            ticket = self.raft.read_index(self.now)
+            answered = self._reads[ticket] = asyncio.get_running_loop().create_future()
+            self._asked[answered] = None
+            answered.add_done_callback(lambda one: self._asked.pop(one, None))
+            return answered
+
+        return await (await self.do(ask))
+
     # The task
 
     async def _run(self) -> None:
@@ -197,6 +213,16 @@ class Quorum:
         self._committed.on_role()
         if ready.committed:
             self._committed.on_entries(ready.committed)
+        for result in ready.reads:
+            self._answer_read(self._reads.pop(result.ticket), result.index)
+
+    def _answer_read(self, asked: "asyncio.Future[int]", index: int | None) -> None:
+        if asked.done():
+            return
+        if index is None:
+            asked.set_exception(NotLeader(self.raft.leader_id, "another node leads by now"))
+        else:
+            asked.set_result(index)
 
     async def _in_thread(self, job: Callable[[], None]) -> None:
         while True:

@@ -10,7 +10,7 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.invariant import InvariantError
 from tidelog.metadata.brokers import decide_create_cluster
 from tidelog.metadata.create_topics import NewTopic, TopicDefaults, decide_create_topics
-from tidelog.metadata.decision import Decision
+from tidelog.metadata.decision import Decision, Outcome
 from tidelog.metadata.image import ClusterImage, ImageDelta
 from tidelog.metadata.records import BrokerRegistered, Endpoint
 from tidelog.raft.messages import Vote
@@ -150,6 +150,36 @@ def test_without_a_quorum_nothing_is_changed_and_each_item_says_so() -> None:
         assert {to for to, _ in rig.sent} == {2, 3}, "it asks the others for their votes"
 
     with_rig(work, voters=(1, 2, 3))
+
+
+def no_such_topic(_: ClusterImage) -> Decision[Outcome]:
+    return Decision([], [Outcome.refused(KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))])
+
+
+def old_news(_: ClusterImage) -> Decision[Outcome]:
+    raise KafkaError(ErrorCode.STALE_BROKER_EPOCH)
+
+
+def test_only_the_controller_may_say_that_something_is_not_there() -> None:
+    async def work(rig: QuorumRig) -> None:
+        [answer] = await rig.metadata.change(no_such_topic)
+        assert answer.error == ErrorCode.NOT_CONTROLLER
+        with pytest.raises(KafkaError) as refused:
+            await rig.metadata.change(old_news)
+        assert refused.value.code is ErrorCode.NOT_CONTROLLER
+
+    with_rig(work, voters=(1, 2, 3))
+
+
+def test_refusals_of_the_controller_are_passed_on() -> None:
+    async def work(rig: QuorumRig) -> None:
+        [answer] = await rig.metadata.change(no_such_topic)
+        assert answer.error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        with pytest.raises(KafkaError) as refused:
+            await rig.metadata.change(old_news)
+        assert refused.value.code is ErrorCode.STALE_BROKER_EPOCH
+
+    with_rig(work)
 
 
 def test_who_waits_for_a_version_waits_no_longer_than_it_takes() -> None:
