@@ -4,6 +4,7 @@ import importlib.util
 import json
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -11,6 +12,7 @@ from random import Random
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from example_results import alerts, documents, moment, revenue, sessions, settled
 from read_back import committed
@@ -60,6 +62,12 @@ def ran(spark: "SparkSession", broker: Broker, run_py: ModuleType, tmp_path: Pat
     from tidelog.spark.pipeline.load import load_pipeline
     from tidelog.spark.pipeline.run import Outcome, Run
 
+    def for_a_test(sink: Any) -> Any:
+        """All rows of the console, and a table that does not stay in the examples' folder."""
+        if sink.kind == "console":
+            return msgspec.structs.replace(sink, options={"rows": 100_000})
+        return msgspec.structs.replace(sink, delta=str(tmp_path / "table")) if sink.delta else sink
+
     def run(example: str, count: int, *last: Any) -> Ran:
         made = run_py.generator(example)
         servers = broker.bootstrap_servers
@@ -68,20 +76,13 @@ def ran(spark: "SparkSession", broker: Broker, run_py: ModuleType, tmp_path: Pat
         run_py.write(servers, [*ran.events, *last])
         loaded = load_pipeline(run_py.pipeline_file(example))
         built = build(spark, loaded, servers)
-        for query in built.queries:  # a table belongs to this test, not into the examples' folder
-            if query.sink.delta is not None:
-                object.__setattr__(query.sink, "delta", str(tmp_path / "table"))
-            object.__setattr__(query.sink, "options", {**query.sink.options, **more_rows(query.sink.kind)})
+        built.queries = [replace(query, sink=for_a_test(query.sink)) for query in built.queries]
         running = Run(str(tmp_path / "checkpoint"), once=True, show=ran.show)
         running.start(built)
         assert running.until_done(lambda: False, lambda found: None) is Outcome.FINISHED
         return ran
 
     return run
-
-
-def more_rows(kind: str) -> dict[str, int]:
-    return {"rows": 100_000} if kind == "console" else {}
 
 
 def values(broker: Broker, topic: str) -> list[dict[str, Any]]:
