@@ -9,17 +9,19 @@ from typing import Final, NamedTuple
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Offset
+from tidelog.base.ports import Buffer
 from tidelog.spark.aborted import AbortedFilter
-from tidelog.wire.batch import CODEC_MAX, HEADER, BatchHeader, crc_ok, iter_batches
+from tidelog.wire.batch import CODEC_MAX, CONTROL, HEADER, TRANSACTIONAL, BatchHeader, crc_ok, iter_batches
 from tidelog.wire.compression import Codec, decompress
 from tidelog.wire.record import DECOMPRESSED_BYTES_MAX
 
 GROUP_BYTES_MAX: Final = 1024 * 1024
 """Uncompressed bytes decoded together, so that the columns stay in the cache; one batch may be larger."""
+_OF_TRANSACTIONS = TRANSACTIONAL | CONTROL
 
 
 class Group(NamedTuple):
-    data: bytes | bytearray
+    data: Buffer
     batches: list[tuple[BatchHeader, int, int]]
     """(header, start and end of its records in `data`), in order."""
     next_offset: Offset
@@ -27,7 +29,7 @@ class Group(NamedTuple):
 
 
 def groups(
-    records: bytes | bytearray,
+    records: Buffer,
     start: Offset,
     end: Offset,
     *,
@@ -51,11 +53,9 @@ def groups(
         if header.last_offset_delta < 0 or header.record_count < 0:
             raise corrupt(header, f"{header.record_count} records, last delta {header.last_offset_delta}")
         stop = position + header.size
-        if (
-            not aborted.drops(view[position:stop], header)
-            and header.last_offset >= start
-            and header.record_count
-        ):
+        # Few logs have transactions, so the filter is not asked about the batches of others.
+        is_dropped = header.attributes & _OF_TRANSACTIONS and aborted.drops(view[position:stop], header)
+        if header.record_count and not is_dropped and header.last_offset >= start:
             if gathered.size and gathered.size + _guess(header) > bytes_max:
                 yield gathered.take()
             gathered.add(view, header, position + HEADER.size, stop)
@@ -73,9 +73,9 @@ def _guess(header: BatchHeader) -> int:
 
 
 class _Gathered:
-    """A group that grows. While nothing is compressed it is the given buffer itself, without a copy."""
+    """A group that grows. While nothing is compressed it is a part of the given buffer, without a copy."""
 
-    def __init__(self, records: bytes | bytearray, start: Offset) -> None:
+    def __init__(self, records: Buffer, start: Offset) -> None:
         self._records = records
         self._parts: list[bytes | memoryview] | None = None
         self._batches: list[tuple[BatchHeader, int, int]] = []
@@ -109,13 +109,17 @@ class _Gathered:
         self.size += len(part)
 
     def take(self) -> Group:
+        batches = self._batches
+        data: Buffer
         if self._parts is None:
-            data: bytes | bytearray = self._records
+            first, stop = (batches[0][1], batches[-1][2]) if batches else (0, 0)
+            data = memoryview(self._records)[first:stop]
+            batches = [(header, begins - first, ends - first) for header, begins, ends in batches]
         elif len(self._parts) == 1 and isinstance(self._parts[0], bytes):
             data = self._parts[0]
         else:
             data = b"".join(self._parts)
-        group = Group(data, self._batches, self.next_offset)
+        group = Group(data, batches, self.next_offset)
         self._parts, self._batches, self.size = None, [], 0
         return group
 

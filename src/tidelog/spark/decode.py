@@ -60,10 +60,11 @@ def decode(
 
     The last portion's `next_offset` equals `start` only where `records` holds no whole batch at all.
     """
-    data = records if isinstance(records, bytes | bytearray) else bytes(records)
     aborting = aborted if isinstance(aborted, AbortedFilter) else AbortedFilter(aborted)
     chosen = engine_named(engine)
-    for group in groups(data, start, end, aborted=aborting, check_crcs=check_crcs, bytes_max=group_bytes_max):
+    for group in groups(
+        records, start, end, aborted=aborting, check_crcs=check_crcs, bytes_max=group_bytes_max
+    ):
         yield _decode_group(group, start, end, columns, chosen)
 
 

@@ -30,7 +30,7 @@ _OFFSETS, _KEYS, _VALUES = 0, 1, 2
 
 
 def find(group: Group, columns: Collection[str]) -> Fields:
-    data = np.frombuffer(group.data, np.uint8)
+    data = np.frombuffer(memoryview(group.data).toreadonly(), np.uint8)
     counts = np.array([header.record_count for header, _, _ in group.batches], np.int64)
     spans = np.array([(start, stop) for _, start, stop in group.batches], np.int64)
     # A record has seven bytes at least, so a count that lies asks for no memory.

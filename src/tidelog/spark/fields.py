@@ -56,14 +56,15 @@ class Fields:
 
 def find(group: Group, columns: Collection[str]) -> Fields:
     """Keys, values and headers only as far as `columns` asks for them."""
-    data = np.frombuffer(group.data, np.uint8)
+    data = np.frombuffer(memoryview(group.data).toreadonly(), np.uint8)
     words = varints.words_of(data)
     counts = np.array([header.record_count for header, _, _ in group.batches], np.int64)
     starts, ends = _starts_and_ends(group, words, counts)
     wants_values = "value" in columns or "headers" in columns
     keys = values = headers_at = None
     try:
-        _, at = varints.read(data, words, starts)
+        lengths, at = varints.read(data, words, starts)
+        _check((lengths > 0) & (at + lengths == ends), "a record that is not as long as it says")
         time_deltas, at = _number(data, words, at + 1, ends, 64)
         offset_deltas, at = _number(data, words, at, ends)
         if wants_values or "key" in columns:
@@ -87,9 +88,10 @@ class _BadRow(ValueError):
 
 def _starts_and_ends(group: Group, words: npt.NDArray[np.uint32], counts: Ints) -> tuple[Ints, Ints]:
     parts = []
+    raw = bytes(group.data)  # plain Python walks through bytes faster than through a view
     for number, (header, start, stop) in enumerate(group.batches):
         try:
-            parts.append(record_starts(group.data, words, start, stop, header.record_count))
+            parts += record_starts(raw, words, start, stop, header.record_count)
         except IndexError:
             raise BadRecord(number, f"the records end before the {header.record_count} declared") from None
         except ValueError as error:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
@@ -103,7 +102,7 @@ def _column(name: str, partition: TopicPartition, rows: Decoded) -> pa.Array:
     if name == "topic":
         return pa.repeat(pa.scalar(partition.topic), rows.rows)
     if name == "partition":
-        return pa.array(np.full(rows.rows, partition.partition, np.int32))
+        return pa.repeat(pa.scalar(partition.partition, pa.int32()), rows.rows)
     return rows.columns[name]
 
 

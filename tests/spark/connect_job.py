@@ -1,0 +1,23 @@
+"""A job of a Spark Connect client, which starts a server of its own: run by test_source_connect.py.
+
+`python connect_job.py SERVERS TOPIC` prints the rows that a batch read, then those that a stream read.
+"""
+
+import sys
+
+from pyspark.sql import SparkSession
+
+from tidelog.spark.session import prepare_environment
+
+if __name__ == "__main__":
+    servers, topic = sys.argv[1:]
+    prepare_environment()
+    builder = SparkSession.builder.remote("local[1]").config("spark.ui.enabled", "false")
+    spark = builder.config("spark.python.authenticate.socketTimeout", "120s").getOrCreate()
+    place = {"kafka.bootstrap.servers": servers, "subscribe": topic}
+    print(spark.read.format("tidelog").options(**place).load().count(), flush=True)
+    stream = spark.readStream.format("tidelog").options(**place, startingOffsets="earliest").load()
+    query = stream.writeStream.format("memory").queryName("seen").trigger(availableNow=True).start()
+    query.awaitTermination(300)
+    print(spark.table("seen").count(), flush=True)
+    spark.stop()
