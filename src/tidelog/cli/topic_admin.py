@@ -171,6 +171,13 @@ def topic_error(error: Any, name: str, session: Session) -> CliError:
             attempt=f"tidelog topic describe {name}, or create with --if-not-exists",
             code=code,
         )
+    if error.name() in ("LEADER_NOT_AVAILABLE", "_NOENT"):  # the latter when librdkafka found none
+        return CliError(
+            f"Topic '{name}' has partitions that nobody leads.",
+            cause="all brokers that have everything of them are away, or an election is under way.",
+            attempt=f"tidelog topic describe {name}, then: tidelog cluster status",
+            code=code,
+        )
     if error.name() == "INVALID_REPLICATION_FACTOR":
         return CliError(
             f"Topic '{name}': {error.str().rstrip('.')}.",
