@@ -13,7 +13,7 @@ from tidelog.wire.record import ControlType, read_control
 
 
 class AbortedFilter:
-    """Keeps its place from batch to batch, so feed it every batch in the order of the log."""
+    """Keeps its place from batch to batch: feed it all that are transactional or markers, in order."""
 
     __slots__ = ("_aborting", "_to_come")
 

@@ -7,69 +7,77 @@ microsecond each; where records of one size follow each other, numpy proves a wh
 import numpy as np
 import numpy.typing as npt
 
+from tidelog.spark.varints import Ints
 from tidelog.wire.varint import read_varint
 
-_RUN_TRIED_AFTER = 6
-"""So many records of one size in a row suggest that more follow."""
-_RUN_WORTH_IT = 48
-_PATIENCE_MAX = 1 << 20
+_WALKED_FIRST = 8
+_WALKED_MAX = 4096
+_RUN_WORTH_IT = 128
+"""Proving a run costs as much as walking so many records."""
 
 
 def record_starts(
-    data: bytes | bytearray, words: npt.NDArray[np.uint32], position: int, end: int, count: int
-) -> list[int] | npt.NDArray[np.int64]:
-    """The `count` positions; ValueError or IndexError unless the records fill `position` to `end` exactly."""
-    parts: list[list[int] | npt.NDArray[np.int64]] = []
+    data: bytes, words: npt.NDArray[np.uint32], position: int, end: int, count: int
+) -> list[Ints]:
+    """The `count` positions, in pieces; ValueError or IndexError unless they lead from `position` to `end`.
+
+    Lengths are not checked here beyond that: the sign of each is the caller's to look at.
+    """
+    pieces: list[Ints] = []
+    left, walked = count, _WALKED_FIRST if count > _RUN_WORTH_IT else count
+    while left > 0:
+        walked = min(walked, left)
+        starts, position = _walk(data, position, walked)
+        pieces.append(np.array(starts, np.int64))
+        left -= walked
+        if left <= _RUN_WORTH_IT:
+            walked = left
+            continue
+        stride = position - starts[-1]
+        run = 0
+        if starts[-1] - starts[-2] == stride == starts[-2] - starts[-3]:
+            most = min(left, (end - position) // stride)
+            run = _equal_run(words, position, stride, starts[-1], most)
+            pieces.append(np.arange(position, position + run * stride, stride))
+            position += run * stride
+            left -= run
+        walked = _WALKED_FIRST if run >= _RUN_WORTH_IT else min(4 * walked, _WALKED_MAX)
+    if position != end:
+        raise ValueError(
+            f"the {count} records declared end {position - end} bytes from the end of their batch"
+        )
+    return pieces
+
+
+def _walk(data: bytes, position: int, count: int) -> tuple[list[int], int]:
     starts: list[int] = []
     append = starts.append
-    stride, same, patience = 0, 0, _RUN_TRIED_AFTER
-    left = count
-    while left > 0:
+    for _ in range(count):
+        append(position)
         first = data[position]
         if first < 128:
-            length, after = first >> 1 ^ -(first & 1), position + 1
-        else:
-            second = data[position + 1]
-            if second < 128:
-                length, after = (first & 127 | second << 7) >> 1 ^ -(first & 1), position + 2
-            else:
-                length, after = read_varint(data, position)  # type: ignore[arg-type]
-        following = after + length
-        if length <= 0 or following > end:
-            raise ValueError(f"a record of {length} bytes with {end - after} left")
-        if following - position == stride:
-            same += 1
-            if same >= patience:
-                run = _equal_run(
-                    words, position, stride, after - position, min(left, (end - position) // stride)
-                )
-                same = 0
-                if run > 1:
-                    parts += (starts, np.arange(position, position + run * stride, stride))
-                    starts = []
-                    append = starts.append
-                    position += run * stride
-                    left -= run
-                    patience = _RUN_TRIED_AFTER if run >= _RUN_WORTH_IT else min(2 * patience, _PATIENCE_MAX)
-                    continue
-                patience = min(2 * patience, _PATIENCE_MAX)
-        else:
-            stride, same = following - position, 0
-        append(position)
-        position = following
-        left -= 1
-    if position != end:
-        raise ValueError(f"{end - position} bytes after the {count} records declared")
-    if not parts:
-        return starts
-    return np.concatenate([*parts, starts]).astype(np.int64)
+            position += (first >> 1) + 1
+            continue
+        second = data[position + 1]
+        if second < 128:
+            position += ((first & 127 | second << 7) >> 1) + 2
+            continue
+        length, position = read_varint(data, position)
+        position += abs(length)
+    return starts, position
 
 
-def _equal_run(words: npt.NDArray[np.uint32], position: int, stride: int, width: int, most: int) -> int:
-    """How many records from `position` on declare the length that the first one does."""
+def _equal_run(words: npt.NDArray[np.uint32], position: int, stride: int, model: int, most: int) -> int:
+    """How many records from `position` on declare the length that the one at `model` does."""
     lengths = words[position : position + most * stride : stride]
-    if len(lengths) < 2 or width > 4:
-        return 1
+    if not len(lengths):
+        return 0
+    declared = int(words[model])
+    width = 1
+    while width < 4 and declared & 0x80 << 8 * (width - 1):
+        width += 1
     mask = np.uint32(0xFFFFFFFF >> (32 - 8 * width))
-    same = (lengths & mask) == (lengths[0] & mask)
+    if width == 4 and declared & 0x80000000:
+        return 0
+    same = (lengths & mask) == (np.uint32(declared) & mask)
     return len(same) if same.all() else int(same.argmin())

@@ -4,8 +4,6 @@
 through a byte-by-byte loop over only the rows that need it. `write` lays numbers out for `encode`.
 """
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -70,9 +68,8 @@ def _gather(data: Bytes, words: npt.NDArray[np.uint32], at: Ints) -> npt.NDArray
     return out
 
 
-def _signed(raw: npt.NDArray[Any]) -> Ints:
-    value = raw.astype(np.int64)
-    return (value >> 1) ^ -(value & 1)
+def _signed(raw: npt.NDArray[np.uint32]) -> Ints:
+    return ((raw >> np.uint32(1)) ^ (np.uint32(0) - (raw & np.uint32(1)))).view(np.int32).astype(np.int64)
 
 
 def _read_long(data: Bytes, at: Ints, bits: int) -> tuple[Ints, Ints]:
