@@ -37,14 +37,18 @@ class PipelineRecord:
         self.folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._lock(handle)
             self._stop_file.unlink(missing_ok=True)
             yield
+        finally:
+            os.close(handle)
+
+    def _lock(self, handle: int) -> None:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             who = self.status().get("pid")
             raise AlreadyRuns(f"the pipeline '{self.name}' runs already, as process {who}") from error
-        finally:
-            os.close(handle)
 
     @property
     def is_running(self) -> bool:
