@@ -60,13 +60,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     lacking = missing()
     if lacking is not None:
         pytest.skip(lacking)
-    from kafka_connector import connector_jars
+    from kafka_connector import NoConnector, connector_jars
 
     from tidelog.spark.session import spark_session
 
     folder = tmp_path_factory.mktemp("spark")
     places = {"spark.sql.warehouse.dir": str(folder / "warehouse"), "spark.local.dir": str(folder / "local")}
-    jars = {"spark.jars": ",".join(map(str, connector_jars()))}
+    try:
+        jars = {"spark.jars": ",".join(map(str, connector_jars()))}
+    except NoConnector:  # the one test that needs them says so
+        jars = {}
     session = spark_session("tests", master="local[2]", settings=SETTINGS | places | jars)
     yield session
     session.stop()

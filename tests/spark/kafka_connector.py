@@ -12,10 +12,14 @@ from kafka_jars import CACHE, lock, missing_tool, run
 POM = Path(__file__).parent / "connector" / "pom.xml"
 
 
+class NoConnector(Exception):
+    """Java or Maven is missing, or Maven did not reach its repository."""
+
+
 def connector_jars() -> list[Path]:
-    """Empty where Java or Maven is missing; the test that needs them then says so."""
-    if missing_tool() is not None:
-        return []
+    lacking = missing_tool()
+    if lacking is not None:
+        raise NoConnector(lacking)
     (version,) = re.findall("<spark.version>(.+?)</spark.version>", POM.read_text())
     folder = CACHE / f"spark-kafka-{version}"
     with lock("spark-kafka"):
@@ -26,6 +30,9 @@ def connector_jars() -> list[Path]:
                 f"-DoutputDirectory={unfinished}",
                 "-DincludeScope=runtime",
             ]
-            run(["mvn", "-q", "-B", "-U", "-f", str(POM), *goal])
+            try:
+                run(["mvn", "-q", "-B", "-U", "-f", str(POM), *goal])
+            except RuntimeError as error:
+                raise NoConnector(f"Maven did not bring Spark's Kafka connector: {error}") from error
             unfinished.rename(folder)
     return sorted(folder.glob("*.jar"))

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from broker_topics import Topics
 from confluent_kafka import Producer
-from kafka_connector import connector_jars
-from kafka_jars import missing_tool
+from kafka_connector import NoConnector, connector_jars
 
 from tidelog.testing import Broker
 
@@ -45,8 +44,10 @@ def test_reads_what_the_jvm_connector_reads(
     ours = source(subscribe=names, includeHeaders="true")
     found = rows(ours)
     assert len(found) == 205
-    if not connector_jars():
-        pytest.skip(missing_tool() or "the Kafka connector is missing")
+    try:
+        connector_jars()
+    except NoConnector as error:
+        pytest.skip(str(error))
     theirs = source(format="kafka", subscribe=names, includeHeaders="true")
     assert ours.schema == theirs.schema
     assert found == rows(theirs)
