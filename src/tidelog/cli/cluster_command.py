@@ -68,7 +68,9 @@ def brokers(session: Session, watch: bool, interval: float) -> None:
 
     def look() -> list[dict[str, object]]:
         view = look_at_cluster(direct)
-        return broker_rows(view, quorum_if_any(direct), look_at_folders(direct, view.alive))
+        silent: set[int] = set()
+        stored = look_at_folders(direct, view.alive, silent=silent)
+        return broker_rows(view, quorum_if_any(direct), stored, silent)
 
     show(session, look, lambda rows: rows, show_brokers, watch=watch, interval_s=interval)
 

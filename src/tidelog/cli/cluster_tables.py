@@ -1,6 +1,6 @@
 """What the cluster commands show: the same facts as JSON for programs and as tables for people."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from tidelog.cli.cluster_health import Health, Report
@@ -60,7 +60,10 @@ def _partitions(count: int) -> str:
     return f"{count} partition{'s' if count != 1 else ''}" if count else "none"
 
 
-def broker_rows(view: ClusterView, quorum: Quorum | None, stored: Mapping[int, Stored]) -> list[Row]:
+def broker_rows(
+    view: ClusterView, quorum: Quorum | None, stored: Mapping[int, Stored], silent: Collection[int] = ()
+) -> list[Row]:
+    """A broker that is `silent` may be alive for the controller, which misses it a little later."""
     votes = {member.id: member.votes for member in quorum.members} if quorum else {}
     rows = []
     for broker in view.brokers.values():
@@ -73,6 +76,7 @@ def broker_rows(view: ClusterView, quorum: Quorum | None, stored: Mapping[int, S
                 "port": broker.port,
                 "rack": broker.rack,
                 "alive": not broker.fenced,
+                "answers": not broker.fenced and broker.id not in silent,
                 "controller": quorum is not None and quorum.leader == broker.id,
                 "voter": votes.get(broker.id, False),
                 "leaders": sum(part.leader == broker.id for part in held),
@@ -121,7 +125,7 @@ def show_brokers(rows: list[Row]) -> None:
 
 
 def _state(row: Row) -> str:
-    state = "alive" if row["alive"] else "fenced"
+    state = "alive" if row["answers"] else "does not answer" if row["alive"] else "fenced"
     if row["controller"]:
         state += ", controller"
     elif row["voter"]:

@@ -27,9 +27,16 @@ class Stored:
 
 
 def look_at_folders(
-    cluster: DirectCluster, brokers: Iterable[Broker], places: Iterable[TopicPartition] | None = None
+    cluster: DirectCluster,
+    brokers: Iterable[Broker],
+    places: Iterable[TopicPartition] | None = None,
+    *,
+    silent: set[int] | None = None,
 ) -> dict[int, Stored]:
-    """By broker; one that is away or will not say is left out. Asks for these places only, or for all."""
+    """By broker; one that is away or will not say is left out. Asks for these places only, or for all.
+
+    `silent` gets the ids of those that did not answer at all.
+    """
     from tidelog.wire.messages import describe_log_dirs as wire
 
     by_topic: dict[str, list[int]] = {}
@@ -45,7 +52,11 @@ def look_at_folders(
             answer = cluster.ask_broker(
                 (broker.host, broker.port), ApiKey.DESCRIBE_LOG_DIRS, request, oldest=1
             )
-        except (OSError, CliError):
+        except OSError:
+            if silent is not None:
+                silent.add(broker.id)
+            continue
+        except CliError:
             continue
         if not answer.error_code:
             found[broker.id] = _stored(answer.results)

@@ -39,6 +39,15 @@ def test_the_rack_is_shown_where_there_is_one(capsys: pytest.CaptureFixture[str]
         assert ("Rack" in capsys.readouterr().out) is expected
 
 
+def test_a_broker_that_was_just_killed(capsys: pytest.CaptureFixture[str]) -> None:
+    """The controller still takes it for alive."""
+    view = ClusterView("c", 1, {1: Broker(1, "a", 1), 2: Broker(2, "b", 2)}, {})
+    rows = broker_rows(view, QUORUM, {}, silent={1})
+    assert [(row["alive"], row["answers"]) for row in rows] == [(True, False), (True, True)]
+    show_brokers(rows)
+    assert "does not answer, voter" in capsys.readouterr().out
+
+
 def test_members() -> None:
     follower, leader, observer = member_rows(QUORUM, 2500, {2: "elsewhere:1", 4: "k:9"})
     assert (leader["role"], leader["lag"], leader["address"]) == ("leader", 0, "h:5")
