@@ -41,7 +41,9 @@ def lake() -> None:
 )
 @click.option("--sample", metavar="FILE", help="Decode JSON values by the columns of this file's objects.")
 @click.option(
-    "--decode", type=click.Choice(("json", "avro", "protobuf")), help="[default: what the schema looks like]"
+    "--decode",
+    type=click.Choice(("json", "avro", "protobuf")),
+    help="What values are. [default: what the schema looks like]",
 )
 @click.option("--message", metavar="NAME", help="Of Protobuf: the message's full name.")
 @click.option(
