@@ -27,6 +27,12 @@ def test_readers_look_again_for_a_leader_that_was_missing() -> None:
     assert result.ok, told(result)
 
 
+def test_a_partition_without_records_needs_no_commit() -> None:
+    """To have committed nothing was taken for being behind."""
+    result = run_seed(27)
+    assert result.ok, told(result)
+
+
 def test_a_controller_that_was_replaced_unawares_does_not_deny_what_it_has_not_heard_of() -> None:
     """A paused one came back and said of a topic made meanwhile that there is none."""
     result = run_seed(736)

@@ -30,4 +30,5 @@ class GroupLedger:
                 f"{self.group} had committed {promised} of {place[0]}-{place[1]}, and finds {offset}"
             )
         # Whoever was told of a commit may rely on it, also if the answer to the commit itself was lost.
-        self.commit_acknowledged(place, offset)
+        if offset >= 0:  # else there is none
+            self.commit_acknowledged(place, offset)
