@@ -8,9 +8,6 @@ import hashlib
 import hmac
 import json
 import os
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Generator
 from typing import TypeAlias
 
@@ -81,6 +78,10 @@ def _hmac(key: bytes, data: bytes, algorithm: str) -> bytes:
 
 def fetch_token(sasl: Sasl) -> str:
     """By OAuth's client-credentials grant."""
+    import urllib.error  # a third of what the whole client needs to be imported, and few use tokens
+    import urllib.parse
+    import urllib.request
+
     form = {"grant_type": "client_credentials"} | ({"scope": sasl.scope} if sasl.scope else {})
     login = base64.b64encode(f"{sasl.username}:{sasl.password}".encode()).decode()
     endpoint = sasl.token_endpoint or ""
