@@ -45,7 +45,11 @@ class TopicMaker(threading.Thread):
 
 def test_no_request_fails(make_cluster) -> None:
     # Nobody dies here, so nobody should be taken for dead on a busy machine either.
-    cluster = make_cluster(broker_session_timeout_ms=20_000, controller_quorum_election_timeout_ms=3_000)
+    cluster = make_cluster(
+        broker_session_timeout_ms=20_000,
+        controller_quorum_election_timeout_ms=3_000,
+        shutdown_grace_ms=20_000,
+    )
     cluster.start()
     with campaign(cluster, "rolling", longest_s=0) as run:
         run.begin()
