@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from conftest import Topics
 from tidelog.base.disk import PosixDisk
 from tidelog.spark.cluster import Cluster, ClusterSettings, TopicPartition
 from tidelog.spark.decode import COLUMNS, Decoded
@@ -238,6 +239,34 @@ def test_records_below_the_log_start_are_not_read_from_files(reads: Reads, topic
         rows(reads.files(wanted))
     later = OffsetRange(wanted.partition, 10, wanted.end, wanted.topic_id)
     assert [row[2] for row in rows(reads.files(later))] == list(range(10, 3000))
+
+
+def test_compaction_under_the_reader_costs_no_row_that_is_left(tmp_path: Path) -> None:
+    """Each row read is as it was written at its offset, and the last of every key is always among them."""
+    from confluent_kafka import Producer
+
+    settings = {"log.cleaner.backoff.ms": 20, "log.cleaner.min.cleanable.ratio": 0.01}
+    with Broker(settings=settings) as broker:
+        topics, reads = Topics(broker), Reads(broker, tmp_path)
+        topic = topics.create(cleanup_policy="compact", min_cleanable_dirty_ratio="0.01", **SMALL_SEGMENTS)
+        written: list[tuple[bytes, bytes]] = []
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "batch.num.messages": 40})
+        from_files = 0
+        for number in range(12):
+            rows_now = [(b"%d" % (count % 97), os.urandom(60)) for count in range(200)]
+            for key, value in rows_now:
+                producer.produce(topic, value, key=key, partition=0)
+            assert producer.flush(30) == 0
+            written += rows_now
+            reader = reads.files(reads.range(topic))
+            found = {row[2]: (row[0], row[1]) for row in rows(reader)}
+            from_files += reader.rows_from_files
+            assert all(written[offset] == row for offset, row in found.items()), number
+            lasts = {key: offset for offset, (key, _) in enumerate(written)}
+            assert set(lasts.values()) <= found.keys(), number
+        assert from_files > 0
+        assert len(found) < len(written), "nothing was compacted"
+        reads.cluster.close()
 
 
 def test_spark_reads_segments(source: Callable[..., Any], filled: str) -> None:

@@ -15,7 +15,14 @@ from tidelog.spark.bodies import Group
 from tidelog.spark.fields import BadRecord, Fields, Spans
 from tidelog.spark.varints import Bytes, Ints
 
-_compiled = numba.njit(cache=True, nogil=True)
+
+def _compiled(function: Any) -> Any:
+    """Kept on disk where there is a folder for it: some containers let us write nowhere."""
+    try:
+        return numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:
+        return numba.njit(nogil=True)(function)
+
 
 _FAULTS = (
     "",
