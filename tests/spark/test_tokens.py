@@ -39,7 +39,7 @@ def test_a_token_is_fetched_and_shown(endpoint: str) -> None:
         "security.protocol": "SASL_PLAINTEXT",
         "sasl.mechanism": "OAUTHBEARER",
         "sasl.oauthbearer.token.endpoint.url": endpoint,
-        "sasl.jaas.config": 'x.OAuthBearerLoginModule required clientId="me" clientSecret="secret" scope="read";',
+        "sasl.jaas.config": 'x.LoginModule required clientId="me" clientSecret="secret" scope="read";',
     }
     sasl = security_of(options).sasl
     assert sasl is not None
