@@ -92,6 +92,7 @@ class PipelineRun:
                 return "stopped"
             built = built_pipeline(spark, self.loaded, self.session.servers)
             self._refuse_console_far_away(built)
+            self._refuse_updates_far_away(built)
             if spec is None or self._is_far_away:
                 self._claim(spark, built.sources)
             return self._until_done(built, began)
@@ -161,6 +162,17 @@ class PipelineRun:
                 attempt="a topic as sink, and tidelog consume TOPIC",
                 code=Exit.USAGE,
             )
+
+    def _refuse_updates_far_away(self, built: "Build") -> None:
+        """Their writer asks the session which query it works for, and Connect keeps that to itself."""
+        for query in built.queries:
+            sink = query.sink
+            if self.remote is not None and sink.mode != "append" and sink.delivery == "exactly-once":
+                raise CliError(
+                    f"With --remote, the topic '{sink.topic}' cannot be updated exactly once.",
+                    attempt="'mode: append' or 'delivery: at-least-once' there, or --master",
+                    code=Exit.USAGE,
+                )
 
     def _report(self, found: "list[QueryProgress]") -> None:
         self.view.progress(found)

@@ -14,6 +14,7 @@ from tidelog.base.errors import TidelogError
 from tidelog.spark.pipeline.build import Build, Query, spark_said
 from tidelog.spark.pipeline.progress import Meter, QueryProgress
 from tidelog.spark.pipeline.sinks import Show, writer_of
+from tidelog.spark.pipeline.topics import create_missing_topic
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -51,9 +52,18 @@ class Run:
         """All queries, or none: what Spark refuses to start stops the others again."""
         self._built = built
         for query in built.queries:
+            self._ensure_topic(query, built.brokers)
+        for query in built.queries:
             self._meters[query.name] = Meter(query.name)
             self._queries[query.name] = self._started(query, built)
             self._wait_for_sources(query.name)
+
+    def _ensure_topic(self, query: Query, brokers: str) -> None:
+        try:
+            if query.sink.kind == "topic":
+                create_missing_topic(query.sink, brokers)
+        except TidelogError as error:
+            raise PipelineFailed(f"the topic '{query.sink.topic}' cannot be written to: {error}") from error
 
     def _started(self, query: Query, built: Build) -> "StreamingQuery":
         writer = writer_of(

@@ -1,9 +1,10 @@
 """Sinks: a frame's rows as records of a topic, rows of a table, or lines on the console."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidelog.base.invariant import invariant
 from tidelog.spark.pipeline.sources import as_text
 from tidelog.spark.pipeline.spec import Sink
 
@@ -22,17 +23,39 @@ def writer_of(
     frame: "DataFrame", sink: Sink, name: str, *, brokers: str, folder: Path, show: Show
 ) -> "DataStreamWriter":
     """All but the trigger and the checkpoint."""
+    options = sink_options(sink, brokers, folder)
     if sink.kind == "console":
         rows = int(sink.options.get("rows", CONSOLE_ROWS))
         return frame.writeStream.foreachBatch(_shower(name, rows, show)).outputMode(sink.mode)
-    if sink.kind == "topic":
-        writer = as_records(frame, sink).writeStream.format("tidelog")
-    else:
-        writer = frame.writeStream.format("tidelog_lake")
-    return writer.options(**sink_options(sink, brokers, folder)).outputMode(sink.mode)
+    if sink.kind != "topic":
+        return frame.writeStream.format("tidelog_lake").options(**options).outputMode(sink.mode)
+    records = as_records(frame, sink)
+    if sink.mode == "append":
+        return records.writeStream.format("tidelog").options(**options).outputMode("append")
+    # Spark lets a Python sink append only. A batch of changed rows is written as a batch job writes it.
+    return records.writeStream.foreachBatch(_batch_writer(options)).outputMode(sink.mode)
 
 
-def sink_options(sink: Sink, brokers: str, folder: Path) -> dict[str, str]:
+def _batch_writer(options: Mapping[str, str]) -> Callable[["DataFrame", int], None]:
+    is_exact = options["delivery"] == "exactly-once"
+
+    def write_batch(frame: "DataFrame", batch: int) -> None:
+        named = {"txnAppId": _query_id(frame), "txnVersion": str(batch)} if is_exact else {}
+        frame.write.format("tidelog").options(**options, **named).mode("append").save()
+
+    return write_batch
+
+
+def _query_id(frame: "DataFrame") -> str:
+    """That of the checkpoint: the same after a restart, and another one when it begins anew."""
+    found = frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+    invariant(found is not None, "a batch of no query")
+    return str(found)
+
+
+def sink_options(sink: Sink, brokers: str, folder: Path = Path()) -> dict[str, str]:
+    if sink.kind == "console":
+        return {}
     if sink.kind == "topic":
         made = {
             "kafka.bootstrap.servers": sink.brokers or brokers,
