@@ -30,8 +30,11 @@ for argument in "$@"; do
     shift
     case "$argument" in {left_out}) ;; *) set -- "$@" "$argument" ;; esac
 done
+[ -z "$TIDELOG_SPARK_STDERR" ] || exec 2>>"$TIDELOG_SPARK_STDERR"
 exec {java} "$@"
 """
+STDERR_VARIABLE = "TIDELOG_SPARK_STDERR"
+"""Names the file for what the JVM and Spark's Python workers say, which is much; the terminal without it."""
 
 
 class NoJava(TidelogError):

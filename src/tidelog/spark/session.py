@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidelog.base.errors import TidelogError
-from tidelog.spark.java import find_java, java_home
+from tidelog.spark.java import STDERR_VARIABLE, find_java, java_home
 from tidelog.spark.scripts import cache_folder
 from tidelog.spark.worker_python import worker_python
 
@@ -41,7 +41,7 @@ def spark_session(
     settings: Mapping[str, str] | None = None,
     log_file: Path | None = None,
 ) -> "SparkSession":
-    """A session, ready to use. `log_file` takes what the JVM logs; without one it is not kept."""
+    """A session, ready to use. `log_file` takes what the JVM logs and what its workers print."""
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
@@ -50,11 +50,13 @@ def spark_session(
         return _built(SparkSession.builder.remote(remote), name, QUERY_SETTINGS | dict(settings or {}))
     master = master or os.environ.get("TIDELOG_SPARK_MASTER") or "local[*]"
     prepare_environment(is_local=master.startswith("local"))
+    os.environ[STDERR_VARIABLE] = "" if log_file is None else str(log_file)
     wanted = session_settings(master, log_file) | dict(settings or {})
     try:
         return _built(SparkSession.builder.master(master), name, wanted)
     except RuntimeError as error:
-        raise SparkMissing(f"Spark did not start on {find_java().path}: {error}") from error
+        more = "" if log_file is None else f"; {log_file} may say more"
+        raise SparkMissing(f"Spark did not start on {find_java().path}: {error}{more}") from error
 
 
 def _built(builder: "SparkSession.Builder", name: str, settings: Mapping[str, str]) -> "SparkSession":

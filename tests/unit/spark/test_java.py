@@ -67,3 +67,17 @@ def test_the_script_leaves_out_what_this_java_cannot_take(tmp_path: Path) -> Non
         home = java_home(Java(target, version, is_from_wheel=False), tmp_path)
         subprocess.run([home / "bin" / "java", *given], check=True)
         assert told.read_text().splitlines() == kept
+
+
+def test_the_script_sends_what_java_says_to_a_file(tmp_path: Path) -> None:
+    target = tmp_path / "java"
+    target.write_text("#!/bin/sh\necho result\necho noise >&2\n")
+    target.chmod(0o755)
+    home = java_home(Java(target, 17, is_from_wheel=False), tmp_path)
+    said = tmp_path / "said"
+    for environment, noise in (({}, "noise\n"), ({java.STDERR_VARIABLE: str(said)}, "")):
+        ran = subprocess.run(
+            [home / "bin" / "java"], env=environment, capture_output=True, text=True, check=True
+        )
+        assert (ran.stdout, ran.stderr) == ("result\n", noise)
+    assert said.read_text() == "noise\n"
