@@ -22,7 +22,7 @@ class SmallThenLarge(StatefulProcessor):
             at_ms = int(row.at.timestamp() * 1000)
             if row.cents < SMALL_CENTS:
                 self.tried.update((row.payment_id, at_ms))
-                self.handle.registerTimer(timerValues.getCurrentProcessingTimeInMs() + 2 * MEMORY_MS)
+                self.handle.registerTimer(at_ms + MEMORY_MS)
                 continue
             tried = self.tried.get() if self.tried.exists() else None
             if row.cents > LARGE_CENTS and tried is not None and 0 <= at_ms - tried[1] <= MEMORY_MS:
@@ -32,7 +32,9 @@ class SmallThenLarge(StatefulProcessor):
                 self.tried.clear()
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:
-        self.tried.clear()
+        tried = self.tried.get() if self.tried.exists() else None
+        if tried is not None and tried[1] + MEMORY_MS <= expiredTimerInfo.getExpiryTimeInMs():
+            self.tried.clear()  # else the card was tried again since, and another timer is set
         return iter(())
 
     def close(self) -> None:

@@ -67,6 +67,7 @@ class PipelineRun:
             ) from error
 
     def _run_and_tell(self) -> int:
+        self._refuse_endless_once()
         self._tell("starting")
         try:
             outcome = self._with_spark()
@@ -162,6 +163,17 @@ class PipelineRun:
                 attempt="a topic as sink, and tidelog consume TOPIC",
                 code=Exit.USAGE,
             )
+
+    def _refuse_endless_once(self) -> None:
+        """Spark looks for timers of the clock's time again and again, and so never comes to an end."""
+        steps = [] if self.loaded.spec is None else self.loaded.spec.steps
+        for step in steps:
+            if self.once and step.state is not None and step.state.time == "processing":
+                raise CliError(
+                    f"With --once, the step '{step.name}' would never end: its timers wait for the clock.",
+                    attempt="'time: event' with a watermark, or run it without --once",
+                    code=Exit.USAGE,
+                )
 
     def _refuse_updates_far_away(self, built: "Build") -> None:
         """Their writer asks the session which query it works for, and Connect keeps that to itself."""
