@@ -10,6 +10,7 @@ import pytest
 from broker_topics import Topics
 from confluent_kafka import ConsumerGroupTopicPartitions
 from confluent_kafka.admin import AdminClient
+from kafka_connector import NoConnector, connector_jars
 
 from tidelog.testing import Broker
 
@@ -140,3 +141,20 @@ def test_a_topic_deleted_and_created_again(
     wait_until(lambda: rows_of(tolerant) == 30)
     tolerant.stop()
     assert len(table(spark, tmp_path)) == 50
+
+
+def test_a_query_moves_from_the_jvm_connector_with_its_checkpoint(
+    spark: Any, topics: Topics, source: Callable[..., Any], tmp_path: Path
+) -> None:
+    try:
+        connector_jars()
+    except NoConnector as error:
+        pytest.skip(str(error))
+    name = topics.create(2)
+    for format in ("kafka", "tidelog"):
+        topics.fill(name, [b"x"] * 20, partition=1)
+        frame = source(stream=True, format=format, subscribe=name, startingOffsets="earliest")
+        query = to_table(frame, tmp_path, "moving", availableNow=True)
+        assert query.awaitTermination(WAIT_S)
+        assert rows_of(query) == 20
+    assert table(spark, tmp_path) == [(1, offset) for offset in range(40)]
