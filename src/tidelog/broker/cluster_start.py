@@ -156,8 +156,12 @@ async def until_following(services: Services, quorum: Quorum) -> None:
             return
         if clock.monotonic() - told >= TELL_SECONDS:
             told = clock.monotonic()
-            voters = ", ".join(f"{voter.id}@{voter.address}" for voter in raft.configuration.voters)
+            others = ", ".join(
+                f"{voter.id}@{voter.address}"
+                for voter in raft.configuration.voters
+                if voter.id != services.metadata.node_id
+            )
             # One of them could have lost its disk, unless each has been seen with the one that it has.
-            how_many = "a majority" if raft.configuration.is_pinned else "all, as this cluster begins,"
-            log.warning("waiting for %s of the voters %s", how_many, voters)
+            how_many = "a majority of all voters" if raft.configuration.is_pinned else "all of them, at first"
+            log.warning("waiting for the other voters, %s (it takes %s)", others, how_many)
         await asyncio.sleep(POLL_SECONDS)

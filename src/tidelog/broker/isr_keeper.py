@@ -6,6 +6,7 @@ the next.
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Callable
 
 from tidelog.base.config import BrokerConfig
@@ -33,6 +34,8 @@ RETRY_SECONDS = 0.1
 RETRY_SECONDS_MAX = 2.0
 CHANGES_MAX = 1_000
 """In one request."""
+NAMES_MAX = 3
+"""In a line of the log."""
 
 _NOT_DECIDED = {ErrorCode.NOT_CONTROLLER, ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.KAFKA_STORAGE_ERROR}
 
@@ -96,9 +99,7 @@ class IsrKeeper:
         proposal = partition.isr_wanted(self._clock.monotonic(), self._lag_max, self._is_eligible)
         if proposal is None or proposal == self._due.get(partition):
             return
-        log.info(
-            "%s-%d: in sync are %s, to be %s", partition.topic, partition.index, partition.isr, proposal.isr
-        )
+        log.debug("%s: in sync are %s, to be %s", _name(partition), partition.isr, proposal.isr)
         self._due[partition] = proposal
         self._awake.set()
 
@@ -116,6 +117,7 @@ class IsrKeeper:
                 continue
             if self._due:
                 self._awake.set()
+            _tell(batch)
             again = await self._ask(batch)
             if not again:
                 pause = RETRY_SECONDS
@@ -173,7 +175,7 @@ class IsrKeeper:
             committed = CommittedIsr(answer.leader_epoch, tuple(answer.isr), answer.partition_epoch)
             partition.isr_answered(proposal, None, committed)
             return True
-        log.info("%s-%d: its new in-sync set is refused: %s", partition.topic, partition.index, code.name)
+        log.debug("%s: its new in-sync set is refused: %s", _name(partition), code.name)
         partition.isr_answered(proposal, code)
         # What is still pending then waits for the metadata that made it stale; asking again would not help.
         return code not in _NOT_DECIDED
@@ -199,3 +201,27 @@ class IsrKeeper:
                 )
             )
         return AlterPartitionRequest(broker_id=me, broker_epoch=my_epoch, topics=list(topics.values()))
+
+
+def _tell(batch: dict[Partition, IsrProposal]) -> None:
+    """A line for each broker that comes or goes: one that is restarted follows hundreds of partitions."""
+    joined: defaultdict[NodeId, list[str]] = defaultdict(list)
+    left: defaultdict[NodeId, list[str]] = defaultdict(list)
+    for partition, proposal in batch.items():
+        for node in set(proposal.isr) - set(partition.isr):
+            joined[node].append(_name(partition))
+        for node in set(partition.isr) - set(proposal.isr):
+            left[node].append(_name(partition))
+    for node, names in sorted(joined.items()):
+        log.info("broker %d has caught up: %s", node, _shortened(names))
+    for node, names in sorted(left.items()):
+        log.warning("broker %d has fallen behind: %s", node, _shortened(names))
+
+
+def _name(partition: Partition) -> str:
+    return f"{partition.topic}-{partition.index}"
+
+
+def _shortened(names: list[str]) -> str:
+    more = len(names) - NAMES_MAX
+    return ", ".join(names[:NAMES_MAX]) + (f" and {more} more" if more > 0 else "")
