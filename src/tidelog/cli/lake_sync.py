@@ -209,7 +209,9 @@ class LakeSync:
     def _sum_up(self, sync: "Sync", outcome: str, took_s: float) -> None:
         rows = {query.name: query.rows for query in self._done}
         records = rows.get("table", 0)
-        text = f"{records:,} records of '{sync.topic}' are new in {sync.path}, after {took_s:.1f} s."
+        things = "record" if records == 1 else "records"
+        are = "is" if records == 1 else "are"
+        text = f"{records:,} {things} of '{sync.topic}' {are} new in {sync.path}, after {took_s:.1f} s."
         facts = {"topic": sync.topic, "table": sync.path, "format": sync.table_format, "records": records}
         self.view.say(text, event=outcome, **facts, seconds=round(took_s, 1))
 
