@@ -210,8 +210,10 @@ class LakeSync:
         rows = {query.name: query.rows for query in self._done}
         records = rows.get("table", 0)
         things = "record" if records == 1 else "records"
-        are = "is" if records == 1 else "are"
-        text = f"{records:,} {things} of '{sync.topic}' {are} new in {sync.path}, after {took_s:.1f} s."
+        others = (
+            f" Those that do not decode are in '{sync.source.dead_letter}'." if "dead-letter" in rows else ""
+        )
+        text = f"Synced {records:,} {things} of '{sync.topic}' to {sync.path} in {took_s:.1f} s.{others}"
         facts = {"topic": sync.topic, "table": sync.path, "format": sync.table_format, "records": records}
         self.view.say(text, event=outcome, **facts, seconds=round(took_s, 1))
 
