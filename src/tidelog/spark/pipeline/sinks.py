@@ -91,9 +91,17 @@ def as_records(frame: "DataFrame", sink: Sink) -> "DataFrame":
     return frame.select(*columns)
 
 
+def _in_order(rows: list[Any]) -> list[Any]:
+    """Sorted for the eye, where that can be: by the first column, then the next."""
+    try:
+        return sorted(rows)
+    except TypeError:
+        return rows
+
+
 def _shower(name: str, rows: int, show: Show) -> Callable[["DataFrame", int], None]:
     def show_batch(frame: "DataFrame", batch: int) -> None:
-        found = frame.collect()
+        found = _in_order(frame.collect())
         if found:
             show(name, batch, frame.columns, [tuple(row) for row in found[:rows]], len(found))
 

@@ -11,6 +11,7 @@ from tidelog.spark.pipeline.spec import Scalar, Source
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+HEADERS = "array<struct<key:string,value:binary>>"
 FILE_FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet"}
 
 
@@ -29,7 +30,7 @@ def dead_letters(
     spark: "SparkSession", source: Source, brokers: str, folder: Path, pipeline: str
 ) -> "DataFrame":
     """The records that don't decode, as they came, with headers that say from where and why."""
-    from pyspark.sql.functions import array, col, concat, lit, struct
+    from pyspark.sql.functions import array, coalesce, col, concat, lit, struct
 
     about = {
         "reason": col("_reason"),
@@ -47,7 +48,8 @@ def dead_letters(
     )
     raw = _stream(spark, source_options(source, brokers) | {"includeHeaders": "true"})
     bad = undecoded(raw, decoding_of(source, folder))
-    return bad.select("key", "value", concat(col("headers"), made).alias("headers"))
+    own = coalesce(col("headers"), array().cast(HEADERS))  # null where a record has none
+    return bad.select("key", "value", concat(own, made).alias("headers"))
 
 
 def decoding_of(source: Source, folder: Path) -> Decoding:
