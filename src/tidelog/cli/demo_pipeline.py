@@ -5,6 +5,7 @@ is told and ends only this: the brokers are of use without Spark too.
 """
 
 import json
+import os
 import shutil
 import signal
 import sys
@@ -15,7 +16,6 @@ from pathlib import Path
 from random import Random
 
 from tidelog.base.errors import TidelogError
-from tidelog.cli.banner import command_name
 from tidelog.cli.pipeline_view import PipelineView
 
 TOPIC = "demo-orders"
@@ -64,11 +64,19 @@ def _run(spark: object, servers: str, view: PipelineView, began: float) -> None:
     flag = "" if first == "localhost:9092" else f" -b {first}"
     print(
         f"  It runs after {time.monotonic() - began:.0f} s; rows appear as they change. Elsewhere:\n"
-        f"    {command_name()} consume {TOPIC}{flag}\n"
-        f"    {command_name()} pipeline run FILE{flag}      # examples/ has five to try\n",
+        f"    {_command()} consume {TOPIC}{flag}\n"
+        f"    {_command()} pipeline run FILE{flag}      # examples/ has five to try\n",
         flush=True,
     )
     run.until_done(lambda: False, lambda found: None)
+
+
+def _command() -> str:
+    """What to type in this folder to run this very installation."""
+    script, found = Path(sys.executable).with_name("tidelog"), shutil.which("tidelog")
+    if not script.exists() or (found is not None and script.samefile(found)):
+        return "tidelog"
+    return os.path.relpath(script)
 
 
 def _quiet_spark() -> object:
