@@ -14,6 +14,7 @@ import pytest
 from broker_topics import Topics
 from read_back import counted
 
+from tidelog.spark.pipeline.records import PipelineRecord
 from tidelog.testing import Broker
 
 PATIENCE_S = 300
@@ -72,6 +73,11 @@ class Home:
             timeout=PATIENCE_S, check=False,
         )  # fmt: skip
 
+    def rows(self) -> int:
+        """What the run says it has read, since it began."""
+        queries = PipelineRecord(self.folder / "state", "totals").status().get("queries")
+        return int(queries[0]["rows"]) if queries else 0
+
     def status(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.run("status", "totals", "--json").stdout)
         return found
@@ -98,9 +104,7 @@ def test_run_look_stop_go_on(home: Home, broker: Broker, topics: Topics) -> None
     topics.fill(home.topic, [order("DE", 5000), order("FR", 10), order("XX", 9000)])
     running = home.start("totals.yaml")
     try:
-        until(
-            lambda: running.poll() is not None or (home.status().get("queries") or [{}])[0].get("rows") == 3
-        )
+        until(lambda: running.poll() is not None or home.rows() == 3)
         status = home.status()
         assert status["state"] == "running", running.communicate(timeout=10)
         assert status["queries"][0]["lag"] == 0
@@ -124,7 +128,7 @@ def test_run_look_stop_go_on(home: Home, broker: Broker, topics: Topics) -> None
     topics.fill(home.topic, [order("FR", 7000)])
     again = home.start("totals.yaml")
     try:
-        until(lambda: again.poll() is not None or (home.status().get("queries") or [{}])[0].get("rows") == 1)
+        until(lambda: again.poll() is not None or home.rows() == 1)
         again.send_signal(signal.SIGTERM)
         _, errors = again.communicate(timeout=PATIENCE_S)
         assert again.returncode == 0, errors
