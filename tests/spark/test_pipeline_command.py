@@ -52,7 +52,7 @@ class Home:
         self.environment = {
             **os.environ,
             "TIDELOG_PIPELINES": str(folder / "state"),
-            "TIDELOG_SPARK_MASTER": "local[2]",
+            "SPARK_MASTER": "local[2]",
         }
         (folder / "totals.yaml").write_text(PIPELINE.format(topic=topic))
         (folder / "countries.csv").write_text("country,name\nDE,Germany\nFR,France\n")

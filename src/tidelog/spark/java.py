@@ -30,10 +30,10 @@ for argument in "$@"; do
     shift
     case "$argument" in {left_out}) ;; *) set -- "$@" "$argument" ;; esac
 done
-[ -z "$TIDELOG_SPARK_STDERR" ] || exec 2>>"$TIDELOG_SPARK_STDERR"
+[ -z "$SPARK_STDERR_FILE" ] || exec 2>>"$SPARK_STDERR_FILE"
 exec {java} "$@"
 """
-STDERR_VARIABLE = "TIDELOG_SPARK_STDERR"
+STDERR_VARIABLE = "SPARK_STDERR_FILE"
 """Names the file for what the JVM and Spark's Python workers say, which is much; the terminal without it."""
 
 

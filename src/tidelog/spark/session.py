@@ -48,7 +48,7 @@ def spark_session(
         raise SparkMissing(f"PySpark is not installed ({error}). Try: {INSTALL}") from error
     if remote is not None:
         return _built(SparkSession.builder.remote(remote), name, QUERY_SETTINGS | dict(settings or {}))
-    master = master or os.environ.get("TIDELOG_SPARK_MASTER") or "local[*]"
+    master = master or os.environ.get("SPARK_MASTER") or "local[*]"
     prepare_environment(is_local=master.startswith("local"))
     os.environ[STDERR_VARIABLE] = "" if log_file is None else str(log_file)
     wanted = session_settings(master, log_file) | dict(settings or {})
