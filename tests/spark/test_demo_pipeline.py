@@ -1,7 +1,6 @@
 """What `make up` shows where Spark is and no Java: rows of a pipeline, as they change."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,26 +13,12 @@ PATIENCE_S = 300
 
 
 def without_java(folder: Path) -> str:
-    """A PATH with all that Spark's scripts call, and no java."""
+    """The programs of this machine, but for those of Java."""
     folder.mkdir()
-    for name in (
-        "bash",
-        "sh",
-        "dirname",
-        "basename",
-        "env",
-        "ps",
-        "uname",
-        "cat",
-        "tr",
-        "sed",
-        "id",
-        "nice",
-        "rm",
-    ):
-        found = shutil.which(name)
-        if found is not None:
-            (folder / name).symlink_to(found)
+    for place in os.environ["PATH"].split(os.pathsep):
+        for found in Path(place).glob("*"):
+            if not found.name.startswith("java") and not (folder / found.name).is_symlink():
+                (folder / found.name).symlink_to(found)
     return str(folder)
 
 
