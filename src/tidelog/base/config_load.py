@@ -17,7 +17,7 @@ ENV_PREFIX = "TIDELOG_"
 
 # Variables of the same prefix that are no broker settings: the command line's own, and those that Kubernetes
 # puts into every container beside a service named `tidelog`.
-_ENV_NOT_SETTINGS = ("TIDELOG_BOOTSTRAP_SERVERS", "TIDELOG_CONFIG", "TIDELOG_PORT")
+_ENV_NOT_SETTINGS = ("TIDELOG_BOOTSTRAP_SERVERS", "TIDELOG_CONFIG", "TIDELOG_PIPELINES", "TIDELOG_PORT")
 _ENV_NOT_SETTINGS_PREFIXES = ("TIDELOG_PORT_", "TIDELOG_SERVICE_")
 
 

@@ -106,6 +106,7 @@ def test_variables_of_kubernetes_and_of_the_command_line_are_no_settings() -> No
         "TIDELOG_PORT_9092_TCP_ADDR": "10.0.0.1",
         "TIDELOG_SERVICE_HOST": "10.0.0.1",
         "TIDELOG_BOOTSTRAP_SERVERS": "localhost:9092",
+        "TIDELOG_PIPELINES": "/var/lib/pipelines",
     }
     assert load(env=env).int("node.id") == 1
 
