@@ -202,9 +202,19 @@ class ProcessCluster:
         return found[0]
 
     def until_whole(self) -> None:
-        """All brokers are members, every replica of every partition is in sync, and every broker says so."""
+        """All brokers are members, every replica of every partition is in sync, and every broker says so.
+
+        A broker that gives up over a full disk may need a while for that: it is started again, as a service
+        manager would do.
+        """
+
+        def is_whole() -> bool:
+            if any(member.has_given_up for member in self.members.values()):
+                self.launch_missing()
+            return next(self.what_is_missing(), None) is None
+
         wait_until(
-            lambda: next(self.what_is_missing(), None) is None,
+            is_whole,
             lambda: f"the cluster is whole: {'; '.join(self.what_is_missing())}\n{self.log_tails()}",
             PATIENCE_S,
             pause_s=0.05,

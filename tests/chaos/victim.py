@@ -42,6 +42,11 @@ class Victim:
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def has_given_up(self) -> bool:
+        """It ended by itself: nobody stopped or killed it."""
+        return self._process is not None and self._process.poll() is not None
+
     def start(self, patience_s: float = PATIENCE_S) -> None:
         """Answers requests when this returns; the second time on the port of the first."""
         self.launch()
