@@ -7,7 +7,7 @@ moves) is tried again from where it stopped; records that are gone are reported 
 import struct
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tidelog.base.errors import ErrorCode, KafkaError
@@ -60,7 +60,7 @@ class _Cursor:
     """What to ask for next; runs ahead of `given`."""
     given: int
     """Up to here the rows were handed on: where to go on after a failure."""
-    progressed_at: float
+    waits_since: float
     missing_since: float | None = None
 
     @property
@@ -87,14 +87,16 @@ class RangeReader:
 
     def __iter__(self) -> Iterator[tuple[TopicPartition, Decoded]]:
         attempts = self._cluster.attempts("fetch")
+        before = [cursor.given for cursor in self._cursors]
         while self._open():
-            before = [cursor.given for cursor in self._cursors]
             try:
                 for leader, cursors in self._by_leader().items():
                     yield from self._from_leader(leader, cursors)
             except (Disconnected, KafkaError) as error:
-                if [cursor.given for cursor in self._cursors] != before:
+                reached = [cursor.given for cursor in self._cursors]
+                if reached != before:  # since the last failure, however long ago that was
                     attempts.begin()
+                    before = reached
                 for cursor in self._cursors:
                     cursor.position = cursor.given
                 attempts.failed(error)
@@ -123,6 +125,7 @@ class RangeReader:
         """Read these to their ends, or until something must be sorted out first."""
         connection = self._cluster.connection(leader)
         cursors = cursors[:PARTITIONS_MAX]
+        self._wait_anew(cursors)
         is_asked = False
         try:
             self._ask(connection, cursors)
@@ -139,11 +142,18 @@ class RangeReader:
                     is_asked = True
                 for portion in taken:
                     yield from self._decoded(*portion)
+                if taken:
+                    # Others wait for their turn while one fills the answers, and all wait for who takes rows.
+                    self._wait_anew(cursors)
                 if failure is not None:
                     raise failure
         finally:
             if is_asked:  # an answer nobody waits for would be taken for the next one
                 connection.close()
+
+    def _wait_anew(self, cursors: Iterable[_Cursor]) -> None:
+        for cursor in cursors:
+            cursor.waits_since = self._now()
 
     def _ask(self, connection: Connection, cursors: Sequence[_Cursor]) -> None:
         topics: dict[str, list[FetchPartition]] = defaultdict(list)
@@ -176,6 +186,7 @@ class RangeReader:
         by_name = {cursor.range.partition: cursor for cursor in cursors}
         by_id = {(cursor.range.topic_id, cursor.range.partition.partition): cursor for cursor in cursors}
         taken: list[tuple[_Cursor, int, PartitionData]] = []
+        idle: list[tuple[_Cursor, PartitionData]] = []
         failure = None
         for topic in answer.responses:
             for data in topic.partitions:
@@ -190,10 +201,12 @@ class RangeReader:
                 cursor.missing_since = None
                 stop = _next_offset(_bytes_of(data))
                 if stop is None or stop <= cursor.position:
-                    self._on_nothing(cursor, data)
+                    idle.append((cursor, data))
                     continue
                 taken.append((cursor, cursor.position, data))
-                cursor.position, cursor.progressed_at = stop, self._now()
+                cursor.position = stop
+        for cursor, data in idle:
+            failure = self._on_nothing(cursor, data, is_its_turn=not taken) or failure
         return taken, failure
 
     def _decoded(
@@ -219,10 +232,9 @@ class RangeReader:
             return self._on_unknown(cursor, error)
         if code == ErrorCode.OFFSET_OUT_OF_RANGE:
             try:
-                self._on_out_of_range(cursor)
+                return self._on_out_of_range(cursor)
             except NoSuchTopic:
                 return self._on_unknown(cursor, error)
-            return None
         if not code.retriable:
             raise error
         return error
@@ -243,32 +255,42 @@ class RangeReader:
         self._give_up_on(cursor, f"{wanted}: the partition does not exist any more")
         return None
 
-    def _on_out_of_range(self, cursor: _Cursor) -> None:
+    def _on_out_of_range(self, cursor: _Cursor) -> KafkaError | None:
         wanted, partition = cursor.range, cursor.range.partition
         earliest = self._bounds.earliest([partition])[partition]
         if cursor.position < earliest:
             lost = min(earliest, wanted.end)
             self._loss.report(f"{partition}: offsets {cursor.position} to {lost - 1} are not there any more")
             cursor.position = cursor.given = lost
-            return
-        latest = self._bounds.latest([partition])[partition]
+            return None
+        return self._if_still_there(cursor)
+
+    def _if_still_there(self, cursor: _Cursor) -> KafkaError | None:
+        """The leader is asked where the log ends. If it has the range, who answered was not the leader."""
+        wanted = cursor.range
+        try:
+            latest = self._bounds.latest([wanted.partition])[wanted.partition]
+        except NoSuchTopic as error:
+            return self._on_unknown(
+                cursor, KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"fetch of {wanted}: {error}")
+            )
         if latest < wanted.end:
             self._give_up_on(cursor, f"{wanted}: the log was cut, it ends at {latest}")
+            return None
+        return KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE, f"fetch of {wanted}")
 
-    def _on_nothing(self, cursor: _Cursor, data: PartitionData) -> None:
+    def _on_nothing(self, cursor: _Cursor, data: PartitionData, *, is_its_turn: bool) -> KafkaError | None:
         """The broker had nothing although the range was there when it was planned."""
         wanted = cursor.range
         readable = data.last_stable_offset if self._limits.read_committed else data.high_watermark
         if readable < wanted.end:
-            latest = self._bounds.latest([wanted.partition])[wanted.partition]
-            if latest < wanted.end:
-                self._give_up_on(cursor, f"{wanted}: the log was cut, it ends at {latest}")
-                return
-        if self._now() - cursor.progressed_at > self._limits.poll_timeout_s:
+            return self._if_still_there(cursor)
+        if is_its_turn and self._now() - cursor.waits_since > self._limits.poll_timeout_s:
             raise GaveUp(
                 f"{wanted.partition}: no record from offset {cursor.position} on within "
                 f"{self._limits.poll_timeout_s:g} s; the option kafkaConsumer.pollTimeoutMs sets how long"
             )
+        return None
 
     def _give_up_on(self, cursor: _Cursor, what: str) -> None:
         self._loss.report(what)

@@ -3,6 +3,7 @@
 import sys
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from tidelog.spark.errors import DataLoss, Disconnected, GaveUp
 from tidelog.spark.loss import LossReport
 from tidelog.spark.planning import OffsetRange
 from tidelog.spark.range_reader import FetchLimits, RangeReader
+from tidelog.wire.messages.fetch import FetchResponse, PartitionData
 
 
 @pytest.fixture
@@ -101,6 +103,70 @@ def test_brokers_that_stay_away_end_the_task(brokers: FakeBrokers) -> None:
     brokers.trouble.extend([Disconnected("broken")] * 500)
     with pytest.raises(GaveUp, match="no success within 60 s; the last attempt: broken"):
         offsets(reader(brokers, part(brokers, 0, 0, 50)))
+
+
+def test_who_takes_rows_slowly_is_waited_for(brokers: FakeBrokers) -> None:
+    """One partition fills every answer; the other has its turn only once that is read."""
+    read, last = brokers._read, brokers.logs["t"][0].end
+
+    def one_at_a_time(topic_id: bytes, asked: Any, code: ErrorCode) -> PartitionData:
+        answer = read(topic_id, asked, code)
+        first = brokers.fetches[-1].topics[0].partitions[0]
+        if asked.partition == 1 and first.partition == 0 and first.fetch_offset < last:
+            answer.records = b""
+        return answer
+
+    brokers._read = one_at_a_time  # type: ignore[method-assign]
+    found = []
+    for place, portion in reader(brokers, part(brokers, 0, 0, 50), part(brokers, 1, 0, 15)):
+        found += [(place.partition, offset) for offset in portion.columns["offset"].to_pylist()]
+        brokers.clock.sleep(100)
+    assert found == [(0, offset) for offset in range(50)] + [(1, offset) for offset in range(15)]
+
+
+def test_a_broker_that_has_nothing_is_not_waited_for_for_ever(brokers: FakeBrokers) -> None:
+    for log in brokers.logs["t"].values():
+        log.batches.clear()
+    receive = brokers.receive
+
+    def receive_late() -> FetchResponse:
+        brokers.clock.sleep(0.5)
+        return receive()
+
+    brokers.receive = receive_late  # type: ignore[method-assign]
+    with pytest.raises(GaveUp, match="no record from offset 0 on within 120 s"):
+        offsets(reader(brokers, part(brokers, 0, 0, 50), part(brokers, 1, 0, 15)))
+
+
+def test_time_that_went_well_does_not_count_as_failing(brokers: FakeBrokers) -> None:
+    """The failure comes first thing after a range that took long to read."""
+    rows = []
+    for _, portion in reader(brokers, part(brokers, 0, 0, 10), part(brokers, 0, 20, 30)):
+        rows += portion.columns["offset"].to_pylist()
+        brokers.clock.sleep(1000)
+        if len(brokers.fetches) == 1:
+            brokers.trouble.append(Disconnected("broken"))
+    assert rows == [*range(10), *range(20, 30)]
+    assert not brokers.trouble
+
+
+@pytest.mark.parametrize("code", [ErrorCode.NONE, ErrorCode.OFFSET_OUT_OF_RANGE])
+def test_who_leads_no_more_is_left(brokers: FakeBrokers, code: ErrorCode) -> None:
+    """A follower that lags may answer too. The leader is looked for again after a pause."""
+    read = brokers._read
+
+    def behind(topic_id: bytes, asked: Any, _: ErrorCode) -> PartitionData:
+        answer = read(topic_id, asked, code)
+        answer.records, answer.high_watermark = b"", 10
+        return answer
+
+    def found(seconds: float) -> None:
+        brokers._read = read  # type: ignore[method-assign]
+
+    brokers._read = behind  # type: ignore[method-assign]
+    brokers.clock.sleep = found  # type: ignore[method-assign]
+    assert offsets(reader(brokers, part(brokers, 0, 0, 50))) == {0: list(range(50))}
+    assert brokers.fetches[0].topics[0].partitions[0].fetch_offset == 0
 
 
 def test_what_does_not_pass_is_told(brokers: FakeBrokers) -> None:
