@@ -47,6 +47,11 @@ BROKEN = {
         Operation("p", "send", Outcome.INFO, sent=[Sent("t-0", "a", 0), Sent("t-0", "b", 1)]),
         poll("c", (1, "b")),
     ],
+    "lost write of a transaction that was seen to be committed": [
+        txn("p", "info", sent=[Sent("t-0", "a", 0), Sent("t-1", "b", 0)]),
+        poll("c", (0, "a"), committed_only=True),
+        poll("c", (1, "z"), partition="t-1", committed_only=True),
+    ],
     "unseen": [*ABC, poll("c", (0, "a"), (1, "b")), FINAL],
     "poll skip": [*ABC, poll("c", (0, "a")), poll("c", (2, "c")), poll("d", (1, "b"))],
     "internal poll skip": [*ABC, poll("c", (0, "a"), (2, "c")), poll("d", (1, "b"))],
@@ -74,6 +79,11 @@ BROKEN = {
 }
 
 LEGAL = {
+    "a transaction that was seen while it was open, and then taken back": [
+        txn("p", "info", sent=[Sent("t-0", "a", 0), Sent("t-1", "b", 0)]),
+        poll("c", (0, "a")),
+        poll("d", (1, "z"), partition="t-1", committed_only=True),
+    ],
     "a plain run": [*ABC, poll("c", (0, "a"), (1, "b")), poll("c", (2, "c")), FINAL],
     "gaps in offsets": [
         send("p", "a", 0),

@@ -46,7 +46,9 @@ def lost_writes(seen: Observed) -> Iterator[Anomaly]:
         if seen.is_read(value) or not seen.is_below_highest_read(sent):
             continue
         writer = seen.writers[value]
-        by_others = writer.outcome is Outcome.INFO and any(seen.is_read(s.value) for s in writer.sent)
+        # That an open transaction was seen says nothing: only readers of committed data tell how it ended.
+        was_seen = seen.is_read_committed if writer.kind == TXN else seen.is_read
+        by_others = writer.outcome is Outcome.INFO and any(was_seen(other.value) for other in writer.sent)
         if seen.is_promised(value) or by_others:
             yield Anomaly(
                 "lost write",
