@@ -19,6 +19,7 @@ from tidelog.spark.planning import OffsetRange
 from tidelog.spark.range_reader import FetchLimits, RangeReader
 from tidelog.spark.segments import SegmentReader
 from tidelog.storage.partition_folder import write_topic_id
+from tidelog.storage.transaction_index import ENTRY
 from tidelog.testing import Broker
 
 EVERYTHING = (*COLUMNS, "headers")
@@ -116,10 +117,12 @@ def test_a_range_is_exact_wherever_it_begins_and_ends(
     assert [row[2] for row in found] == list(range(start, end))
 
 
-def test_aborted_transactions_are_left_out(reads: Reads, topics: Any) -> None:
+@pytest.fixture
+def transactional(reads: Reads, topics: Any) -> str:
+    """Records by the key `kept` or `aborted`, of two producers."""
     from confluent_kafka import Producer
 
-    topic = topics.create(**SMALL_SEGMENTS)
+    topic: str = topics.create(**SMALL_SEGMENTS)
     producers = []
     for name in ("one", "two"):
         settings = {
@@ -139,15 +142,39 @@ def test_aborted_transactions_are_left_out(reads: Reads, topics: Any) -> None:
             assert producer.flush(30) == 0
             if ends:
                 (producer.commit_transaction if is_kept else producer.abort_transaction)(30)
+    return topic
+
+
+def test_aborted_transactions_are_left_out(reads: Reads, transactional: str) -> None:
     for start in (0, 100, 171, 303):
-        wanted = reads.range(topic, start, read_committed=True)
+        wanted = reads.range(transactional, start, read_committed=True)
         reader = reads.files(wanted, read_committed=True)
         found = rows(reader)
         assert {row[0] for row in found} == {b"kept"}
         assert reader.rows_from_files > 0
         assert found == rows(reads.network([wanted], read_committed=True))
-    everything = reads.range(topic)
+    everything = reads.range(transactional)
     assert rows(reads.files(everything)) == rows(reads.network([everything]))
+
+
+@pytest.mark.parametrize("lost", ["the first", "a later one", "all", "an entry"])
+def test_an_index_of_transactions_that_is_lost_lets_no_aborted_row_through(
+    reads: Reads, transactional: str, lost: str
+) -> None:
+    copy = reads.copied()
+    indexes = sorted(Path(copy, f"{transactional}-0").glob("*.txnindex"))
+    assert len(indexes) > 4
+    if lost == "an entry":
+        indexes[1].write_bytes(indexes[1].read_bytes()[ENTRY.size :])
+    for index in {"the first": indexes[:1], "a later one": indexes[3:4], "all": indexes}.get(lost, []):
+        index.unlink()
+    for start in (0, 100, 171, 303):
+        wanted = reads.range(transactional, start, read_committed=True)
+        reader = reads.files(wanted, directories=[str(copy)], read_committed=True)
+        found = rows(reader)
+        assert found == rows(reads.network([wanted], read_committed=True))
+        if lost == "a later one" and start == 0:
+            assert 0 < reader.rows_from_files < len(found)
 
 
 def test_a_segment_that_vanishes_is_read_over_the_network(reads: Reads, filled: str) -> None:

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from tidelog.base.disk import PosixDisk
 from tidelog.base.errors import KafkaError, TidelogError
-from tidelog.base.ids import Offset, ProducerId
+from tidelog.base.ids import Offset
 from tidelog.spark.cluster import NO_ID, Cluster, TopicPartition
 from tidelog.storage.data_dir import META
 from tidelog.storage.directory_identity import DirectoryIdentity
 from tidelog.storage.file_names import INDEX, LOG, SWAP, TXN_INDEX, file_name, parse
 from tidelog.storage.offset_index import CorruptIndex, OffsetIndex
 from tidelog.storage.partition_folder import read_topic_id
-from tidelog.storage.transaction_index import TransactionIndex
+from tidelog.storage.transaction_index import Aborted, TransactionIndex
 from tidelog.wire.messages.describe_log_dirs import (
     DescribableLogDirTopic,
     DescribeLogDirsRequest,
@@ -83,7 +83,11 @@ class SegmentFolder:
         bases = self._bases(LOG)
         return [SealedSegment(base, following) for base, following in pairwise(bases)]
 
-    def aborted(self, base: Offset, start: Offset) -> list[tuple[ProducerId, Offset]]:
+    def bases_from(self, base: Offset) -> list[Offset]:
+        """Of the segments from this one on, with the last."""
+        return [each for each in self._bases(LOG) if each >= base]
+
+    def aborted(self, base: Offset, start: Offset) -> list[Aborted]:
         """Aborted transactions with a marker at `start` or above, which lies in the segment with this base.
 
         Ask while the segment's file is open, and check with `is_current` afterwards: compaction, which takes
@@ -96,7 +100,7 @@ class SegmentFolder:
                     index = TransactionIndex.load(each, self._read(each, TXN_INDEX))
                 except CorruptIndex as error:
                     raise Unreadable(f"{file_name(each, TXN_INDEX)}: {error}") from error
-                found += [(entry.producer_id, entry.first) for entry in index.entries if entry.last >= start]
+                found += [entry for entry in index.entries if entry.last >= start]
         return found
 
     def position_before(self, base: Offset, offset: Offset, size: int) -> int:

@@ -20,6 +20,7 @@ from tidelog.spark.errors import Disconnected, NoSuchTopic
 from tidelog.spark.log_bounds import LogBounds
 from tidelog.spark.planning import OffsetRange
 from tidelog.spark.segment_folder import SealedSegment, SegmentFolder, Unreadable, find_folder
+from tidelog.spark.transaction_check import TransactionCheck
 from tidelog.wire.batch import HEADER, LENGTH_MIN, MAGIC, iter_batches, read_header
 
 READ_BYTES = 2 * 1024 * 1024
@@ -75,28 +76,38 @@ class SegmentReader:
         reached = wanted.start
         try:
             folder = find_folder(self._cluster, wanted.partition, wanted.topic_id, self._directories)
+            transactions = TransactionCheck(folder)
             for segment in folder.sealed():
                 if segment.next_base <= reached or segment.base >= wanted.end:
                     continue
                 if segment.base > reached:
                     raise Unreadable(f"no segment holds offset {reached}")
-                for portion in self._from_segment(folder, segment, reached, wanted.end):
+                for portion in self._from_segment(folder, segment, reached, wanted.end, transactions):
                     reached = portion.next_offset
                     yield portion
         except (Unreadable, KafkaError, Disconnected, OSError) as error:
             _log.info("%s is read over the network from offset %d on: %s", wanted.partition, reached, error)
 
     def _from_segment(
-        self, folder: SegmentFolder, segment: SealedSegment, start: Offset, end: Offset
+        self,
+        folder: SegmentFolder,
+        segment: SealedSegment,
+        start: Offset,
+        end: Offset,
+        transactions: TransactionCheck,
     ) -> Iterator[Decoded]:
         """To its end, or up to `end` if that comes first."""
         descriptor = folder.open(segment.base)
         try:
-            aborted = AbortedFilter(folder.aborted(segment.base, start) if self._read_committed else ())
+            position = _first_position(folder, segment, descriptor, start)
+            known = folder.aborted(segment.base, start) if self._read_committed else []
+            if self._read_committed:
+                transactions.check(segment, descriptor, position, range(start, end), known)
+            aborted = AbortedFilter((entry.producer_id, entry.first) for entry in known)
             if not folder.is_current(segment.base, descriptor):
                 raise Unreadable(f"the segment at {segment.base} was replaced")
             reached, end = start, min(end, segment.next_base)
-            for batches in _chunks(folder, segment, descriptor, start):
+            for batches in _chunks(folder, segment, descriptor, position):
                 for portion in decode(
                     batches, reached, end, columns=self._columns, aborted=aborted, engine=self._engine
                 ):
@@ -112,12 +123,17 @@ class SegmentReader:
             os.close(descriptor)
 
 
-def _chunks(folder: SegmentFolder, segment: SealedSegment, descriptor: int, start: Offset) -> Iterator[bytes]:
-    """Whole batches, from the one that holds `start` or one before it, up to the end of the file."""
-    size = os.fstat(descriptor).st_size
-    position = folder.position_before(segment.base, start, size)
+def _first_position(folder: SegmentFolder, segment: SealedSegment, descriptor: int, start: Offset) -> int:
+    """Of the batch that holds `start`, or of one before it."""
+    position = folder.position_before(segment.base, start, os.fstat(descriptor).st_size)
     if position and not _begins_at_or_below(os.pread(descriptor, HEADER.size, position), start):
-        position = 0
+        return 0
+    return position
+
+
+def _chunks(folder: SegmentFolder, segment: SealedSegment, descriptor: int, position: int) -> Iterator[bytes]:
+    """Whole batches from `position` up to the end of the file."""
+    size = os.fstat(descriptor).st_size
     length = READ_BYTES
     while position < size:
         chunk = os.pread(descriptor, length, position)
