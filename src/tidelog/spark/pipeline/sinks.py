@@ -1,10 +1,10 @@
 """Sinks: a frame's rows as records of a topic, rows of a table, or lines on the console."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidelog.base.invariant import invariant
+from tidelog.spark.each_batch import each_batch
 from tidelog.spark.pipeline.sources import as_text
 from tidelog.spark.pipeline.spec import Sink
 
@@ -32,25 +32,7 @@ def writer_of(
     records = as_records(frame, sink)
     if sink.mode == "append":
         return records.writeStream.format("tidelog").options(**options).outputMode("append")
-    # Spark lets a Python sink append only. A batch of changed rows is written as a batch job writes it.
-    return records.writeStream.foreachBatch(_batch_writer(options)).outputMode(sink.mode)
-
-
-def _batch_writer(options: Mapping[str, str]) -> Callable[["DataFrame", int], None]:
-    is_exact = options["delivery"] == "exactly-once"
-
-    def write_batch(frame: "DataFrame", batch: int) -> None:
-        named = {"txnAppId": _query_id(frame), "txnVersion": str(batch)} if is_exact else {}
-        frame.write.format("tidelog").options(**options, **named).mode("append").save()
-
-    return write_batch
-
-
-def _query_id(frame: "DataFrame") -> str:
-    """That of the checkpoint: the same after a restart, and another one when it begins anew."""
-    found = frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
-    invariant(found is not None, "a batch of no query")
-    return str(found)
+    return records.writeStream.foreachBatch(each_batch(options)).outputMode(sink.mode)
 
 
 def sink_options(sink: Sink, brokers: str, folder: Path = Path()) -> dict[str, str]:
