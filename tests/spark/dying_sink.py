@@ -6,7 +6,7 @@
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pyspark import cloudpickle
@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 from tidelog.spark.cluster import Cluster
 from tidelog.spark.data_source import TidelogDataSource
 from tidelog.spark.handover import Batch, Handover
-from tidelog.spark.intents import Intent, Participant
+from tidelog.spark.intents import Identity, Intent, Participant
 from tidelog.spark.sink import Messages, StreamWriter
 
 STEPS = ("hold", "prepare", "decide", "half-finish", "finish", "sweep")
@@ -70,8 +70,8 @@ class DyingHandover(Handover):
         super().finish(intent)
         self.after("finish")
 
-    def sweep(self, query: str, decided: Intent | None) -> None:
-        super().sweep(query, decided)
+    def sweep(self, query: str, left: Mapping[str, Identity], decided: Intent | None) -> None:
+        super().sweep(query, left, decided)
         self.after("sweep")
 
 

@@ -14,6 +14,7 @@ from dying_sink import STEPS, DyingHandover
 from read_back import counted
 
 from tidelog.base.errors import KafkaError
+from tidelog.spark.cluster import Cluster
 from tidelog.spark.handover import (
     Batch,
     BatchLost,
@@ -23,6 +24,7 @@ from tidelog.spark.handover import (
     WriteFailed,
     commit_once,
 )
+from tidelog.spark.intent_log import TOPIC, IntentLog
 from tidelog.spark.intents import Participant
 from tidelog.spark.sink_options import SinkOptions, read_sink_options
 from tidelog.spark.sink_schema import shape_of
@@ -280,3 +282,79 @@ def test_a_write_without_a_name(broker: Broker, topics: "Topics") -> None:
         handover.abort_all(participants(query.write(1)))
         commit_once(handover, participants(query.write(2)))
     assert set(query.seen()) == {key for key in query.expected(3) if key[0] != "1"}
+
+
+def test_a_driver_that_was_thought_dead_aborts_nothing_of_its_successor(query: Query) -> None:
+    """It wakes up before its last step, when the next driver has decided the next batch already."""
+
+    class Late(Handover):
+        def abort_all(self, written: Sequence[Participant]) -> None:
+            query.restart()
+            query.commit(0, query.write(0))
+            with pytest.raises(Crash):
+                query.commit(1, query.write(1), die_after="decide")
+            super().abort_all(written)
+
+    query._with(lambda it: it.commit(Batch(query.name, 0), participants(query.write(0))), Late)
+    query.restart()
+    query.commit(1, query.write(1))
+    assert query.seen() == query.expected(2)
+    assert query.under_way() == {}
+
+
+def test_a_driver_that_was_thought_dead_takes_over_what_was_decided(query: Query) -> None:
+    """By its id, which has been used again. The decision stands."""
+    mine = query.write(0)
+
+    class Late(Handover):
+        def prepare(self, batch: Batch, written: Sequence[Participant]) -> Any:
+            query.restart()
+            query.process(0)
+            with pytest.raises(Crash):
+                query.commit(1, query.write(1), die_after="decide")
+            return super().prepare(batch, written)
+
+    with pytest.raises((WriteFailed, KafkaError)):
+        query._with(lambda it: it.commit(Batch(query.name, 0), participants(mine)), Late)
+    query.restart()
+    query.commit(1, query.write(1))
+    query.process(2)
+    assert query.seen() == query.expected(3)
+    assert query.under_way() == {}
+
+
+def test_names_that_begin_alike_are_kept_apart(broker: Broker, topics: "Topics") -> None:
+    short, long = Query(broker, topics.create(1)), Query(broker, topics.create(1))
+    long.name = f"{short.name}-eu"
+    with pytest.raises(Crash):
+        long.commit(0, long.write(0), die_after="decide")
+    short.process(0)
+    long.restart()
+    long.commit(0, long.write(0))
+    assert long.seen() == long.expected(1)
+    assert short.seen() == short.expected(1)
+
+
+def test_a_broker_that_has_not_heard_of_the_intents_cannot_undo_them(
+    query: Query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(Crash):
+        query.commit(0, query.write(0), die_after="half-finish")
+    query.restart()
+    asked, ensure = Cluster.topics, IntentLog._ensure_topic
+
+    def unheard(self: Cluster, names: Any = None) -> Any:
+        return {} if names == [TOPIC] else asked(self, names)
+
+    def ensured(self: IntentLog) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(Cluster, "topics", asked)  # this one went to another broker
+            ensure(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Cluster, "topics", unheard)
+        patch.setattr(IntentLog, "_ensure_topic", ensured)
+        written = query.write(0)
+        assert not any(one.was_decided for one in written)
+        query.commit(0, written)
+    assert query.seen() == query.expected(1)

@@ -24,11 +24,12 @@ from tidelog.spark.intents import (
     strays,
 )
 from tidelog.spark.transaction_calls import ENDING, ONGOING, OVER, PREPARE_COMMIT, TransactionCalls
-from tidelog.spark.transactional_ids import PREFIX, query_prefix
+from tidelog.spark.transactional_ids import PREFIX, is_of_query, query_prefix
 
 VISIBLE_SECONDS = 10.0
 """How long a commit waits until its markers are written, so that its rows can be read when it returns."""
 PAUSE_SECONDS = 0.005
+TAKEN_BACK_MAX = 3
 
 log = logging.getLogger("tidelog.spark.sink")
 
@@ -74,6 +75,7 @@ class Handover:
         held = self.hold(batch)
         decided = held.find(batch.query)
         plan = plan_commit(decided, batch.number, written)
+        left = self.left_open(held, batch.query, written)
         if plan.course is Course.DECIDE:
             if has_skipped:
                 raise WriteFailed(f"the intent for {batch} was there when tasks looked for it, and is gone")
@@ -83,7 +85,7 @@ class Handover:
         if decided is not None:
             self.finish(decided)
         self.abort_all(plan.abort)
-        self.sweep(batch.query, decided)
+        self.sweep(batch.query, left, decided)
         if plan.course is Course.PASSED and not batch.may_be_passed:
             raise OtherRunIsAhead(
                 f"{batch} is to be written, but batch {decided and decided.batch} was written already: "
@@ -91,18 +93,28 @@ class Handover:
             )
 
     def abort(self, batch: Batch, written: Sequence[Participant]) -> None:
-        decided = self.hold(batch).find(batch.query)
+        held = self.hold(batch)
+        decided = held.find(batch.query)
         plan = plan_abort(decided, batch.number, written)
+        left = self.left_open(held, batch.query, written)
         if plan.course is not Course.DECIDE and decided is not None:
             self.finish(decided)
         self.abort_all(plan.abort)
-        self.sweep(batch.query, decided)
+        self.sweep(batch.query, left, decided)
 
     # The steps, each safe to repeat
 
     def hold(self, batch: Batch) -> HeldIntents:
         """Fences every other driver of the query."""
         return self._intents.hold(batch.query)
+
+    def left_open(self, held: HeldIntents, query: str, written: Sequence[Participant]) -> dict[str, Identity]:
+        """What is open under the query's ids and not of this attempt, while the intents are ours: a driver
+        that was thought dead must not take what its successor writes for something that was left."""
+        known = {one.id for one in written}
+        states = {id: state for id, state in self._under_way(query).items() if id not in known}
+        found = self._open_among(states)
+        return found if found and held.is_held() else {}
 
     def prepare(self, batch: Batch, written: Sequence[Participant]) -> Intent:
         """From here on nobody adds to the transactions, and where the cluster can, no timeout ends them."""
@@ -120,7 +132,7 @@ class Handover:
 
     def finish(self, intent: Intent) -> None:
         """Commits what the intent names, in whatever state an earlier try has left it."""
-        codes = [(one, self._calls.end(one.id, one.ender, commit=True)) for one in intent.participants]
+        codes = [(one, self._committed(one, intent)) for one in intent.participants]
         lost = [one for one, code in codes if code is not ErrorCode.NONE]
         if not lost:
             return
@@ -131,32 +143,45 @@ class Handover:
             raise BatchLost(lost_batch(intent, lost))
         log.warning("goes on: %s", lost_batch(intent, lost))
 
+    def _committed(self, one: Participant, intent: Intent) -> ErrorCode:
+        code = self._calls.end(one.id, one.ender, commit=True)
+        for _ in range(TAKEN_BACK_MAX):
+            if code is ErrorCode.NONE or not intent.is_prepared:
+                break
+            # Fenced and still open: a driver that was thought dead took it for its own, by its id.
+            taken = self._calls.take_over(one.id) if self._calls.is_open(one.id, one.writer) else None
+            if taken is None or taken[1] != one.writer:
+                break
+            code = self._calls.end(one.id, taken[0], commit=True)
+        return code
+
     def finish_earlier(self, decided: Intent | None) -> None:
         """A batch before this one that was decided and not ended: Spark would have replayed it, but users
         who number their own may go on to the next."""
         if decided is None:
             return
-        open_ = self._open_among(self._calls.under_way(query_prefix(self.settings.prefix, decided.query)))
+        open_ = self._open_among(self._under_way(decided.query))
         if any(open_.get(one.id) == one.writer for one in decided.participants):
             self.finish(decided)
 
     def abort_all(self, written: Sequence[Participant]) -> None:
         for one in written:
             if self._calls.end(one.id, one.ender, commit=False) is not ErrorCode.NONE:
-                self._calls.abort_open(one.id, self.settings.timeout_ms)
+                self._calls.abort_open(one.id, one.writer, self.settings.timeout_ms)
 
-    def sweep(self, query: str, decided: Intent | None) -> None:
+    def sweep(self, query: str, left: Mapping[str, Identity], decided: Intent | None) -> None:
         """Aborts what other attempts left open, and waits until the commit can be seen."""
-        prefix = query_prefix(self.settings.prefix, query)
+        for id, writer in strays(left, decided):
+            log.info("aborts the transaction that another attempt left open under %s", id)
+            self._calls.abort_open(id, writer, self.settings.timeout_ms)
         deadline = time.monotonic() + VISIBLE_SECONDS
-        while True:
-            states = self._calls.under_way(prefix)
-            for id in strays(self._open_among(states), decided):
-                log.info("aborts the transaction that another attempt left open under %s", id)
-                self._calls.abort_open(id, self.settings.timeout_ms)
-            if PREPARE_COMMIT not in states.values() or time.monotonic() > deadline:
-                return
+        while PREPARE_COMMIT in self._under_way(query).values() and time.monotonic() < deadline:
             time.sleep(PAUSE_SECONDS)
+
+    def _under_way(self, query: str) -> dict[str, str]:
+        prefix = self.settings.prefix
+        found = self._calls.under_way(query_prefix(prefix, query))
+        return {id: state for id, state in found.items() if is_of_query(id, prefix, query)}
 
     def _open_among(self, states: Mapping[str, str]) -> dict[str, Identity]:
         found = {id: self._calls.describe(id) for id, state in states.items() if state == ONGOING}

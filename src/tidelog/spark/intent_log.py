@@ -51,15 +51,22 @@ class IntentLog:
 
     def find(self, query: str) -> Intent | None:
         """The last decision for the query, as far as it is known by now."""
-        if not self._cluster.topics([self._topic]):
-            return None
-        value = self._read(self._partition(query), query.encode())
+        return self.last(query) if self._cluster.topics([self._topic]) else None
+
+    def last(self, query: str) -> Intent | None:
+        """The same where the topic is known to exist: a broker that has not heard of it is no answer."""
+        partition = self._cluster.attempts(f"leaders of {self._topic}").run(lambda: self._partition(query))
+        value = self._read(partition, query.encode())
         return None if value is None else decode(value)
 
     def hold(self, query: str) -> "HeldIntents":
         self._ensure_topic()
         id = driver_id(self._prefix, query)
         return HeldIntents(self, id, self._calls.init(id, HOLD_TIMEOUT_MS))
+
+    def holder(self, id: str) -> Identity | None:
+        found = self._calls.describe(id)
+        return None if found is None else found.writer
 
     def write(self, id: str, holder: Identity, query: str, value: bytes | None) -> None:
         partition, limits = self._partition(query), self._cluster.settings.limits
@@ -145,7 +152,12 @@ class HeldIntents:
         self._log, self._id, self._holder = log, id, holder
 
     def find(self, query: str) -> Intent | None:
-        return self._log.find(query)
+        return self._log.last(query)
+
+    def is_held(self) -> bool:
+        """Whether nobody has come after us; only before `write`."""
+        found = self._log.holder(self._id)
+        return found == self._holder
 
     def write(self, intent: Intent) -> None:
         """Once: the holder's transaction ends with it. From its success on the batch is decided."""

@@ -102,11 +102,12 @@ def is_written_already(decided: Intent | None, batch: int) -> bool:
     return decided is not None and decided.batch >= batch
 
 
-def strays(open_: Mapping[str, Identity], decided: Intent | None) -> list[str]:
-    """Ids of a query, of those with an open transaction by this writer, that no intent names and none ever
-    will: of attempts that failed, lost a race or were never heard of. Only for whoever holds the intents."""
+def strays(open_: Mapping[str, Identity], decided: Intent | None) -> list[tuple[str, Identity]]:
+    """Of the ids with an open transaction by this writer, those that no intent names and none ever will: of
+    attempts that failed, lost a race or were never heard of. `open_`: as it was when nobody but us could
+    decide; what was begun since may be the next driver's, and decided by it."""
     kept = () if decided is None else {(one.id, one.writer) for one in decided.participants}
-    return sorted(id for id, writer in open_.items() if (id, writer) not in kept)
+    return sorted(one for one in open_.items() if one not in kept)
 
 
 def lost_batch(intent: Intent, lost: Sequence[Participant]) -> str:

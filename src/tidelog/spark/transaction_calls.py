@@ -142,14 +142,17 @@ class TransactionCalls:
             raise
         return ErrorCode.NONE
 
-    def abort_open(self, id: str, timeout_ms: int) -> None:
-        """Whatever is open under this id, and whoever has it."""
+    def is_open(self, id: str, writer: Identity) -> bool:
         found = self.describe(id)
-        if found is None or found.state != ONGOING:
+        return found is not None and found.state == ONGOING and found.writer == writer
+
+    def abort_open(self, id: str, writer: Identity, timeout_ms: int) -> None:
+        """What this writer has open under the id. What another has, who came later, may be decided."""
+        if not self.is_open(id, writer):
             return
         # By its own identity first, lest a late request meet a later transaction. It is another's where a
         # driver had taken it over, and then only a newcomer may abort it.
-        if self.end(id, found.writer, commit=False) is not ErrorCode.NONE:
+        if self.end(id, writer, commit=False) is not ErrorCode.NONE:
             self.init(id, timeout_ms)
 
     def under_way(self, prefix: str) -> dict[str, str]:

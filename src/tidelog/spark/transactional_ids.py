@@ -8,6 +8,7 @@ forgotten by the cluster when they expire (`transactional.id.expiration.ms`).
 
 import fcntl
 import os
+import re
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ from pathlib import Path
 SLOTS_MAX = 10_000
 PREFIX = "tidelog-spark"
 DRIVER = "driver"
+_PLACE_DIGITS = 12
+_OF_A_QUERY = re.compile(rf"{DRIVER}|[0-9a-f]{{{_PLACE_DIGITS}}}-[0-9]+")
 
 
 def query_prefix(prefix: str, query: str) -> str:
@@ -27,6 +30,12 @@ def query_prefix(prefix: str, query: str) -> str:
 def driver_id(prefix: str, query: str) -> str:
     """The id under which intents are written: whoever takes it fences the drivers before."""
     return query_prefix(prefix, query) + DRIVER
+
+
+def is_of_query(id: str, prefix: str, query: str) -> bool:
+    """By the whole of the id: `nightly-eu` has ids that begin as those of `nightly` do."""
+    start = query_prefix(prefix, query)
+    return id.startswith(start) and _OF_A_QUERY.fullmatch(id, len(start)) is not None
 
 
 class Slots:
@@ -70,7 +79,7 @@ class Slots:
 
 def _named(folder: Path) -> str:
     """The name that the first process gave to the folder; a name of our own if there can be no folder."""
-    mine = uuid.uuid4().hex[:12]
+    mine = uuid.uuid4().hex[:_PLACE_DIGITS]
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft = folder / f"place.{mine}"

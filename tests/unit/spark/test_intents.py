@@ -69,9 +69,10 @@ def test_a_task_writes_only_what_was_not_decided(known: int | None, is_written: 
 
 def test_strays_are_open_and_in_no_intent() -> None:
     open_ = {"a": A.writer, "b": B.writer}
-    assert strays(open_, None) == ["a", "b"]
-    assert strays(open_, decided(7, A_TAKEN_OVER)) == ["b"]
-    assert strays({"a": A_LATER.writer}, decided(7, A_TAKEN_OVER)) == ["a"], "the id was used again since"
+    assert strays(open_, None) == [("a", A.writer), ("b", B.writer)]
+    assert strays(open_, decided(7, A_TAKEN_OVER)) == [("b", B.writer)]
+    again = {"a": A_LATER.writer}
+    assert strays(again, decided(7, A_TAKEN_OVER)) == [("a", A_LATER.writer)], "the id was used again since"
     assert strays({}, decided(7, A)) == []
 
 

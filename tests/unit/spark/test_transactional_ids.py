@@ -6,7 +6,7 @@ import sys
 from itertools import islice
 from pathlib import Path
 
-from tidelog.spark.transactional_ids import Slots, driver_id, query_prefix
+from tidelog.spark.transactional_ids import Slots, driver_id, is_of_query, query_prefix
 
 
 def take(slots: Slots, count: int) -> list[str]:
@@ -53,3 +53,11 @@ def test_the_folder_is_for_its_owner_only(tmp_path: Path) -> None:
 def test_all_ids_of_a_query_have_its_prefix() -> None:
     assert driver_id("tidelog-spark", "q").startswith(query_prefix("tidelog-spark", "q"))
     assert not driver_id("tidelog-spark", "q2").startswith(query_prefix("tidelog-spark", "q"))
+
+
+def test_ids_of_queries_whose_names_begin_alike_are_told_apart(tmp_path: Path) -> None:
+    slot = next(Slots(tmp_path / "slots").names())
+    for query in ("nightly", "nightly-eu", "nightly-driver", f"nightly-{slot}"):
+        mine = [driver_id("p", query), query_prefix("p", query) + slot]
+        assert all(is_of_query(id, "p", query) for id in mine)
+        assert query == "nightly" or not any(is_of_query(id, "p", "nightly") for id in mine)
