@@ -57,6 +57,16 @@ def test_a_record_that_does_not_decode_stops_a_query_that_only_counts(spark: "Sp
         decoded(frame(spark, b'{"id":"a"}', b"nope"), decoding).count()
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(None, r"there is no value(?!:)"), (b"\x80\xffnope", r"not JSON of the schema: .*nope")],
+)
+def test_a_record_that_is_no_text_is_named_too(spark: "SparkSession", value: bytes | None, said: str) -> None:
+    decoding = load_decoding("json", schema="id STRING")
+    with pytest.raises(Exception, match=r"cannot decode events\[0\] offset 0: " + said):
+        decoded(frame(spark, value), decoding).count()
+
+
 def test_avro_by_python_workers(spark: "SparkSession") -> None:
     stream = io.BytesIO()
     schema: Any = fastavro.parse_schema(json.loads(AVRO))

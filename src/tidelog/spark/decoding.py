@@ -183,11 +183,21 @@ def parsed_ddl(ddl: str) -> "StructType":
 
 def failing() -> "Column":
     """Always true or an error; an error of a filter, because an unused column would never be looked at."""
-    from pyspark.sql.functions import col, concat, decode, format_string, left, lit, raise_error
+    from pyspark.sql.functions import (
+        coalesce,
+        col,
+        concat,
+        format_string,
+        left,
+        lit,
+        make_valid_utf8,
+        raise_error,
+    )
 
     where = format_string("%s[%d] offset %d: ", col("topic"), col("partition"), col("offset"))
-    excerpt = left(decode(col("value"), "UTF-8"), lit(EXCERPT))
-    said = concat(lit("cannot decode "), where, col(REASON), lit(": "), excerpt)
+    # Of what is null or no text, an error that is not about this record would come instead.
+    excerpt = left(make_valid_utf8(col("value").cast("string")), lit(EXCERPT))
+    said = concat(lit("cannot decode "), where, col(REASON), coalesce(concat(lit(": "), excerpt), lit("")))
     return raise_error(said).cast("boolean")
 
 

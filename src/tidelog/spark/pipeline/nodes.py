@@ -29,8 +29,8 @@ class Node:
 
 def read_yaml(text: str) -> Node:
     """The tree of one document. Raises InvalidPipeline for what is no YAML."""
-    loader = yaml.SafeLoader(text)
     try:
+        loader = yaml.SafeLoader(text)
         root = loader.get_single_node()
         if root is None:
             raise InvalidPipeline([Fault(1, "", "the file is empty")])
@@ -42,8 +42,10 @@ def read_yaml(text: str) -> Node:
         raise InvalidPipeline([Fault(line, "", f"not YAML: {said}")]) from error
     except yaml.YAMLError as error:
         raise InvalidPipeline([Fault(None, "", f"not YAML: {error}")]) from error
-    finally:
-        loader.dispose()
+    except RecursionError:
+        raise InvalidPipeline(
+            [Fault(None, "", "not YAML: it is nested too deep, or within itself")]
+        ) from None
 
 
 def of_plain(value: object) -> Node:
@@ -68,7 +70,11 @@ def _node(node: yaml.Node, loader: yaml.SafeLoader) -> Node:
         return made
     if isinstance(node, yaml.SequenceNode):
         return Node(line, items=[_node(item, loader) for item in node.value])
-    return Node(line, loader.construct_object(node))
+    try:
+        return Node(line, loader.construct_object(node))
+    except (ValueError, LookupError, AttributeError) as error:  # a thirteenth month, say
+        said = f"{node.value!r} looks like {node.tag.rpartition(':')[2]}, and is none: {error}"
+        raise InvalidPipeline([Fault(line, "", f"{said}; put it into quotes if it is text")]) from error
 
 
 def _entries(node: yaml.MappingNode, loader: yaml.SafeLoader) -> Iterator[tuple[str, Node, int]]:

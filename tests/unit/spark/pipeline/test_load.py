@@ -104,6 +104,13 @@ def test_a_right_one_is_read_with_its_defaults() -> None:
             "line 9, steps[0].name: the name 'orders' is taken by a frame above",
         ),
         (changed("    sql: SELECT", "    from: orders\n    dedupe: [SELECT"), "not YAML"),
+        (
+            changed("    decode: json", "    decode: json\n    start: 2026-13-01"),
+            "line 6: '2026-13-01' looks like timestamp, and is none: month must be in 1..12",
+        ),
+        (changed("name: revenue", "name: !!bool maybe"), "line 1: 'maybe' looks like bool"),
+        (changed("name: revenue", "name: &me [*me]"), "not YAML: it is nested too deep, or within itself"),
+        (changed("name: revenue", "name: \x00"), "not YAML: unacceptable character"),
         (changed("name: revenue", "name: revenue\nname: again"), "line 2, name: the key 'name' is"),
         (changed("    topic: totals\n", "    topic:\n"), "line 13, sinks[0].topic: has no value"),
         ("", "line 1: the file is empty"),
