@@ -89,7 +89,8 @@ class SinkOptions:
     with_headers: bool
     is_exact: bool
     write_name: tuple[str, int] | None
-    """(txnAppId, txnVersion)"""
+    """(txnAppId and the topic, txnVersion): a job that writes to two topics may call both by one name, as in
+    Delta, where a table knows only its own. The slash keeps it from being taken for the id of a query."""
     packing: Packing
     delivery: Limits
     handover: HandoverSettings
@@ -100,17 +101,17 @@ def read_sink_options(given: Mapping[str, str]) -> SinkOptions:
     cluster = cluster_settings(options)
     is_exact = options["delivery"] == EXACTLY_ONCE
     codec = Codec[options.required("kafka.compression.type").upper()]
-    app, version = options.text("txnAppId"), options.number("txnVersion")
+    topic, app, version = options.text("topic"), options.text("txnAppId"), options.number("txnVersion")
     if (app is None) != (version is None):
         raise OptionError("txnAppId and txnVersion must be set together")
     if app is not None and not is_exact:
         raise OptionError(f"txnAppId needs the option delivery to be {EXACTLY_ONCE}")
     return SinkOptions(
         cluster=cluster,
-        topic=options.text("topic"),
+        topic=topic,
         with_headers=options.flag("includeHeaders"),
         is_exact=is_exact,
-        write_name=None if app is None or version is None else (app, version),
+        write_name=None if app is None or version is None else (f"{app}/{topic or ''}", version),
         packing=Packing(codec, options["kafka.batch.size"]),
         delivery=replace(cluster.limits, total_s=options["kafka.delivery.timeout.ms"] / 1000),
         handover=HandoverSettings(

@@ -7,6 +7,7 @@ import pytest
 
 from tidelog.spark.errors import OptionError
 from tidelog.spark.sink_options import SINK, read_sink_options
+from tidelog.spark.sink_task import NAMELESS
 from tidelog.wire.compression import Codec
 
 BASE = {"kafka.bootstrap.servers": "localhost:9092"}
@@ -33,7 +34,7 @@ def test_what_was_given() -> None:
         "checkpointLocation": "/tmp/c",
     }
     options = read_sink_options(BASE | given)
-    assert (options.topic, options.is_exact, options.write_name) == ("out", True, ("nightly", 12))
+    assert (options.topic, options.is_exact, options.write_name) == ("out", True, ("nightly/out", 12))
     assert options.packing.codec is Codec.ZSTD
     assert options.handover.timeout_ms == 60_000
 
@@ -59,3 +60,11 @@ def test_what_is_wrong_is_named(given: dict[str, str], told: str) -> None:
 def test_every_option_is_documented() -> None:
     page = (Path(__file__).parents[3] / "docs" / "spark-sink.md").read_text()
     assert [option.name for option in SINK if f"`{option.name}`" not in page] == []
+
+
+def test_one_name_for_writes_to_two_topics_is_two_names() -> None:
+    """The second would be taken for a repetition of the first, and its rows would be left out."""
+    given = BASE | {"delivery": "exactly-once", "txnAppId": NAMELESS, "txnVersion": "1"}
+    names = {read_sink_options(given | topic).write_name for topic in ({"topic": "a"}, {"topic": "b"}, {})}
+    assert len(names) == 3
+    assert (NAMELESS, 1) not in names, "that would be taken for a write without a name"
