@@ -63,10 +63,7 @@ def claim(checkpoint: Path, storage: Storage, wanted: Claim) -> None:
     if kept is not None:
         _compare(kept, wanted, checkpoint)
     if held is not None and (kept is None or kept["sync"] != held["sync"]):
-        raise SyncRefused(
-            f"the table {wanted.table} is filled from the topic {held['topic']} with the checkpoint"
-            f" {held['checkpoint']}, and not with {checkpoint}: records would be in it twice"
-        )
+        raise _taken(wanted, held, checkpoint)
     facts = kept or {
         "sync": str(uuid.uuid4()),
         "topic": wanted.topic,
@@ -80,7 +77,16 @@ def claim(checkpoint: Path, storage: Storage, wanted: Claim) -> None:
         _write(checkpoint / IN_CHECKPOINT, facts)
     if held is None:
         told = {name: facts[name] for name in ("sync", "topic")} | {"checkpoint": str(checkpoint)}
-        storage.write(IN_TABLE, json.dumps(told, indent=1).encode())
+        if not storage.write_first(IN_TABLE, json.dumps(told, indent=1).encode()):
+            # Two began at the same time, each with a checkpoint of its own.
+            raise _taken(wanted, _parsed(storage.read(IN_TABLE)) or {}, checkpoint)
+
+
+def _taken(wanted: Claim, held: Mapping[str, Any], checkpoint: Path) -> SyncRefused:
+    return SyncRefused(
+        f"the table {wanted.table} is filled from the topic {held.get('topic')} with the checkpoint"
+        f" {held.get('checkpoint')}, and not with {checkpoint}: records would be in it twice"
+    )
 
 
 def _is_known(checkpoint: Path) -> bool:

@@ -55,10 +55,6 @@ class LakeTable(ABC):
         """Finish what a crash right after `add` may have left undone."""
         return
 
-    def holds(self, batch: LakeBatch) -> bool:
-        last = self.last_batch(batch.query)
-        return last is not None and last >= batch.number
-
 
 def open_table(options: LakeOptions, schema: pa.Schema | None) -> LakeTable:
     """The table, made where there is none, with the columns of `schema` added; None takes it as it is."""
@@ -88,23 +84,44 @@ def commit_batch(
     *,
     overwrite: bool = False,
 ) -> bool:
-    """True where the table has the files now, False where it held the batch already and they were removed."""
-    return insist(lambda: _commit(reopen(), batch, files, overwrite))
+    """True where the table has the files now, False where it held the batch already and has no need of them.
 
+    LakeError where it holds a later batch: Spark repeats none but the last, so these are other records under
+    an old number, and to leave them out would lose them.
+    """
+    has_tried = False
 
-def _commit(table: LakeTable, batch: LakeBatch, files: Sequence[WrittenFile], overwrite: bool) -> bool:
-    if table.holds(batch):
+    def attempt() -> bool:
+        nonlocal has_tried
+        table = reopen()
+        last = table.last_batch(batch.query)
+        if last is not None and last >= batch.number:
+            _give_up(table, batch, last, () if has_tried else files)
+            return False
+        if not files and not overwrite:
+            return True
+        has_tried = True
+        table.add(batch, files, overwrite=overwrite)
         table.settle(batch)
-        # Only what this attempt wrote: what else lies there may belong to the commit that was first.
-        for file in files:
-            table.storage.delete(file.path)
-        return False
-    if not files and not overwrite:
+        _sweep(table, batch, {file.path for file in files})
         return True
-    table.add(batch, files, overwrite=overwrite)
-    table.settle(batch)
-    _sweep(table, batch, {file.path for file in files})
-    return True
+
+    return insist(attempt)
+
+
+def _give_up(table: LakeTable, batch: LakeBatch, last: int, files: Sequence[WrittenFile]) -> None:
+    """`files`: those that cannot be part of the table. After a conflict that is not sure: the batch that is
+    there may be ours, if a store tried twice and heard only that the second time was too late."""
+    if last == batch.number:
+        table.settle(batch)
+    # Only what this attempt wrote: what else lies there may belong to the commit that was first.
+    for file in files:
+        table.storage.delete(file.path)
+    if last > batch.number:
+        raise LakeError(
+            f"{batch} is to be written, but the table holds batch {last} already: the checkpoint is older"
+            " than the table, or another run of the query is under way"
+        )
 
 
 def _sweep(table: LakeTable, batch: LakeBatch, kept: set[str]) -> None:

@@ -79,3 +79,18 @@ def test_a_folder_of_something_else_is_refused(checkpoint, table):
 def test_two_at_once_are_refused(checkpoint):
     with pytest.raises(AlreadySyncing, match=r"process \d+ syncs"), locked(checkpoint):
         pass
+
+
+def test_of_two_that_claim_a_table_at_once_the_second_is_refused(checkpoint, table, tmp_path):
+    class OvertakenTable(LocalStorage):
+        """The other one has claimed it between our look and our claim."""
+
+        def read(self, path):
+            found = super().read(path)
+            if found is None:
+                with locked(tmp_path / "other"):
+                    claim(tmp_path / "other", table, WANTED)
+            return found
+
+    with pytest.raises(SyncRefused, match=r"with the checkpoint .*/other, and not with"):
+        claim(checkpoint, OvertakenTable(tmp_path / "table"), WANTED)

@@ -28,10 +28,30 @@ def test_a_replayed_batch_changes_nothing_and_leaves_no_files(lake):
     assert lake.parquet_files() == before
 
 
-def test_a_batch_older_than_the_last_changes_nothing(lake):
+def test_a_batch_older_than_the_last_is_refused(lake):
+    """Of a checkpoint from a copy: its next batches have the numbers of old ones, and other records."""
     lake.write(FIRST, 1)
     lake.write(SECOND, 2)
-    assert not lake.write(FIRST, 1)
+    before = lake.parquet_files()
+    with pytest.raises(
+        LakeError, match=r"batch 0 of query q .* holds batch 1 already: the checkpoint is old"
+    ):
+        lake.write(FIRST, 3)
+    assert lake.ids() == [1, 2]
+    assert lake.parquet_files() == before
+
+
+def test_a_commit_that_succeeded_and_was_answered_with_a_conflict_keeps_its_files(lake, monkeypatch):
+    """As object stores do: the first try was lost on its way back, and the second met the first."""
+    kind = type(lake.open())
+    add = kind.add
+
+    def answered_with_a_conflict(self, *given, **named):
+        add(self, *given, **named)
+        raise CommitConflict("another was faster")
+
+    monkeypatch.setattr(kind, "add", answered_with_a_conflict)
+    lake.write(FIRST, 1, 2)
     assert lake.ids() == [1, 2]
 
 
