@@ -58,7 +58,7 @@ class StreamPlanner:
 
     def latest(self, start: StreamOffset, rows_max: int | None, rows_min: int | None) -> StreamOffset:
         """The end of the next micro-batch; `start` itself where there is nothing to do yet."""
-        ends = self._newest = self._target or self._ends(start)
+        ends = self._newest = self._ends(start) if self._target is None else self._frozen_ends(start)
         begins = self._begins(start, ends)
         self._lag = _rows(begins, ends)
         if rows_min is not None and self._target is None and self._is_too_early(self._lag, rows_min):
@@ -123,6 +123,14 @@ class StreamPlanner:
             return True
         self._triggered_at = now
         return False
+
+    def _frozen_ends(self, start: StreamOffset) -> StreamOffset:
+        """They were asked for before it was known where the query begins, which may be beyond them, or in a
+        partition that a broker did not know of yet. Neither means that records are gone."""
+        frozen = self._target
+        if frozen is None or any(frozen.offsets.get(at, -1) < begin for at, begin in start.offsets.items()):
+            frozen = self._target = self._ends(start)
+        return frozen
 
     def _ends(self, start: StreamOffset) -> StreamOffset:
         found = self._partitions(start)

@@ -114,6 +114,27 @@ def test_available_now_ends_where_the_logs_ended(brokers: FakeBrokers) -> None:
     assert plan.latest(end, None, None) == end
 
 
+def test_available_now_may_begin_beyond_where_the_logs_ended(brokers: FakeBrokers) -> None:
+    """Spark asks for the end first, and then, with `latest`, for the beginning."""
+    plan = planner(brokers, startingOffsets="latest")
+    plan.freeze()
+    brokers.logs["t"][0].append(5)
+    start = plan.initial()
+    end = plan.latest(start, None, None)
+    assert plan.ranges(start, end) == []
+    assert end.offsets == {T0: 15, T1: 30}
+
+
+def test_available_now_waits_for_a_topic_that_a_broker_does_not_know_yet(brokers: FakeBrokers) -> None:
+    start = planner(brokers).initial()
+    plan = planner(brokers, failOnDataLoss="false")
+    known = brokers.logs.pop("t")
+    plan.freeze()
+    brokers.logs["t"] = known
+    brokers.clock.now += 2
+    assert read(plan.ranges(start, plan.latest(start, None, None))) == {T0: (0, 10), T1: (0, 30)}
+
+
 def test_new_partitions_are_read_from_their_first_record(brokers: FakeBrokers) -> None:
     plan = planner(brokers)
     end = plan.latest(plan.initial(), None, None)
