@@ -10,6 +10,7 @@
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,8 @@ from typing import Any
 from tidelog.base.errors import TidelogError
 
 VARIABLE = "TIDELOG_PIPELINES"
+LOCK_TRIES, LOCK_PAUSE_S = 5, 0.02
+"""Who looks whether a pipeline runs holds its lock for a moment."""
 
 
 class AlreadyRuns(TidelogError):
@@ -44,11 +47,14 @@ class PipelineRecord:
             os.close(handle)
 
     def _lock(self, handle: int) -> None:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            who = self.status().get("pid")
-            raise AlreadyRuns(f"the pipeline '{self.name}' runs already, as process {who}") from error
+        for tries_left in reversed(range(LOCK_TRIES)):
+            try:
+                return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                if not tries_left:
+                    who = self.status().get("pid")
+                    raise AlreadyRuns(f"the pipeline '{self.name}' runs already, as process {who}") from error
+                time.sleep(LOCK_PAUSE_S)
 
     @property
     def is_running(self) -> bool:

@@ -25,10 +25,10 @@ from tidelog.spark.pipeline.spec import (
     Watermark,
 )
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
-IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*$")
-DURATION = re.compile(r"\d+(\.\d+)? *(millisecond|second|minute|hour|day)s?$", re.IGNORECASE)
-FUNCTION = re.compile(r"(?P<file>[^:]+\.py):(?P<name>[A-Za-z_][A-Za-z0-9_]*)$")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+DURATION = re.compile(r"\d+(\.\d+)? *(millisecond|second|minute|hour|day)s?\Z", re.IGNORECASE)
+FUNCTION = re.compile(r"(?P<file>[^:]+\.py):(?P<name>[A-Za-z_][A-Za-z0-9_]*)\Z")
 TABLES = ("delta", "iceberg", "parquet")
 OF_TOPICS = ("key", "value", "headers", "brokers")
 OF_FILES = {"file", "options", "schema"}
@@ -87,7 +87,19 @@ def check_source(source: Source, folder: Path, place: Place, checker: Checker) -
     _check_unused_decoding(source, place, checker)
     if (source.on_error == "dead-letter") != (source.dead_letter is not None):
         checker.add(place, "'on_error: dead-letter' and 'dead_letter: TOPIC' belong together")
+    if source.dead_letter is not None and _reads(source, source.dead_letter):
+        said = f"the source reads '{source.dead_letter}' too, so a dead letter would come back for ever"
+        checker.add((*place, "dead_letter"), said)
     _check_watermark(source.watermark, place, checker)
+
+
+def _reads(source: Source, topic: str) -> bool:
+    if source.pattern is None:
+        return topic == source.topic or topic in (source.topics or ())
+    try:
+        return re.fullmatch(source.pattern, topic) is not None
+    except re.error:  # told of with the options
+        return False
 
 
 def check_sink(sink: Sink, folder: Path, place: Place, checker: Checker) -> None:

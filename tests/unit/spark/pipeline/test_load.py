@@ -25,6 +25,8 @@ sinks:
     mode: update
 """
 
+DEAD_LETTERS = "\n    on_error: dead-letter\n    dead_letter: orders"
+
 
 def faults(text: str, folder: Path = Path()) -> list[str]:
     with pytest.raises(InvalidPipeline) as caught:
@@ -99,6 +101,15 @@ def test_a_right_one_is_read_with_its_defaults() -> None:
             "line 6, sources.orders.options: ",
         ),
         (changed("name: revenue", "name: my revenue"), "line 1, name: has to be letters"),
+        (changed("name: revenue", 'name: "revenue\\n"'), "line 1, name: has to be letters"),
+        (
+            changed("    topic: orders", f"    pattern: orders.*{DEAD_LETTERS}-bad"),
+            "line 6, sources.orders.dead_letter: the source reads 'orders-bad' too",
+        ),
+        (
+            changed("    decode: json", f"    decode: json{DEAD_LETTERS}"),
+            "line 7, sources.orders.dead_letter: the source reads 'orders' too",
+        ),
         (
             GOOD.replace("  - name: totals", "  - name: orders").replace("from: totals", "from: orders"),
             "line 9, steps[0].name: the name 'orders' is taken by a frame above",

@@ -1,5 +1,6 @@
 """What is kept about pipelines: a lock that the system holds, a status, and the wish to stop."""
 
+import fcntl
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,17 @@ def test_a_run_is_seen_while_it_lasts_and_a_second_is_refused(tmp_path: Path) ->
             pass
         assert other.is_running
     assert not record.is_running
+
+
+def test_who_only_looks_stops_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = PipelineRecord(tmp_path, "revenue")
+    with record.running():
+        pass
+    with open(record.folder / "lock") as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        monkeypatch.setattr("time.sleep", lambda _: fcntl.flock(looking, fcntl.LOCK_UN))
+        with record.running():
+            assert record.is_running
 
 
 def test_a_wish_to_stop_is_for_the_run_it_was_made_in(tmp_path: Path) -> None:
