@@ -5,6 +5,7 @@ import ssl
 import struct
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from tidelog.wire.apis import API
@@ -23,6 +24,7 @@ class ScriptedBroker:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._served: socket.socket | None = None
 
     def __enter__(self) -> "ScriptedBroker":
         self._thread.start()
@@ -31,12 +33,16 @@ class ScriptedBroker:
     def __exit__(self, *_: object) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+        if self._served is not None:  # a client that is still there would keep the thread
+            with suppress(OSError):
+                self._served.shutdown(socket.SHUT_RDWR)
         self._thread.join(10)
 
     def _serve(self) -> None:
         while True:
             try:
                 plain, _ = self._listener.accept()
+                self._served = plain
             except OSError:
                 return
             try:

@@ -6,6 +6,7 @@ import hmac
 import pickle
 import ssl
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,7 @@ def test_sasl() -> None:
         right = Security(sasl=Sasl("SCRAM-SHA-256", "me", "right"))
         connection = Connection("127.0.0.1", scripted.port, security=right)
         assert connection.call(MetadataRequest()).cluster_id == "c"
+        time.sleep(0.001)
         assert connection.is_stale, "its session has ended, so another one is opened"
         connection.close()
         with pytest.raises(SecurityError, match="refused me: wrong password"):
