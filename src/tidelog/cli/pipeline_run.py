@@ -16,7 +16,7 @@ from tidelog.cli.session import Session
 from tidelog.spark.pipeline.faults import InvalidPipeline
 from tidelog.spark.pipeline.identity import WrongCheckpoint, claim_by_spark, claim_folder, identity_of
 from tidelog.spark.pipeline.load import Loaded, load_pipeline
-from tidelog.spark.pipeline.records import AlreadyRuns, PipelineRecord, state_folder
+from tidelog.spark.pipeline.records import VARIABLE, AlreadyRuns, NoRoom, PipelineRecord, state_folder
 from tidelog.spark.pipeline.spec import Source
 from tidelog.spark.session import SparkMissing, spark_session
 
@@ -65,6 +65,8 @@ class PipelineRun:
             raise CliError(
                 f"{_sentence(error)}.", attempt=f"tidelog pipeline stop {self.loaded.name}"
             ) from error
+        except NoRoom as error:
+            raise CliError(f"{error}.", attempt=f"{VARIABLE}=DIR with a folder that can be") from error
 
     def _run_and_tell(self) -> int:
         self._refuse_endless_once()
@@ -152,6 +154,11 @@ class PipelineRun:
                 cause="to go on from there would skip or repeat records.",
                 attempt="--checkpoint DIR with another folder, or remove that one to begin anew",
                 code=Exit.REFUSED,
+            ) from error
+        except OSError as error:
+            raise CliError(
+                f"{self._checkpoint} cannot be the folder of a checkpoint: {error.strerror}.",
+                attempt="--checkpoint DIR with another folder",
             ) from error
         if changed:
             self.view.say("Note: the file has changed since the checkpoint was made.")

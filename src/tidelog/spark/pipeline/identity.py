@@ -43,14 +43,14 @@ def _reads(source: Source) -> str:
 def claim_folder(folder: Path, identity: Mapping[str, Any]) -> bool:
     """Make the folder ours, or find that it is. True where the pipeline's file has changed since."""
     file = folder / FILE
+    fresh = file.with_suffix(".tmp")
     if file.exists():
         return compare(_parsed(file.read_text(), str(file)), identity, str(folder))
-    if folder.exists() and any(folder.iterdir()):
+    if folder.exists() and any(found != fresh for found in folder.iterdir()):  # a kill may leave that one
         raise WrongCheckpoint(
             f"{folder} is not empty and no checkpoint of a pipeline; name another folder as checkpoint"
         )
     folder.mkdir(parents=True, exist_ok=True)
-    fresh = file.with_suffix(".tmp")
     fresh.write_text(json.dumps(identity, indent=2))
     fresh.replace(file)
     return False

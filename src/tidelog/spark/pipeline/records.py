@@ -27,6 +27,10 @@ class AlreadyRuns(TidelogError):
     """A second run of the same pipeline would share its checkpoint."""
 
 
+class NoRoom(TidelogError):
+    """What is kept about pipelines cannot be written."""
+
+
 class PipelineRecord:
     def __init__(self, state: Path, name: str) -> None:
         self.name = name
@@ -37,8 +41,11 @@ class PipelineRecord:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Holds the lock; a wish to stop that was meant for an earlier run is forgotten."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise NoRoom(f"{self.folder} cannot be written to: {error.strerror}") from error
         try:
             self._lock(handle)
             self._stop_file.unlink(missing_ok=True)

@@ -45,3 +45,10 @@ def test_a_damaged_file_is_not_taken_for_ours(tmp_path: Path) -> None:
     (tmp_path / "pipeline.json").write_text("{")
     with pytest.raises(WrongCheckpoint, match="is damaged"):
         claim_folder(tmp_path, identity_of("revenue", ORDERS, ""))
+
+
+def test_a_claim_that_was_killed_half_way_is_made_again(tmp_path: Path) -> None:
+    (tmp_path / "pipeline.tmp").write_text('{"pipe')
+    assert claim_folder(tmp_path, identity_of("revenue", ORDERS, "")) is False
+    with pytest.raises(WrongCheckpoint):
+        claim_folder(tmp_path, identity_of("fraud", ORDERS, ""))
