@@ -26,6 +26,7 @@ from tidelog.spark.handover import (
 )
 from tidelog.spark.intent_log import TOPIC, IntentLog
 from tidelog.spark.intents import Participant
+from tidelog.spark.log_bounds import LogBounds
 from tidelog.spark.sink_options import SinkOptions, read_sink_options
 from tidelog.spark.sink_schema import shape_of
 from tidelog.spark.sink_task import NAMELESS, Written, write_in_transaction
@@ -358,3 +359,27 @@ def test_a_broker_that_has_not_heard_of_the_intents_cannot_undo_them(
         assert not any(one.was_decided for one in written)
         query.commit(0, written)
     assert query.seen() == query.expected(1)
+
+
+def test_a_leader_that_was_deposed_and_does_not_know_cannot_undo_a_decision(
+    query: Query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It tells of the intents as they were. Only a write finds the leader that has the last."""
+    with pytest.raises(Crash):
+        query.commit(0, query.write(0), die_after="half-finish")
+    query.restart()
+    latest = LogBounds.latest
+
+    class Healed(Handover):
+        def prepare(self, batch: Batch, written: Sequence[Participant]) -> Any:
+            monkeypatch.setattr(LogBounds, "latest", latest)
+            return super().prepare(batch, written)
+
+    monkeypatch.setattr(LogBounds, "latest", lambda self, wanted: dict.fromkeys(wanted, 0))
+    written = query.write(0)
+    with pytest.raises(KafkaError, match="decided in the meantime"):
+        query._with(lambda it: it.commit(Batch(query.name, 0), participants(written)), Healed)
+    query.restart()
+    query.commit(0, query.write(0))
+    assert query.seen() == query.expected(1)
+    assert query.under_way() == {}

@@ -39,6 +39,11 @@ class CommittedValue:
                     else:
                         self._take(record.offset, record.value)
 
+    def has_open(self, producer_id: int, since: int) -> bool:
+        """Whether the key has a record of an open transaction of this producer, at this offset or later."""
+        offset, _ = self._open.get(producer_id, (-1, None))
+        return offset >= since
+
     def finish(self, stable: int) -> bytes | None:
         """The value, once all is read. `stable`: all transactions below are over. What has no marker there
         was committed: compaction takes away aborted records before their markers."""

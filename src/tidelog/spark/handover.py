@@ -73,7 +73,7 @@ class Handover:
     def commit(self, batch: Batch, written: Sequence[Participant], *, has_skipped: bool = False) -> None:
         """`has_skipped`: tasks wrote nothing, since they saw that the batch was decided before."""
         held = self.hold(batch)
-        decided = held.find(batch.query)
+        decided = held.find()
         plan = plan_commit(decided, batch.number, written)
         left = self.left_open(held, batch.query, written)
         if plan.course is Course.DECIDE:
@@ -94,7 +94,7 @@ class Handover:
 
     def abort(self, batch: Batch, written: Sequence[Participant]) -> None:
         held = self.hold(batch)
-        decided = held.find(batch.query)
+        decided = held.find()
         plan = plan_abort(decided, batch.number, written)
         left = self.left_open(held, batch.query, written)
         if plan.course is not Course.DECIDE and decided is not None:

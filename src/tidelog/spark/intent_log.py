@@ -51,24 +51,22 @@ class IntentLog:
 
     def find(self, query: str) -> Intent | None:
         """The last decision for the query, as far as it is known by now."""
-        return self.last(query) if self._cluster.topics([self._topic]) else None
-
-    def last(self, query: str) -> Intent | None:
-        """The same where the topic is known to exist: a broker that has not heard of it is no answer."""
-        partition = self._cluster.attempts(f"leaders of {self._topic}").run(lambda: self._partition(query))
-        value = self._read(partition, query.encode())
+        if not self._cluster.topics([self._topic]):
+            return None
+        value = self.read_on(query, CommittedValue(query.encode()))
         return None if value is None else decode(value)
 
     def hold(self, query: str) -> "HeldIntents":
         self._ensure_topic()
         id = driver_id(self._prefix, query)
-        return HeldIntents(self, id, self._calls.init(id, HOLD_TIMEOUT_MS))
+        return HeldIntents(self, query, id, self._calls.init(id, HOLD_TIMEOUT_MS))
 
     def holder(self, id: str) -> Identity | None:
         found = self._calls.describe(id)
         return None if found is None else found.writer
 
-    def write(self, id: str, holder: Identity, query: str, value: bytes | None) -> None:
+    def write(self, id: str, holder: Identity, query: str, value: bytes | None, seen: CommittedValue) -> None:
+        """`seen`: what was read before. Nothing is written where there is more by now."""
         partition, limits = self._partition(query), self._cluster.settings.limits
         producer = Producer(self._cluster, holder, limits, transactional_id=id)
         record = Record(0, int(1000 * time.time()), query.encode(), value)
@@ -81,19 +79,37 @@ class IntentLog:
         )
         producer.send([Outgoing(partition, batch)])
         producer.flush()
+        self._confirm(query, holder, seen)
         code = self._calls.end(id, holder, commit=True)
         if code is not ErrorCode.NONE:
             raise KafkaError(code, f"another driver of query {query} has taken over: {code.text}")
+
+    def _confirm(self, query: str, holder: Identity, seen: CommittedValue) -> None:
+        """A leader that was deposed and does not know it answers with what it had. What was written went to
+        its successor, so whoever sees it sees all that came before."""
+        before, start = seen.value, seen.next_offset
+
+        def look() -> None:
+            self.read_on(query, seen)
+            if not seen.has_open(holder.producer_id, start):
+                raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "does not have what was just written")
+
+        self._cluster.attempts(f"intent of query {query}").run(look)
+        if seen.value != before:
+            raise KafkaError(
+                ErrorCode.PRODUCER_FENCED, f"another driver of query {query} has decided in the meantime"
+            )
 
     def _partition(self, query: str) -> TopicPartition:
         count = len(self._cluster.topic(self._topic).leaders)
         return TopicPartition(self._topic, zlib.crc32(query.encode()) % count)
 
-    def _read(self, partition: TopicPartition, key: bytes) -> bytes | None:
+    def read_on(self, query: str, found: CommittedValue) -> bytes | None:
+        """From where it was left to the present end. A topic that the brokers do not know is no answer."""
+        partition = self._cluster.attempts(f"leaders of {self._topic}").run(lambda: self._partition(query))
         bounds = LogBounds(self._cluster, read_committed=False)
         end = bounds.latest([partition])[partition]
-        found = CommittedValue(key)
-        found.next_offset = bounds.earliest([partition])[partition]
+        found.next_offset = max(found.next_offset, bounds.earliest([partition])[partition])
         stable = 0
         while found.next_offset < end:
             part = self._fetch(partition, found.next_offset)
@@ -148,17 +164,18 @@ class IntentLog:
 class HeldIntents:
     """The intents of one query, in the hands of one driver."""
 
-    def __init__(self, log: IntentLog, id: str, holder: Identity) -> None:
-        self._log, self._id, self._holder = log, id, holder
+    def __init__(self, log: IntentLog, query: str, id: str, holder: Identity) -> None:
+        self._log, self._query, self._id, self._holder = log, query, id, holder
+        self._seen = CommittedValue(query.encode())
 
-    def find(self, query: str) -> Intent | None:
-        return self._log.last(query)
+    def find(self) -> Intent | None:
+        value = self._log.read_on(self._query, self._seen)
+        return None if value is None else decode(value)
 
     def is_held(self) -> bool:
         """Whether nobody has come after us; only before `write`."""
-        found = self._log.holder(self._id)
-        return found == self._holder
+        return self._log.holder(self._id) == self._holder
 
     def write(self, intent: Intent) -> None:
         """Once: the holder's transaction ends with it. From its success on the batch is decided."""
-        self._log.write(self._id, self._holder, intent.query, encode(intent))
+        self._log.write(self._id, self._holder, intent.query, encode(intent), self._seen)
