@@ -44,9 +44,10 @@ def shape_of(columns: Mapping[str, str], topic: str | None, *, with_headers: boo
             raise SchemaError(f"column {name} is of type {kind}, and must be {' or '.join(allowed)}")
     if topic is None and "topic" not in columns:
         raise SchemaError("no topic to write to: set the option topic, or add a column topic")
+    filled = [name for name, kind in columns.items() if kind != "void"]  # of NULL AS partition, say
     return Shape(
         topic,
-        has_key="key" in columns,
-        has_headers=with_headers and "headers" in columns,
-        has_partition="partition" in columns,
+        has_key="key" in filled,
+        has_headers=with_headers and "headers" in filled,
+        has_partition="partition" in filled,
     )
