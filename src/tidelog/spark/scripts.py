@@ -1,6 +1,7 @@
 """Small shell scripts that stand in for programs Spark starts, kept in the user's cache."""
 
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -13,8 +14,16 @@ def cache_folder() -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:  # a user without a home of its own
         folder = Path(tempfile.gettempdir()) / f"tidelog-{os.getuid()}"
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if not _is_ours(folder):  # scripts are run from there
+            return Path(tempfile.mkdtemp(prefix="tidelog-"))
     return folder
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether nobody else can change what is in it; anybody can make a folder of that name first."""
+    found = folder.lstat()
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
 
 
 def write_script(script: Path, text: str) -> Path:
