@@ -32,6 +32,7 @@ from tidelog.spark.sink_schema import shape_of
 from tidelog.spark.sink_task import NAMELESS, Written, write_in_transaction
 from tidelog.spark.transaction_calls import TransactionCalls
 from tidelog.testing import Broker
+from tidelog.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from tidelog.wire.messages.list_transactions import ListTransactionsRequest
 
 if TYPE_CHECKING:
@@ -383,3 +384,21 @@ def test_a_leader_that_was_deposed_and_does_not_know_cannot_undo_a_decision(
     query.commit(0, query.write(0))
     assert query.seen() == query.expected(1)
     assert query.under_way() == {}
+
+
+def test_decisions_are_found_when_their_topic_has_got_more_partitions(
+    broker: Broker, topics: "Topics"
+) -> None:
+    names = [topics.create(1) for _ in range(4)]  # some would fall into other partitions
+    queries = [Query(broker, name, intentsTopic=f"intents-of-{names[0]}") for name in names]
+    for query in queries:
+        with pytest.raises(Crash):
+            query.commit(0, query.write(0), die_after="half-finish")
+    with queries[0].options.cluster.connect() as cluster:
+        more = CreatePartitionsTopic(name=f"intents-of-{names[0]}", count=13)
+        answer = cluster.call_any(CreatePartitionsRequest(topics=[more], timeout_ms=10_000))
+        assert [one.error_code for one in answer.results] == [0]
+    for query in queries:
+        query.restart()
+        query.commit(0, query.write(0))
+        assert query.seen() == query.expected(1)
