@@ -402,3 +402,20 @@ def test_decisions_are_found_when_their_topic_has_got_more_partitions(
         query.restart()
         query.commit(0, query.write(0))
         assert query.seen() == query.expected(1)
+
+
+def test_brokers_of_which_some_keep_prepared_transactions(
+    query: Query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As while one after the other is restarted with the setting for it."""
+    take_over = TransactionCalls.take_over
+    written = query.write(0)
+    refused = written[1].participant
+
+    def only_some(self: TransactionCalls, id: str) -> Any:
+        return None if refused is not None and id == refused.id else take_over(self, id)
+
+    monkeypatch.setattr(TransactionCalls, "take_over", only_some)
+    query.commit(0, written)
+    assert query.seen() == query.expected(1)
+    assert query.under_way() == {}

@@ -119,12 +119,12 @@ class Handover:
     def prepare(self, batch: Batch, written: Sequence[Participant]) -> Intent:
         """From here on nobody adds to the transactions, and where the cluster can, no timeout ends them."""
         taken = [self._take_over(one) for one in written]
-        is_prepared = all(one is not None for one in taken)
-        participants = [one for one in taken if one is not None] if is_prepared else list(written)
-        if not is_prepared:
-            for one in written:
+        for one, ours in zip(written, taken, strict=True):
+            if ours is None:
                 self.check_open(one)
-        return Intent(batch.query, batch.number, tuple(participants), is_prepared)
+        # Where brokers differ, as while they are restarted, each is ended by whoever has it now.
+        participants = tuple(ours or one for one, ours in zip(written, taken, strict=True))
+        return Intent(batch.query, batch.number, participants, is_prepared=None not in taken)
 
     def decide(self, held: HeldIntents, intent: Intent) -> None:
         """The point of no return."""
