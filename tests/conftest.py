@@ -1,11 +1,34 @@
-"""What every test shares: under CI=true a skip is a failure, so that nothing goes untested unseen."""
+"""What every test shares: under CI=true a skip is a failure, so that nothing goes untested unseen; and tests
+that share something dear, such as a Spark session, run on one worker.
+"""
 
 import os
 from collections.abc import Generator
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+# By hand rather than by xdist_group: xdist 3.8 marks tests in a way that pytest 9.2 does not pass on.
+TOGETHER = {
+    "tests/spark/": "Spark",
+    "tests/interop/cluster/": "a cluster",
+    "tests/interop/test_cluster_cli_apache.py": "a cluster of Apache Kafka",
+}
 
 SKIPS_FAIL = os.environ.get("CI", "").lower() in ("1", "true")
+
+
+class Together(LoadScopeScheduling):
+    """Every test by itself, to whichever worker is free, but for those that share something."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return next((what for where, what in TOGETHER.items() if nodeid.startswith(where)), nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
+    return Together(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -11,7 +11,7 @@ from waiting import eventually
 from tidelog.cli.exits import Exit
 
 # Test workers that share these tests would each start a cluster.
-pytestmark = [pytest.mark.timeout(240), pytest.mark.xdist_group("apache cluster")]
+pytestmark = pytest.mark.timeout(240)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """What the Spark tests share: one session per process, brokers, topics and records to read.
 
 A machine without PySpark or a Java for it skips these tests and says what is missing; under CI=true that
-fails, as every skip does. All of them carry one xdist group, so that parallel runs start Spark once.
+fails, as every skip does. They all run on one worker, so that parallel runs start Spark once.
 """
 
 import importlib.util
@@ -31,13 +31,10 @@ SETTINGS = {
 }
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("spark"))
-            # Spark starts in minutes where many run; a timeout within a call to it breaks all that follow.
-            item.add_marker(pytest.mark.timeout(600))
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if Path(__file__).parent in item.path.parents:
+        # Spark starts in minutes where many run; a timeout within a call to it breaks all that follow.
+        item.add_marker(pytest.mark.timeout(600))
 
 
 def missing() -> str | None:

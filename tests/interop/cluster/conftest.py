@@ -14,10 +14,8 @@ Connect = Callable[[str], Any]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # Test workers that share the tests of this folder would each start a cluster and a JVM.
     for item in items:
         if item.path.is_relative_to(__file__.rpartition("/")[0]):
-            item.add_marker(pytest.mark.xdist_group("cluster"))
             item.add_marker(pytest.mark.timeout(240))
 
 
