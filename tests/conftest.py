@@ -11,6 +11,11 @@ from xdist.scheduler import LoadScopeScheduling
 
 # By hand rather than by xdist_group: xdist 3.8 marks tests in a way that pytest 9.2 does not pass on.
 TOGETHER = {
+    # These start what they need themselves, so they need not wait for the others of their folder.
+    "tests/spark/test_demo_pipeline.py": "a demonstration",
+    "tests/spark/test_pipeline_command.py": "pipelines",
+    "tests/spark/test_source_connect.py": "Spark Connect",
+    "tests/spark/test_handover.py": "hand-overs",
     "tests/spark/": "Spark",
     "tests/interop/cluster/": "a cluster",
     "tests/interop/test_cluster_cli_apache.py": "a cluster of Apache Kafka",
