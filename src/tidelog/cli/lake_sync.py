@@ -1,20 +1,17 @@
 """`tidelog lake sync`: from what was asked for to a table that is up to date, and to a clean end."""
 
-import os
-import signal
 import time
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from tidelog.base.errors import KafkaError, TidelogError
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.insistence import Asked, Insistence
 from tidelog.cli.pipeline_view import PipelineView
 from tidelog.cli.session import Session
+from tidelog.cli.stop_wish import StopWish
 from tidelog.spark.errors import BrokersUnreachable, OptionError
 from tidelog.spark.lake.sync_claim import SPARK_LOG, AlreadySyncing, Claim, SyncRefused, claim, locked
 from tidelog.spark.session import SparkMissing, spark_session
@@ -64,8 +61,7 @@ class LakeSync:
         self.wishes = wishes
         self.checkpoint = _checkpoint(wishes)
         self.view = PipelineView(as_json=session.json)
-        self._insistence = Insistence()
-        self._asked = False
+        self._stop = StopWish()
         self._done: list[QueryProgress] = []
 
     def run(self) -> int:
@@ -74,7 +70,7 @@ class LakeSync:
             topic_id = self._topic_id(sync)
             try:
                 with locked(self.checkpoint):
-                    self._listen_to_signals()
+                    self._stop.listen()
                     return self._with_spark(sync, topic_id)
             except AlreadySyncing as error:
                 raise CliError(
@@ -163,7 +159,7 @@ class LakeSync:
         began = time.monotonic()
         self.view.say("Starting Spark…", event="starting", topic=sync.topic)
         spark = self._spark()
-        self._listen_to_signals()  # Spark has put its own in their place
+        self._stop.listen()  # Spark has put its own in their place
         try:
             built = build_sync(spark, sync)
             table = open_synced_table(sync, built.queries[0].frame)
@@ -172,7 +168,7 @@ class LakeSync:
                 table.storage,
                 Claim(topic=sync.topic, topic_id=topic_id, table=sync.path, table_id=table.identity),
             )
-            outcome = "stopped" if self._asked else self._until_done(built)
+            outcome = "stopped" if self._stop.is_there else self._until_done(built)
         finally:
             spark.stop()
         self._sum_up(sync, outcome, time.monotonic() - began)
@@ -192,7 +188,7 @@ class LakeSync:
         try:
             run.start(built)
             self.view.begin()
-            return run.until_done(lambda: self._asked, self._report).value
+            return run.until_done(lambda: self._stop.is_there, self._report).value
         except PipelineFailed as error:
             raise CliError(
                 f"{_sentence(error)}",
@@ -216,20 +212,6 @@ class LakeSync:
         text = f"Synced {records:,} {things} of '{sync.topic}' to {sync.path} in {took_s:.1f} s.{others}"
         facts = {"topic": sync.topic, "table": sync.path, "format": sync.table_format, "records": records}
         self.view.say(text, event=outcome, **facts, seconds=round(took_s, 1))
-
-    def _listen_to_signals(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._on_signal)
-
-    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        match self._insistence.asked(time.monotonic()):
-            case Asked.AGAIN:
-                os._exit(128 + number)  # Spark's JVM ends with this process; the checkpoint is made for that
-            case Asked.FIRST:
-                self._asked = True
-                os.write(2, b"\nStopping after the batch under way. Ctrl-C again stops at once.\n")
-            case _:
-                pass
 
 
 @contextmanager

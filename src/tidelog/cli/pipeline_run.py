@@ -1,18 +1,16 @@
 """`tidelog pipeline run`: from the file to running queries, and to a clean end however it is asked for."""
 
 import os
-import signal
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from tidelog.base.errors import TidelogError
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.insistence import Asked, Insistence
 from tidelog.cli.pipeline_view import PipelineView
 from tidelog.cli.session import Session
+from tidelog.cli.stop_wish import StopWish
 from tidelog.spark.pipeline.faults import InvalidPipeline
 from tidelog.spark.pipeline.identity import WrongCheckpoint, claim_by_spark, claim_folder, identity_of
 from tidelog.spark.pipeline.load import Loaded, load_pipeline
@@ -52,14 +50,13 @@ class PipelineRun:
         given = checkpoint or (spec.checkpoint if spec is not None else None)
         self.checkpoint = _place(given, self.loaded.folder if checkpoint is None else Path())
         self.view = PipelineView(as_json=session.json)
-        self._insistence = Insistence()
-        self._asked = False
+        self._stop = StopWish()
         self._status: dict[str, Any] = {}
 
     def run(self) -> int:
         try:
             with self.record.running():
-                self._listen_to_signals()
+                self._stop.listen()
                 return self._run_and_tell()
         except AlreadyRuns as error:
             raise CliError(
@@ -89,9 +86,9 @@ class PipelineRun:
             self._claim(None, spec.sources)
         self.view.say("Starting Spark…", event="starting", pipeline=self.loaded.name)
         spark = started_spark(self, log=self.record.log)
-        self._listen_to_signals()  # Spark has put its own in their place
+        self._stop.listen()  # Spark has put its own in their place
         try:
-            if self._asked:
+            if self._stop.is_there:
                 return "stopped"
             built = built_pipeline(spark, self.loaded, self.session.servers)
             self._refuse_console_far_away(built)
@@ -214,21 +211,7 @@ class PipelineRun:
         self.record.write_status(self._status)
 
     def _is_asked_to_stop(self) -> bool:
-        return self._asked or self.record.is_asked_to_stop
-
-    def _listen_to_signals(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._on_signal)
-
-    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        match self._insistence.asked(time.monotonic()):
-            case Asked.AGAIN:
-                os._exit(128 + number)  # Spark's JVM ends with this process; the checkpoint is made for that
-            case Asked.FIRST:
-                self._asked = True
-                os.write(2, b"\nStopping after the batch under way. Ctrl-C again stops at once.\n")
-            case _:
-                pass
+        return self._stop.is_there or self.record.is_asked_to_stop
 
 
 def checked(file: str) -> Loaded:
