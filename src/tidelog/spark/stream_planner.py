@@ -64,9 +64,10 @@ class StreamPlanner:
         if rows_min is not None and self._target is None and self._is_too_early(self._lag, rows_min):
             return start
         chosen = ends.offsets if rows_max is None else limited(begins, ends.offsets, rows_max)
-        if chosen == start.offsets and ends.topic_ids == start.topic_ids:
-            return start
+        # Also where the first batch is empty: Spark runs it, and asks once more where the query begins.
         first = start if start == self._initial else None
+        if first is None and chosen == start.offsets and ends.topic_ids == start.topic_ids:
+            return start
         end = StreamOffset(chosen, ends.topic_ids, first)
         self._lag -= _rows(begins, end)
         return end
