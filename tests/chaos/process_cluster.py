@@ -179,7 +179,9 @@ class ProcessCluster:
     def create_topic(self, name: str, partitions: int, **settings: str) -> None:
         config = {key.replace("_", "."): value for key, value in settings.items()}
         replicas = min(3, len(self.members))
-        made = self.admin.create_topics([NewTopic(name, partitions, replicas, config=config)])
+        topic = NewTopic(name, partitions, replicas, config=config)
+        # librdkafka stays with the controller that it knows, so it must wait until that one is up again.
+        made = self.admin.create_topics([topic], request_timeout=PATIENCE_S / 2)
         made[name].result(PATIENCE_S)
         self.topic = self.topic or name
 
