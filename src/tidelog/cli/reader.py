@@ -75,7 +75,10 @@ class Reader:
 
         error = message.error()
         if error.code() == KafkaError._PARTITION_EOF:
-            if not self.keep_waiting:
+            # Short of the end that was asked for, it is a new leader's that has not yet heard from its
+            # followers how far the log is sure to go: it will.
+            span = self._open.get(message.partition())
+            if span is not None and span.end is not None and message.offset() >= span.end:
                 self._done(message.partition())
         elif not error.retriable() or error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             raise topic_error(error, self.topic, self.session)
