@@ -14,6 +14,9 @@ from typing import Any
 
 from driver import Refused, Unfinished
 
+PATIENCE_S = 100.0
+"""A client that hangs is killed: pytest-timeout does not look after what follows a test that has failed."""
+
 
 class Agent:
     def __init__(
@@ -28,10 +31,13 @@ class Agent:
     def ask(self, do: str, **arguments: Any) -> Any:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
+        hangs = threading.Timer(PATIENCE_S, self._process.kill)
         with self._turn:
+            hangs.start()
             self._process.stdin.write(json.dumps({"do": do, **arguments}) + "\n")
             self._process.stdin.flush()
             line = self._process.stdout.readline()
+            hangs.cancel()
         if not line:
             raise RuntimeError(f"{self._command[0]} ended with {self._process.wait()} on {do}")
         answer = json.loads(line)

@@ -260,11 +260,11 @@ def test_a_broker_that_dies_is_reported_and_comes_back(
     numbers = b"".join(b"%d\n" % number for number in range(100))
     assert tidelog("produce", topic, stdin=numbers).code == Exit.OK
     node = follower(tidelog)
-    killed = fleet.pid(node)
+    killed, said = fleet.pid(node), len(fleet.err.read_text())
     fleet.send(node, signal.SIGKILL)
-    eventually(lambda: f"Broker {node} answers again" in fleet.err.read_text(), 60)
-    assert f"Broker {node} ended by itself (killed by SIGKILL)." in fleet.err.read_text()
-    assert fleet.pid(node) != killed
+    eventually(lambda: f"Broker {node} answers again" in fleet.err.read_text()[said:], 60)
+    assert f"Broker {node} ended by itself (killed by SIGKILL)." in fleet.err.read_text()[said:]
+    eventually(lambda: fleet.pid(node) != killed, 60)
     healthy(tidelog)
     assert sorted(map(int, tidelog("consume", topic).out.split())) == list(range(100))
 

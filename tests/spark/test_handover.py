@@ -22,14 +22,14 @@ from tidelog.spark.handover import (
     HandoverSettings,
     OtherRunIsAhead,
     WriteFailed,
-    commit_once,
 )
 from tidelog.spark.intent_log import TOPIC, IntentLog
 from tidelog.spark.intents import Participant
 from tidelog.spark.log_bounds import LogBounds
+from tidelog.spark.nameless import abort_once, commit_once, new_name
 from tidelog.spark.sink_options import SinkOptions, read_sink_options
 from tidelog.spark.sink_schema import shape_of
-from tidelog.spark.sink_task import NAMELESS, Written, write_in_transaction
+from tidelog.spark.sink_task import Written, write_in_transaction
 from tidelog.spark.transaction_calls import TransactionCalls
 from tidelog.testing import Broker
 from tidelog.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
@@ -277,13 +277,30 @@ def test_a_transaction_that_timed_out_before_the_decision_fails_the_batch(
 
 def test_a_write_without_a_name(broker: Broker, topics: "Topics") -> None:
     query = Query(broker, topics.create(2))
-    query.name = NAMELESS
+    query.name = new_name()
     with query.options.cluster.connect() as cluster:
         handover = Handover(cluster, HandoverSettings())
         commit_once(handover, participants(query.write(0)))
         handover.abort_all(participants(query.write(1)))
         commit_once(handover, participants(query.write(2)))
     assert set(query.seen()) == {key for key in query.expected(3) if key[0] != "1"}
+
+
+def test_what_tasks_of_a_failed_write_without_a_name_left_open_is_aborted(
+    broker: Broker, topics: "Topics"
+) -> None:
+    """But nothing of another write."""
+    failed, other = Query(broker, topics.create(2)), Query(broker, topics.create(2))
+    failed.name, other.name = "batch-001", "batch-002"
+    heard, *unheard = failed.write(0)
+    waiting = other.write(0)
+    with failed.options.cluster.connect() as cluster:
+        abort_once(Handover(cluster, HandoverSettings()), failed.name, participants([heard]))
+        assert len(unheard) == 2
+        assert failed.under_way() == {}
+        commit_once(Handover(cluster, HandoverSettings()), participants(waiting))
+    assert failed.seen() == {}
+    assert other.seen() == other.expected(1)
 
 
 def test_a_driver_that_was_thought_dead_aborts_nothing_of_its_successor(query: Query) -> None:

@@ -169,6 +169,11 @@ class Handover:
             if self._calls.end(one.id, one.ender, commit=False) is not ErrorCode.NONE:
                 self._calls.abort_open(one.id, one.writer, self.settings.timeout_ms)
 
+    def abort_open(self, query: str) -> None:
+        """All that is open under the query's ids, whoever wrote it."""
+        for id, writer in self._open_among(self._under_way(query)).items():
+            self._calls.abort_open(id, writer, self.settings.timeout_ms)
+
     def sweep(self, query: str, left: Mapping[str, Identity], decided: Intent | None) -> None:
         """Aborts what other attempts left open, and waits until the commit can be seen."""
         for id, writer in strays(left, decided):
@@ -216,14 +221,3 @@ class Handover:
                 f"the transaction of {one.id} cannot be committed, it is {state}: it took longer than "
                 "kafka.transaction.timeout.ms, or another run of the query aborted it"
             )
-
-
-def commit_once(handover: Handover, written: Sequence[Participant]) -> None:
-    """For a write that has no name, so that nobody can repeat it: all or nothing, as far as nothing crashes.
-
-    The transactions keep their timeouts. Nobody would ever end a prepared one.
-    """
-    for one in written:
-        handover.check_open(one)
-    handover.finish(Intent("", 0, tuple(written), is_prepared=False))
-    handover.await_markers(written)

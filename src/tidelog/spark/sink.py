@@ -10,10 +10,11 @@ from pyspark.sql.types import StructType
 
 from tidelog.spark.cluster import Cluster
 from tidelog.spark.errors import OptionError
-from tidelog.spark.handover import Batch, Handover, commit_once
+from tidelog.spark.handover import Batch, Handover
+from tidelog.spark.nameless import abort_once, commit_once, is_nameless, new_name
 from tidelog.spark.sink_options import SinkOptions, read_sink_options
 from tidelog.spark.sink_schema import Shape, shape_of
-from tidelog.spark.sink_task import NAMELESS, Written, write_in_transaction, write_rows
+from tidelog.spark.sink_task import Written, write_in_transaction, write_rows
 
 QUERY_ID, BATCH_ID, RUN_ID = "sql.streaming.queryId", "streaming.sql.batchId", "spark.jobGroup.id"
 
@@ -44,7 +45,7 @@ class SinkWriter:
         if batch is None or not (found or has_skipped):
             return
         with self.options.cluster.connect() as cluster:
-            if batch.query == NAMELESS:
+            if is_nameless(batch.query):
                 commit_once(self.handover(cluster), found)
             else:
                 self.handover(cluster).commit(batch, found, has_skipped=has_skipped)
@@ -54,8 +55,8 @@ class SinkWriter:
         if batch is None or not self.options.is_exact:
             return
         with self.options.cluster.connect() as cluster:
-            if batch.query == NAMELESS:
-                self.handover(cluster).abort_all(found)
+            if is_nameless(batch.query):
+                abort_once(self.handover(cluster), batch.query, found)
             else:
                 self.handover(cluster).abort(batch, found)
 
@@ -69,11 +70,8 @@ class BatchWriter(SinkWriter, DataSourceArrowWriter):
         super().__init__(given, schema)
         if overwrite:
             raise OptionError('a topic cannot be overwritten, only appended to: use .mode("append")')
-
-    @property
-    def batch(self) -> Batch:
         name = self.options.write_name
-        return Batch(NAMELESS, 0) if name is None else Batch(*name, may_be_passed=True)
+        self.batch = Batch(new_name(), 0) if name is None else Batch(*name, may_be_passed=True)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         if not self.options.is_exact:

@@ -17,6 +17,7 @@ from tidelog.spark.errors import OptionError
 from tidelog.spark.handover import Batch
 from tidelog.spark.intent_log import IntentLog
 from tidelog.spark.intents import Identity, Participant, is_written_already
+from tidelog.spark.nameless import is_nameless
 from tidelog.spark.outbox import Outbox
 from tidelog.spark.producer import Producer
 from tidelog.spark.sink_options import SinkOptions
@@ -24,8 +25,6 @@ from tidelog.spark.sink_schema import Shape
 from tidelog.spark.transaction_calls import ONGOING, TransactionCalls, participant
 from tidelog.spark.transactional_ids import SLOTS_MAX, query_prefix, slots_of_this_process
 
-NAMELESS = "batch"
-"""In place of a query, for writes that have no name: their transactions share ids."""
 ABORT_SECONDS = 5.0
 
 log = logging.getLogger("tidelog.spark.sink")
@@ -105,7 +104,7 @@ decided before it, so later ones need no look."""
 
 
 def _is_decided(cluster: Cluster, options: SinkOptions, batch: Batch, run: str | None) -> bool:
-    if batch.query == NAMELESS or (run is not None and (batch.query, run) in _looked_up):
+    if is_nameless(batch.query) or (run is not None and (batch.query, run) in _looked_up):
         return False
     intents = IntentLog(cluster, options.handover.prefix, options.handover.topic)
     if is_written_already(intents.find(batch.query), batch.number):
@@ -124,7 +123,7 @@ def _begin(calls: TransactionCalls, options: SinkOptions, batch: Batch) -> tuple
     timeout_ms = options.handover.timeout_ms
     for name in slots_of_this_process().names():
         id = query_prefix(options.handover.prefix, batch.query) + name
-        if batch.query != NAMELESS and _used.get(id) == batch:
+        if not is_nameless(batch.query) and _used.get(id) == batch:
             continue
         found = calls.describe(id)
         if found is not None and found.state == ONGOING:

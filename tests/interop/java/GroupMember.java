@@ -19,6 +19,7 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.FencedInstanceIdException;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
@@ -90,6 +91,10 @@ final class GroupMember implements ConsumerRebalanceListener {
             }
         } catch (InvalidOffsetException failure) {
             failed(Errors.OFFSET_OUT_OF_RANGE.code(), failure);
+        } catch (FencedInstanceIdException failure) {
+            // As the documentation asks for: one that polls on takes its name back, and fences the other.
+            stopping = true;
+            failed(Errors.forException(failure).code(), failure);
         } catch (KafkaException failure) {
             failed(Errors.forException(failure).code(), failure);
         }

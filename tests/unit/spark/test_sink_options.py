@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tidelog.spark.errors import OptionError
+from tidelog.spark.nameless import is_nameless, new_name
 from tidelog.spark.sink_options import SINK, read_sink_options
-from tidelog.spark.sink_task import NAMELESS
 from tidelog.wire.compression import Codec
 
 BASE = {"kafka.bootstrap.servers": "localhost:9092"}
@@ -64,7 +64,7 @@ def test_every_option_is_documented() -> None:
 
 def test_one_name_for_writes_to_two_topics_is_two_names() -> None:
     """The second would be taken for a repetition of the first, and its rows would be left out."""
-    given = BASE | {"delivery": "exactly-once", "txnAppId": NAMELESS, "txnVersion": "1"}
+    given = BASE | {"delivery": "exactly-once", "txnAppId": new_name(), "txnVersion": "1"}
     names = {read_sink_options(given | topic).write_name for topic in ({"topic": "a"}, {"topic": "b"}, {})}
     assert len(names) == 3
-    assert (NAMELESS, 1) not in names, "that would be taken for a write without a name"
+    assert not any(is_nameless(name) for name, _ in filter(None, names))
