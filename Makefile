@@ -31,7 +31,7 @@ unit: $(DEV) ## The tests that need nothing but Python
 	$(BIN)/pytest tests/unit tests/property -n $(WORKERS)
 
 interop: $(DEV) ## The tests with real clients, real processes and real faults
-	$(BIN)/pytest tests --ignore=tests/unit --ignore=tests/property -n $(WAITING_WORKERS) --dist loadgroup
+	$(BIN)/pytest tests --ignore=tests/unit --ignore=tests/property -n $(WAITING_WORKERS) --dist loadgroup --durations=30
 
 sim: $(DEV) ## Clusters under faults on virtual time; SEEDS=0-1999 chooses, a failure says how to replay it
 	$(BIN)/python -m tidelog.testing.sim --seeds $(or $(SEEDS),0-199)

@@ -23,6 +23,7 @@ EPOCH_BUMPS = 2
 EPOCH_MAX = 2**15 - 1
 
 _SEQUENCES = 2**31
+_SEQUENCE_MASK = _SEQUENCES - 1
 
 
 class Duplicate(NamedTuple):
@@ -198,10 +199,12 @@ class Producers:
             if marker is None or not marker.is_marker:  # compaction may have emptied it
                 return None
             return self._end_transaction(producer_id, producer, last, marker)
-        batches = producer.batches
+        batches, sequence = producer.batches, header.base_sequence
         if len(batches) == BATCHES_KEPT:
             del batches[0]
-        batches.append(WrittenBatch(header.last_sequence, last, delta, header.max_timestamp))
+        # The header's own `last_sequence`, without the call.
+        last_sequence = (sequence + delta) & _SEQUENCE_MASK if sequence >= 0 else -1
+        batches.append(WrittenBatch(last_sequence, last, delta, header.max_timestamp))
         if attributes & TRANSACTIONAL and producer.txn_first < 0:
             producer.txn_first = base
             self._open[base] = producer_id
