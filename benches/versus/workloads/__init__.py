@@ -14,6 +14,7 @@ from versus.workloads import (
     replicated,
     requests,
     starting,
+    transactions,
 )
 
 
@@ -27,6 +28,7 @@ def all_workloads(scale: float) -> list[Workload]:
         partitions,
         connections,
         replicated,
+        transactions,
         starting,
     )
     return [workload for kind in kinds for workload in kind.workloads(scale)]
