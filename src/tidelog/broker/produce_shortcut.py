@@ -1,4 +1,4 @@
-"""The short way for the request that a broker gets most: acks=1, one partition, like the one before it.
+"""The short way for the request that a broker gets most: for one partition, like the one before it.
 
 Between the correlation id and the records a producer sends the same bytes again and again. What they mean
 is remembered after the long way has understood them once, so that the next such request is neither decoded
@@ -12,12 +12,13 @@ from struct import Struct
 import msgspec
 
 from tidelog.base.errors import KafkaError
-from tidelog.base.ids import ZERO_UUID
+from tidelog.base.ids import ZERO_UUID, Offset, TimestampMs
 from tidelog.broker.context import Services
-from tidelog.broker.handlers.produce import refused
+from tidelog.broker.delayed_produce import DelayedProduce, Written
+from tidelog.broker.handlers.produce import ACKS_ALL, refused
 from tidelog.broker.hosted import TopicKey
 from tidelog.broker.peer import Peer
-from tidelog.broker.reply import Reply
+from tidelog.broker.reply import LateReply, PendingReply, Reply
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.frame import response_writer
 from tidelog.wire.messages.produce import (
@@ -53,6 +54,8 @@ class Known(msgspec.Struct, frozen=True, gc=False):
     client_id: str | None
     topic: TopicKey
     index: int
+    all_replicas: bool
+    timeout_ms: int
     answer: bytes
     """With a place for what differs."""
     written_at: int
@@ -67,7 +70,11 @@ class ProduceShortcut:
         self, frame: memoryview, version: int, client_id: str | None, request: ProduceRequest, peer: Peer
     ) -> None:
         """The long way answered this request: if it is a plain one, the next may take the short way."""
-        if request.acks != ACKS_LEADER or version < FIRST_VERSION or request.transactional_id is not None:
+        if (
+            request.acks not in (ACKS_LEADER, ACKS_ALL)
+            or version < FIRST_VERSION
+            or request.transactional_id is not None
+        ):
             return
         if len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
             return
@@ -87,11 +94,15 @@ class ProduceShortcut:
             index=data.index, base_offset=base, log_append_time=time, log_start_offset=start
         )
         answer = bytes(_encoded(version, key, marked))
-        known = Known(version, client_id, key, data.index, answer, answer.index(_WRITTEN.pack(*_MARKS)))
+        known = Known(
+            *(version, client_id, key, data.index, request.acks == ACKS_ALL, request.timeout_ms),
+            answer,
+            answer.index(_WRITTEN.pack(*_MARKS)),
+        )
         self._known[bytes(frame[FRONT_AT:front_end])] = known
         peer.produce_front_end = front_end
 
-    def answer(self, frame: memoryview, peer: Peer) -> Reply | None:
+    def answer(self, frame: memoryview, peer: Peer) -> Reply | PendingReply | None:
         """None: take the long way; nothing has been done."""
         front_end = peer.produce_front_end
         known = self._known.get(bytes(frame[FRONT_AT:front_end]))
@@ -112,19 +123,45 @@ class ProduceShortcut:
             partition = services.partitions.find(known.topic, known.index)
             log_start = partition.log.start
             produced = partition.produce(
-                frame[start:stop], all_replicas=False, now_ms=services.clock.now_ms()
+                frame[start:stop], all_replicas=known.all_replicas, now_ms=services.clock.now_ms()
             )
         except KafkaError as error:
             out = _encoded(version, known.topic, refused(known.index, error, log_start))
-        else:
-            out = bytearray(known.answer)
-            _WRITTEN.pack_into(
-                out, known.written_at, produced.base_offset, produced.append_time_ms, log_start
+            return _sent(out, correlation_id, throttle_ms)
+        if known.all_replicas and produced.safe_at > partition.high_watermark:
+            answer = PartitionProduceResponse(
+                index=known.index,
+                base_offset=produced.base_offset,
+                log_append_time=produced.append_time_ms,
+                log_start_offset=log_start,
             )
-        _INT.pack_into(out, CORRELATION_ID_AT, correlation_id)
-        if throttle_ms:
-            _INT.pack_into(out, len(out) - THROTTLE_BEFORE_END, throttle_ms)
-        return Reply([out], throttle_ms)
+            unsafe = [Written(partition, produced.safe_at, answer)]
+            delayed = DelayedProduce(ProduceResponse(), unsafe, known.timeout_ms)
+            return LateReply(
+                delayed.future, lambda _: _sent(_filled_late(known, answer), correlation_id, throttle_ms)
+            )
+        out = _filled(known, produced.base_offset, produced.append_time_ms, log_start)
+        return _sent(out, correlation_id, throttle_ms)
+
+
+def _filled(known: Known, base: Offset, append_time: TimestampMs, log_start: Offset) -> bytearray:
+    out = bytearray(known.answer)
+    _WRITTEN.pack_into(out, known.written_at, base, append_time, log_start)
+    return out
+
+
+def _filled_late(known: Known, answer: PartitionProduceResponse) -> bytearray:
+    """Until it was safe, it may have gone wrong."""
+    if answer.error_code:
+        return _encoded(known.version, known.topic, answer)
+    return _filled(known, answer.base_offset, answer.log_append_time, answer.log_start_offset)
+
+
+def _sent(out: bytearray, correlation_id: int, throttle_ms: int) -> Reply:
+    _INT.pack_into(out, CORRELATION_ID_AT, correlation_id)
+    if throttle_ms:
+        _INT.pack_into(out, len(out) - THROTTLE_BEFORE_END, throttle_ms)
+    return Reply([out], throttle_ms)
 
 
 def _encoded(version: int, topic: TopicKey, answer: PartitionProduceResponse) -> bytearray:

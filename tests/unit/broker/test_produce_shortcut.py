@@ -1,5 +1,6 @@
 """The short way must answer what the long way answers, byte for byte, and leave the same log behind."""
 
+import asyncio
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,7 @@ from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
 from tidelog.testing.log_rig import NOW_MS, open_log
 from tidelog.testing.partition_rig import sole_leader
+from tidelog.testing.virtual_time import run
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.frame import read_response, write_request
 from tidelog.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -26,12 +28,17 @@ VERSIONS = range(API[ApiKey.PRODUCE].min_version, API[ApiKey.PRODUCE].max_versio
 class Broker:
     """Two partitions in memory behind a dispatcher; it counts the requests that took the short way."""
 
-    def __init__(self, throttle_ms: int = 0, config: LogConfig | None = None) -> None:
+    def __init__(
+        self,
+        throttle_ms: int = 0,
+        config: LogConfig | None = None,
+        durability: Durability = Durability.OS,
+    ) -> None:
         self.logs = [open_log(MemoryDisk(), config or LogConfig()) for _ in range(2)]
         self.by_key: dict[tuple[object, int], Partition] = {}
         for index, log in enumerate(self.logs):
             partition = sole_leader(
-                log, topic_id=TOPIC_ID, index=index, durability=Durability.OS, on_unsynced=lambda _: None
+                log, topic_id=TOPIC_ID, index=index, durability=durability, on_unsynced=lambda _: None
             )
             self.by_key["orders", index] = self.by_key[TOPIC_ID, index] = partition
         services: Any = SimpleNamespace(
@@ -96,15 +103,62 @@ def both_ways(first: bytes, second: bytes, **options: Any) -> tuple[bytes, bytes
     return short, long, known
 
 
+@pytest.mark.parametrize("acks", [1, -1])
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_request_like_the_one_before(version: int) -> None:
-    first = frame(batch(), version)
-    second = frame(batch(b"another value", count=9), version, correlation_id=-8)
+def test_a_request_like_the_one_before(version: int, acks: int) -> None:
+    first = frame(batch(), version, acks=acks)
+    second = frame(batch(b"another value", count=9), version, correlation_id=-8, acks=acks)
     short, long, broker = both_ways(first, second)
     assert short == long
     assert broker.short == (version >= FIRST_VERSION)
     assert read_response(ApiKey.PRODUCE, version, short[4:])[0] == -8
     assert broker.logs[0].end == 12
+
+
+async def late_answer(broker: Broker, asked: bytes, connection: Peer, meanwhile: Any) -> bytes:
+    """To a request whose records are not safe at once."""
+    pending: Any = broker.dispatcher.dispatch(memoryview(bytearray(asked)), connection)
+    assert not pending.done()
+    meanwhile(broker.by_key["orders", 0])
+    arrived = asyncio.Event()
+    pending.add_done_callback(lambda _: arrived.set())
+    await arrived.wait()
+    return b"".join(pending.result().parts)
+
+
+def synced(partition: Partition) -> None:
+    flush = partition.log.begin_flush()
+    assert flush is not None
+    flush.run()
+    partition.log.finish_flush(flush)
+    partition.advance()
+
+
+def deposed(partition: Partition) -> None:
+    partition.release_all(partition.not_leader_error())
+
+
+def left_alone(partition: Partition) -> None:
+    """Until the request's time is up."""
+
+
+@pytest.mark.parametrize("meanwhile", [synced, deposed, left_alone])
+@pytest.mark.parametrize("version", [9, 12, 13])
+def test_what_is_not_safe_yet_is_answered_alike_when_it_is_known(version: int, meanwhile: Any) -> None:
+    async def main() -> None:
+        asked = frame(batch(), version, acks=-1)
+        answers = []
+        for connections in ([peer()] * 2, [peer(), peer()]):
+            broker = Broker(durability=Durability.FSYNC, throttle_ms=250)
+            await late_answer(broker, asked, connections[0], synced)
+            answers.append(await late_answer(broker, asked, connections[1], meanwhile))
+            assert broker.short == (connections[0] is connections[1])
+            assert broker.logs[0].end == 6
+        assert answers[0] == answers[1]
+        _, answer = read_response(ApiKey.PRODUCE, version, answers[0][4:])
+        assert (answer.responses[0].partition_responses[0].error_code == 0) == (meanwhile is synced)
+
+    run(main())
 
 
 @pytest.mark.parametrize("value_bytes", [0, 30, 60, 16_000, 16_300, 16_400, 900_000])
