@@ -1,13 +1,16 @@
 """Compare Tidelog with Apache Kafka on this machine and write what came out into docs/benchmarks.md.
 
-    python benches/versus [--quick] [--rounds N] [--only TEXT] [--no-page]
+    python benches/versus [--quick] [--rounds N] [--only TEXT] [--no-rivals] [--no-page]
 
 `--quick` takes a tenth of the load and one round: a look, not a result, so it leaves the page alone.
+NATS JetStream and RabbitMQ streams come last, in a table of their own; `--only rivals` runs nothing else.
 """
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -15,8 +18,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rig.report import machine
 
 from versus import page, results
+from versus.rivals import RIVALS
+from versus.rivals import page as rivals_page
+from versus.rivals.workloads import workloads as rivals_workloads
 from versus.runner import run_all, steps, title
 from versus.systems import ApacheKafka, System, Tidelog
+from versus.workload import Workload
 from versus.workloads import all_workloads
 
 
@@ -26,15 +33,52 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--rounds", type=int)
-    parser.add_argument("--only", default="", help="workloads with this text in their name")
-    parser.add_argument("--alone", action="store_true", help="without Apache Kafka")
+    parser.add_argument("--only", default="", help="workloads with this text in their name; or rivals")
+    parser.add_argument("--alone", action="store_true", help="without Apache Kafka and the rivals")
+    parser.add_argument("--no-rivals", action="store_true", help="without NATS and RabbitMQ")
     parser.add_argument("--no-page", action="store_true", help="leave docs/benchmarks.md as it is")
     options = parser.parse_args()
-    scale = 0.1 if options.quick else 1.0
-    rounds = options.rounds or (1 if options.quick else 5)
-    workloads = [each for each in all_workloads(scale) if options.only in title(each)]
-    kinds: list[type[System]] = [Tidelog] if options.alone else [Tidelog, ApacheKafka]
     print(machine(), flush=True)
+    compare_with_kafka(options)
+    if not (options.no_rivals or options.alone):
+        compare_with_rivals(options)
+
+
+def compare_with_kafka(options: argparse.Namespace) -> None:
+    workloads = [each for each in all_workloads(_scale(options)) if options.only in title(each)]
+    if not workloads:
+        return
+    found = measure(workloads, [Tidelog] if options.alone else [Tidelog, ApacheKafka], options)
+    print(page.table(found))
+    if not (options.quick or options.only or options.no_page or options.alone):
+        results.write(found)
+        page.update(found)
+
+
+def compare_with_rivals(options: argparse.Namespace) -> None:
+    workloads = [
+        each for each in rivals_workloads(_scale(options)) if options.only in f"rivals: {title(each)}"
+    ]
+    if not workloads:
+        return
+    missing = [line for rival in RIVALS if (line := rival.missing()) is not None]
+    for line in missing:
+        print(line, flush=True)
+    present = [rival for rival in RIVALS if rival.missing() is None]
+    if not present:
+        return
+    found = measure(workloads, [Tidelog, ApacheKafka, *present], options)
+    found |= {"missing": missing, "versions": {rival.name: rival.version() for rival in present}}
+    print(rivals_page.table(found))
+    if not (options.quick or options.no_page) and options.only in ("", "rivals"):
+        results.write(found, rivals_page.FILE)
+        rivals_page.update(found)
+
+
+def measure(
+    workloads: Sequence[Workload], kinds: Sequence[type[System]], options: argparse.Namespace
+) -> dict[str, Any]:
+    rounds = options.rounds or (1 if options.quick else 5)
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
     with Progress(*columns, transient=True) as progress:
         bar = progress.add_task("", total=steps(workloads, len(kinds), rounds))
@@ -43,11 +87,11 @@ def main() -> None:
             progress.update(bar, advance=1, description=what)
 
         measured, failed = run_all(workloads, kinds, rounds, tell)
-    found = results.as_json(measured, failed, rounds, scale)
-    print(page.table(found))
-    if not (options.quick or options.only or options.no_page or options.alone):
-        results.write(found)
-        page.update(found)
+    return results.as_json(measured, failed, rounds, _scale(options))
+
+
+def _scale(options: argparse.Namespace) -> float:
+    return 0.1 if options.quick else 1.0
 
 
 if __name__ == "__main__":

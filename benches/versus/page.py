@@ -15,12 +15,17 @@ ROW, LEFT, WIDTH, SCALE_MAX = 18, 420, 420, 4.0
 
 def update(results: dict[str, Any]) -> None:
     PICTURE.write_text(picture(results))
+    put(table(results), BEGIN, END, "Beside Apache Kafka, in ratios")
+
+
+def put(written: str, begin: str, end: str, heading: str) -> None:
+    """Between its marks, or where they are missing, at the end of the page under a heading."""
     text = PAGE.read_text()
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
     if not rest:
-        before, after = text.rstrip() + "\n\n## Beside Apache Kafka, in ratios\n\n", "\n"
-    PAGE.write_text(f"{before}{BEGIN}\n{table(results)}\n{END}{after}")
+        before, after = f"{text.rstrip()}\n\n## {heading}\n\n", "\n"
+    PAGE.write_text(f"{before}{begin}\n{written}\n{end}{after}")
 
 
 def table(results: dict[str, Any]) -> str:
@@ -35,7 +40,7 @@ def table(results: dict[str, Any]) -> str:
     ]
     for workload in results["workloads"]:
         for figure in workload["figures"]:
-            cells = [_cell(figure, name) for name in ("Tidelog", "Apache Kafka")]
+            cells = [cell(figure, name) for name in ("Tidelog", "Apache Kafka")]
             ratio = f"**{figure['ratio']:.2f}**" if figure["ratio"] is not None else ""
             unit = f"{figure['name']}, {figure['unit']}"
             cells += [ratio, _goal(figure, "goal", "met"), _share_of_bare(figure)]
@@ -44,7 +49,7 @@ def table(results: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _cell(figure: dict[str, Any], system: str) -> str:
+def cell(figure: dict[str, Any], system: str) -> str:
     values = figure["values"].get(system)
     if not values:
         return ""

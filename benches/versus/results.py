@@ -46,9 +46,9 @@ def as_json(measured: Measured, failed: dict[str, str], rounds: int, scale: floa
     }
 
 
-def write(results: dict[str, Any]) -> None:
-    FILE.parent.mkdir(parents=True, exist_ok=True)
-    FILE.write_text(json.dumps(results, indent=1) + "\n")
+def write(results: dict[str, Any], file: Path = FILE) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(results, indent=1) + "\n")
 
 
 def _commit() -> str:

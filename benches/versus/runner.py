@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import groupby
+from subprocess import SubprocessError
 
 from versus.figures import Rounds
 from versus.systems import System
@@ -34,7 +35,12 @@ def run_all(
     for arena, group in groupby(ordered, key=lambda each: each.arena):
         with ExitStack() as running:
             tell(f"starting {arena}")
-            systems = [running.enter_context(kind(arena.durability, arena.brokers)) for kind in kinds]
+            systems: list[System] = []
+            for kind in kinds:
+                try:
+                    systems.append(running.enter_context(kind(arena.durability, arena.brokers)))
+                except (OSError, RuntimeError, SubprocessError) as error:
+                    failed[f"{arena}: {kind.name}"] = str(error)  # the others go on without it
             for workload in group:
                 measured[title(workload)] = _alternate(workload, systems, rounds, tell, failed)
     return measured, failed

@@ -83,10 +83,14 @@ class System(ABC):
         self.start_process()
         while True:
             try:
-                answer_size(self.address, api_versions_frame())
+                self.answer()
                 return time.perf_counter() - began
             except OSError:
                 time.sleep(0.005)
+
+    def answer(self) -> None:
+        """Returns when it has answered, and raises OSError where it does not do so yet."""
+        answer_size(self.address, api_versions_frame())
 
     @abstractmethod
     def stop_process(self, cleanly: bool) -> None: ...
