@@ -185,7 +185,8 @@ def test_a_single_broker_grows_into_a_cluster(tmp_path: Path) -> None:
         first.stop(signal.SIGKILL)
         rest = ",".join(f"localhost:{other.port}" for other in others)
         # Nobody has missed the leader yet: the command waits for the next one, but not for ever.
-        assert tidelog(rest, "consume", "t").stdout == "kept\n"
+        done = tidelog(rest, "consume", "t")
+        assert (done.returncode, done.stdout) == (0, "kept\n"), done.stderr
         voters = json.loads(tidelog(rest, "cluster", "status", "--json").stdout)["quorum"]["voters"]
         assert voters == [1, 2, 3]
     finally:

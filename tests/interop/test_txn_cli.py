@@ -48,9 +48,11 @@ def tidelog(
 
 
 @pytest.fixture
-def topic(tidelog: Tidelog) -> Iterator[str]:
+def topic(tidelog: Tidelog, fleet: FleetProcess) -> Iterator[str]:
     name = f"txn-{uuid.uuid4().hex[:10]}"
     assert tidelog("topic", "create", name, "-p", "3", "-r", "2").code == Exit.OK
+    for server in fleet.servers.split(","):  # each must have heard of it: any of them may be asked next
+        eventually(lambda server=server: tidelog("-b", server, "topic", "describe", name).code == Exit.OK)
     yield name
     tidelog("topic", "delete", name, "--yes")
 
@@ -148,7 +150,7 @@ def test_what_nobody_knows_of_hangs_until_it_is_aborted(
     several = tidelog("txn", "abort", f"{topic}:0")
     assert several.code == Exit.USAGE
     assert str(STRANGER) in several.err
-    assert tidelog("txn", "abort", f"{topic}:0", "--producer-id", "1").code == Exit.NOT_FOUND
+    assert tidelog("txn", "abort", f"{topic}:0", "--producer-id", str(STRANGER + 1)).code == Exit.NOT_FOUND
     done = tidelog("txn", "abort", f"{topic}:0", "--producer-id", str(STRANGER), typed=b"n\n")
     assert (done.code, "Nothing was aborted" in done.err) == (Exit.FAILED, True)
     done = tidelog("txn", "abort", f"{topic}:0", "--start-offset", "1", "--json")

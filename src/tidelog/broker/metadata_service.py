@@ -76,14 +76,24 @@ class MetadataService:
 
     @property
     def told_controller(self) -> NodeId:
-        """Whom clients are sent to: any broker passes on to the controller what is for it.
-
-        One of those that they are told about, so none that is fenced: of that one they know no address.
-        """
-        alive = [broker.id for broker in self.image.brokers.values() if not broker.fenced]
-        if self.controller_id in alive:
+        """Who is named where somebody wants to know: one that is not fenced, so that its address is told."""
+        if self.controller_id is not None and self._is_alive(self.controller_id):
             return self.controller_id
-        return self.node_id if self.node_id in alive or not alive else alive[0]
+        return self.controller_for_clients
+
+    @property
+    def controller_for_clients(self) -> NodeId:
+        """Whom clients send to what is for the controller, since any broker passes it on: this one, with
+        which they speak already. The controller itself may have died without anybody knowing yet, and
+        librdkafka then waits for its return."""
+        if self._is_alive(self.node_id):
+            return self.node_id
+        others = (broker.id for broker in self.image.brokers.values() if not broker.fenced)
+        return next(others, self.node_id)
+
+    def _is_alive(self, node_id: NodeId) -> bool:
+        broker = self.image.brokers.get(node_id)
+        return broker is not None and not broker.fenced
 
     @property
     def failure(self) -> Exception | None:

@@ -255,8 +255,8 @@ def test_clients_are_sent_to_a_broker_that_they_are_told_about() -> None:
     async def work(rig: QuorumRig) -> None:
         await rig.metadata.change(registered(1, 0, fenced=False))
         await rig.metadata.change(registered(2, 1, fenced=False))
-        assert rig.metadata.told_controller == 1
+        assert rig.metadata.told_controller == rig.metadata.controller_for_clients == 1
         await rig.metadata.change(registered(1, 2, fenced=True))
-        assert rig.metadata.told_controller == 2
+        assert rig.metadata.told_controller == rig.metadata.controller_for_clients == 2
 
     with_rig(work)

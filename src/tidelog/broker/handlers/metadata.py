@@ -85,7 +85,7 @@ def _answer(context: Context, request: MetadataRequest) -> MetadataResponse:
             for broker, where in services.metadata.reachable_brokers(context.peer.listener)
         ],
         cluster_id=image.cluster_id,
-        controller_id=services.metadata.told_controller,
+        controller_id=services.metadata.controller_for_clients,
         topics=topics,
     )
     if request.include_cluster_authorized_operations:
