@@ -51,9 +51,6 @@ class Call(asyncio.TimerHandle):
         self._cancelled = True
         self._callback = self._args = None  # type: ignore[assignment]  # lets go of what they hold
 
-    def run(self) -> None:
-        self._context.run(self._callback, *self._args)
-
 
 class LifeTask(asyncio.Task[Any]):
     """A task that knows whose it is."""
@@ -130,25 +127,23 @@ class SimLoop(asyncio.BaseEventLoop):
         self, when: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> Call:
         """At a time of the life that asks."""
-        return self.call_at_world_time(
-            self._current.world_time(when), callback, *args, context=context, local=when
-        )
-
-    def call_at_world_time(
-        self,
-        when: float,
-        callback: Callable[..., Any],
-        *args: Any,
-        context: Context | None = None,
-        local: float | None = None,
-    ) -> Call:
         if context is None:
             context = copy_context()
-        life = context.get(CURRENT) or self.world
-        call = Call(callback, args, context, life, when if local is None else local)
-        self._timers_made += 1
-        heapq.heappush(self._timers, (max(when, self.now), self._timers_made, call))
+        call = Call(callback, args, context, context.get(CURRENT) or self.world, when)
+        self._push(self._current.world_time(when), call)
         return call
+
+    def call_at_world_time(
+        self, when: float, callback: Callable[..., Any], *args: Any, context: Context
+    ) -> Call:
+        call = Call(callback, args, context, context.get(CURRENT) or self.world, when)
+        self._push(when, call)
+        return call
+
+    def _push(self, when: float, call: Call) -> None:
+        self._timers_made += 1
+        now = self.now
+        heapq.heappush(self._timers, (when if when > now else now, self._timers_made, call))
 
     def create_future(self) -> asyncio.Future[Any]:
         return asyncio.Future(loop=self)
@@ -203,7 +198,7 @@ class SimLoop(asyncio.BaseEventLoop):
             self._current = life
             self.steps += 1
             try:
-                call.run()
+                call._context.run(call._callback, *call._args)
             except (KeyboardInterrupt, SystemExit):
                 raise
             except PowerCut:
