@@ -76,7 +76,9 @@ class ApacheNode:
         command = [*JVM, *QUIET, "-cp", classpath(), "kafka.tools.StorageTool", "format"]
         command += ["-t", cluster_id, "-c", str(self.settings)]
         command += ["--no-initial-controllers"] if voters is None else ["--initial-controllers", voters]
-        subprocess.run(command, check=True, capture_output=True)
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"node {self.node} was not formatted: {done.stdout}{done.stderr}")
 
     def start(self) -> None:
         command = ["java", *self._jvm, *QUIET]

@@ -124,7 +124,7 @@ def test_a_broker_comes_and_goes(machines: Machines) -> None:
     machines.tidelog("topic", "create", "t", "-p", "6")
     assert machines.tidelog("produce", "t", "kept").returncode == 0
     fourth = machines.add(4)
-    assert "without a vote" in fourth.log_file.read_text()
+    eventually(lambda: "without a vote" in fourth.log_file.read_text())
     assert machines.tidelog("cluster", "rebalance").returncode == 0
     held = {row["id"]: row["replicas"] for row in machines.json("cluster", "brokers")}
     assert sorted(held.values()) == [4, 4, 5, 5]
