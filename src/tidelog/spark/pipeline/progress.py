@@ -59,7 +59,7 @@ class Meter:
     def _add(self, report: Mapping[str, Any]) -> None:
         began_s = datetime.fromisoformat(str(report["timestamp"])).timestamp()
         took_ms = int((report.get("durationMs") or {}).get("triggerExecution", 0))
-        rows = int(report.get("numInputRows") or 0)
+        rows = _rows_of(report)
         self._began_s = began_s if self._began_s is None else self._began_s
         self._recent.append((began_s + took_ms / 1000, rows))
         operators = report.get("stateOperators") or []
@@ -76,6 +76,12 @@ class Meter:
             + sum(int(operator.get("numRowsDroppedByWatermark") or 0) for operator in operators),
             watermark=(report.get("eventTime") or {}).get("watermark"),
         )
+
+
+def _rows_of(report: Mapping[str, Any]) -> int:
+    """By Spark Connect only the sources say it."""
+    total = report.get("numInputRows")
+    return int(total or sum(int(source.get("numInputRows") or 0) for source in report.get("sources") or []))
 
 
 def lag_of(sources: Iterable[Mapping[str, Any]]) -> int | None:

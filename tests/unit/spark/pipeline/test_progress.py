@@ -29,6 +29,11 @@ def test_rows_are_counted_once_however_often_a_report_is_seen() -> None:
     assert (seen.state_rows, seen.state_bytes, seen.dropped_late) == (4, 1000, 2)
 
 
+def test_by_spark_connect_the_sources_say_how_many_rows_there_were() -> None:
+    sources = [{"numInputRows": 30}, {"numInputRows": 20}, {}]
+    assert Meter("q").take([report(0, 0, 0, numInputRows=None, sources=sources)], START_S + 1).rows == 50
+
+
 def test_the_rate_is_that_of_the_last_seconds_and_falls_to_nothing() -> None:
     meter = Meter("q")
     assert meter.take([report(0, 0, 1000)], START_S + 4).rows_per_s == 250
