@@ -206,6 +206,11 @@ def fetch(bench: Bench, rounds: int) -> None:
         microseconds(rounds, lambda: bench.log.read(middle, 1 << 20, end=end)),
         "us",
     )
+    show(
+        "fetch: the newest batch found in the log",
+        microseconds(rounds, lambda: bench.log.read(end - 1, 1 << 20, end=end)),
+        "us",
+    )
     found = bench.log.read(middle, 1 << 20, end=end)
     if found is None:
         raise RuntimeError("nothing was written before")

@@ -10,7 +10,6 @@ from waiting import eventually
 
 from tidelog.cli.exits import Exit
 
-# Test workers that share these tests would each start a cluster.
 pytestmark = pytest.mark.timeout(240)
 
 
