@@ -9,7 +9,7 @@ that is read back names its place after `$JS.ACK.` as its reply. Both are counte
 import json
 import socket
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from versus.generator import Run
 from versus.rivals import window
@@ -31,7 +31,7 @@ class JetStream:
             if not line or line.startswith(b"-ERR"):
                 raise ConnectionError(f"NATS refused the connection: {line!r}")
 
-    def __enter__(self) -> "JetStream":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

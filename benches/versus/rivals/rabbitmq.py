@@ -5,7 +5,6 @@ from pathlib import Path
 
 import psutil
 
-from versus.generator import Run
 from versus.rivals.rabbitmq_stream import RabbitMqStream
 from versus.rivals.server import Rival, free_port
 
@@ -55,27 +54,11 @@ class RabbitMq(Rival):
         return [child.pid for child in psutil.Process(self._one().pid).children()]
 
     def answer(self) -> None:
-        with RabbitMqStream(self.address):
+        with self.client():
             pass
 
-    def new_topic(self, partitions: int = 1, replicas: int | None = None) -> str:
-        self._topics += 1
-        name = f"bench-{self._topics}"
-        with RabbitMqStream(self.address) as server:
-            server.create(name)
-        return name
-
-    def delete_topic(self, name: str) -> None:
-        with RabbitMqStream(self.address) as server:
-            server.delete(name)
-
-    def produce(self, topic: str, size: int, count: int) -> Run:
-        with RabbitMqStream(self.address) as server:
-            return server.produce(topic, size, count)
-
-    def consume(self, topic: str, count: int) -> Run:
-        with RabbitMqStream(self.address) as server:
-            return server.consume(topic, count)
+    def client(self) -> RabbitMqStream:
+        return RabbitMqStream(self.address)
 
     @classmethod
     def version(cls) -> str:

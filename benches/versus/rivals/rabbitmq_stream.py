@@ -8,6 +8,7 @@ string   u16 length, bytes;  bytes and arrays have a u32 in front
 import socket
 import struct
 from collections.abc import Iterator
+from typing import Self
 
 from versus.generator import Run
 from versus.rivals import window
@@ -41,7 +42,7 @@ class RabbitMqStream:
         self._send(tune[: HEAD.size + 4] + struct.pack(">I", 0))  # its largest frame, and no heartbeats
         self.ask(OPEN, _string("/"))
 
-    def __enter__(self) -> "RabbitMqStream":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

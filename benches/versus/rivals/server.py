@@ -9,6 +9,7 @@ import time
 from abc import abstractmethod
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol, Self
 
 from versus.generator import Run
 from versus.systems import System
@@ -17,6 +18,22 @@ START_SECONDS_MAX = 60
 STOP_SECONDS_MAX = 30
 # Where servers are installed is often not on the path of those who are not root.
 PROGRAMS = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
+
+
+class Client(Protocol):
+    """A connection in the server's own protocol; `with` ends it."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def create(self, stream: str) -> None: ...
+
+    def delete(self, stream: str) -> None: ...
+
+    def produce(self, stream: str, size: int, count: int) -> Run: ...
+
+    def consume(self, stream: str, count: int) -> Run: ...
 
 
 class Rival(System):
@@ -86,16 +103,26 @@ class Rival(System):
                 time.sleep(0.005)
 
     @abstractmethod
-    def new_topic(self, partitions: int = 1, replicas: int | None = None) -> str: ...
+    def client(self) -> "Client": ...
 
-    @abstractmethod
-    def delete_topic(self, name: str) -> None: ...
+    def new_topic(self, partitions: int = 1, replicas: int | None = None) -> str:
+        self._topics += 1
+        name = f"bench-{self._topics}"
+        with self.client() as client:
+            client.create(name)
+        return name
 
-    @abstractmethod
-    def produce(self, topic: str, size: int, count: int) -> Run: ...
+    def delete_topic(self, name: str) -> None:
+        with self.client() as client:
+            client.delete(name)
 
-    @abstractmethod
-    def consume(self, topic: str, count: int) -> Run: ...
+    def produce(self, topic: str, size: int, count: int) -> Run:
+        with self.client() as client:
+            return client.produce(topic, size, count)
+
+    def consume(self, topic: str, count: int) -> Run:
+        with self.client() as client:
+            return client.consume(topic, count)
 
     @classmethod
     def path(cls) -> str | None:
