@@ -246,7 +246,7 @@ def test_what_cannot_be_applied_is_not_agreed_on() -> None:
     with_rig(work)
 
 
-def test_clients_are_sent_to_a_broker_that_they_are_told_about() -> None:
+def test_clients_are_sent_to_a_broker_that_they_are_told_about(monkeypatch: pytest.MonkeyPatch) -> None:
     def registered(id: int, epoch: int, fenced: bool) -> Callable[[ClusterImage], Decision[None]]:
         where = Endpoint("PLAINTEXT", "h", 9090 + id)
         record = BrokerRegistered(id, epoch, f"AAAAAAAAAAAAAAAAAAAAA{id}", (where,), fenced=fenced)
@@ -256,6 +256,10 @@ def test_clients_are_sent_to_a_broker_that_they_are_told_about() -> None:
         await rig.metadata.change(registered(1, 0, fenced=False))
         await rig.metadata.change(registered(2, 1, fenced=False))
         assert rig.metadata.told_controller == rig.metadata.controller_for_clients == 1
+        with monkeypatch.context() as another_leads:
+            another_leads.setattr(type(rig.metadata), "controller_id", 2)
+            assert rig.metadata.told_controller == 2
+            assert rig.metadata.controller_for_clients == 1, "it may have died without our knowing"
         await rig.metadata.change(registered(1, 2, fenced=True))
         assert rig.metadata.told_controller == rig.metadata.controller_for_clients == 2
 
