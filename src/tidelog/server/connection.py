@@ -3,20 +3,28 @@
 Everything happens in `_run`, whatever woke it: collect the answers that are due, dispatch the frames
 that have arrived, send, account for memory, and decide whether to read on. Driven as a
 BufferedProtocol by `PlainTransport`.
+
+Most connections are at rest most of the time: nothing is owed, and what arrives next is one small request
+that is answered at once. That request takes the short way, and its answer leaves with those of the other
+connections at the end of the turn (`outbox`).
 """
 
 import asyncio
 import contextlib
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from tidelog.base.errors import ProtocolError, StorageError
 from tidelog.broker.peer import Peer
 from tidelog.broker.reply import Reply
-from tidelog.server.answers import Answers
+from tidelog.server.answers import Answers, Outcome
 from tidelog.server.buffer_pool import POOLED_BYTES
 from tidelog.server.receive_buffer import FrameRefused, ReceiveBuffer
 from tidelog.server.shared_state import SharedState, log
 from tidelog.server.writer import Writer, peer_is_gone
+
+# Larger answers leave at once: memory for those of all connections is not held until the end of a turn.
+SENT_LATER_BYTES_MAX = 4 * 1024
 
 
 class Transport(Protocol):
@@ -36,6 +44,7 @@ class Transport(Protocol):
 class Connection(asyncio.BufferedProtocol):
     __slots__ = (
         "_answers",
+        "_at_rest",
         "_claimed",
         "_closed",
         "_finishing",
@@ -65,6 +74,7 @@ class Connection(asyncio.BufferedProtocol):
         self._answers = Answers(shared.pool)
         self._transport: Transport
         self._writer: Writer
+        self._at_rest = False  # nothing is owed, nothing is half received, nothing forbids the next request
         self._held = 0  # bytes counted in the shared budget
         self._reading = False
         self._in_line = False  # for memory
@@ -87,13 +97,17 @@ class Connection(asyncio.BufferedProtocol):
     # What the transport calls.
 
     def get_buffer(self, sizehint: int) -> memoryview:
+        if self._at_rest:
+            return self._shared.chunk_window()
         return self._receive.writable() or self._shared.chunk_window()
 
     def buffer_updated(self, nbytes: int) -> None:
         shared = self._shared
         shared.counters.bytes_in += nbytes
         self._last_read = shared.now
-        if not self._lingering and self._receive.received(nbytes):
+        if self._at_rest and (frame := self._receive.only_frame(nbytes)) is not None:
+            self._guarded(self._answer_alone, frame)
+        elif not self._lingering and self._receive.received(nbytes):
             self._run()
 
     def eof_received(self) -> None:
@@ -123,13 +137,21 @@ class Connection(asyncio.BufferedProtocol):
     def memory_overdue(self) -> None:
         self._refuse("memory", "did not finish a frame while memory was short")
 
+    def send(self) -> None:
+        """The turn is over: now the answers leave."""
+        if not self._closed:
+            self._guarded(self._send_out, False)
+
     # The one loop.
 
     def _run(self) -> None:
+        self._at_rest = False
+        self._guarded(self._take_turn, None)
+
+    def _guarded(self, step: Callable[[Any], None], given: object) -> None:
+        """Whatever goes wrong in a step ends this connection at most."""
         try:
-            self._collect()
-            turn_is_over = self._dispatch()
-            self._flush()
+            step(given)
         except FrameRefused as error:
             self._refuse(error.cause, f"{error} on port {self._local_port}")
         except ProtocolError as error:
@@ -143,9 +165,35 @@ class Connection(asyncio.BufferedProtocol):
         except Exception:
             log.exception("%s: a request failed inside the broker; closing the connection", self.peer)
             self._abort()
+
+    def _answer_alone(self, frame: memoryview) -> None:
+        """The short way: the only thing to do is this request."""
+        shared = self._shared
+        shared.counters.requests += 1
+        outcome = shared.dispatcher.dispatch(frame, self.peer)
+        if isinstance(outcome, Reply):
+            self._answer(outcome)
+            if self._writer.pending_bytes <= SENT_LATER_BYTES_MAX:
+                shared.outbox.add(self)
+                return
+        elif outcome is not None:
+            self._wait_for(outcome, frame)
+        self._send_out(False)
+
+    def _take_turn(self, _: None) -> None:
+        self._collect()
+        turn_is_over = self._dispatch()
+        pending = self._writer.pending_bytes
+        if turn_is_over or not 0 < pending <= SENT_LATER_BYTES_MAX or self._receive.mid_frame:
+            self._send_out(turn_is_over)
         else:
-            if not self._closed:
-                self._settle(turn_is_over)
+            self._receive.keep()
+            self._shared.outbox.add(self)
+
+    def _send_out(self, turn_is_over: bool) -> None:
+        self._flush()
+        if not (self._at_rest or self._closed):
+            self._settle(turn_is_over)
 
     def _collect(self) -> None:
         if self._answers.count:
@@ -183,17 +231,23 @@ class Connection(asyncio.BufferedProtocol):
                     buffer, frame = frame.obj, None  # our own view would keep it from being used again
                     shared.pool.give(buffer)
                 continue
-            answers.add(outcome, frame)
-            if not isinstance(outcome, Reply):
-                outcome.add_done_callback(self._future_done)
+            self._wait_for(outcome, frame)
             may_go_on = not self._blocked()
         return True
+
+    def _wait_for(self, outcome: Outcome, frame: memoryview) -> None:
+        self._at_rest = False
+        self._answers.add(outcome, frame)
+        if not isinstance(outcome, Reply):
+            outcome.add_done_callback(self._future_done)
 
     def _answer(self, reply: Reply) -> None:
         self._writer.put(reply.parts)
         if reply.throttle_ms > 0:
+            self._at_rest = False
             self._mute_for(reply.throttle_ms / 1000)
         if reply.close:
+            self._at_rest = False
             self._finishing = True
 
     def _flush(self) -> None:
@@ -208,6 +262,8 @@ class Connection(asyncio.BufferedProtocol):
                 self._close()
                 return
             self._shared.counters.bytes_out += writer.sent_bytes - before
+            if writer.pending_bytes:
+                self._at_rest = False
         done = not writer.pending_bytes and not self._answers.count
         if done and self._finishing and not self._lingering and not self._closed:
             self._linger()
@@ -226,6 +282,7 @@ class Connection(asyncio.BufferedProtocol):
             self._schedule()
         if read_on:
             self._read_on()
+            self._at_rest = not (self._answers.count or self._writer.pending_bytes or receive.mid_frame)
         else:
             self._pause()
 
@@ -325,6 +382,7 @@ class Connection(asyncio.BufferedProtocol):
         """Take no more requests, answer those under way, then close."""
         if not self._finishing and not self._closed:
             self._finishing = True
+            self._at_rest = False
             self._schedule()
 
     def abort(self) -> None:
@@ -364,6 +422,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _let_go(self) -> None:
         self._closed = self._finishing = True
+        self._at_rest = False
         shared = self._shared
         shared.connections.discard(self)
         if self._mute is not None:

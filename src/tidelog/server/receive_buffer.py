@@ -103,6 +103,17 @@ class ReceiveBuffer:
             self._end = len(self._source)
         return True
 
+    def only_frame(self, count: int) -> memoryview | None:
+        """Where `count` bytes at the beginning of the chunk are one small frame and nothing else: that frame.
+
+        To be asked only while nothing is under way. None changes nothing; `received` comes next.
+        """
+        chunk = self._chunk
+        size: int = SIZE.unpack_from(chunk)[0]
+        if size + 4 != count or not 0 < size < POOLED_BYTES or size > self._frame_bytes_max:
+            return None
+        return memoryview(chunk[4:count])
+
     def next_frame(self) -> memoryview | None:
         """The next whole frame, writable and owned by the caller; None until more bytes arrive."""
         if self._size >= 0:

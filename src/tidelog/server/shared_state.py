@@ -12,6 +12,7 @@ from tidelog.server.counters import Counters
 from tidelog.server.limits import Limits
 from tidelog.server.log_gate import LogGate
 from tidelog.server.memory_budget import MemoryBudget
+from tidelog.server.outbox import Outbox
 from tidelog.server.receive_buffer import CHUNK_BYTES, CUP_BYTES, SIP_BYTES
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class SharedState:
         self.pool = BufferPool(min(POOL_BYTES_MAX, limits.held_bytes_max // 8))
         self.gate = LogGate(log)
         self.connections: set[Connection] = set()
+        self.outbox = Outbox(loop)
         # Seconds of the loop's clock at the last tick: exact enough for limits, free to read.
         self.now = loop.time()
         self.chunk = bytearray(CHUNK_BYTES)

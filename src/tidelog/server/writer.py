@@ -117,7 +117,10 @@ class SocketWriter(OutputQueue):
             sent = self._socket.sendmsg(buffers, (), _MORE if more else 0)
             self.sent(sent)
             return sent
-        sent = self._socket.sendmsg(parts)  # type: ignore[arg-type]  # no slices here
+        if len(parts) == 1:
+            sent = self._socket.send(parts[0])  # type: ignore[arg-type]  # no slices here
+        else:
+            sent = self._socket.sendmsg(parts)  # type: ignore[arg-type]  # nor here
         if sent == self.pending_bytes:
             self.clear()
             self.sent_bytes += sent

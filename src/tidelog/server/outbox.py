@@ -1,0 +1,33 @@
+"""Small answers wait here for the end of the turn: first every connection that spoke is read, then all are answered.
+
+An answer wakes the client that waits for it, and waking a process on another core costs more than a small
+request does. A client with many connections that is answered all at once is awake after the first one.
+"""
+
+import asyncio
+from typing import Protocol
+
+
+class Sender(Protocol):
+    def send(self) -> None:
+        """Send what is queued, and handle what goes wrong with it."""
+        ...
+
+
+class Outbox:
+    __slots__ = ("_loop", "_senders")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._senders: dict[Sender, None] = {}
+
+    def add(self, sender: Sender) -> None:
+        """`sender.send` is called once, after what the loop knows to be readable has been read."""
+        if not self._senders:
+            self._loop.call_soon(self._end_turn)
+        self._senders[sender] = None
+
+    def _end_turn(self) -> None:
+        senders, self._senders = self._senders, {}
+        for sender in senders:
+            sender.send()
