@@ -7,7 +7,7 @@ import argparse
 
 from rig.broker_process import BrokerProcess
 from rig.frames import create_topic, frame
-from rig.load import Load, answer_size, in_own_process, pipeline
+from rig.load import Load, answer_size, replay
 from rig.report import machine, show
 
 from tidelog.wire.apis import ApiKey
@@ -44,7 +44,7 @@ def main() -> None:
             best = (float("inf"), float("inf"))
             for _ in range(rounds):
                 before = broker.cpu_seconds()
-                wall = in_own_process(pipeline, broker.address, load)
+                wall = replay(broker.address, load).seconds
                 best = min(best, (broker.cpu_seconds() - before, wall))
             cpu = best[0] / COUNT * 1e6
             show(

@@ -13,7 +13,7 @@ from pathlib import Path
 from rig.bare import send_file, serving
 from rig.broker_process import BrokerProcess
 from rig.frames import batch_of, create_topic, fetch_frame, produce_frame, records_in
-from rig.load import MIB, Load, answer_size, in_own_process, pipeline, read_answers
+from rig.load import MIB, Load, answer_size, in_own_process, read_answers, replay
 from rig.report import machine, show
 
 DATA_BYTES = 128 * MIB
@@ -29,7 +29,7 @@ class Prepared:
         request = produce_frame(topic, batch)
         answer = answer_size(broker.address, request)
         count = DATA_BYTES // batch_bytes
-        in_own_process(pipeline, broker.address, Load(request, count - 1, answer, 1, 5))
+        replay(broker.address, Load(request, count - 1, answer, 1, 5))
         per_fetch = fetch_bytes // batch_bytes
         self.requests = [
             fetch_frame(topic, first * records_in(batch), fetch_bytes) for first in range(0, count, per_fetch)

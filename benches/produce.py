@@ -10,7 +10,7 @@ import argparse
 from rig.bare import receive_and_write, serving
 from rig.broker_process import BrokerProcess
 from rig.frames import batch_of, create_topic, delete_topic, end_offset, produce_frame, records_in
-from rig.load import MIB, Load, answer_size, in_own_process, pipeline
+from rig.load import MIB, Load, answer_size, replay
 from rig.report import machine, show
 
 SMALL = 16 * 1024
@@ -29,7 +29,7 @@ def produce(
     request = produce_frame("bench", batch)
     answer = answer_size(broker.address, request)
     before = broker.cpu_seconds()
-    wall = in_own_process(pipeline, broker.address, Load(request, count, answer, connections, window))
+    wall = replay(broker.address, Load(request, count, answer, connections, window)).seconds
     cpu = broker.cpu_seconds() - before
     written = end_offset(broker.address, "bench") // records_in(batch)
     delete_topic(broker.address, "bench")
@@ -51,7 +51,7 @@ def large_requests(broker: BrokerProcess, rounds: int) -> None:
     ours = bare = float("inf")
     for _ in range(rounds):
         with serving(receive_and_write(bytes(64))) as address:
-            bare = min(bare, in_own_process(pipeline, address, Load(request, LARGE_COUNT, 64, 1, 5)))
+            bare = min(bare, replay(address, Load(request, LARGE_COUNT, 64, 1, 5)).seconds)
         ours = min(ours, produce(broker, MIB, LARGE_COUNT, 1, 5)[1])
     show("1 MiB produce: throughput", LARGE_COUNT * MIB / ours / 1e6, "MB/s")
     show("1 MiB, bare recv + pwrite: throughput", LARGE_COUNT * MIB / bare / 1e6, "MB/s")

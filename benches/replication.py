@@ -14,7 +14,7 @@ import time
 from rig.broker_process import BrokerProcess
 from rig.cluster_process import running_cluster
 from rig.frames import batch_of, call, delete_topic, end_offset, produce_frame, records_in
-from rig.load import Load, answer_size, connect, in_own_process, pipeline
+from rig.load import Load, answer_size, connect, replay
 from rig.report import machine, show
 
 from tidelog.wire.apis import ApiKey
@@ -56,7 +56,7 @@ def throughput(address: Address, replicas: int, connections: int, window: int) -
     batch = batch_of(SIZE)
     request = produce_frame("bench", batch, acks=-1)
     size = answer_size(leader, request)
-    seconds = in_own_process(pipeline, leader, Load(request, COUNT, size, connections, window))
+    seconds = replay(leader, Load(request, COUNT, size, connections, window)).seconds
     written = end_offset(leader, "bench") // records_in(batch)
     delete_topic(address, "bench")
     if written != COUNT + 1:

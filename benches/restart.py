@@ -11,7 +11,7 @@ import time
 
 from rig.broker_process import BrokerProcess
 from rig.frames import batch_of, create_topic, end_offset, produce_frame, records_in
-from rig.load import MIB, Load, answer_size, in_own_process, pipeline
+from rig.load import MIB, Load, answer_size, replay
 from rig.report import machine, show
 
 CHECKPOINT_MS = 2_000
@@ -35,7 +35,7 @@ def many_partitions(count: int) -> None:
                 request = produce_frame(topic, batch, partition=index)
                 if not index:
                     answer = answer_size(broker.address, request)
-                pipeline(broker.address, Load(request, 3, answer, 1, 3))
+                replay(broker.address, Load(request, 3, answer, 1, 3))
         began = time.perf_counter()
         broker.stop()
         show(f"{count} partitions: clean stop", time.perf_counter() - began, "s")
@@ -59,7 +59,7 @@ def large_partition(gigabytes: float) -> None:
             request = produce_frame("large", batch)
             answer = answer_size(broker.address, request)
             count = int(gigabytes * 1e9) // MIB
-            seconds = in_own_process(pipeline, broker.address, Load(request, count - 1, answer, 1, 5))
+            seconds = replay(broker.address, Load(request, count - 1, answer, 1, 5)).seconds
             name = f"{gigabytes:g} GB, durability {durability}"
             show(f"{name}: written at", count * MIB / seconds / 1e6, "MB/s")
             time.sleep(2 * CHECKPOINT_MS / 1000)

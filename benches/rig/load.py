@@ -1,12 +1,20 @@
-"""Load generators, each in its own process: they send prebuilt frames and count answers by their size."""
+"""Load generators, each in its own process: they send prebuilt frames and count answers by their size.
 
+`replay` is for many small requests and written in C (replay.c): what it needs for one must be little beside
+what the broker needs, or it is the generator that is measured.
+"""
+
+import json
 import multiprocessing
-import selectors
 import socket
 import struct
+import subprocess
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
+
+from rig.compiled import compiled
 
 MIB = 1 << 20
 _fork = multiprocessing.get_context("fork")
@@ -51,77 +59,28 @@ class Load(NamedTuple):
     window: int
 
 
-def pipeline(address: tuple[str, int], load: Load) -> float:
-    """Seconds from the first request to the last answer."""
-    flows = [_Flow(connect(address), load) for _ in range(load.connections)]
-    began = time.perf_counter()
-    with selectors.DefaultSelector() as selector:
-        for flow in flows:
-            flow.sock.setblocking(False)
-            selector.register(flow.sock, selectors.EVENT_READ | selectors.EVENT_WRITE, flow)
-        left = load.connections
-        while left:
-            for key, ready in selector.select():
-                flow = key.data
-                if ready & selectors.EVENT_READ:
-                    flow.read()
-                if ready & selectors.EVENT_WRITE or flow.may_send:
-                    flow.write()
-                if flow.done:
-                    selector.unregister(flow.sock)
-                    left -= 1
-                elif bool(key.events & selectors.EVENT_WRITE) != flow.may_send:
-                    wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if flow.may_send else 0)
-                    selector.modify(flow.sock, wanted, flow)
-    seconds = time.perf_counter() - began
-    for flow in flows:
-        flow.sock.close()
-    return seconds
-
-
-class _Flow:
-    """One connection: bytes sent and received say how many requests are under way."""
-
-    def __init__(self, sock: socket.socket, load: Load) -> None:
-        request, count = load.request, load.count // load.connections
-        self.sock = sock
-        self._request_size = len(request)
-        self._bytes_total = count * len(request)
-        self._window_bytes = load.window * len(request)
-        self._answer = load.answer_bytes
-        self._answers_total = count * load.answer_bytes
-        self._sent = self._received = 0
-        # A run of requests, long enough that a send never stops at its end for want of bytes.
-        repeats = max(2, MIB // len(request) + 1)
-        self._run = memoryview(request * repeats)
-        self._room = bytearray(64 * 1024)
+class Replayed(NamedTuple):
+    requests: int
+    seconds: float
+    """From the first request to the last answer."""
+    cpu: float
+    """Seconds of the generator itself."""
 
     @property
-    def _allowed(self) -> int:
-        answered = self._received // self._answer * self._request_size
-        return min(self._bytes_total, answered + self._window_bytes)
+    def rate(self) -> float:
+        return self.requests / self.seconds
 
-    @property
-    def may_send(self) -> bool:
-        return self._sent < self._allowed
 
-    @property
-    def done(self) -> bool:
-        return self._received == self._answers_total
-
-    def read(self) -> None:
-        got = self.sock.recv_into(self._room)
-        if not got:
-            raise ConnectionError("the server closed the connection")
-        self._received += got
-
-    def write(self) -> None:
-        at = self._sent % self._request_size
-        stop = min(len(self._run), at + self._allowed - self._sent)
-        try:
-            self._sent += self.sock.send(self._run[at:stop])
-        except BlockingIOError:
-            return
+def replay(address: tuple[str, int], load: Load) -> Replayed:
+    host, port = socket.getaddrinfo(*address, socket.AF_INET, socket.SOCK_STREAM)[0][4]
+    numbers = (port, load.connections, load.window, load.count, load.answer_bytes)
+    program = compiled(Path(__file__).with_name("replay.c"))
+    run = subprocess.run(
+        [program, str(host), *map(str, numbers)], input=load.request, capture_output=True, check=False
+    )
+    if run.returncode:
+        raise RuntimeError(run.stderr.decode().strip())
+    return Replayed(**json.loads(run.stdout))
 
 
 def read_answers(

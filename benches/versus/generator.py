@@ -1,17 +1,14 @@
 """The load generator: load.c, compiled once against the librdkafka that the Python client brings."""
 
-import hashlib
 import json
-import shutil
 import subprocess
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import confluent_kafka
+from rig.compiled import compiled
 
 HERE = Path(__file__).parent
-CACHE = HERE.parents[1] / ".cache" / "versus"
 
 
 class Run(NamedTuple):
@@ -65,18 +62,7 @@ def _run(command: str, *arguments: object, settings: dict[str, str]) -> Run:
     return finished(start(command, *arguments, settings=settings))
 
 
-@cache
 def program() -> Path:
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        raise RuntimeError("the load generator is written in C: apt-get install gcc")
     package = Path(confluent_kafka.__file__).parent
     [library] = package.with_name("confluent_kafka.libs").glob("librdkafka*.so*")
-    source = HERE / "load.c"
-    version = hashlib.sha256(source.read_bytes() + library.name.encode()).hexdigest()[:12]
-    made = CACHE / f"load-{version}"
-    if not made.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        flags = ["-O2", "-Wall", "-Wextra", "-Werror", f"-Wl,-rpath,{library.parent}"]
-        subprocess.run([compiler, *flags, "-o", made, source, library, "-lpthread"], check=True)
-    return made
+    return compiled(HERE / "load.c", library)

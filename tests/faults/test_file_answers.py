@@ -1,5 +1,6 @@
 """Answers that are slices of files: they arrive byte by byte, or the connection ends."""
 
+import os
 import random
 import socket
 import struct
@@ -31,6 +32,27 @@ def test_file_slices_arrive_byte_by_byte(start: Callable[..., Running], tmp_path
         assert receive_frame(sock) == expected
         assert receive_frame(sock) == b"l2"
         assert receive_frame(sock) == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="nobody can empty the page cache here")
+def test_slices_that_are_not_in_memory_arrive_too_and_others_are_served_meanwhile(
+    start: Callable[..., Running], tmp_path: Path
+) -> None:
+    running = start()
+    data = random.Random(5).randbytes(48 * MIB)
+    ranges = [(position, MIB) for position in range(0, len(data), MIB)]
+    running.dispatcher.slices = make_slices(tmp_path, data, ranges)
+    [path] = [path for path in tmp_path.iterdir() if path.is_file()]
+    with running.connect() as sock, running.connect() as other:
+        for _ in range(3):
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            sock.sendall(frame(b"s") + frame(b"e1"))
+            other.sendall(frame(b"e2"))
+            assert receive_frame(other) == b"e2"
+            assert receive_frame(sock) == data
+            assert receive_frame(sock) == b"e1"
 
 
 @pytest.mark.parametrize("length", [1000, MIB])

@@ -7,7 +7,7 @@ from functools import cache, partial
 from rig.bare import send_file, serving
 from rig.broker_process import work_folder
 from rig.frames import batch_of, fetch_frame, produce_frame, records_in
-from rig.load import MIB, Load, answer_size, in_own_process, pipeline, read_answers
+from rig.load import MIB, Load, answer_size, in_own_process, read_answers, replay
 
 from versus.figures import Figure
 from versus.systems import System
@@ -35,7 +35,7 @@ def fetch(system: System, *, fetches: int) -> Mapping[str, float]:
     request = produce_frame(topic, batch)
     answer = answer_size(system.address, request)
     per_fetch = FETCH // BATCH
-    in_own_process(pipeline, system.address, Load(request, fetches * per_fetch, answer, 1, 5))
+    replay(system.address, Load(request, fetches * per_fetch, answer, 1, 5))
     asks = [fetch_frame(topic, n * per_fetch * records_in(batch), FETCH) for n in range(fetches)]
     sizes = [answer_size(system.address, ask) for ask in asks]
     before = system.cpu_seconds()

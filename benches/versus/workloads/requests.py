@@ -5,7 +5,7 @@ from functools import partial
 
 from rig.bare import receive_and_write, serving
 from rig.frames import batch_of, produce_frame
-from rig.load import Load, answer_size, in_own_process, pipeline
+from rig.load import Load, answer_size, replay
 
 from versus.figures import Figure
 from versus.systems import System
@@ -13,13 +13,14 @@ from versus.workload import Arena, Workload
 
 ONE_RECORD = 200
 LARGE = 900_000
+GENERATOR = Figure("generator's CPU", "us/request", False)
 
 
 def workloads(scale: float) -> Iterator[Workload]:
     for connections, window in ((1, 1), (1, 5), (50, 1)):
         yield _workload(
             f"one-record requests, {connections} connections, {window} in flight",
-            (ONE_RECORD, int(20_000 * scale), connections, window),
+            (ONE_RECORD, int(40_000 * scale), connections, window),
             Figure("broker CPU", "us/request", False, 0.7),
         )
     for connections, window in ((1, 5), (4, 5)):
@@ -41,7 +42,7 @@ def _workload(name: str, load: tuple[int, int, int, int], cpu: Figure) -> Worklo
     rate = Figure("rate", "requests/s", True, 1.5 if bound_by_broker else 1.0, 0.5 if size == LARGE else None)
     # The bare loop serves one connection after the other.
     bare = partial(bare_replay, load=load) if connections == 1 else None
-    return Workload(name, Arena(), (rate, cpu), partial(replay, load=load), bare)
+    return Workload(name, Arena(), (rate, cpu, GENERATOR), partial(send, load=load), bare)
 
 
 def bare_replay(load: tuple[int, int, int, int]) -> Mapping[str, float]:
@@ -49,18 +50,20 @@ def bare_replay(load: tuple[int, int, int, int]) -> Mapping[str, float]:
     size, count, connections, window = load
     request = produce_frame("bench", batch_of(size))
     with serving(receive_and_write(bytes(64))) as address:
-        seconds = in_own_process(pipeline, address, Load(request, count, 64, connections, window))
-    return {"rate": count / seconds}
+        return {"rate": replay(address, Load(request, count, 64, connections, window)).rate}
 
 
-def replay(system: System, load: tuple[int, int, int, int]) -> Mapping[str, float]:
+def send(system: System, load: tuple[int, int, int, int]) -> Mapping[str, float]:
     size, count, connections, window = load
     topic = system.new_topic()
     request = produce_frame(topic, batch_of(size))
     answer = answer_size(system.address, request)
     before = system.cpu_seconds()
-    seconds = in_own_process(pipeline, system.address, Load(request, count, answer, connections, window))
+    run = replay(system.address, Load(request, count, answer, connections, window))
     cpu = system.cpu_seconds() - before
     system.delete_topic(topic)
-    count -= count % connections
-    return {"rate": count / seconds, "broker CPU": cpu / count * 1e6}
+    return {
+        "rate": run.rate,
+        "broker CPU": cpu / run.requests * 1e6,
+        "generator's CPU": run.cpu / run.requests * 1e6,
+    }

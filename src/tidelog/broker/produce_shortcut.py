@@ -36,7 +36,7 @@ FIRST_VERSION_BY_ID = 13
 FRONT_AT = 8
 FRONT_BYTES_MAX = 512
 FRONTS_MAX = 4096
-TAIL = b"\0\0\0"
+TAIL_BYTES = 3
 CORRELATION_ID_AT = 4  # of an answer
 THROTTLE_BEFORE_END = 5  # a number and the last tag section
 
@@ -83,7 +83,7 @@ class ProduceShortcut:
         if data.records is None:
             return
         length = len(data.records) + 1
-        front_end = len(frame) - len(TAIL) - len(data.records) - max(1, -(-length.bit_length() // 7))
+        front_end = len(frame) - TAIL_BYTES - len(data.records) - max(1, -(-length.bit_length() // 7))
         if front_end > FRONT_BYTES_MAX or read_uvarint(frame, front_end)[0] != length:
             return
         if len(self._known) >= FRONTS_MAX:
@@ -114,7 +114,7 @@ class ProduceShortcut:
             return None
         length, start = read_uvarint(frame, front_end)
         stop = start + length - 1
-        if stop + len(TAIL) != size or frame[stop:] != TAIL or stop < start:
+        if stop + TAIL_BYTES != size or stop < start or frame[stop] or frame[stop + 1] or frame[stop + 2]:
             return None
         services = self._services
         throttle_ms = services.throttle.charge(peer, known.client_id, api_key, size)

@@ -65,6 +65,9 @@ class OutputQueue:
     def sent(self, count: int) -> None:
         """Drop `count` bytes from the front."""
         self.sent_bytes += count
+        if count == self.pending_bytes:
+            self.clear()
+            return
         self.pending_bytes -= count
         parts = self._parts
         while parts:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from tidelog.base.ports import Buffer, FileSlice
+from tidelog.server.cold_slices import ColdSlices
 from tidelog.server.output_queue import BUFFERS_MAX, OutputQueue, cut_short, goes_by_sendfile
 
 # What one connection may send before the others get their turn.
@@ -53,7 +54,7 @@ class Writer(Protocol):
 
 
 class SocketWriter(OutputQueue):
-    __slots__ = ("_loop", "_on_writable", "_socket", "_waiting")
+    __slots__ = ("_cold", "_loop", "_on_writable", "_socket", "_waiting", "_waits_for_disk")
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, sock: socket.socket, on_writable: Callable[[], None]
@@ -63,21 +64,28 @@ class SocketWriter(OutputQueue):
         self._socket = sock
         self._on_writable = on_writable
         self._waiting = False
+        self._cold: ColdSlices | None = None  # most connections never send a file
+        self._waits_for_disk = False
 
     def flush(self) -> None:
         """Send what the kernel takes now; `on_writable` is called when it takes more.
 
         Raises OSError when the peer is gone and StorageError when a slice cannot be read to its end.
         """
-        if self._waiting:
+        if self._waiting or self._waits_for_disk:
             return
         parts = self._parts
         left = TURN_BYTES
         try:
+            if len(parts) == 1 and not self._slices:  # the usual case, without detours
+                self.sent(self._socket.send(parts[0]))  # type: ignore[arg-type]  # no slice
             while parts and left > 0:
                 head = parts[0]
                 if isinstance(head, FileSlice) and goes_by_sendfile(head):
-                    left -= self._send_slice(head)
+                    sent = self._send_slice(head)
+                    if not sent:
+                        return
+                    left -= sent
                 else:
                     left -= self._send_gathered()
             if parts:
@@ -103,12 +111,24 @@ class SocketWriter(OutputQueue):
             self._loop.remove_writer(self._socket.fileno())
 
     def _send_slice(self, head: FileSlice) -> int:
+        """0: the disk is asked for it, and then it goes on."""
         count = min(head.length, TURN_BYTES)
+        cold = self._cold
+        if cold is None:
+            cold = self._cold = ColdSlices(self._loop, self._disk_has_answered)
+        if cold.must_wait(head, count):
+            self._waits_for_disk = True
+            return 0
         sent = os.sendfile(self._socket.fileno(), head.file.fileno(), head.position, count)
         if sent == 0:
             raise cut_short(head)
+        cold.sent(head, sent)
         self.sent(sent)
         return sent
+
+    def _disk_has_answered(self) -> None:
+        self._waits_for_disk = False
+        self._on_writable()
 
     def _send_gathered(self) -> int:
         parts = self._parts
@@ -117,13 +137,6 @@ class SocketWriter(OutputQueue):
             sent = self._socket.sendmsg(buffers, (), _MORE if more else 0)
             self.sent(sent)
             return sent
-        if len(parts) == 1:
-            sent = self._socket.send(parts[0])  # type: ignore[arg-type]  # no slices here
-        else:
-            sent = self._socket.sendmsg(parts)  # type: ignore[arg-type]  # nor here
-        if sent == self.pending_bytes:
-            self.clear()
-            self.sent_bytes += sent
-        else:
-            self.sent(sent)
+        sent = self._socket.sendmsg(parts)  # type: ignore[arg-type]  # no slices here
+        self.sent(sent)
         return sent

@@ -58,6 +58,7 @@ def admit(
         walked = walk_records(records)
         _check_records(walked, config, now_ms)
         records, header = _rewritten(records, header, walked, config, now_ms)
+        batches = [(0, header)]
     if config.log_append_time:
         if not header.is_log_append_time:
             patch_timestamp(records, 0, header.attributes | LOG_APPEND_TIME, now_ms)
@@ -66,7 +67,7 @@ def admit(
     oldest, newest = now_ms - config.timestamp_before_max_ms, now_ms + config.timestamp_after_max_ms
     if not (oldest <= header.base_timestamp <= newest and oldest <= header.max_timestamp <= newest):
         _check_header_times(records, header, config, now_ms)
-    return Admitted(records, [(0, header)], NO_TIMESTAMP)
+    return Admitted(records, batches, NO_TIMESTAMP)
 
 
 def _check_header_times(

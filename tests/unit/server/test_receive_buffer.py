@@ -138,3 +138,35 @@ def test_a_tls_hello_is_recognised_where_frames_may_be_that_large() -> None:
     feed = Feed(frame_bytes_max=2**31 - 1)
     with pytest.raises(FrameRefused, match="TLS"):
         feed.arrive(b"\x16\x03\x01\x02")
+
+
+def test_one_small_frame_alone_is_taken_without_detours() -> None:
+    feed = Feed()
+    feed.chunk[:7] = frame(b"one")
+    taken = feed.receive.only_frame(7)
+    assert taken is not None
+    assert taken.tobytes() == b"one"
+    assert not taken.readonly
+    feed.chunk[:7] = bytes(7)
+    assert taken.tobytes() == b"one", "it is a copy: others receive into the chunk"
+    assert not feed.receive.mid_frame
+    assert feed.arrive(frame(b"two")) == [b"two"]
+
+
+@pytest.mark.parametrize(
+    "arrived",
+    [b"\0\0\0", frame(b""), frame(b"one")[:-1], frame(b"one") + b"\0", frame(b"one") * 2, b"GET / HTTP"],
+)
+def test_anything_else_is_left_to_the_long_way(arrived: bytes) -> None:
+    feed = Feed()
+    feed.chunk[: len(arrived)] = arrived
+    assert feed.receive.only_frame(len(arrived)) is None
+    assert not feed.receive.mid_frame
+
+
+def test_a_frame_beyond_the_limit_is_left_to_the_long_way_which_refuses_it() -> None:
+    feed = Feed(frame_bytes_max=2)
+    feed.chunk[:7] = frame(b"one")
+    assert feed.receive.only_frame(7) is None
+    with pytest.raises(FrameRefused):
+        feed.arrive(frame(b"one"))

@@ -1,0 +1,26 @@
+"""Load generators in C, compiled when they are first needed and kept until their source changes."""
+
+import hashlib
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+CACHE = Path(__file__).parents[2] / ".cache" / "benches"
+
+
+@cache
+def compiled(source: Path, *libraries: Path) -> Path:
+    """The program made of `source`, linked against `libraries` where they lie."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        raise RuntimeError("the load generators are written in C: apt-get install gcc")
+    names = "".join(library.name for library in libraries)
+    version = hashlib.sha256(source.read_bytes() + names.encode()).hexdigest()[:12]
+    made = CACHE / f"{source.stem}-{version}"
+    if not made.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        paths = [f"-Wl,-rpath,{library.parent}" for library in libraries]
+        flags = ["-O2", "-Wall", "-Wextra", "-Werror", *paths]
+        subprocess.run([compiler, *flags, "-o", made, source, *libraries, "-lpthread"], check=True)
+    return made

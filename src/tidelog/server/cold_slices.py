@@ -1,0 +1,88 @@
+"""Parts of log files that are not in the page cache: a thread brings them in, so that the loop does not wait.
+
+`sendfile` of a cold range stops its thread until the disk has answered, and with it everybody that the
+thread serves. The kernel can be asked whether a byte is in the cache (a read that may not wait), and where
+somebody reads a file from front to back, what comes next is fetched before it is asked for.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable
+from contextlib import suppress
+
+from tidelog.base.ports import File, FileSlice
+
+AHEAD_FACTOR = 8  # of the slice that is sent ...
+AHEAD_BYTES_MAX = 16 * 1024 * 1024  # ... so that many partitions read in small pieces do not fill the memory
+_STEP = 1024 * 1024
+
+_NOWAIT = getattr(os, "RWF_NOWAIT", 0)  # Linux; elsewhere the loop waits as it always did
+
+
+class ColdSlices:
+    """Of one connection: at most one job at a time, so that a slow disk gets no queue from it."""
+
+    __slots__ = ("_brought", "_busy", "_file", "_is_awaited", "_loop", "_next", "_then")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, then: Callable[[], None]) -> None:
+        """`then` is called when what had to be waited for is there."""
+        self._loop = loop
+        self._then = then
+        self._busy = False
+        self._is_awaited = False
+        self._brought = -1  # the position that was brought in last: it is sent, wherever it is by now
+        # What was sent last: this file, up to here. A peer that goes on there reads from front to back.
+        self._file: File | None = None
+        self._next = 0
+
+    def must_wait(self, part: FileSlice, count: int) -> bool:
+        """Whether the next `count` bytes of a slice have to come from the disk first; then `then` follows."""
+        position = part.position
+        if not _NOWAIT or position == self._brought or is_cached(part.file, position + count - 1):
+            return False
+        self._is_awaited = True
+        if not self._busy:
+            self._brought = position
+            self._start(part.file, position, max(count, self._ahead(part)))
+        return True
+
+    def sent(self, part: FileSlice, count: int) -> None:
+        """`count` bytes of a slice have gone: is what comes after them at hand?"""
+        ahead = self._ahead(part)
+        self._file, self._next = part.file, part.position + count
+        self._brought = -1
+        if _NOWAIT and ahead and not self._busy and not is_cached(part.file, self._next + ahead // 2):
+            self._start(part.file, self._next, ahead)
+
+    def _ahead(self, part: FileSlice) -> int:
+        reads_on = part.file is self._file and part.position == self._next
+        return min(AHEAD_FACTOR * part.length, AHEAD_BYTES_MAX) if reads_on else 0
+
+    def _start(self, file: File, position: int, length: int) -> None:
+        self._busy = True
+        self._loop.run_in_executor(None, bring_in, file, position, length).add_done_callback(self._done)
+
+    def _done(self, _: object) -> None:
+        self._busy = False
+        if self._is_awaited:
+            self._is_awaited = False
+            self._then()
+
+
+def is_cached(file: File, position: int) -> bool:
+    try:
+        os.preadv(file.fileno(), [bytearray(1)], position, _NOWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # this file system cannot tell, or the file is broken, as the send will find out
+    return True
+
+
+def bring_in(file: File, position: int, length: int) -> None:
+    """On a thread. All is asked for at once, then waited for piece by piece."""
+    with suppress(OSError):  # whoever sends it will say so
+        fd = file.fileno()
+        os.posix_fadvise(fd, position, length, os.POSIX_FADV_WILLNEED)
+        for at in range(position, position + length, _STEP):
+            os.pread(fd, 1, at)
