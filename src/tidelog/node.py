@@ -62,6 +62,7 @@ from tidelog.wire.apis import ApiKey
 
 log = logging.getLogger("tidelog.node")
 
+SEALED_SECONDS = 2.0
 FLUSH_RULES_SECONDS = 0.5
 TRANSACTION_CALL_SECONDS = 15.0
 PRODUCER_EXPIRY_SECONDS = 600
@@ -399,6 +400,7 @@ class Node:
             "high watermarks",
         )
         every("log.cleaner.backoff.ms", cleaner.clean_once, "compaction")
+        tickers.every(lambda: SEALED_SECONDS, chores.checkpoint_sealed, "checkpoint of sealed segments")
         tickers.every(lambda: REPORT_SECONDS, reports.send, "folder reports")
         tickers.every(lambda: FLUSH_RULES_SECONDS, chores.sync_by_topic_rules, "flush rules")
         tickers.every(lambda: PRODUCER_EXPIRY_SECONDS, chores.forget_producers, "producer expiry")

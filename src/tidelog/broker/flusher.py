@@ -33,6 +33,8 @@ class Flusher:
         self._idle: asyncio.Event = asyncio.Event()
         self._idle.set()
         self._scheduled = False
+        self.has_sealed = False
+        """Since this was last taken back, a segment was synced for good: worth writing down."""
 
     def request(self, partition: Partition) -> None:
         """Sync this partition's log soon. Asking again before that is free."""
@@ -85,6 +87,7 @@ class Flusher:
         try:
             future.result()
             synced.finish_flush(flush)
+            self.has_sealed = self.has_sealed or flush.seals
         except KafkaError as error:
             if synced is partition.log:
                 self._failed(partition, error)

@@ -85,6 +85,12 @@ class Housekeeping:
             # Nothing is lost: a restart after a crash reads more than it would have to.
             log.error("the offset checkpoints cannot be written: %s", error)
 
+    async def checkpoint_sealed(self) -> None:
+        """Segments are large: what a crash would have to read again should not wait for the next minute."""
+        if self._flusher.has_sealed:
+            self._flusher.has_sealed = False
+            await self.checkpoint()
+
     async def checkpoint_high_watermarks(self) -> None:
         """What is known to be committed, so that it can be read again soon after a start."""
         for folder in self._partitions.folders:

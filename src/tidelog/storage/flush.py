@@ -6,6 +6,7 @@
 
 from tidelog.base.ids import Offset
 from tidelog.base.ports import Disk, File
+from tidelog.storage.file_names import LOG
 
 
 class Unsynced:
@@ -37,7 +38,17 @@ class Unsynced:
 
 
 class Flush:
-    __slots__ = ("_active", "_directories", "_disk", "_files", "end", "error", "mark", "truncations")
+    __slots__ = (
+        "_active",
+        "_directories",
+        "_disk",
+        "_files",
+        "end",
+        "error",
+        "mark",
+        "seals",
+        "truncations",
+    )
 
     def __init__(self, disk: Disk, end: Offset, truncations: int, active: File, unsynced: Unsynced) -> None:
         self.end = end
@@ -47,6 +58,8 @@ class Flush:
         self.mark, self._files, self._directories = unsynced.snapshot()
         self._disk = disk
         self._active = active
+        self.seals = any(path.endswith(LOG) for path in self._files)
+        """It syncs a segment for good, and not the newest batches alone."""
 
     def run(self) -> None:
         """Never raises: `finish_flush` looks at `error`."""

@@ -154,3 +154,26 @@ def test_the_old_log_of_a_partition_that_moved_fails_nobody() -> None:
         await flusher.drain()
 
     run(main())
+
+
+def test_a_segment_that_was_synced_for_good_is_worth_a_checkpoint_and_newest_batches_are_not() -> None:
+    async def main() -> None:
+        threads = Threads()
+        flusher = Flusher(threads.run)
+        orders = partition(MemoryDisk(), flusher)
+
+        async def sync() -> bool:
+            produce(orders)
+            flusher.request(orders)
+            await turns()
+            await threads.finish()
+            sealed, flusher.has_sealed = flusher.has_sealed, False
+            return sealed
+
+        assert await sync(), "the file of the first segment is new"
+        assert not await sync()
+        orders.log.roll(0)
+        assert await sync()
+        assert not await sync()
+
+    run(main())
