@@ -14,7 +14,8 @@ from tidelog.base.ports import File, FileSlice
 
 AHEAD_FACTOR = 8  # of the slice that is sent ...
 AHEAD_BYTES_MAX = 16 * 1024 * 1024  # ... so that many partitions read in small pieces do not fill the memory
-_STEP = 1024 * 1024
+# What the kernel takes from one piece of advice at the least; it leaves the rest of a longer one undone.
+_PIECE = 128 * 1024
 
 _NOWAIT = getattr(os, "RWF_NOWAIT", 0)  # Linux; elsewhere the loop waits as it always did
 
@@ -22,17 +23,18 @@ _NOWAIT = getattr(os, "RWF_NOWAIT", 0)  # Linux; elsewhere the loop waits as it 
 class ColdSlices:
     """Of one connection: at most one job at a time, so that a slow disk gets no queue from it."""
 
-    __slots__ = ("_brought", "_busy", "_file", "_is_awaited", "_loop", "_next", "_then")
+    __slots__ = ("_brought", "_is_awaited", "_job", "_loop", "_next", "_path", "_then")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, then: Callable[[], None]) -> None:
         """`then` is called when what had to be waited for is there."""
         self._loop = loop
         self._then = then
-        self._busy = False
+        self._job: asyncio.Future[None] | None = None
         self._is_awaited = False
         self._brought = -1  # the position that was brought in last: it is sent, wherever it is by now
         # What was sent last: this file, up to here. A peer that goes on there reads from front to back.
-        self._file: File | None = None
+        # By name: whoever holds a file keeps it open, and its room on the disk taken when it is deleted.
+        self._path = ""
         self._next = 0
 
     def must_wait(self, part: FileSlice, count: int) -> bool:
@@ -41,7 +43,7 @@ class ColdSlices:
         if not _NOWAIT or position == self._brought or is_cached(part.file, position + count - 1):
             return False
         self._is_awaited = True
-        if not self._busy:
+        if self._job is None:
             self._brought = position
             self._start(part.file, position, max(count, self._ahead(part)))
         return True
@@ -49,21 +51,27 @@ class ColdSlices:
     def sent(self, part: FileSlice, count: int) -> None:
         """`count` bytes of a slice have gone: is what comes after them at hand?"""
         ahead = self._ahead(part)
-        self._file, self._next = part.file, part.position + count
+        self._path, self._next = part.file.path, part.position + count
         self._brought = -1
-        if _NOWAIT and ahead and not self._busy and not is_cached(part.file, self._next + ahead // 2):
+        if _NOWAIT and ahead and self._job is None and not is_cached(part.file, self._next + ahead // 2):
             self._start(part.file, self._next, ahead)
 
+    def close(self) -> None:
+        """Nobody waits any more: what no thread has begun is not done."""
+        self._is_awaited = False
+        if self._job is not None:
+            self._job.cancel()
+
     def _ahead(self, part: FileSlice) -> int:
-        reads_on = part.file is self._file and part.position == self._next
+        reads_on = part.position == self._next and part.file.path == self._path
         return min(AHEAD_FACTOR * part.length, AHEAD_BYTES_MAX) if reads_on else 0
 
     def _start(self, file: File, position: int, length: int) -> None:
-        self._busy = True
-        self._loop.run_in_executor(None, bring_in, file, position, length).add_done_callback(self._done)
+        self._job = self._loop.run_in_executor(None, bring_in, file, position, length)
+        self._job.add_done_callback(self._done)
 
     def _done(self, _: object) -> None:
-        self._busy = False
+        self._job = None
         if self._is_awaited:
             self._is_awaited = False
             self._then()
@@ -81,8 +89,9 @@ def is_cached(file: File, position: int) -> bool:
 
 def bring_in(file: File, position: int, length: int) -> None:
     """On a thread. All is asked for at once, then waited for piece by piece."""
+    fd, end = file.fileno(), position + length
     with suppress(OSError):  # whoever sends it will say so
-        fd = file.fileno()
-        os.posix_fadvise(fd, position, length, os.POSIX_FADV_WILLNEED)
-        for at in range(position, position + length, _STEP):
-            os.pread(fd, 1, at)
+        for at in range(position, end, _PIECE):
+            os.posix_fadvise(fd, at, min(_PIECE, end - at), os.POSIX_FADV_WILLNEED)
+        for at in range(position, end, _PIECE):
+            os.pread(fd, 1, min(at + _PIECE, end) - 1)

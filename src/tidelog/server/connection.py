@@ -219,7 +219,7 @@ class Connection(asyncio.BufferedProtocol):
             if frame is None:
                 return False
             if self._claimed:
-                self._claimed = False
+                self._claimed = self._in_line = False
                 shared.budget.frame_arrived(self)
             shared.counters.requests += 1
             outcome = dispatch(frame, self.peer)
@@ -274,8 +274,8 @@ class Connection(asyncio.BufferedProtocol):
         receive.keep()
         held = receive.held_bytes + self._answers.bytes + self._writer.memory_bytes
         if held != self._held:
-            self._shared.budget.change(held - self._held)
-            self._held = held
+            more, self._held = held - self._held, held
+            self._shared.budget.change(more)
         if self._lingering:
             return
         if turn_is_over:
@@ -291,6 +291,9 @@ class Connection(asyncio.BufferedProtocol):
         budget = self._shared.budget
         wanted = receive.room_wanted(short=budget.exhausted)
         if not wanted:
+            if self._in_line:  # others gave enough back meanwhile
+                self._in_line = False
+                budget.leave_line(self)
             return True
         if self._in_line:
             return False
@@ -373,7 +376,7 @@ class Connection(asyncio.BufferedProtocol):
         if not writer.pending_bytes:
             self._unread_since = None
             return 0.0
-        if self._unread_since is None or writer.sent_bytes != self._sent_mark:
+        if self._unread_since is None or writer.waits_for_disk or writer.sent_bytes != self._sent_mark:
             self._sent_mark = writer.sent_bytes
             self._unread_since = now
         return now - self._unread_since
@@ -431,6 +434,6 @@ class Connection(asyncio.BufferedProtocol):
         self._writer.close()
         self._answers.cancel()
         shared.budget.forget(self)
-        shared.budget.change(-self._held)
-        self._held = 0
+        held, self._held = self._held, 0
+        shared.budget.change(-held)
         shared.on_end(self)

@@ -65,14 +65,18 @@ class MemoryBudget:
         return False
 
     def frame_arrived(self, waiter: Waiter) -> None:
-        """The waiter's frame is complete: the express lane is free for the next."""
+        """The waiter's frame is complete: it wants no more room; the express lane is free for the next."""
+        self.leave_line(waiter)
         if waiter is self._express:
             self._express = None
 
-    def forget(self, waiter: Waiter) -> None:
-        """The waiter is gone; what it held must be given back with `change`."""
+    def leave_line(self, waiter: Waiter) -> None:
+        """The waiter can go on without being granted anything."""
         self._small.pop(waiter, None)
         self._large.pop(waiter, None)
+
+    def forget(self, waiter: Waiter) -> None:
+        """The waiter is gone; what it held must be given back with `change`."""
         self.frame_arrived(waiter)
 
     def tick(self, now: float) -> None:

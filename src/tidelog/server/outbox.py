@@ -5,7 +5,10 @@ request does. A client with many connections that is answered all at once is awa
 """
 
 import asyncio
+import logging
 from typing import Protocol
+
+log = logging.getLogger("tidelog.server")
 
 
 class Sender(Protocol):
@@ -30,4 +33,7 @@ class Outbox:
     def _end_turn(self) -> None:
         senders, self._senders = self._senders, {}
         for sender in senders:
-            sender.send()
+            try:
+                sender.send()
+            except Exception:  # a fault in one must not keep the answers of the others
+                log.exception("answers could not be sent")

@@ -46,6 +46,11 @@ class Writer(Protocol):
     @property
     def sent_bytes(self) -> int: ...
 
+    @property
+    def waits_for_disk(self) -> bool:
+        """It is not the peer who keeps the answers from leaving."""
+        ...
+
     def put(self, parts: list[Buffer | FileSlice], /) -> None: ...
 
     def flush(self) -> None: ...
@@ -54,7 +59,7 @@ class Writer(Protocol):
 
 
 class SocketWriter(OutputQueue):
-    __slots__ = ("_cold", "_loop", "_on_writable", "_socket", "_waiting", "_waits_for_disk")
+    __slots__ = ("_cold", "_loop", "_on_writable", "_socket", "_waiting", "waits_for_disk")
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, sock: socket.socket, on_writable: Callable[[], None]
@@ -65,14 +70,14 @@ class SocketWriter(OutputQueue):
         self._on_writable = on_writable
         self._waiting = False
         self._cold: ColdSlices | None = None  # most connections never send a file
-        self._waits_for_disk = False
+        self.waits_for_disk = False
 
     def flush(self) -> None:
         """Send what the kernel takes now; `on_writable` is called when it takes more.
 
         Raises OSError when the peer is gone and StorageError when a slice cannot be read to its end.
         """
-        if self._waiting or self._waits_for_disk:
+        if self._waiting or self.waits_for_disk:
             return
         parts = self._parts
         left = TURN_BYTES
@@ -96,6 +101,9 @@ class SocketWriter(OutputQueue):
     def close(self) -> None:
         self._stop_waiting()
         self.clear()
+        if self._cold is not None:
+            self._cold.close()
+            self._cold = None
 
     def _writable(self) -> None:
         self._stop_waiting()
@@ -117,7 +125,7 @@ class SocketWriter(OutputQueue):
         if cold is None:
             cold = self._cold = ColdSlices(self._loop, self._disk_has_answered)
         if cold.must_wait(head, count):
-            self._waits_for_disk = True
+            self.waits_for_disk = True
             return 0
         sent = os.sendfile(self._socket.fileno(), head.file.fileno(), head.position, count)
         if sent == 0:
@@ -127,7 +135,7 @@ class SocketWriter(OutputQueue):
         return sent
 
     def _disk_has_answered(self) -> None:
-        self._waits_for_disk = False
+        self.waits_for_disk = False
         self._on_writable()
 
     def _send_gathered(self) -> int:

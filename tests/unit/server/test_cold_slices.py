@@ -23,6 +23,10 @@ class Job:
         self.asked = (position, length)
         self._file = file
         self._done: Callable[[object], None] = lambda _: None
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
 
     def add_done_callback(self, done: Callable[[object], None]) -> None:
         self._done = done
@@ -133,3 +137,20 @@ def test_where_the_kernel_cannot_tell_nobody_waits(loop: Loop, monkeypatch: pyte
     cold.sent(piece(file, 0), MIB)
     cold.sent(piece(file, MIB), MIB)
     assert loop.jobs == []
+
+
+def test_when_a_connection_ends_its_job_is_dropped_and_nobody_is_told(loop: Loop) -> None:
+    told: list[str] = []
+    cold, file = slices(loop, told), File()
+    assert cold.must_wait(piece(file, 0), MIB)
+    cold.close()
+    assert loop.jobs[0].cancelled
+    loop.jobs[0].finish()
+    assert told == []
+
+
+def test_a_file_that_was_closed_and_opened_again_is_still_the_one_that_is_read(loop: Loop) -> None:
+    cold = slices(loop, [])
+    cold.sent(piece(File(cached=2 * MIB), 0), MIB)
+    cold.sent(piece(File(cached=2 * MIB), MIB), MIB)
+    assert len(loop.jobs) == 1
