@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tidelog.base.listener import Listener
 from tidelog.broker.peer import Peer
+from tidelog.server.bounded_connection import BoundedConnection
 from tidelog.server.connection import Connection
 from tidelog.server.counters import Counters
 from tidelog.server.limits import Limits
@@ -149,7 +150,7 @@ class Server:
             return f"max.connections.per.ip={self._limits.connections_per_ip_max}"
         return None
 
-    def _connection_ended(self, connection: Connection) -> None:
+    def _connection_ended(self, connection: BoundedConnection) -> None:
         host = connection.peer.host
         self._by_ip[host] -= 1
         if not self._by_ip[host]:

@@ -16,7 +16,7 @@ from tidelog.server.outbox import Outbox
 from tidelog.server.receive_buffer import CHUNK_BYTES, CUP_BYTES, SIP_BYTES
 
 if TYPE_CHECKING:
-    from tidelog.server.connection import Connection
+    from tidelog.server.bounded_connection import BoundedConnection
 
 POOL_BYTES_MAX = 16 * 1024 * 1024
 
@@ -39,7 +39,7 @@ class SharedState:
         loop: asyncio.AbstractEventLoop,
         dispatcher: RequestDispatcher,
         limits: Limits,
-        on_end: "Callable[[Connection], None]",
+        on_end: "Callable[[BoundedConnection], None]",
     ) -> None:
         self.loop = loop
         self.dispatcher = dispatcher
@@ -51,7 +51,7 @@ class SharedState:
         )
         self.pool = BufferPool(min(POOL_BYTES_MAX, limits.held_bytes_max // 8))
         self.gate = LogGate(log)
-        self.connections: set[Connection] = set()
+        self.connections: set[BoundedConnection] = set()
         self.outbox = Outbox(loop)
         # Seconds of the loop's clock at the last tick: exact enough for limits, free to read.
         self.now = loop.time()

@@ -9,6 +9,7 @@ import pytest
 
 from tidelog.broker.peer import Peer
 from tidelog.broker.reply import Reply
+from tidelog.server.bounded_connection import BoundedConnection
 from tidelog.server.connection import SENT_LATER_BYTES_MAX, Connection
 from tidelog.server.limits import Limits
 from tidelog.server.output_queue import OutputQueue
@@ -98,7 +99,7 @@ class Room:
     def __init__(self, **limits: Any) -> None:
         self.loop = Loop()
         self.dispatcher = Dispatcher(self.loop)
-        self.ended: list[Connection] = []
+        self.ended: list[BoundedConnection] = []
         self.shared = SharedState(
             self.loop,  # type: ignore[arg-type]
             self.dispatcher,
