@@ -111,7 +111,6 @@ class Connection(BoundedConnection):
         if turn_is_over or not 0 < pending <= SENT_LATER_BYTES_MAX or self._receive.mid_frame:
             self._send_out(turn_is_over)
         else:
-            self._receive.keep()
             self._shared.outbox.add(self)
 
     def _send_out(self, turn_is_over: bool) -> None:

@@ -1,0 +1,128 @@
+"""A connection without a socket: bytes come and go when a test says so, requests say how to answer them."""
+
+import asyncio
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from tidelog.broker.peer import Peer
+from tidelog.broker.reply import Reply
+from tidelog.server.bounded_connection import BoundedConnection
+from tidelog.server.connection import Connection
+from tidelog.server.limits import Limits
+from tidelog.server.output_queue import OutputQueue
+from tidelog.server.shared_state import SharedState
+
+
+class Loop:
+    """Turns when it is told to."""
+
+    def __init__(self) -> None:
+        self._soon: list[Callable[[], object]] = []
+
+    def time(self) -> float:
+        return 0.0
+
+    def call_soon(self, call: Callable[..., object], *given: object, context: Any = None) -> None:
+        self._soon.append(lambda: call(*given))
+
+    def call_later(self, seconds: float, call: Callable[[], object]) -> Any:
+        raise AssertionError("nothing is throttled here")
+
+    def get_debug(self) -> bool:
+        return False
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        raise AssertionError(context)
+
+    def turn(self) -> None:
+        calls, self._soon = self._soon, []
+        for call in calls:
+            call()
+
+
+class Wire(OutputQueue):
+    """Transport and writer in one: what was sent, and whether more is read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.out = b""
+        self.reading = self.closed = self.waits_for_disk = False
+        self.takes = True
+
+    def flush(self) -> None:
+        if self.takes:
+            buffers, _ = self.gather(1 << 30)
+            self.out += b"".join(buffers)
+            self.sent(sum(map(len, buffers)))
+
+    def resume_reading(self) -> None:
+        self.reading = True
+
+    def pause_reading(self) -> None:
+        self.reading = False
+
+    def has_unread_input(self) -> bool:
+        return False
+
+    def end_of_answers(self) -> None: ...
+
+    def close(self) -> None:
+        self.closed = True
+
+    def abort(self) -> None:
+        self.closed = True
+
+
+class Dispatcher:
+    """`e...` is answered with itself, `l...` later, `n...` never, `c...` with the end of the connection."""
+
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+        self.later: list[asyncio.Future[Reply]] = []
+
+    def dispatch(self, frame: memoryview, peer: Peer) -> Any:
+        kind = chr(frame[0])
+        if kind == "l":
+            self.later.append(asyncio.Future(loop=self._loop))  # type: ignore[arg-type]
+            return self.later[-1]
+        if kind == "n":
+            return None
+        return Reply([frame.tobytes()], close=kind == "c")
+
+
+class Room:
+    """A loop with a few connections."""
+
+    def __init__(self, **limits: Any) -> None:
+        self.loop = Loop()
+        self.dispatcher = Dispatcher(self.loop)
+        self.ended: list[BoundedConnection] = []
+        self.shared = SharedState(
+            self.loop,  # type: ignore[arg-type]
+            self.dispatcher,
+            Limits(**limits),
+            self.ended.append,
+        )
+
+    def connect(self) -> tuple[Connection, Wire]:
+        wire = Wire()
+        connection = Connection(self.shared, Peer("127.0.0.1", 1, "PLAINTEXT", 1), 9092)
+        connection.start(wire, wire)
+        return connection, wire
+
+    def arrive(self, connection: Connection, data: bytes) -> None:
+        while data:
+            data = data[self.arrive_once(connection, data) :]
+
+    def arrive_once(self, connection: Connection, data: bytes) -> int:
+        """As much as one receive takes."""
+        room = connection.get_buffer(-1)
+        count = min(len(room), len(data))
+        room[:count] = data[:count]
+        connection.buffer_updated(count)
+        return count
+
+
+def frame(body: bytes) -> bytes:
+    return struct.pack(">i", len(body)) + body
