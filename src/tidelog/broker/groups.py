@@ -15,7 +15,7 @@ from tidelog.broker.group_partition import GroupPartition
 from tidelog.broker.hosted import HostedPartitions
 from tidelog.broker.internal_topics import InternalTopics
 from tidelog.broker.metadata_service import MetadataService
-from tidelog.broker.state_loading import until_safe
+from tidelog.broker.state_loading import report_failure, until_safe
 from tidelog.groups.modern.topics import TopicInfo, Topics
 from tidelog.groups.placement import offsets_partition
 from tidelog.groups.settings import GroupSettings, OffsetsTopicSettings
@@ -201,7 +201,7 @@ class Groups:
             except Exception as error:
                 if not partition.is_leader:
                     return  # and whoever leads now loads it
-                log.exception("%r cannot be loaded, its groups are not served yet: %s", partition, error)
+                report_failure(log, partition, "groups", error)
             await asyncio.sleep(LOAD_RETRY_SECONDS)
             shard = self._new_shard()
         seconds = self._clock.monotonic() - began

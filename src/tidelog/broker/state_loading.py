@@ -1,10 +1,11 @@
 """Reading the log of a coordinator back into memory, chunk by chunk, in a thread."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from functools import partial
 
-from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
 from tidelog.base.ids import Offset
 from tidelog.base.ports import FileSlice
 from tidelog.broker.flusher import RunInThread
@@ -35,6 +36,12 @@ async def until_safe(partition: Partition) -> None:
 
     if not partition.when_safe(partition.log.end, done):
         await safe
+
+
+def report_failure(log: logging.Logger, partition: Partition, what: str, error: Exception) -> None:
+    """Where a disk has failed, the message says it all; anything else is our fault, shown with its place."""
+    is_ours = not isinstance(error, (TidelogError, OSError))
+    log.error("%r cannot be loaded, its %s are not served yet: %s", partition, what, error, exc_info=is_ours)
 
 
 async def load_batches(partition: Partition, take: TakeBatch, run_in_thread: RunInThread) -> int:

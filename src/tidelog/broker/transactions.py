@@ -13,7 +13,7 @@ from tidelog.broker.flusher import RunInThread
 from tidelog.broker.hosted import HostedPartitions
 from tidelog.broker.internal_topics import AS_THE_CLUSTER, InternalTopics
 from tidelog.broker.metadata_service import MetadataService
-from tidelog.broker.state_loading import load_batches, until_safe
+from tidelog.broker.state_loading import load_batches, report_failure, until_safe
 from tidelog.broker.transaction_markers import SendMarkers, TransactionMarkers
 from tidelog.broker.transaction_partition import TransactionPartition
 from tidelog.metadata.image import ImageDelta
@@ -184,9 +184,7 @@ class Transactions:
             except Exception as error:
                 if not partition.is_leader:
                     return  # and whoever leads now loads it
-                log.exception(
-                    "%r cannot be loaded, its transactions are not served yet: %s", partition, error
-                )
+                report_failure(log, partition, "transactions", error)
             await asyncio.sleep(LOAD_RETRY_SECONDS)
             shard = TransactionShard(TransactionSettings.of(self._config))
         seconds = self._clock.monotonic() - began
