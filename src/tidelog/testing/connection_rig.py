@@ -35,10 +35,12 @@ class Loop:
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         raise AssertionError(context)
 
-    def turn(self) -> None:
+    def turn(self) -> int:
+        """Answers how many calls were due."""
         calls, self._soon = self._soon, []
         for call in calls:
             call()
+        return len(calls)
 
 
 class Wire(OutputQueue):

@@ -1,22 +1,9 @@
 from typing import Any
 
+import pytest
+
 from tidelog.server.outbox import Outbox
-
-
-class Loop:
-    """Calls when it is told to."""
-
-    def __init__(self) -> None:
-        self._soon: list[Any] = []
-
-    def call_soon(self, call: Any) -> None:
-        self._soon.append(call)
-
-    def turn(self) -> int:
-        calls, self._soon = self._soon, []
-        for call in calls:
-            call()
-        return len(calls)
+from tidelog.testing.connection_rig import Loop
 
 
 class Sender:
@@ -51,3 +38,17 @@ def test_what_is_added_while_others_send_leaves_in_the_next_turn() -> None:
     assert log == ["one", "two"]
     loop.turn()
     assert log == ["one", "two", "late"]
+
+
+def test_one_that_fails_does_not_keep_the_answers_of_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    loop, log = Loop(), list[str]()
+    outbox = Outbox(loop)  # type: ignore[arg-type]
+
+    def fail() -> None:
+        raise RuntimeError("a fault of ours")
+
+    outbox.add(Sender(log, "one", then=fail))
+    outbox.add(Sender(log, "two"))
+    loop.turn()
+    assert log == ["one", "two"]
+    assert "a fault of ours" in caplog.text
