@@ -1,8 +1,9 @@
-"""What every test shares: under CI=true a skip is a failure, so that nothing goes untested unseen; and tests
-that share something dear, such as a Spark session, run on one worker.
+"""What every test shares: under CI=true a skip is a failure, so that nothing goes untested unseen; tests
+that share something dear, such as a Spark session, run on one worker; and children may be interrupted.
 """
 
 import os
+import signal
 from collections.abc import Generator
 from typing import Any
 
@@ -22,6 +23,12 @@ TOGETHER = {
 }
 
 SKIPS_FAIL = os.environ.get("CI", "").lower() in ("1", "true")
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Under nohup, and in the background of a shell. A child would inherit that, and could not be stopped by
+    # Ctrl-C, which is what some tests are about; a handler is not inherited.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Together(LoadScopeScheduling):

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Sequence
 
 from tidelog.base.errors import StorageError
+from tidelog.base.full_sync import allocate_fd, sync_fd, sync_folder
 from tidelog.base.ports import Buffer, Disk, File, Lock
 
 IOV_MAX = 512  # below every platform's limit of buffers per pwritev
@@ -57,10 +58,10 @@ class PosixFile:
         os.ftruncate(self._fd, length)
 
     def allocate(self, length: int) -> None:
-        os.posix_fallocate(self._fd, 0, length)
+        allocate_fd(self._fd, length)
 
     def sync(self) -> None:
-        _sync(self._fd)
+        sync_fd(self._fd)
 
     def fileno(self) -> int:
         return self._fd
@@ -72,10 +73,6 @@ class PosixFile:
 
     def __del__(self) -> None:
         self.close()
-
-
-# fdatasync leaves out access times, which nobody waits for; macOS has only fsync.
-_sync = getattr(os, "fdatasync", os.fsync)
 
 
 class PosixLock:
@@ -120,11 +117,7 @@ class PosixDisk:
             shutil.rmtree(path)
 
     def sync_dir(self, directory: str) -> None:
-        fd = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        sync_folder(directory)
 
     def free_bytes(self, directory: str) -> tuple[int, int]:
         stat = os.statvfs(directory)

@@ -8,6 +8,7 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tidelog.base.full_sync import sync_fd
 from tidelog.cli.exits import CliError
 
 FILE = "cluster.json"
@@ -48,7 +49,7 @@ def write_record(folder: str, recorded: Recorded) -> None:
         with open(path + ".tmp", "w", encoding="utf-8") as file:
             json.dump(asdict(recorded), file)
             file.flush()
-            os.fsync(file.fileno())
+            sync_fd(file.fileno())
         os.replace(path + ".tmp", path)
     except OSError as error:
         raise CliError(

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 from urllib.parse import unquote, urlsplit
 
+from tidelog.base.full_sync import sync_fd, sync_folder
+
 
 class Storage(Protocol):
     def create(self, path: str) -> Any:
@@ -64,7 +66,7 @@ class LocalStorage:
         with target.open("wb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            sync_fd(file.fileno())
 
     def read(self, path: str) -> bytes | None:
         try:
@@ -75,7 +77,7 @@ class LocalStorage:
     def write(self, path: str, data: bytes) -> None:
         fresh = self._beside(path, data)
         fresh.replace(self._root / path)
-        _sync_folder(fresh.parent)
+        sync_folder(str(fresh.parent))
 
     def write_first(self, path: str, data: bytes) -> bool:
         fresh = self._beside(path, data)
@@ -85,14 +87,14 @@ class LocalStorage:
             return False
         finally:
             fresh.unlink()
-        _sync_folder(fresh.parent)
+        sync_folder(str(fresh.parent))
         return True
 
     def move(self, path: str, target: str) -> None:
         place = self._root / target
         place.parent.mkdir(parents=True, exist_ok=True)
         (self._root / path).replace(place)
-        _sync_folder(place.parent)
+        sync_folder(str(place.parent))
 
     def exists(self, path: str) -> bool:
         return (self._root / path).exists()
@@ -121,7 +123,7 @@ class LocalStorage:
         with fresh.open("wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            sync_fd(file.fileno())
         return fresh
 
 
@@ -213,11 +215,3 @@ def open_storage(location: str, table_format: str, properties: Mapping[str, str]
     from pyarrow.fs import FileSystem
 
     return ArrowStorage(*FileSystem.from_uri(location))
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
