@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ids import NodeId, ProducerId
 from tidelog.base.ports import Clock
+from tidelog.broker.silent_peers import SilentPeers
 from tidelog.transactions.marker import Marker, MarkersToWrite
 from tidelog.transactions.marker_queue import LeaderOf, MarkerQueue, MarkersOfRequest, Written
 from tidelog.transactions.transaction import TopicPartition
@@ -33,6 +34,12 @@ class TransactionMarkers:
         self._clock = clock
         self._on_written = on_written
         self._queue = MarkerQueue()
+        self._silent = SilentPeers(
+            log,
+            "broker %d does not say whether it wrote the markers of ended transactions: %s; asking until it "
+            "does, and readers of committed records wait there",
+            "broker %d writes markers again",
+        )
         self._tasks: set[asyncio.Task[None]] = set()
         self._alarm: asyncio.TimerHandle | None = None
         self._is_woken = False
@@ -87,9 +94,10 @@ class TransactionMarkers:
         try:
             answer = await self._send(node, _request(markers))
         except OSError as error:
-            log.warning("broker %d did not say whether it wrote %d markers: %s", node, len(markers), error)
+            self._silent.failed(node, error)
             self._queue.failed(node, self._clock.monotonic())
         else:
+            self._silent.answered(node)
             self._queue.answered(node, _results(markers, answer), self._clock.monotonic())
         self._wake()
 

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ids import NodeId, ProducerId
+from tidelog.broker.silent_peers import SilentPeers
 from tidelog.transactions.transaction import Identity, TopicPartition
 from tidelog.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -58,6 +59,11 @@ class TransactionVerification:
         self._waiting: dict[NodeId, dict[str, list[_Question]]] = {}
         self._under_way: dict[NodeId, asyncio.Task[None]] = {}
         self._turns: dict[ProducerId, _Turn] = {}
+        self._silent = SilentPeers(
+            log,
+            "broker %d does not verify transactions: %s; their producers are told to try again",
+            "broker %d verifies transactions again",
+        )
 
     def has_turn(self, producer_id: ProducerId) -> bool:
         """Whether a request of the producer is being verified, or waits for one that is."""
@@ -136,7 +142,9 @@ class TransactionVerification:
                     for one in topic.results_by_partition
                 }
         except OSError as error:
-            log.warning("broker %d did not verify %d transactions: %s", coordinator, len(questions), error)
+            self._silent.failed(coordinator, error)
+        else:
+            self._silent.answered(coordinator)
         finally:
             for name, question in questions.items():
                 _settle(question, verdicts.get(name, {}))

@@ -152,12 +152,20 @@ class PartitionLog(LogWriter):
         return self.aborted_between(start, min(end, above if entry is None else entry[0] + 1))
 
     def begin_verification(
-        self, producer_id: ProducerId, epoch: int, sequence: int, now_ms: TimestampMs
+        self,
+        producer_id: ProducerId,
+        epoch: int,
+        sequence: int,
+        now_ms: TimestampMs,
+        *,
+        ends_raise_epoch: bool = False,
     ) -> VerificationGuard | None:
         """What a transactional batch needs before it may open a transaction; None: one is open."""
         if self.producers.has_open(producer_id, epoch):
             return None
-        return self.verifications.begin(producer_id, epoch, sequence, now_ms)
+        return self.verifications.begin(
+            producer_id, epoch, sequence, now_ms, ends_raise_epoch=ends_raise_epoch
+        )
 
     def check_verified(self, header: BatchHeader, guard: VerificationGuard | None) -> None:
         """KafkaError where a batch would open a transaction that nobody is known to end."""

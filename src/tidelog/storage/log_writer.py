@@ -263,12 +263,10 @@ class LogWriter:
     def _note_producer(self, records: memoryview, position: int, header: BatchHeader, base: Offset) -> None:
         is_control = header.attributes & CONTROL
         control = read_control(records[position : position + header.size]) if is_control else None
-        if header.attributes & TRANSACTIONAL:
-            known = self.producers.get(header.producer_id)
-            # A marker that brings a new epoch ends what was written under those before it. Who waits with the
-            # new one was told so already, and the marker is only late: it belongs to the next transaction.
-            is_bump = control is not None and known is not None and header.producer_epoch > known.epoch
-            self.verifications.clear(header.producer_id, header.producer_epoch if is_bump else None)
+        if control is not None and control.is_marker:
+            self.verifications.ended(header.producer_id, header.producer_epoch)
+        elif header.attributes & TRANSACTIONAL:
+            self.verifications.opened(header.producer_id, header.producer_epoch)
         ended = self.producers.note(header, base, control)
         if ended is not None and ended.aborted:
             with self._disk_errors():

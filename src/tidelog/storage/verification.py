@@ -11,14 +11,23 @@ from tidelog.wire.batch import BatchHeader
 
 
 class VerificationGuard:
-    """Handed out when a verification begins; good until the producer's next marker here."""
+    """Handed out when a verification begins; good until the marker that ends the transaction it is for."""
 
-    __slots__ = ("began_ms", "epoch", "lowest_sequence")
+    __slots__ = ("began_ms", "ends_raise_epoch", "epoch", "lowest_sequence")
 
-    def __init__(self, sequence: int, epoch: int, now_ms: TimestampMs) -> None:
+    def __init__(self, sequence: int, epoch: int, now_ms: TimestampMs, ends_raise_epoch: bool) -> None:
         self.lowest_sequence = sequence
         self.epoch = epoch
         self.began_ms = now_ms
+        self.ends_raise_epoch = ends_raise_epoch
+
+    def is_ended_by(self, marker_epoch: int) -> bool:
+        """In the second protocol a transaction ends with a higher epoch than its batches have.
+
+        A marker with their own epoch is that of the transaction before: written late, or sent again because
+        its answer was lost.
+        """
+        return marker_epoch > self.epoch or (marker_epoch == self.epoch and not self.ends_raise_epoch)
 
 
 class Verifications:
@@ -31,14 +40,26 @@ class Verifications:
         return len(self._guards)
 
     def begin(
-        self, producer_id: ProducerId, epoch: int, sequence: int, now_ms: TimestampMs
+        self,
+        producer_id: ProducerId,
+        epoch: int,
+        sequence: int,
+        now_ms: TimestampMs,
+        *,
+        ends_raise_epoch: bool = False,
     ) -> VerificationGuard:
-        """Batches of one producer that wait at the same time share a guard."""
+        """Batches of one producer that wait at the same time share a guard.
+
+        `ends_raise_epoch`: the producer speaks the second protocol, in which each transaction has an epoch of
+        its own.
+        """
         guard = self._guards.get(producer_id)
         if guard is None:
-            guard = self._guards[producer_id] = VerificationGuard(sequence, epoch, now_ms)
+            guard = VerificationGuard(sequence, epoch, now_ms, ends_raise_epoch)
+            self._guards[producer_id] = guard
         elif epoch > guard.epoch:
             guard.epoch, guard.lowest_sequence = epoch, sequence
+            guard.ends_raise_epoch = ends_raise_epoch
         elif epoch == guard.epoch:
             guard.lowest_sequence = min(guard.lowest_sequence, sequence)
         return guard
@@ -57,10 +78,16 @@ class Verifications:
                 f"{guard.lowest_sequence}, which came first, is not written",
             )
 
-    def clear(self, producer_id: ProducerId, first_kept_epoch: int | None = None) -> None:
-        """A transaction was opened or ended here. A guard of an epoch that comes after it stays good."""
+    def opened(self, producer_id: ProducerId, epoch: int) -> None:
+        """A batch was written, so its transaction is open here: what follows needs no guard."""
         guard = self._guards.get(producer_id)
-        if guard is not None and (first_kept_epoch is None or guard.epoch < first_kept_epoch):
+        if guard is not None and guard.epoch <= epoch:
+            del self._guards[producer_id]
+
+    def ended(self, producer_id: ProducerId, marker_epoch: int) -> None:
+        """A marker was written. A guard of a transaction that comes after it stays good."""
+        guard = self._guards.get(producer_id)
+        if guard is not None and guard.is_ended_by(marker_epoch):
             del self._guards[producer_id]
 
     def expire(self, now_ms: TimestampMs, expiration_ms: int) -> None:

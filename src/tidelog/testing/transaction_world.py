@@ -47,10 +47,10 @@ class PartitionLeader:
         self.entries: list[tuple[int, Txn | None, bool]] = []
         """(producer id, the transaction of a record or None for a marker, whether the marker commits)."""
 
-    def begin(self, producer: Identity, sequence: int) -> VerificationGuard | None:
+    def begin(self, producer: Identity, sequence: int, version: int) -> VerificationGuard | None:
         if self.producers.has_open(*producer):
             return None
-        return self.verifications.begin(*producer, sequence, 0)
+        return self.verifications.begin(*producer, sequence, 0, ends_raise_epoch=version >= 2)
 
     def append(self, producer: Identity, sequence: int, txn: "Txn", guard: VerificationGuard | None) -> None:
         header = batch(producer, sequence)
@@ -59,7 +59,7 @@ class PartitionLeader:
         if not self.producers.has_open(*producer):
             self.verifications.check(header, guard)
         self.producers.note(header, len(self.entries))
-        self.verifications.clear(producer.producer_id)
+        self.verifications.opened(*producer)
         self.entries.append((producer.producer_id, txn, False))
 
     def mark(self, marker: Marker) -> ErrorCode:
@@ -72,7 +72,7 @@ class PartitionLeader:
         except KafkaError as error:
             return error.code
         self.producers.note(header, len(self.entries), control)
-        self.verifications.clear(marker.producer_id)
+        self.verifications.ended(*marker.writer)
         self.entries.append((marker.producer_id, None, marker.commit))
         return ErrorCode.NONE
 
@@ -220,7 +220,7 @@ class World:
         leader, sequence = self.leaders[partition], client.sequences.get(partition, 0)
         request = AddRequest(client.id, producer, (partition,), client.version)
         # With KIP-890 the leader adds the partition; before, the producer does, and the leader verifies.
-        guard = leader.begin(producer, sequence) if client.version >= 2 else None
+        guard = leader.begin(producer, sequence, client.version) if client.version >= 2 else None
         client.is_waiting = True
 
         def append() -> None:
@@ -240,7 +240,7 @@ class World:
                 client.must_abort = True
                 return
             if error is ErrorCode.NONE and client.version < 2:
-                guard = leader.begin(producer, sequence)
+                guard = leader.begin(producer, sequence, client.version)
                 if guard is not None:
                     [(_, error)] = self.shard.verify(request).answer
             if error is not ErrorCode.NONE:

@@ -1,5 +1,8 @@
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine
+
+import pytest
 
 from tidelog.base.errors import ErrorCode as E
 from tidelog.broker.transaction_markers import TransactionMarkers
@@ -111,7 +114,9 @@ def test_every_leader_is_asked_once_for_all_that_came_up_together() -> None:
     on_loop(test)
 
 
-def test_a_leader_that_is_down_is_asked_until_it_answers() -> None:
+def test_a_leader_that_is_down_is_asked_until_it_answers(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "tidelog.broker.transactions")
+
     async def test(leaders: Leaders) -> None:
         leaders.down.add(1)
         leaders.markers.write(3, [MarkersToWrite(ONE, (A0,))])
@@ -123,6 +128,11 @@ def test_a_leader_that_is_down_is_asked_until_it_answers() -> None:
         assert leaders.done == [(3, ONE)]
 
     on_loop(test)
+    told = [(record.levelname, record.getMessage().split(":")[0]) for record in caplog.records]
+    assert told == [
+        ("WARNING", "broker 1 does not say whether it wrote the markers of ended transactions"),
+        ("INFO", "broker 1 writes markers again"),
+    ]
 
 
 def test_a_partition_that_moves_is_followed() -> None:

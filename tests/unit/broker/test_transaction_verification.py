@@ -1,4 +1,5 @@
 import asyncio
+import logging
 
 import pytest
 
@@ -136,6 +137,19 @@ def test_no_answer_means_another_try() -> None:
         assert len(world.requests) == 1
 
     run(main())
+
+
+def test_a_coordinator_that_is_down_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "tidelog.broker.transactions")
+
+    async def main() -> None:
+        world = Coordinators()
+        for is_down in (True, True, True, False, False, True, True):
+            world.is_down = is_down
+            await world.verification.verify("tx", PRODUCER, (A0,), add=True)
+
+    run(main())
+    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO", "WARNING"]
 
 
 def test_turns_are_in_the_order_of_the_calls() -> None:

@@ -16,8 +16,10 @@ def header(sequence: int = 0, *, epoch: int = 0, transactional: bool = True) -> 
     return BatchHeader(0, 49, 0, 2, 0, attributes, 0, NOW_MS, NOW_MS, 7, epoch, sequence, 1)
 
 
-def begin(log: PartitionLog, sequence: int = 0, *, epoch: int = 0) -> VerificationGuard | None:
-    return log.begin_verification(7, epoch, sequence, NOW_MS)
+def begin(
+    log: PartitionLog, sequence: int = 0, *, epoch: int = 0, second_protocol: bool = False
+) -> VerificationGuard | None:
+    return log.begin_verification(7, epoch, sequence, NOW_MS, ends_raise_epoch=second_protocol)
 
 
 def write(log: PartitionLog, sequence: int = 0) -> None:
@@ -62,11 +64,32 @@ def test_a_marker_that_came_meanwhile_takes_the_guard_away(log: PartitionLog) ->
 def test_a_late_marker_leaves_the_guard_of_the_next_transaction(log: PartitionLog) -> None:
     """KIP-890: the marker brings the epoch that the producer has been told, and writes with already."""
     write(log)
-    guard = begin(log, epoch=1)
+    guard = begin(log, epoch=1, second_protocol=True)
     end_transaction(log, 7, ControlType.COMMIT, epoch=1)
     log.check_verified(header(epoch=1), guard)
     end_transaction(log, 7, ControlType.ABORT, epoch=2)
     assert refusal(log, header(epoch=1), guard) is ErrorCode.INVALID_TXN_STATE
+
+
+def test_a_marker_that_is_sent_again_leaves_the_guard_of_the_next_transaction(log: PartitionLog) -> None:
+    """Its answer was lost; meanwhile the producer waits with the epoch that the first one brought."""
+    write(log)
+    end_transaction(log, 7, ControlType.COMMIT, epoch=1)
+    guard = begin(log, epoch=1, second_protocol=True)
+    end_transaction(log, 7, ControlType.COMMIT, epoch=1)
+    log.check_verified(header(epoch=1), guard)
+
+
+def test_in_the_first_protocol_a_marker_has_the_epoch_of_what_it_ends(log: PartitionLog) -> None:
+    guard = begin(log, epoch=1)
+    end_transaction(log, 7, ControlType.ABORT, epoch=1)
+    assert refusal(log, header(epoch=1), guard) is ErrorCode.INVALID_TXN_STATE
+
+
+def test_a_batch_of_an_earlier_epoch_leaves_the_guard_of_the_next_transaction(log: PartitionLog) -> None:
+    guard = begin(log, epoch=1, second_protocol=True)
+    write(log)
+    log.check_verified(header(epoch=1), guard)
 
 
 def test_a_guard_serves_one_transaction(log: PartitionLog) -> None:

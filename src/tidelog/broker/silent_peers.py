@@ -1,0 +1,27 @@
+"""Which brokers do not answer, as a log should tell it: once when it begins, and once when it is over.
+
+What is retried ten times a second would otherwise fill the log while a broker is down.
+"""
+
+import logging
+
+from tidelog.base.ids import NodeId
+
+
+class SilentPeers:
+    def __init__(self, log: logging.Logger, begins: str, ends: str) -> None:
+        """`begins` is a line of the log for (broker, what is the matter), `ends` for the broker."""
+        self._log = log
+        self._begins = begins
+        self._ends = ends
+        self._silent: set[NodeId] = set()
+
+    def failed(self, node: NodeId, problem: object) -> None:
+        if node not in self._silent:
+            self._silent.add(node)
+            self._log.warning(self._begins, node, problem)
+
+    def answered(self, node: NodeId) -> None:
+        if node in self._silent:
+            self._silent.discard(node)
+            self._log.info(self._ends, node)
