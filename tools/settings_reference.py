@@ -1,4 +1,4 @@
-"""Writes docs/reference/{broker,topic}-settings.md from the settings tables; `--check` only compares.
+"""Writes docs/reference/{broker,group,topic}-settings.md from the settings tables; `--check` only compares.
 
 python tools/settings_reference.py
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 from tidelog.base import units
 from tidelog.base.broker_settings import BROKER_THEMES
 from tidelog.base.config_load import env_name
+from tidelog.base.group_settings import GROUP_LIMITS, GROUP_SETTINGS, Limits
 from tidelog.base.setting import LONG_MAX, MS_PER, Dynamic, Kind, Setting, Unit, Value, render
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 
@@ -38,6 +39,16 @@ can change while the topic is used.
 """
 
 
+GROUP_HEAD = """# Group settings
+
+Give a group settings of its own with any Kafka admin client (`kafka-configs --entity-type groups`), in plain
+numbers. The group need not exist yet. A group without a value of its own follows the
+[broker setting](broker-settings.md) that is named with it. A change counts from each member's next heartbeat.
+
+The limits hold for every group: where they move later, a stored value beyond a limit counts as the limit.
+"""
+
+
 def broker_page() -> str:
     parts = [GENERATED, BROKER_HEAD]
     for theme, settings in BROKER_THEMES.items():
@@ -52,6 +63,19 @@ def topic_page() -> str:
     for setting in TOPIC_SETTINGS.values():
         followed = ", ".join(_link(name) for name in setting.broker_synonyms)
         parts.append(_section(setting, [*_facts(setting), f"without it: {followed}"]))
+    return "".join(parts)
+
+
+def group_page() -> str:
+    parts = [GENERATED, GROUP_HEAD]
+    for setting in GROUP_SETTINGS.values():
+        facts = _facts(setting)
+        if setting.broker_synonyms:
+            facts.append(f"without it: {_link(setting.broker_synonyms[0])}")
+        limits = GROUP_LIMITS.get(setting.name, Limits())
+        facts += [f"at least: {_link(limits.least)}"] if limits.least else []
+        facts += [f"at most: {_link(limits.most)}"] if limits.most else []
+        parts.append(_section(setting, facts))
     return "".join(parts)
 
 
@@ -114,7 +138,11 @@ def _link(broker_setting: str) -> str:
     return f"[`{broker_setting}`](broker-settings.md#{anchor})"
 
 
-PAGES = {DOCS / "broker-settings.md": broker_page, DOCS / "topic-settings.md": topic_page}
+PAGES = {
+    DOCS / "broker-settings.md": broker_page,
+    DOCS / "topic-settings.md": topic_page,
+    DOCS / "group-settings.md": group_page,
+}
 
 
 def stale_pages() -> list[Path]:

@@ -18,6 +18,7 @@ SETTINGS = (
     "durability=os",
     "group.min.session.timeout.ms=1000",
     "group.initial.rebalance.delay.ms=0",
+    "group.consumer.min.heartbeat.interval.ms=300",
     "group.consumer.heartbeat.interval.ms=300",
 )
 

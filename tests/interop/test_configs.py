@@ -74,6 +74,23 @@ def test_setting_and_deleting_a_config(client: Any, reference: Any, topic: str) 
     eventually(lambda: value(reference, topic, "retention.ms") == WEEK_MS)
 
 
+def test_settings_of_a_group(open_client: Callable[[str], Any], topic_name: str) -> None:
+    client = open_client("confluent")
+    group, session = f"group-{topic_name}", "consumer.session.timeout.ms"
+
+    def shown() -> Any:
+        return client.describe_configs("group", group)[session]
+
+    assert (shown().value, shown().is_default) == ("45000", True)
+    client.alter_configs("group", group, [ConfigChange("set", session, "50000")])
+    eventually(lambda: (shown().value, shown().is_default) == ("50000", False))
+    with pytest.raises(Refused) as refusal:
+        client.alter_configs("group", group, [ConfigChange("set", session, "9000")])
+    assert refusal.value.code == Code.INVALID_CONFIG
+    client.alter_configs("group", group, [ConfigChange("delete", session)])
+    eventually(lambda: shown().value == "45000")
+
+
 @pytest.mark.needs("alter_configs")
 def test_appending_to_and_subtracting_from_a_list(client: Any, reference: Any, topic: str) -> None:
     client.alter_configs("topic", topic, [ConfigChange("append", "cleanup.policy", "compact")])

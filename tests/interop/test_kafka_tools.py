@@ -75,6 +75,17 @@ def test_kafka_configs_of_a_broker(tool: Tool, reference: Any) -> None:
     assert "num.partitions=1" in described
 
 
+def test_kafka_configs_of_a_group(tool: Tool) -> None:
+    entity = ["--entity-type", "groups", "--entity-name", "a-group"]
+    tool(CONFIGS, "--alter", *entity, "--add-config", "consumer.session.timeout.ms=50000")
+    eventually(lambda: "consumer.session.timeout.ms=50000" in tool(CONFIGS, "--describe", *entity))
+    assert "Dynamic configs for group a-group are" in tool(CONFIGS, "--describe", "--entity-type", "groups")
+    assert "consumer.heartbeat.interval.ms=300" in tool(CONFIGS, "--describe", "--all", *entity)
+    with pytest.raises(ToolFailed, match=r"group\.consumer\.max\.session\.timeout\.ms"):
+        tool(CONFIGS, "--alter", *entity, "--add-config", "consumer.session.timeout.ms=500000")
+    tool(CONFIGS, "--alter", *entity, "--delete-config", "consumer.session.timeout.ms")
+
+
 @pytest.mark.parametrize("codec", ["none", "zstd"])
 def test_the_console_producer_and_consumer(tool: Tool, reference: Any, topic: str, codec: str) -> None:
     properties = ["--reader-property", "parse.key=true", "--reader-property", "parse.headers=true"]

@@ -4,7 +4,17 @@ Names, meanings and defaults are Kafka's where it has the setting; `ours` and `k
 """
 
 from tidelog.base.setting import Setting
-from tidelog.base.settings import cleaner, cluster, groups, log, network, node, topics, transactions
+from tidelog.base.settings import (
+    cleaner,
+    cluster,
+    groups,
+    log,
+    network,
+    node,
+    streams_groups,
+    topics,
+    transactions,
+)
 
 BROKER_THEMES: dict[str, tuple[Setting, ...]] = {
     "The node": node.SETTINGS,
@@ -14,6 +24,7 @@ BROKER_THEMES: dict[str, tuple[Setting, ...]] = {
     "Logs on disk": log.SETTINGS,
     "Cleanup and compaction": cleaner.SETTINGS,
     "Consumer groups": groups.SETTINGS,
+    "Streams groups": streams_groups.SETTINGS,
     "Transactions": transactions.SETTINGS,
 }
 

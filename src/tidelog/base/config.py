@@ -11,6 +11,7 @@ from tidelog.base.config_describe import (
     Synonym,
     describe_broker,
     describe_cluster_defaults,
+    describe_group,
     describe_topic,
 )
 from tidelog.base.config_error import ConfigError, Problem
@@ -28,6 +29,7 @@ __all__ = [
     "TopicConfig",
     "describe_broker",
     "describe_cluster_defaults",
+    "describe_group",
     "describe_topic",
     "load",
     "parse_broker_overrides",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from tidelog.base.broker_settings import BROKER_SYNONYMS
 from tidelog.base.config_error import Problem
 from tidelog.base.config_values import ConfigValues
+from tidelog.base.group_settings import GROUP_LIMITS, GROUP_SETTINGS, GROUP_TIMINGS, Limits
 from tidelog.base.listener import parse_listener
 
 if TYPE_CHECKING:
@@ -102,3 +103,22 @@ def _groups(config: ConfigValues) -> Iterator[Problem]:
     least, most = config.int(name), config.int("group.max.session.timeout.ms")
     if least > most:
         yield Problem(name, f"{least} is above group.max.session.timeout.ms, which is {most}")
+    for own, limits in GROUP_LIMITS.items():
+        yield from _within(config, GROUP_SETTINGS[own].broker_synonyms[0], limits)
+    for timing in GROUP_TIMINGS:
+        if not GROUP_SETTINGS[timing.session].broker_synonyms:
+            continue
+        session, heartbeat = (GROUP_SETTINGS[name].broker_synonyms[0] for name in timing)
+        if config.int(session) <= config.int(heartbeat):
+            yield Problem(session, f"{config.int(session)} is not above {heartbeat}, {config.int(heartbeat)}")
+
+
+def _within(config: ConfigValues, name: str, limits: Limits) -> Iterator[Problem]:
+    """What holds for groups without settings of their own must be something that a group may have."""
+    value = config.int(name)
+    if limits.least is not None and value < config.int(limits.least):
+        least = config.int(limits.least)
+        yield Problem(name, f"{value} is below {limits.least}, which is {least}; lower that one too")
+    if limits.most is not None and value > config.int(limits.most):
+        most = config.int(limits.most)
+        yield Problem(name, f"{value} is above {limits.most}, which is {most}; raise that one too")

@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 from tidelog.base.broker_config import BrokerConfig
 from tidelog.base.broker_settings import BROKER_SETTINGS, BROKER_SYNONYMS
-from tidelog.base.config_values import ConfigSource
+from tidelog.base.config_values import ConfigSource, ConfigValues
+from tidelog.base.group_config import resolve_group
+from tidelog.base.group_settings import GROUP_SETTINGS
 from tidelog.base.setting import TYPE_CODE, Dynamic, Setting, Value, render
 from tidelog.base.topic_config import resolve_topic
 from tidelog.base.topic_settings import TOPIC_SETTINGS
@@ -39,14 +41,19 @@ def describe_topic(
 ) -> list[ConfigEntry]:
     """All topic settings, or those named; `overrides` are the topic's own, as texts."""
     topic = resolve_topic(overrides, broker)
-    entries = []
-    for setting in _named(TOPIC_SETTINGS, names):
-        synonyms = _synonyms(setting.broker_synonyms, broker)
-        if setting.name in topic.overrides:
-            own = _shown(setting, topic[setting.name])
-            synonyms.insert(0, Synonym(setting.name, own, ConfigSource.DYNAMIC_TOPIC_CONFIG))
-        entries.append(_entry(setting, topic[setting.name], synonyms, read_only=False))
-    return entries
+    return _overridable(
+        TOPIC_SETTINGS, topic, topic.overrides, ConfigSource.DYNAMIC_TOPIC_CONFIG, broker, names=names
+    )
+
+
+def describe_group(
+    overrides: Mapping[str, str], broker: BrokerConfig, names: Collection[str] | None = None
+) -> list[ConfigEntry]:
+    """All group settings, or those named, as the group's coordinator obeys them."""
+    group = resolve_group(overrides, broker)
+    return _overridable(
+        GROUP_SETTINGS, group, group.overrides, ConfigSource.DYNAMIC_GROUP_CONFIG, broker, names=names
+    )
 
 
 def describe_broker(broker: BrokerConfig, names: Collection[str] | None = None) -> list[ConfigEntry]:
@@ -78,6 +85,26 @@ def describe_cluster_defaults(
         for setting in _named(BROKER_SETTINGS, names)
         if setting.name in layer
     ]
+
+
+def _overridable(
+    table: Mapping[str, Setting],
+    resolved: ConfigValues,
+    overrides: Collection[str],
+    own_source: ConfigSource,
+    broker: BrokerConfig,
+    *,
+    names: Collection[str] | None,
+) -> list[ConfigEntry]:
+    """Settings of a resource that follow the broker's where it has none of its own."""
+    entries = []
+    for setting in _named(table, names):
+        synonyms = _synonyms(setting.broker_synonyms, broker)
+        if setting.name in overrides:
+            own = _shown(setting, resolved[setting.name])
+            synonyms.insert(0, Synonym(setting.name, own, own_source))
+        entries.append(_entry(setting, resolved[setting.name], synonyms, read_only=False))
+    return entries
 
 
 def _named(table: Mapping[str, Setting], names: Collection[str] | None) -> list[Setting]:

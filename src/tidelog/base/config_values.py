@@ -15,6 +15,7 @@ _Int: TypeAlias = int
 class ConfigSource(IntEnum):
     """Where a value comes from, strongest first, with the code that DescribeConfigs gives it."""
 
+    DYNAMIC_GROUP_CONFIG = 8
     DYNAMIC_TOPIC_CONFIG = 1
     DYNAMIC_BROKER_CONFIG = 2
     DYNAMIC_DEFAULT_BROKER_CONFIG = 3

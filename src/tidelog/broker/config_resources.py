@@ -5,6 +5,7 @@ from tidelog.base.ids import NodeId
 
 TOPIC = 2
 BROKER = 4
+GROUP = 32
 
 
 def broker_named(node_id: NodeId, name: str) -> bool:

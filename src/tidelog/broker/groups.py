@@ -133,11 +133,12 @@ class Groups:
             self._gone.update(gone)
         if delta.topics_deleted or delta.partitions_created:
             self._know_topics()
+        settings = self._settings() if _has_other_settings(delta) else None
         for serving in self:
             if gone:
                 serving.write_all(serving.shard.delete_topics(gone, *serving.now))
-            if delta.after.broker_configs is not delta.before.broker_configs:
-                serving.shard.configure(GroupSettings.of(self._config))
+            if settings is not None:
+                serving.shard.configure(settings)
         return self._until_forgotten() if gone else None
 
     async def _until_forgotten(self) -> None:
@@ -182,7 +183,10 @@ class Groups:
         task.add_done_callback(partial(self._loaded, partition.index))
 
     def _new_shard(self) -> GroupShard:
-        return GroupShard(GroupSettings.of(self._config), self._random)
+        return GroupShard(self._settings(), self._random)
+
+    def _settings(self) -> GroupSettings:
+        return GroupSettings.of(self._config, self._metadata.image.group_configs)
 
     def _loaded(self, index: int, task: "asyncio.Task[None]") -> None:
         if self._loading.get(index) is task:
@@ -238,3 +242,10 @@ class Groups:
         self._topics = Topics(by_name, self._metadata.version)
         for serving in self:
             serving.shard.on_topics_changed(self._topics)
+
+
+def _has_other_settings(delta: ImageDelta) -> bool:
+    before, after = delta.before, delta.after
+    return (
+        after.broker_configs is not before.broker_configs or after.group_configs is not before.group_configs
+    )

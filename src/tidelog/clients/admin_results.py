@@ -50,8 +50,9 @@ class ConfigSource(Enum):
     CLUSTER = 3
     FILE = 4
     DEFAULT = 5
-    CLIENT_METRICS = 6
-    GROUP = 7
+    BROKER_LOGGER = 6
+    CLIENT_METRICS = 7
+    GROUP = 8
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,10 @@
 """The broker's settings for groups and committed offsets, in the units that the decisions use."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from tidelog.base.config import BrokerConfig
+from tidelog.base.group_config import GroupConfig, GroupConfigs
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 """How long a new member may wait in its first join: it has no id yet, so it cannot send heartbeats."""
@@ -27,15 +29,20 @@ class GroupSettings:
     offsets_retention_ms: int = 7 * 24 * 3_600_000
     offsets_retention_check_interval_ms: int = 600_000
     new_member_join_timeout_ms: int = NEW_MEMBER_JOIN_TIMEOUT_MS
-    consumer_session_timeout_ms: int = 45_000
-    consumer_heartbeat_interval_ms: int = 5_000
     consumer_members_max: int = 10_000
     consumer_assignors: tuple[str, ...] = ("uniform", "range")
     """The first is for groups whose members do not say."""
     consumer_migration_policy: str = "bidirectional"
+    of_groups: GroupConfigs = field(default_factory=lambda: GroupConfigs(BrokerConfig()), compare=False)
+    """What a group may have of its own, such as its session timeout."""
+
+    def of_group(self, group_id: str) -> GroupConfig:
+        return self.of_groups.of(group_id)
 
     @classmethod
-    def of(cls, config: BrokerConfig) -> "GroupSettings":
+    def of(
+        cls, config: BrokerConfig, group_configs: Mapping[str, Mapping[str, str]] | None = None
+    ) -> "GroupSettings":
         return cls(
             session_timeout_ms_min=config.int("group.min.session.timeout.ms"),
             session_timeout_ms_max=config.int("group.max.session.timeout.ms"),
@@ -44,11 +51,10 @@ class GroupSettings:
             offset_metadata_chars_max=config.int("offset.metadata.max.bytes"),
             offsets_retention_ms=config.int("offsets.retention.minutes") * 60_000,
             offsets_retention_check_interval_ms=config.int("offsets.retention.check.interval.ms"),
-            consumer_session_timeout_ms=config.int("group.consumer.session.timeout.ms"),
-            consumer_heartbeat_interval_ms=config.int("group.consumer.heartbeat.interval.ms"),
             consumer_members_max=config.int("group.consumer.max.size"),
             consumer_assignors=tuple(config.list("group.consumer.assignors")),
             consumer_migration_policy=config.text("group.consumer.migration.policy"),
+            of_groups=GroupConfigs(config, group_configs),
         )
 
 

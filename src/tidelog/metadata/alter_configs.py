@@ -1,6 +1,6 @@
 """Decides on AlterConfigs, which replaces all settings of a resource, and on IncrementalAlterConfigs.
 
-Resources are topics, brokers, and the default of all brokers (a broker with an empty name).
+Resources are topics, groups, brokers, and the default of all brokers (a broker with an empty name).
 Each succeeds or fails for itself.
 """
 
@@ -18,6 +18,7 @@ from tidelog.metadata.config_rules import (
     check_broker_configs,
     check_broker_layers,
     check_broker_values,
+    check_group_configs,
     check_topic_configs,
 )
 from tidelog.metadata.decision import Decision, Outcome
@@ -26,8 +27,12 @@ from tidelog.metadata.image import ClusterImage
 from tidelog.metadata.records import ConfigChanged, Record, ResourceKind
 from tidelog.metadata.topic_names import why_illegal
 
-RESOURCE_KINDS = {2: ResourceKind.TOPIC, 4: ResourceKind.BROKER}
+RESOURCE_KINDS = {2: ResourceKind.TOPIC, 4: ResourceKind.BROKER, 32: ResourceKind.GROUP}
 """By the number that the protocol gives them; the other kinds have no settings here."""
+
+
+GROUP_ID_CHARS_MAX = 8191
+"""As long as a group's id may be where the group itself is stored."""
 
 
 class ConfigAlteration(msgspec.Struct, frozen=True):
@@ -112,6 +117,8 @@ class _Decider:
             raise _bad_request(f"Unknown resource type {resource_type}")
         if kind is ResourceKind.BROKER:
             return self._broker(name)
+        if kind is ResourceKind.GROUP:
+            return _group(name)
         if not name:
             raise _bad_request("Default topic resources are not allowed.")
         if reason := why_illegal(name):
@@ -137,6 +144,9 @@ class _Decider:
         if resource.kind is ResourceKind.TOPIC:
             check_topic_configs(after, changed, self._config)
             return
+        if resource.kind is ResourceKind.GROUP:
+            check_group_configs(after, changed, self._config)
+            return
         # Kafka's tools clear limits after their work, some of a kind that does not exist here.
         changed = {key for key in changed if key in after or key in BROKER_SETTINGS}
         check_broker_configs(changed, of_cluster=resource == CLUSTER_DEFAULT)
@@ -155,6 +165,17 @@ class _Decider:
         self, layers: Mapping[ConfigResource, Mapping[str, str]], resource: ConfigResource
     ) -> Mapping[str, str]:
         return layers[resource] if resource in layers else self._image.configs(resource)
+
+
+def _group(name: str) -> ConfigResource:
+    """The group need not exist: its settings may come before its first member, and stay after its last."""
+    if not name:
+        raise _bad_request("Default group resources are not allowed.")
+    if len(name) > GROUP_ID_CHARS_MAX:
+        raise _bad_request(
+            f"The group id has {len(name)} characters, at most {GROUP_ID_CHARS_MAX} are allowed."
+        )
+    return ConfigResource(ResourceKind.GROUP, name)
 
 
 def _difference(

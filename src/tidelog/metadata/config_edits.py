@@ -8,9 +8,16 @@ import msgspec
 from tidelog.base.broker_settings import BROKER_SETTINGS
 from tidelog.base.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.setting import Kind, Value, render
+from tidelog.base.group_settings import GROUP_SETTINGS
+from tidelog.base.setting import Kind, Setting, Value, render
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 from tidelog.metadata.records import ResourceKind
+
+SETTINGS: dict[ResourceKind, Mapping[str, Setting]] = {
+    ResourceKind.TOPIC: TOPIC_SETTINGS,
+    ResourceKind.BROKER: BROKER_SETTINGS,
+    ResourceKind.GROUP: GROUP_SETTINGS,
+}
 
 
 class ConfigOp(IntEnum):
@@ -63,8 +70,7 @@ def _edited_list(kind: ResourceKind, override: str | None, edit: ConfigEdit, con
 
 def _items_now(kind: ResourceKind, override: str | None, edit: ConfigEdit, config: BrokerConfig) -> list[str]:
     """What a list holds: its own value, else the one it inherits."""
-    of_topic = kind is ResourceKind.TOPIC
-    setting = (TOPIC_SETTINGS if of_topic else BROKER_SETTINGS).get(edit.key)
+    setting = SETTINGS[kind].get(edit.key)
     if setting is None:
         return []  # the check of names, which follows, refuses it in better words
     if setting.kind is not Kind.LIST:
@@ -73,6 +79,7 @@ def _items_now(kind: ResourceKind, override: str | None, edit: ConfigEdit, confi
             f"Can't {ConfigOp(edit.op).name} to key {edit.key} because its type is not LIST.",
         )
     if override is None:
+        of_topic = kind is ResourceKind.TOPIC
         inherited: Value = config.topic_defaults[edit.key] if of_topic else config.given(edit.key)
         override = render(setting, inherited) or ""
     return [item.strip() for item in override.split(",") if item.strip()]

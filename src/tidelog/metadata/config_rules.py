@@ -1,4 +1,4 @@
-"""Which settings a topic or a broker may be given, and the refusals in the words Kafka's clients know.
+"""Which settings a topic, group or broker may be given, and the refusals in the words Kafka's clients know.
 
 Only what a request changes is judged: a value that an older or newer version stored may be one that
 this version cannot read, and must not keep anybody from changing another.
@@ -11,6 +11,8 @@ from tidelog.base.config import BrokerConfig, Problem, TopicConfig
 from tidelog.base.config_checks import find_topic_problems
 from tidelog.base.config_error import unknown
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.group_config import find_group_problems
+from tidelog.base.group_settings import GROUP_SETTINGS
 from tidelog.base.setting import Dynamic, Setting, Value, parse
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 
@@ -27,6 +29,15 @@ def check_topic_configs(configs: Mapping[str, str], changed: Collection[str], br
     problems = find_topic_problems(TopicConfig(values, broker))
     if problems:
         raise _invalid(f"conflict topic config setting {problems[0]}")
+
+
+def check_group_configs(configs: Mapping[str, str], changed: Collection[str], broker: BrokerConfig) -> None:
+    """`configs` is all that the group is to have; the limits are those of the broker that decides."""
+    _check_known(changed, GROUP_SETTINGS, "group config name")
+    values = _parse_changed(configs, changed, GROUP_SETTINGS)
+    problems = find_group_problems(values, changed, broker)
+    if problems:
+        raise _invalid(str(problems[0]))
 
 
 def check_broker_configs(changed: Collection[str], *, of_cluster: bool) -> None:

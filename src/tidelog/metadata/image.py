@@ -21,6 +21,9 @@ class ClusterImage(msgspec.Struct, frozen=True):
     broker_configs: Mapping[str, Mapping[str, str]] = {}  # by broker id as text; "" is the cluster's default
     next_producer_id: ProducerId = 0
     features: Mapping[str, int] = {}  # the level that the cluster uses of each; a feature at 0 is not listed
+    group_configs: Mapping[
+        str, Mapping[str, str]
+    ] = {}  # by group id; a group need not exist to have settings
 
     def topic(self, name: str) -> TopicImage | None:
         return self.topics.get(name)
@@ -43,6 +46,8 @@ class ClusterImage(msgspec.Struct, frozen=True):
         if resource.kind is ResourceKind.TOPIC:
             topic = self.topics.get(resource.name)
             return {} if topic is None else topic.configs
+        if resource.kind is ResourceKind.GROUP:
+            return self.group_configs.get(resource.name, {})
         return self.broker_configs.get(resource.name, {})
 
     @property

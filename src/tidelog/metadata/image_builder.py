@@ -4,7 +4,7 @@ The draft holds copies of only those maps and topics that were touched. A record
 means that a decision was wrong or the log is not the one we wrote: stop, rather than guess.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -54,19 +54,46 @@ class TopicDraft:
         return TopicImage(self.name, self.id, tuple(self.partitions), self.configs)
 
 
+class NamedConfigs:
+    """The settings of brokers or of groups, by name; nothing is copied before something changes."""
+
+    __slots__ = ("_base", "_draft", "changed")
+
+    def __init__(self, base: Mapping[str, Mapping[str, str]]) -> None:
+        self._base = base
+        self._draft: dict[str, Mapping[str, str]] | None = None
+        self.changed: set[str] = set()
+
+    def apply(self, record: ConfigChanged) -> None:
+        if self._draft is None:
+            self._draft = dict(self._base)
+        configs = dict(self._draft.get(record.resource_name, {}))
+        _put(configs, record)
+        if configs:
+            self._draft[record.resource_name] = configs
+        else:
+            self._draft.pop(record.resource_name, None)
+        self.changed.add(record.resource_name)
+
+    def build(self) -> Mapping[str, Mapping[str, str]]:
+        return self._base if self._draft is None else self._draft
+
+
 class ImageBuilder:
     def __init__(self, base: ClusterImage) -> None:
         self._base = base
         self._cluster_id = base.cluster_id
         self._next_producer_id = base.next_producer_id
         self._brokers = dict(base.brokers)
-        self._broker_configs = dict(base.broker_configs)
+        self._named_configs = {
+            ResourceKind.BROKER: NamedConfigs(base.broker_configs),
+            ResourceKind.GROUP: NamedConfigs(base.group_configs),
+        }
         self._features = base.features
         self._drafts: dict[Uuid, TopicDraft] = {}
         self._created_names: dict[str, Uuid] = {}
         self._deleted: dict[Uuid, TopicImage] = {}
         self._brokers_changed: set[NodeId] = set()
-        self._broker_configs_changed: set[str] = set()
         self._count = 0
 
     def apply(self, record: Record) -> None:
@@ -94,13 +121,16 @@ class ImageBuilder:
             self._brokers if self._brokers_changed else base.brokers,
             topics,
             topics_by_id,
-            self._broker_configs if self._broker_configs_changed else base.broker_configs,
+            self._named_configs[ResourceKind.BROKER].build(),
             self._next_producer_id,
             self._features,
+            self._named_configs[ResourceKind.GROUP].build(),
         )
         configs = [ConfigResource(ResourceKind.TOPIC, d.name) for d in drafts if d.configs_changed]
         configs += [
-            ConfigResource(ResourceKind.BROKER, name) for name in sorted(self._broker_configs_changed)
+            ConfigResource(kind, name)
+            for kind, named in self._named_configs.items()
+            for name in sorted(named.changed)
         ]
         return ImageDelta(
             before=base,
@@ -232,11 +262,8 @@ class ImageBuilder:
         draft.changed.add(old.index)
 
     def _config_changed(self, record: ConfigChanged) -> None:
-        if record.resource_kind is ResourceKind.BROKER:
-            configs = dict(self._broker_configs.get(record.resource_name, {}))
-            _put(configs, record)
-            _put_map(self._broker_configs, record.resource_name, configs)
-            self._broker_configs_changed.add(record.resource_name)
+        if (named := self._named_configs.get(record.resource_kind)) is not None:
+            named.apply(record)
             return
         topic_id = self._id_of(record.resource_name)
         if topic_id is None:
@@ -304,13 +331,6 @@ def _put(configs: dict[str, str], record: ConfigChanged) -> None:
         configs.pop(record.key, None)
     else:
         configs[record.key] = record.value
-
-
-def _put_map(maps: dict[str, Any], name: str, configs: dict[str, str]) -> None:
-    if configs:
-        maps[name] = configs
-    else:
-        maps.pop(name, None)
 
 
 # Partitions of one topic name the same id, and replicas the same directories, thousands of times in a row.

@@ -53,9 +53,12 @@ def _configs_changed(
         for topic in new.values()
         if topic.configs != (old[topic.id].configs if topic.id in old else nothing)
     ]
-    names = sorted({**before.broker_configs, **after.broker_configs})
     return topics + [
-        ConfigResource(ResourceKind.BROKER, name)
-        for name in names
-        if before.broker_configs.get(name, nothing) != after.broker_configs.get(name, nothing)
+        ConfigResource(kind, name)
+        for kind, was, now in (
+            (ResourceKind.BROKER, before.broker_configs, after.broker_configs),
+            (ResourceKind.GROUP, before.group_configs, after.group_configs),
+        )
+        for name in sorted({**was, **now})
+        if was.get(name, nothing) != now.get(name, nothing)
     ]

@@ -21,6 +21,7 @@ class ResourceKind(Enum):
 
     TOPIC = "topic"
     BROKER = "broker"
+    GROUP = "group"
 
 
 class NewerFormatError(StorageError):

@@ -31,6 +31,8 @@ def image_records(image: ClusterImage) -> Iterator[Record]:
         yield from _broker_records(broker)
     for name, configs in image.broker_configs.items():
         yield from _config_records(ResourceKind.BROKER, name, configs.items())
+    for name, configs in image.group_configs.items():
+        yield from _config_records(ResourceKind.GROUP, name, configs.items())
     for topic in image.topics.values():
         yield from _topic_records(topic)
     if image.next_producer_id:

@@ -9,6 +9,7 @@ import pytest
 
 from tidelog.base.broker_settings import BROKER_SETTINGS
 from tidelog.base.config import load
+from tidelog.base.group_settings import GROUP_SETTINGS
 from tidelog.base.setting import Setting
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 
@@ -32,7 +33,12 @@ def test_the_reference_pages_are_fresh() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "table"), [("broker-settings.md", BROKER_SETTINGS), ("topic-settings.md", TOPIC_SETTINGS)]
+    ("page", "table"),
+    [
+        ("broker-settings.md", BROKER_SETTINGS),
+        ("group-settings.md", GROUP_SETTINGS),
+        ("topic-settings.md", TOPIC_SETTINGS),
+    ],
 )
 def test_the_reference_names_every_setting_and_no_other(page: str, table: dict[str, Setting]) -> None:
     text = (ROOT / "docs" / "reference" / page).read_text()
@@ -40,14 +46,18 @@ def test_the_reference_names_every_setting_and_no_other(page: str, table: dict[s
 
 
 @pytest.mark.parametrize(
-    "setting", [*BROKER_SETTINGS.values(), *TOPIC_SETTINGS.values()], ids=lambda setting: setting.name
+    "setting",
+    [*BROKER_SETTINGS.values(), *GROUP_SETTINGS.values(), *TOPIC_SETTINGS.values()],
+    ids=lambda setting: setting.name,
 )
 def test_every_setting_says_what_it_is_for(setting: Setting) -> None:
     assert len(setting.doc) > 20
     assert setting.doc[0].isupper()
     assert setting.doc.endswith(".")
     for name in re.findall(r"`([a-z]+(?:\.[a-z]+)+)`", setting.doc):
-        assert name in BROKER_SETTINGS or name in TOPIC_SETTINGS, f"{name} is named but does not exist"
+        assert name in BROKER_SETTINGS | GROUP_SETTINGS | TOPIC_SETTINGS, (
+            f"{name} is named but does not exist"
+        )
 
 
 def test_the_example_file_loads_and_keeps_the_defaults() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import tidelog
 from tidelog.base.broker_settings import BROKER_SETTINGS
+from tidelog.base.group_settings import GROUP_SETTINGS
 from tidelog.base.setting import Kind
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 
@@ -23,7 +24,7 @@ ACCESSOR = {
     Kind.PASSWORD: {"text", "optional_text"},
 }
 LOOKUP = re.compile(
-    r"""(?:config|settings|topic)\.(int|bool|float|list|text|optional_text)\(\s*["']([^"']+)["']"""
+    r"""(?:config|settings|topic|group\(\w+(?:\.\w+)*\))\.(int|bool|float|list|text|optional_text)\(\s*["']([^"']+)["']"""
 )
 
 
@@ -32,7 +33,7 @@ def test_lookups_fit_the_tables() -> None:
     for path in Path(tidelog.__file__).parent.rglob("*.py"):
         for accessor, name in LOOKUP.findall(path.read_text(encoding="utf-8")):
             found += 1
-            setting = BROKER_SETTINGS.get(name) or TOPIC_SETTINGS.get(name)
+            setting = BROKER_SETTINGS.get(name) or TOPIC_SETTINGS.get(name) or GROUP_SETTINGS.get(name)
             if setting is None or accessor not in ACCESSOR[setting.kind]:
                 wrong.append(f'{path}: {accessor}("{name}")')
     assert wrong == []

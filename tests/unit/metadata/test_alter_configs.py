@@ -12,7 +12,7 @@ from tidelog.metadata.create_topics import NewTopic, TopicDefaults, decide_creat
 from tidelog.metadata.image import advance
 from tidelog.metadata.records import ConfigChanged, ResourceKind
 
-TOPIC, BROKER, BROKER_LOGGER = 2, 4, 8
+TOPIC, BROKER, BROKER_LOGGER, GROUP = 2, 4, 8, 32
 
 
 @pytest.fixture
@@ -205,3 +205,38 @@ def test_what_another_version_stored_can_be_deleted_and_blocks_nothing(image):
     )
     assert "from.the.future" not in image.topic("a").configs
     assert image.broker_configs == {"": {"message.max.bytes": "5000"}}
+
+
+def test_a_group_has_settings_before_it_exists_and_loses_them(image):
+    session = "consumer.session.timeout.ms"
+    image = after(image, change(image, edit(GROUP, "g", (session, ConfigOp.SET, "50000"))))
+    assert image.group_configs == {"g": {session: "50000"}}
+    assert image.broker_configs == {}
+    image = after(image, change(image, edit(GROUP, "g", (session, ConfigOp.DELETE, None))))
+    assert image.group_configs == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value", "words"),
+    [
+        ("", "consumer.session.timeout.ms", "50000", "Default group resources"),
+        ("g", "retention.ms", "1", "Unknown group config name: retention.ms"),
+        ("g", "consumer.session.timeout.ms", "soon", "not a whole number"),
+        ("g", "consumer.session.timeout.ms", "44999", "group.consumer.min.session.timeout.ms"),
+        ("g", "consumer.session.timeout.ms", "60001", "group.consumer.max.session.timeout.ms"),
+        ("g", "streams.num.standby.replicas", "3", "group.streams.max.standby.replicas"),
+        ("g", "share.auto.offset.reset", "by_duration:1d", "by_duration"),
+        ("g" * 9000, "consumer.session.timeout.ms", "50000", "at most 8191"),
+    ],
+)
+def test_what_a_group_may_not_have(image, name, key, value, words):
+    [result] = change(image, edit(GROUP, name, (key, ConfigOp.SET, value))).results
+    assert words in result.message
+
+
+def test_a_stored_value_beyond_a_limit_that_moved_does_not_keep_others_from_changing(image):
+    roomy = BrokerConfig({"group.consumer.max.session.timeout.ms": 90_000})
+    far = edit(GROUP, "g", ("consumer.session.timeout.ms", ConfigOp.SET, "80000"))
+    image = after(image, change(image, far, config=roomy))
+    near = edit(GROUP, "g", ("consumer.heartbeat.interval.ms", ConfigOp.SET, "6000"))
+    assert len(after(image, change(image, near)).group_configs["g"]) == 2

@@ -1,10 +1,16 @@
-"""DescribeConfigs: every setting of a topic or broker, with where its value came from and what it means."""
+"""DescribeConfigs: every setting of a topic, group or broker, with its source and its meaning."""
 
 from collections.abc import Collection
 
-from tidelog.base.config import ConfigEntry, describe_broker, describe_cluster_defaults, describe_topic
+from tidelog.base.config import (
+    ConfigEntry,
+    describe_broker,
+    describe_cluster_defaults,
+    describe_group,
+    describe_topic,
+)
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.config_resources import BROKER, TOPIC, broker_named
+from tidelog.broker.config_resources import BROKER, GROUP, TOPIC, broker_named
 from tidelog.broker.context import Context
 from tidelog.metadata.topic_names import why_illegal
 from tidelog.wire.messages.describe_configs import (
@@ -52,6 +58,12 @@ def _entries(context: Context, asked: DescribeConfigsResource) -> list[ConfigEnt
         if broker_named(services.metadata.node_id, asked.resource_name):
             return describe_broker(services.config, names)
         return describe_cluster_defaults(services.config, names)
+    if asked.resource_type == GROUP:
+        if not asked.resource_name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+        return describe_group(
+            services.metadata.image.group_configs.get(asked.resource_name, {}), services.config, names
+        )
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type {asked.resource_type}")
 
 

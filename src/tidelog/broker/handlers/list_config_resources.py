@@ -1,6 +1,7 @@
 """ListConfigResources: what has a configuration. Version 0 asks for client metrics subscriptions only."""
 
 from tidelog.base.errors import ErrorCode
+from tidelog.broker.config_resources import BROKER, GROUP, TOPIC
 from tidelog.broker.context import Context
 from tidelog.wire.messages.list_config_resources import (
     ConfigResource,
@@ -8,7 +9,7 @@ from tidelog.wire.messages.list_config_resources import (
     ListConfigResourcesResponse,
 )
 
-TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
+BROKER_LOGGER, CLIENT_METRICS = 8, 16
 KNOWN = {TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP}
 
 
@@ -19,8 +20,12 @@ def handle(context: Context, request: ListConfigResourcesRequest) -> ListConfigR
         wanted = {CLIENT_METRICS}
     if not wanted <= KNOWN:
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
-    names = {TOPIC: list(image.topics), BROKER: [str(id) for id in image.brokers]}
-    # There are no client metrics subscriptions, groups or loggers with settings of their own here.
+    names = {
+        TOPIC: list(image.topics),
+        BROKER: [str(id) for id in image.brokers],
+        GROUP: list(image.group_configs),  # those with settings of their own
+    }
+    # There are no client metrics subscriptions or loggers with settings of their own here.
     return ListConfigResourcesResponse(
         config_resources=[
             ConfigResource(resource_name=name, resource_type=kind)

@@ -40,7 +40,9 @@ def heartbeat(
     answer = HeartbeatAnswer(
         member_id=member_id,
         member_epoch=holding.epoch,
-        heartbeat_interval_ms=draft.step.context.settings.consumer_heartbeat_interval_ms,
+        heartbeat_interval_ms=draft.step.context.settings.of_group(request.group_id).int(
+            "consumer.heartbeat.interval.ms"
+        ),
         assignment=holding.assigned if is_new or _is_full(request) else None,
     )
     return draft.step.answer(answer, HeartbeatAnswer)

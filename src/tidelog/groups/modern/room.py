@@ -54,8 +54,10 @@ class ConsumerRoom:
                     self.start_timer(step, Wait.REVOCATION, group.id, member_id, member)
 
     def start_session(self, step: Step, group_id: str, member_id: str, member: Subscription) -> None:
-        own = None if member.classic is None else member.classic.session_timeout_ms
-        timeout_ms = step.context.settings.consumer_session_timeout_ms if own is None else own
+        if member.classic is not None:
+            timeout_ms = member.classic.session_timeout_ms  # there the client says
+        else:
+            timeout_ms = step.context.settings.of_group(group_id).int("consumer.session.timeout.ms")
         self.timers.start(step, Wait.SESSION, group_id, member_id, timeout_ms)
 
     def start_timer(

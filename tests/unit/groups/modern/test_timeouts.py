@@ -1,6 +1,8 @@
 """Members that fall silent or do not let go."""
 
+from tidelog.base.config import BrokerConfig
 from tidelog.base.errors import ErrorCode
+from tidelog.groups.settings import GroupSettings
 
 
 def test_a_silent_member_is_removed_after_the_session_timeout(club):
@@ -64,3 +66,16 @@ def test_timers_of_those_who_are_gone_go_too(club):
         club.consumer(f"member-{number}").leave()
     club.rig.pass_time(50)
     assert len(club.rig.shard._room.timers) == 0
+
+
+def test_a_group_may_have_timings_of_its_own(club):
+    one = club.consumer("one")
+    own = {"consumer.session.timeout.ms": "60000", "consumer.heartbeat.interval.ms": "7000"}
+    club.rig.shard.configure(GroupSettings.of(BrokerConfig(), {"g": own, "other": {}}))
+    assert one.beat().heartbeat_interval_ms == 7_000
+    club.rig.pass_time(50)
+    assert one.beat().error is ErrorCode.NONE
+    club.rig.shard.configure(GroupSettings.of(BrokerConfig(), {"other": own}))
+    assert one.beat().heartbeat_interval_ms == 5_000
+    club.rig.pass_time(50)
+    assert one.beat().error is ErrorCode.UNKNOWN_MEMBER_ID
