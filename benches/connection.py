@@ -38,6 +38,9 @@ class SmallAnswers:
     def dispatch(self, frame: memoryview, peer: Peer) -> Reply:
         return Reply([ANSWER])
 
+    def may_overlap(self, frame: memoryview) -> bool:
+        return True
+
 
 class SliceAnswers:
     """Answers with a header and slices of a file, as a fetch does."""
@@ -48,6 +51,9 @@ class SliceAnswers:
 
     def dispatch(self, frame: memoryview, peer: Peer) -> Reply:
         return Reply([self._head, *self._slices])
+
+    def may_overlap(self, frame: memoryview) -> bool:
+        return True
 
 
 class Work(NamedTuple):

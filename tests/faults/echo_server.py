@@ -76,6 +76,9 @@ class EchoDispatcher:
             case _:
                 raise ProtocolError("an unknown request")
 
+    def may_overlap(self, request: memoryview) -> bool:
+        return True
+
     @staticmethod
     def echo(request: memoryview) -> Reply:
         return Reply([struct.pack(">i", len(request)), request])

@@ -14,6 +14,8 @@ requests = st.one_of(
     st.integers(1, 60).map(lambda size: b"e" * size),
     st.just(b"n"),
     st.just(b"l"),
+    st.just(b"p"),  # late, and it overlaps with no other
+    st.integers(1, 60).map(lambda size: b"o" * size),
     st.just(b"e" * LARGE),
     st.just(b"e" * 200_000),  # received into a buffer of its own
     st.just(b"e" + frame(b"ex")),  # its end looks like a request
@@ -40,7 +42,7 @@ class Conversation:
         for body in bodies:
             self._ends.append(self._ends[-1] + 4 + len(body))
         self._sent = 0
-        self.expected = b"".join({b"n": b"", b"l": b"late"}.get(body, body) for body in bodies)
+        self.expected = b"".join({b"n": b"", b"l": b"late", b"p": b"late"}.get(body, body) for body in bodies)
 
     @property
     def is_over(self) -> bool:

@@ -19,6 +19,7 @@ from tidelog.broker.handlers.api_versions import unsupported_version
 from tidelog.broker.peer import Peer
 from tidelog.broker.produce_shortcut import PRODUCE, ProduceShortcut
 from tidelog.broker.reply import CloseConnection, LateReply, PendingReply, Reply
+from tidelog.broker.request_order import may_overlap
 from tidelog.groups.outcome import Pending
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.codec import decoder
@@ -50,6 +51,8 @@ class Dispatcher:
         self._routes: dict[tuple[int, int], Route] = {}
         self.is_open = False
         """Until the broker knows the cluster and its part in it, only brokers are served."""
+
+    may_overlap = staticmethod(may_overlap)
 
     def dispatch(self, frame: memoryview, peer: Peer) -> Reply | PendingReply | None:
         if peer.produce_front_end and (reply := self._shortcut.answer(frame, peer)) is not None:

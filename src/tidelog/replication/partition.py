@@ -198,6 +198,14 @@ class Partition(Following):
         self._acks.add(offset, done)
         return False
 
+    @property
+    def written_end(self) -> Offset:
+        """Where the readable log ends once the leader's disk has all that is written.
+
+        Where followers are waited for, too, their leader cannot say, and this is where it ends now.
+        """
+        return self.log.end if self.is_leader and not self._limits else self.high_watermark
+
     # Followers
 
     def readable_end(self, *, replica: bool, committed: bool = False) -> Offset:

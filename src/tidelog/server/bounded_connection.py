@@ -32,6 +32,7 @@ class Transport(Protocol):
 
 class BoundedConnection(asyncio.BufferedProtocol):
     __slots__ = (
+        "_alone",
         "_answers",
         "_at_rest",
         "_claimed",
@@ -44,6 +45,7 @@ class BoundedConnection(asyncio.BufferedProtocol):
         "_lingering",
         "_local_port",
         "_mute",
+        "_put_off",
         "_reading",
         "_receive",
         "_scheduled",
@@ -63,6 +65,8 @@ class BoundedConnection(asyncio.BufferedProtocol):
         self._answers = Answers(shared.pool)
         self._transport: Transport
         self._writer: Writer
+        self._alone = False  # the newest request under way lets no other begin before its answer is there
+        self._put_off: memoryview | None = None  # a request that waits for all before it
         self._at_rest = False  # nothing is owed, nothing is half received, nothing forbids the next request
         self._held = 0  # bytes counted in the shared budget
         self._reading = False
@@ -102,6 +106,8 @@ class BoundedConnection(asyncio.BufferedProtocol):
 
     def _count_memory(self) -> None:
         held = self._receive.held_bytes + self._answers.bytes + self._writer.memory_bytes
+        if self._put_off is not None:
+            held += len(self._put_off)
         if held != self._held:
             more, self._held = held - self._held, held
             self._shared.budget.change(more)
@@ -134,6 +140,7 @@ class BoundedConnection(asyncio.BufferedProtocol):
         return (
             self._finishing
             or self._mute is not None
+            or (self._put_off is not None and answers.count > 0)
             or answers.count >= limits.in_flight_max
             or answers.bytes >= limits.in_flight_bytes_max
             or self._writer.pending_bytes > limits.output_bytes_max
@@ -250,6 +257,7 @@ class BoundedConnection(asyncio.BufferedProtocol):
         if self._mute is not None:
             self._mute.cancel()
             self._mute = None
+        self._put_off = None
         self._writer.close()
         self._answers.cancel()
         shared.budget.forget(self)

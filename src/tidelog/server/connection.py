@@ -2,7 +2,8 @@
 
 Everything happens in `_run`, whatever woke it: collect the answers that are due, dispatch the frames
 that have arrived, send, account for memory, and decide whether to read on. Driven as a
-BufferedProtocol by `PlainTransport`.
+BufferedProtocol by `PlainTransport`. A request that may not overlap with those before it is put off until
+their answers are there (`broker/request_order.py`).
 
 Most connections are at rest most of the time: nothing is owed, and what arrives next is one small request
 that is answered at once. That request takes the short way, and its answer leaves with those of the other
@@ -138,12 +139,16 @@ class Connection(BoundedConnection):
                 may_go_on = not self._blocked()
             if not may_go_on:
                 return False
-            frame = next_frame()
+            frame = next_frame() if self._put_off is None else self._put_off
             if frame is None:
                 return False
             if self._claimed:
                 self._claimed = self._in_line = False
                 shared.budget.frame_arrived(self)
+            if answers.count and (self._alone or not shared.dispatcher.may_overlap(frame)):
+                self._put_off = frame
+                return False
+            self._put_off = None
             shared.counters.requests += 1
             outcome = dispatch(frame, self.peer)
             if outcome is None or (isinstance(outcome, Reply) and not answers.count):
@@ -160,6 +165,7 @@ class Connection(BoundedConnection):
 
     def _wait_for(self, outcome: Outcome, frame: memoryview) -> None:
         self._at_rest = False
+        self._alone = not self._shared.dispatcher.may_overlap(frame)
         self._answers.add(outcome, frame)
         if not isinstance(outcome, Reply):
             outcome.add_done_callback(self._future_done)

@@ -32,6 +32,10 @@ class RequestDispatcher(Protocol):
         """
         ...
 
+    def may_overlap(self, frame: memoryview) -> bool:
+        """Whether the request may be under way together with others of its connection that may, too."""
+        ...
+
 
 class SharedState:
     def __init__(

@@ -77,20 +77,32 @@ class Wire(OutputQueue):
 
 
 class Dispatcher:
-    """`e...` is answered with itself, `l...` later, `n...` never, `c...` with the end of the connection."""
+    """`e...` is answered with itself, `l...` later, `n...` never, `c...` with the end of the connection.
+
+    `o...` is like `e...` and `p...` like `l...`, but they wait for all before them, and others for them.
+    """
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
         self.later: list[asyncio.Future[Reply]] = []
+        self._under_way: dict[Peer, list[tuple[str, asyncio.Future[Reply]]]] = {}
 
     def dispatch(self, frame: memoryview, peer: Peer) -> Any:
         kind = chr(frame[0])
-        if kind == "l":
-            self.later.append(asyncio.Future(loop=self._loop))  # type: ignore[arg-type]
-            return self.later[-1]
+        before = [(each, late) for each, late in self._under_way.get(peer, []) if not late.done()]
+        if before and (not self.may_overlap(frame) or any(each in "op" for each, _ in before)):
+            raise AssertionError(f"{kind} began while these were under way: {before}")
+        if kind in "lp":
+            late: asyncio.Future[Reply] = asyncio.Future(loop=self._loop)  # type: ignore[arg-type]
+            self.later.append(late)
+            self._under_way[peer] = [*before, (kind, late)]
+            return late
         if kind == "n":
             return None
         return Reply([frame.tobytes()], close=kind == "c")
+
+    def may_overlap(self, frame: memoryview) -> bool:
+        return chr(frame[0]) not in "op"
 
 
 class Room:

@@ -117,3 +117,43 @@ def test_a_slow_disk_is_not_taken_for_a_peer_that_does_not_read() -> None:
     assert not wire.closed
     connection.sweep(231.0)
     assert wire.closed
+
+
+def test_a_request_that_sees_what_was_done_before_waits_for_it() -> None:
+    room = Room()
+    connection, wire = at_rest(room)
+    for body in (b"l", b"e1", b"o", b"e2"):
+        room.arrive(connection, frame(body))
+    room.loop.turn()
+    assert not wire.reading  # it would only pile up
+    room.dispatcher.later[0].set_result(Reply([b"late"]))
+    for _ in range(3):
+        room.loop.turn()
+    assert wire.out == b"latee1oe2"
+    assert wire.reading
+    assert room.shared.budget.held == 0
+
+
+def test_what_comes_behind_a_request_that_stands_alone_waits_for_it() -> None:
+    room = Room()
+    connection, wire = at_rest(room)
+    room.arrive(connection, b"".join(frame(body) for body in (b"p", b"l", b"e")))
+    assert len(room.dispatcher.later) == 1
+    room.dispatcher.later[0].set_result(Reply([b"first"]))
+    for _ in range(3):
+        room.loop.turn()
+    assert wire.out == b"first"
+    room.dispatcher.later[1].set_result(Reply([b"second"]))
+    for _ in range(3):
+        room.loop.turn()
+    assert wire.out == b"firstseconde"
+
+
+def test_a_request_that_was_put_off_is_counted_and_let_go_with_its_connection() -> None:
+    room = Room()
+    connection, _ = at_rest(room)
+    room.arrive(connection, frame(b"l"))
+    room.arrive(connection, frame(b"o" * 100_000))
+    assert room.shared.budget.held >= 100_000
+    connection.abort()
+    assert room.shared.budget.held == 0

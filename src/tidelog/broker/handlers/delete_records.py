@@ -4,6 +4,7 @@ import logging
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.context import Context
+from tidelog.broker.readable import not_readable_yet, until_readable
 from tidelog.replication.partition import Partition
 from tidelog.wire.messages.delete_records import (
     DeleteRecordsPartitionResult,
@@ -19,6 +20,12 @@ log = logging.getLogger("tidelog.broker")
 
 async def handle(context: Context, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
     partitions = context.services.partitions
+    await until_readable(
+        not_readable_yet(
+            partitions,
+            ((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions),
+        )
+    )
     response = DeleteRecordsResponse()
     deleted: list[DeleteRecordsPartitionResult] = []
     for topic in request.topics:

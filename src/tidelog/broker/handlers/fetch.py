@@ -11,6 +11,7 @@ from tidelog.base.ids import NO_EPOCH, Epoch, NodeId, Offset
 from tidelog.broker.context import Context
 from tidelog.broker.delayed_fetch import DelayedFetch
 from tidelog.broker.fetch_sessions import FetchPlan, TopicKey, Wanted
+from tidelog.broker.readable import READABLE_SECONDS
 from tidelog.replication.partition import Partition
 from tidelog.replication.preferred_replica import preferred_replica
 from tidelog.wire.messages.fetch import (
@@ -46,7 +47,10 @@ def handle(context: Context, request: FetchRequest) -> "FetchResponse | asyncio.
     answers = job.read()
     missing = request.min_bytes - job.bytes_read
     if missing <= 0 or job.must_answer or request.max_wait_ms <= 0 or not plan.wanted:
-        return job.respond(answers)
+        if job.bytes_read or job.must_answer or not job.is_short_of_a_sync:
+            return job.respond(answers)
+        wait_ms = int(READABLE_SECONDS * 1000)
+        return DelayedFetch(job.partitions, 1, wait_ms, answer=lambda: job.respond(job.read())).future
     return DelayedFetch(
         job.partitions,
         missing,
@@ -184,6 +188,11 @@ class FetchJob:
                 )
                 self._leaders[partition.leader] = None
         return answer
+
+    @property
+    def is_short_of_a_sync(self) -> bool:
+        """Nothing can be read, but will be as soon as the disk has what was written."""
+        return any(partition.written_end > partition.high_watermark for partition in self.partitions)
 
     def missing(self, min_bytes: int) -> int:
         """How much more must be readable before an answer is due."""

@@ -1,12 +1,13 @@
 """ListOffsets: where a log starts and ends, and which offset belongs to a time."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Offset
 from tidelog.broker.context import Context
+from tidelog.broker.readable import not_readable_yet, until_readable
 from tidelog.replication.partition import Partition
 from tidelog.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -31,11 +32,32 @@ FIRST_VERSION_OF = {
     LATEST_TIERED: 9,
     EARLIEST_PENDING_UPLOAD: 11,
 }
+WITHOUT_END = {EARLIEST, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD}
 READ_COMMITTED = 1
 NOT_AVAILABLE_SINCE = 5
 
 
-def handle(context: Context, request: ListOffsetsRequest) -> ListOffsetsResponse:
+def handle(
+    context: Context, request: ListOffsetsRequest
+) -> ListOffsetsResponse | Coroutine[None, None, ListOffsetsResponse]:
+    ends = (
+        (topic.name, asked.partition_index)
+        for topic in request.topics
+        for asked in topic.partitions
+        if asked.timestamp not in WITHOUT_END
+    )
+    behind = not_readable_yet(context.services.partitions, ends)
+    return _after_sync(context, request, behind) if behind else _answer(context, request)
+
+
+async def _after_sync(
+    context: Context, request: ListOffsetsRequest, behind: list[Partition]
+) -> ListOffsetsResponse:
+    await until_readable(behind)
+    return _answer(context, request)
+
+
+def _answer(context: Context, request: ListOffsetsRequest) -> ListOffsetsResponse:
     response = ListOffsetsResponse()
     for topic in request.topics:
         times = Counter(asked.partition_index for asked in topic.partitions)

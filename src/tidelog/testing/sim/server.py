@@ -1,4 +1,7 @@
-"""The server of a simulated node: requests to its dispatcher as they come, answers in their order."""
+"""The server of a simulated node: requests to its dispatcher as they come, answers in their order.
+
+As on a real connection, a request that may not overlap with others waits for those before it.
+"""
 
 import asyncio
 import logging
@@ -92,7 +95,7 @@ class SimServer:
 class ServerEnd:
     """The server's end of one connection."""
 
-    __slots__ = ("_closed", "_outcomes", "_server", "_tcp", "life", "peer")
+    __slots__ = ("_alone", "_closed", "_outcomes", "_put_off", "_server", "_tcp", "life", "peer")
 
     def __init__(self, server: SimServer, tcp: Tcp, peer: Peer) -> None:
         self._server = server
@@ -101,6 +104,8 @@ class ServerEnd:
         self.life = server.life
         self._closed = False
         self._outcomes: deque[tuple[Request, Outcome]] = deque()
+        self._put_off: deque[Request] = deque()
+        self._alone = False
 
     @property
     def is_busy(self) -> bool:
@@ -109,6 +114,19 @@ class ServerEnd:
     def receive(self, request: Request) -> None:
         if self._closed or self._server.is_draining:
             return
+        self._put_off.append(request)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Those that have arrived, as far as they need not wait."""
+        while self._put_off and not self._closed and not self._server.is_draining:
+            overlaps = self._server.dispatcher.may_overlap(memoryview(self._put_off[0].frame))
+            if self._outcomes and (self._alone or not overlaps):
+                return
+            self._alone = not overlaps
+            self._dispatch(self._put_off.popleft())
+
+    def _dispatch(self, request: Request) -> None:
         try:
             outcome = self._server.dispatcher.dispatch(memoryview(request.frame), self.peer)
         except (ProtocolError, StorageError) as error:
@@ -129,6 +147,7 @@ class ServerEnd:
     def _done(self, _: object) -> None:
         if not self._closed:
             self._flush()
+            self._begin()
             self._server.settled()
 
     def _flush(self) -> None:
@@ -173,6 +192,7 @@ class ServerEnd:
         if self._closed:
             return
         self._closed = True
+        self._put_off.clear()
         outcomes, self._outcomes = self._outcomes, deque()
         for _, outcome in outcomes:
             if not isinstance(outcome, Reply):

@@ -37,6 +37,9 @@ class Echo:
             return future
         return None if text.startswith(b"mute") else reply
 
+    def may_overlap(self, frame: memoryview) -> bool:
+        return not bytes(frame).startswith(b"slow alone")
+
 
 def _settle(future: "asyncio.Future[Reply | None]", reply: Reply) -> None:
     if not future.done():
@@ -233,3 +236,20 @@ def test_a_paused_server_answers_when_it_goes_on(world: World) -> None:
 
     assert world.as_client(work) == [b"patience"]
     assert world.loop.now > 2
+
+
+def test_a_request_that_stands_alone_waits_for_those_before_it_and_others_for_it(world: World) -> None:
+    async def work(connection: SimConnection) -> list[object]:
+        texts = [b"slow 1", b"slow alone 2", b"quick 3"]
+        calls = [connection.call(frame(text)) for text in texts]
+        await asyncio.sleep(0.5)
+        began = [list(world.echo.seen)]
+        await asyncio.sleep(1)
+        began.append(list(world.echo.seen))
+        return [*began, await outcomes(*calls)]
+
+    assert world.as_client(work) == [
+        [b"slow 1"],
+        [b"slow 1", b"slow alone 2"],
+        [b"slow 1", b"slow alone 2", b"quick 3"],
+    ]
