@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.raft import election, following, leading, quorum, reads
+from tidelog.raft import election, following, leading, quorum, reads, while_writing
 from tidelog.raft.entries import Entry, Index, Voter
 from tidelog.raft.log import RaftLog
+from tidelog.raft.messages import Addressed, AnyMessage, Append, AppendAnswer
 from tidelog.raft.ready import HardState, Ready
 from tidelog.raft.state import Node
 from tidelog.testing.raft.checks import PromiseBroken
@@ -74,6 +75,14 @@ def truncating_take(node: Node, previous: Index, entries: tuple[Entry, ...]) -> 
     node.append(list(entries))
 
 
+def boastful_reassurance(node: Node, message: AnyMessage) -> Addressed | None:
+    """Says what the disk has not got yet."""
+    if not isinstance(message, Append) or (message.term, message.sender) != (node.term, node.leader_id):
+        return None
+    last = node.log.last_index
+    return message.sender, AppendAnswer(node.id, node.storage, node.term, message.round, True, last)
+
+
 def any_disk(voter: Voter, _storage: bytes) -> bool:
     return not voter.vacant
 
@@ -84,6 +93,7 @@ BUGS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "any log gets a vote": (RaftLog, "has_all_of", lambda *_: True),
     "one acknowledgement commits": (leading, "reached_by_majority", max),
     "an old message truncates": (following, "_take", truncating_take),
+    "a busy disk is taken for a quick one": (while_writing, "reassurance", boastful_reassurance),
 }
 BUGS_FOR_TRANSCRIPTS: dict[str, tuple[str, Any, str, Callable[..., Any]]] = {
     "old terms are committed by counting": ("figure_8", leading, "may_commit", lambda *_: True),

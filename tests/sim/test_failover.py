@@ -118,3 +118,23 @@ def test_all_brokers_lose_power_at_once() -> None:
         await asyncio.sleep(5)
 
     assert longest_wait(run(3, script)) < 6.0
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("slow", ["the controller", "its followers"])
+def test_nobody_seeks_election_while_disks_are_slow(seed: int, slow: str) -> None:
+    """They wait for 1 to 2 s before they do, and the disks take longer for a write."""
+
+    async def script(world: World) -> None:
+        await asyncio.sleep(2)
+        controller = leader_of(world, of_quorum=True)
+        terms = {view.raft.term for view in views(world.cluster)}
+        for machine in world.cluster.machines:
+            if (machine is controller) is (slow == "the controller"):
+                machine.pace.seconds, machine.pace.longest_seconds = 4.0, 6.0
+        _, admin = world.cluster.new_client("admin of a slow cluster")
+        await admin.create_topic("u", partitions=3, replicas=3, configs={}, seconds=60)
+        assert {view.raft.term for view in views(world.cluster)} == terms
+        assert leader_of(world, of_quorum=True) is controller
+
+    run(seed, script)

@@ -1,7 +1,8 @@
 """Drives the Raft core: its clock, its disk and its messages; committed entries come out in order.
 
 One task does everything in turn: take in what arrived, write and sync what the core wants kept, and only then
-send what the core wants said. The core itself never waits for anything.
+send what the core wants said. The core itself never waits for anything. While the disk takes its time, the
+others are told that this node is there.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from tidelog.base.errors import KafkaError, TidelogError
 from tidelog.base.ids import NodeId
 from tidelog.base.ports import Clock
 from tidelog.broker.flusher import BUSY_SECONDS, RunInThread
+from tidelog.broker.signs_of_life import SignsOfLife
 from tidelog.metadata.quorum_store import QuorumStore
 from tidelog.raft.core import Raft
 from tidelog.raft.entries import Entry
@@ -68,6 +70,7 @@ class Quorum:
         self._reads: dict[ReadTicket, asyncio.Future[int]] = {}
         self._awake = asyncio.Event()
         self._alarm: asyncio.TimerHandle | None = None
+        self._signs_of_life = SignsOfLife(raft, clock, self._post)
         self._task: asyncio.Task[None] | None = None
         self.failure: Exception | None = None
 
@@ -113,6 +116,7 @@ class Quorum:
         if len(self._inbox) < INBOX_MAX and (not self._inbox or self._inbox_bytes + size <= INBOX_BYTES_MAX):
             self._inbox_bytes += size
             self.soon(lambda: self.raft.step(message, self._clock.monotonic()))
+            self._signs_of_life.heard(message)
 
     def soon(self, work: Callable[[], None]) -> None:
         """Do something with the core when it is its turn."""
@@ -203,7 +207,8 @@ class Quorum:
     async def _carry_out(self, ready: Ready) -> None:
         write = self._store.begin(ready, self._clock.now_ms())
         if write is not None:
-            await self._in_thread(write.run)
+            with self._signs_of_life.during(ready):
+                await self._in_thread(write.run)
             self._store.finish(write)
         if ready.messages:
             self._post(ready.messages)

@@ -2,17 +2,17 @@
 
 No I/O, no clock, no threads: time is an argument. The shell obeys one Ready after the other (see `ready.py`).
 The rules are in the files beside this one: `election`, `leading` and `sending`, `following`, `membership`,
-`reads`, `transfer`; the state they share is in `state`.
+`reads`, `transfer`, `while_writing`; the state they share is in `state`.
 """
 
 from tidelog.base.ids import NodeId, Uuid
 from tidelog.base.invariant import invariant
 from tidelog.base.ports import Random
-from tidelog.raft import election, leading, membership, reads, sending, transfer
+from tidelog.raft import election, leading, membership, reads, sending, transfer, while_writing
 from tidelog.raft.entries import Configuration, Entry, EntryKind, Index, Term, Voter
 from tidelog.raft.errors import NotLeader
 from tidelog.raft.leadership import Leadership
-from tidelog.raft.messages import AnyMessage
+from tidelog.raft.messages import Addressed, AnyMessage
 from tidelog.raft.ready import ReadTicket, Ready, Restored, SnapshotSource
 from tidelog.raft.routing import route
 from tidelog.raft.settings import RaftSettings
@@ -115,6 +115,10 @@ class Raft:
         route(self._node, message, now)
 
     @property
+    def heartbeat_interval(self) -> float:
+        return self._node.settings.heartbeat_interval
+
+    @property
     def next_deadline(self) -> float:
         """When `tick` must be called again; earlier calls do nothing."""
         lead = self._node.leadership
@@ -197,6 +201,19 @@ class Raft:
             node.applied_index = node.commit_index
         ready.reads, node.read_results = node.read_results, []
         return ready
+
+    def heartbeats_during(self, ready: Ready) -> list[Addressed]:
+        """What a leader may send while the disk is still busy with this Ready, to be known to be there."""
+        node = self._node
+        if node.leadership is None or ready.hard_state is not None:
+            return []
+        return while_writing.heartbeats(node, node.leadership)
+
+    def reassurance_during(self, ready: Ready, message: AnyMessage) -> Addressed | None:
+        """What a follower may send while the disk is still busy, besides the answer that is due later."""
+        if ready.hard_state is not None or ready.install is not None:
+            return None
+        return while_writing.reassurance(self._node, message)
 
     def done(self, ready: Ready) -> None:
         """The disk has all of it, the messages are sent."""

@@ -8,7 +8,7 @@ from tidelog.base.ids import NodeId
 from tidelog.base.ports import Random
 from tidelog.raft.core import Raft
 from tidelog.raft.entries import Configuration, Entry, Index, Voter
-from tidelog.raft.messages import AnyMessage, Hello, PreVote, Vote, decode, encode
+from tidelog.raft.messages import Addressed, AnyMessage, Hello, PreVote, Vote, decode, encode
 from tidelog.raft.settings import RaftSettings
 from tidelog.testing.raft.checks import Checks, PromiseBroken
 from tidelog.testing.raft.member import Member
@@ -79,11 +79,34 @@ class RaftCluster:
             turns += 1
             if turns > TURNS_MAX:
                 raise PromiseBroken(f"node {node_id} never comes to rest")
-            for to, message in member.obey(ready):
-                self._check_address(member, to, message)
-                self.letters.append(Letter(node_id, to, encode(message)))
-                self.letters_sent += 1
+            self._post(member, member.obey(ready))
         self.checks.observe(member)
+
+    def wait_for_disk(self, node_id: NodeId, *, survives: bool) -> None:
+        """The disk takes its time: the node says that it is there, hears what it cannot act on yet, and then
+        has it all on the disk, or dies before."""
+        member = self.members[node_id]
+        ready = member.take_ready()
+        if ready is None or member.raft is None:
+            return
+        self.checks.observe(member)
+        if ready.must_sync:
+            self._post(member, member.raft.heartbeats_during(ready))
+            waiting = [letter.message() for letter in self.letters if letter.to == node_id]
+            answers = [member.raft.reassurance_during(ready, message) for message in waiting]
+            self._post(member, [answer for answer in answers if answer is not None])
+        if survives:
+            self._post(member, member.obey(ready))
+            self.checks.observe(member)
+        else:
+            self.crash(node_id)
+            self.restart(node_id)
+
+    def _post(self, member: Member, messages: Iterable[Addressed]) -> None:
+        for to, message in messages:
+            self._check_address(member, to, message)
+            self.letters.append(Letter(member.id, to, encode(message)))
+            self.letters_sent += 1
 
     def _check_address(self, member: Member, to: NodeId, message: AnyMessage) -> None:
         """A candidate may ask a node that lost its seat a moment ago. All others must be within reach."""

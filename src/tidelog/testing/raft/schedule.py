@@ -56,6 +56,7 @@ class Schedule:
         chances = [
             (self._deliver, 50),
             (self._pump, 35),
+            (self._slow_disk, 12),
             (self._pass_time, 12),
             (self._propose, 6),
             (self._drop, 5),
@@ -115,6 +116,13 @@ class Schedule:
         self.cluster.pump(self._any_node())
         while len(self.cluster.letters) > LETTERS_MAX:
             self._drop()
+
+    def _slow_disk(self) -> None:
+        node_id = self._any_node()
+        survives = self.random.random() < 0.7
+        if not survives:
+            self._forget_reads(node_id)
+        self.cluster.wait_for_disk(node_id, survives=survives)
 
     def _burst(self) -> None:
         """A while on a network without loss, but for what is cut off: elections end, entries get through."""

@@ -5,6 +5,7 @@ what is written while it is under way, and a crash in between may or may not fin
 """
 
 import asyncio
+import math
 import random
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -19,16 +20,17 @@ Outcome = tuple[Any, Exception | None]
 class DiskPace:
     """How slow a machine's disk is; shared by the processes that follow each other on it."""
 
-    __slots__ = ("random", "seconds")
+    __slots__ = ("longest_seconds", "random", "seconds")
 
     def __init__(self, random: random.Random, seconds: float = 0.002) -> None:
         self.random = random
         self.seconds = seconds
+        self.longest_seconds = math.inf
 
     def next(self) -> float:
         """Most jobs are quick, a few are not."""
         delay = self.random.expovariate(1.0) * self.seconds
-        return delay * 20 if self.random.random() < 0.02 else delay
+        return min(self.longest_seconds, delay * 20 if self.random.random() < 0.02 else delay)
 
 
 class SimThreads:
