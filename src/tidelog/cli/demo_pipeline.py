@@ -34,10 +34,10 @@ def main() -> None:
 
 
 def show_pipeline(servers: str) -> None:
-    from tidelog.cli.spark_install import install_spark, is_spark_installed
+    from tidelog.cli.spark_install import install_spark, missing_modules
 
     view = PipelineView(as_json=False)
-    if not is_spark_installed():
+    if missing_modules():
         install_spark()
     print(f"  Next, a pipeline on Spark: {PIPELINE.name} counts sample orders by country. Spark starts…\n")
     sys.stdout.flush()

@@ -4,6 +4,7 @@ import click
 
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session, broker_options, parse_pair, pass_session
+from tidelog.cli.spark_install import require_spark
 from tidelog.spark.lake.options import FORMATS
 
 RECORD_COLUMNS = "key,value,headers,timestamp,offset,partition"
@@ -129,6 +130,7 @@ def sync(
     tidelog lake sync orders --to lake/orders --format iceberg --partition-by date
     tidelog lake sync orders --to lake/orders --schema 'id STRING, amount DOUBLE' --continuous
     """
+    require_spark("lake sync")
     from tidelog.cli.lake_sync import LakeSync, Wishes
 
     if on_error == "dead-letter" and dead_letter is None:

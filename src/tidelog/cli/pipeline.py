@@ -9,6 +9,7 @@ from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.moments import span_text
 from tidelog.cli.output import print_json, print_table, say
 from tidelog.cli.session import Session, broker_options, json_option, parse_pair, pass_session
+from tidelog.cli.spark_install import require_spark
 from tidelog.cli.watch import show, watch_options
 from tidelog.spark.pipeline.records import PipelineRecord, records, state_folder
 
@@ -60,6 +61,7 @@ def run(
     tidelog pipeline run revenue.yaml --once                   # what is there now, then end
     tidelog pipeline run fraud.py:alerts --master spark://host:7077
     """
+    require_spark("pipeline run")
     from tidelog.cli.pipeline_run import PipelineRun
 
     if master is not None and remote is not None:
@@ -79,6 +81,7 @@ def run(
 @pass_session
 def validate(session: Session, file: str, plan: bool) -> None:
     """Check a pipeline without running it: every mistake with its line."""
+    require_spark("pipeline validate")
     from tidelog.cli.pipeline_run import checked, planned
 
     loaded = checked(file)

@@ -1,4 +1,4 @@
-"""Spark into this very Python, for who asked to see a pipeline and has no Spark yet."""
+"""Whether Spark is in this very Python: a refusal that names the extra, or the installation of it."""
 
 import subprocess
 import sys
@@ -6,15 +6,35 @@ import time
 from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 
+from tidelog.cli.exits import CliError
 from tidelog.spark.session import INSTALL, SparkMissing
 
 EXTRA = "spark"
 NEWS = ("Collecting ", "Downloading ", "Building wheel", "Installing collected packages")
-NEEDED = ("pyspark", "pyarrow", "pandas", "msgspec")
+# What the extra brings, by the names that Python imports. Java is looked for when Spark starts.
+NEEDED = ("pyspark", "pyarrow", "numpy", "pandas", "fastavro", "google.protobuf", "deltalake", "pyiceberg")
 
 
-def is_spark_installed() -> bool:
-    return all(find_spec(name) is not None for name in NEEDED)
+def missing_modules() -> list[str]:
+    return [name for name in NEEDED if not _is_there(name)]
+
+
+def require_spark(command: str) -> None:
+    """Before the first import that needs the extra, so that a person reads its name and no traceback."""
+    missing = missing_modules()
+    if missing:
+        raise CliError(
+            f"'tidelog {command}' needs the extra 'spark', which is not installed here:"
+            f" there is no {', '.join(missing)}.",
+            attempt=INSTALL,
+        )
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # not even the package that it would be in
+        return False
 
 
 def spark_requirements() -> list[str]:
