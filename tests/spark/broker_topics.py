@@ -25,6 +25,9 @@ class Topics:
         self._admin.create_topics([NewTopic(name, partitions, 1, config=settings)])[name].result(30)
         return name
 
+    def names(self) -> set[str]:
+        return set(self._admin.list_topics(timeout=30).topics)
+
     def delete(self, name: str) -> None:
         self._admin.delete_topics([name])[name].result(30)
 

@@ -152,3 +152,14 @@ def test_what_does_not_run_is_named(home: Home) -> None:
     wrong = home.run("run", "totals.yaml")
     assert wrong.returncode == 2
     assert "line 2, sorces: there is no key 'sorces' here; did you mean 'sources'?" in wrong.stderr
+
+
+def test_what_spark_refuses_is_refused_before_a_topic_is_made(home: Home, topics: Topics) -> None:
+    """An aggregate that would never be done: `append` without a watermark."""
+    counts = PIPELINE.replace("SELECT c.name, o.cents FROM", "SELECT c.name, sum(o.cents) AS cents FROM")
+    counts = counts.format(topic=home.topic).replace("c.country\n", "c.country GROUP BY c.name\n")
+    (home.folder / "totals.yaml").write_text(counts)
+    refused = home.run("run", "totals.yaml", "-b", home.servers)
+    assert refused.returncode == 2
+    assert "sinks[0]: 'mode: append' is not possible here" in refused.stderr
+    assert topics.names() == {home.topic}

@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tidelog.spark.ddl import check_ddl
 from tidelog.spark.decoding_errors import BadSchema
 from tidelog.spark.json_sample import schema_of_samples
 
@@ -75,6 +76,8 @@ def load_decoding(
         case Kind.JSON:
             if (schema is None) == (sample is None):
                 raise BadSchema("JSON needs a schema (such as 'id STRING, amount DOUBLE') or a sample file")
+            if schema is not None:
+                check_ddl(schema)
             ddl = schema if schema is not None else schema_of_samples(_text(folder, sample or ""))
             return Decoding(Kind.JSON, ddl)
         case Kind.AVRO:

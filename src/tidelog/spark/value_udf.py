@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import pyarrow as pa
 from pyspark.sql.pandas.functions import arrow_udf
@@ -13,27 +13,12 @@ from pyspark.sql.udf import UserDefinedFunction
 
 from tidelog.spark.decoding import Decoding, Framing, Kind
 from tidelog.spark.decoding_errors import BadValue
+from tidelog.spark.values import values_of
 
 _udf = cast(Callable[..., UserDefinedFunction], arrow_udf)  # its stub demands what it infers from the hints
 
 CONFLUENT_HEADER = 5
 SHOWN = 60
-
-
-class Values(Protocol):
-    type: pa.DataType
-
-    def decode(self, value: bytes) -> dict[str, Any]: ...
-
-
-def values_of(decoding: Decoding) -> Values:
-    if decoding.kind is Kind.AVRO:
-        from tidelog.spark.avro_values import AvroValues
-
-        return AvroValues(decoding.schema)
-    from tidelog.spark.protobuf_values import ProtobufValues
-
-    return ProtobufValues(decoding.descriptors, decoding.message)
 
 
 _values_of = lru_cache(maxsize=16)(values_of)  # a worker meets the same schema at every batch

@@ -6,37 +6,49 @@ def pipeline(p: Build) -> None:
 """
 
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tidelog.spark.decoding_errors import BadSchema
 from tidelog.spark.pipeline.checking import Checker
 from tidelog.spark.pipeline.faults import Fault, InvalidPipeline
-from tidelog.spark.pipeline.load import Loaded
+from tidelog.spark.pipeline.lines import Lines, Place
+from tidelog.spark.pipeline.load import Loaded, line_in
 from tidelog.spark.pipeline.nodes import of_plain
 from tidelog.spark.pipeline.rules import check_sink, check_source, sink_name
+from tidelog.spark.pipeline.sinks import prepared
 from tidelog.spark.pipeline.sources import dead_letters, open_source
-from tidelog.spark.pipeline.spec import Pipeline, Sink, Source
+from tidelog.spark.pipeline.spark_faults import Part, sentence, told_of, without_spark_log
+from tidelog.spark.pipeline.spec import STEP_KINDS, Pipeline, Sink, Source
 from tidelog.spark.pipeline.steps import apply_step, travel_by_value
+from tidelog.spark.pipeline.streaming_checks import refuse_unsupported
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+OF_SQL = ("key", "value", "headers")
+"""What a sink says in SQL."""
 
 
 @dataclass(frozen=True)
 class Query:
     name: str
     frame: "DataFrame"
+    """What is written, in the form that the sink takes."""
     sink: Sink
 
 
 class Build:
     """Collects queries; nothing runs yet."""
 
-    def __init__(self, spark: "SparkSession", name: str, brokers: str, folder: Path) -> None:
+    def __init__(
+        self, spark: "SparkSession", name: str, brokers: str, folder: Path, lines: Lines | None = None
+    ) -> None:
         self.spark = spark
         self.name = name
         self.brokers = brokers
@@ -44,6 +56,7 @@ class Build:
         self.sources: dict[str, Source] = {}
         self.frames: dict[str, DataFrame] = {}
         self.queries: list[Query] = []
+        self._lines = lines or Lines()
 
     def source(self, name: str, **keys: Any) -> "DataFrame":
         """A stream of topics, or a file; the keys are those of a source in YAML."""
@@ -51,7 +64,8 @@ class Build:
         source = checker.read(of_plain(keys), Source, ("sources", name))
         check_source(source, self.folder, ("sources", name), checker)
         checker.raise_faults()
-        return self.add_source(name, source)
+        with self._told(("sources", name), f"the source '{name}'"):
+            return self.add_source(name, source)
 
     def sink(self, frame: "DataFrame", **keys: Any) -> None:
         """Where a frame goes; the keys are those of a sink in YAML, but for `from`."""
@@ -62,36 +76,56 @@ class Build:
         checker.raise_faults()
         if sink.name is None and sink.kind != "topic":
             sink = msgspec.structs.replace(sink, name=sink.kind)
-        self.add_sink(frame, sink)
+        self._add_told_sink(frame, sink, place)
 
     def add_source(self, name: str, source: Source) -> "DataFrame":
-        try:
-            frame = open_source(self.spark, source, self.brokers, self.folder)
-            if source.dead_letter is not None:
-                bad = dead_letters(self.spark, source, self.brokers, self.folder, self.name)
-                sink = Sink(from_=name, name=f"dead-letter-{name}", topic=source.dead_letter)
-                self.add_sink(bad, sink)
-        except BadSchema as error:
-            raise InvalidPipeline([Fault(None, f"sources.{name}", str(error))]) from error
+        frame = open_source(self.spark, source, self.brokers, self.folder)
+        if source.dead_letter is not None:
+            bad = dead_letters(self.spark, source, self.brokers, self.folder, self.name)
+            self.add_sink(bad, Sink(from_=name, name=f"dead-letter-{name}", topic=source.dead_letter))
         self.sources[name] = source
         return self._named(name, frame)
 
     def add_sink(self, frame: "DataFrame", sink: Sink) -> None:
+        """Raises what the sink or Spark has against it, so that a run does not begin in vain."""
         name = sink_name(sink)
         if any(query.name == name for query in self.queries):
             said = f"another query is called '{name}'; give this one a name of its own"
             raise InvalidPipeline([Fault(None, f"sinks[{len(self.queries)}]", said)])
-        self.queries.append(Query(name, frame, sink))
+        written = prepared(frame, sink, self.brokers, self.folder)
+        refuse_unsupported(written, sink.mode)
+        self.queries.append(Query(name, written, sink))
 
     def add_all(self, spec: Pipeline) -> None:
         """What the YAML file says, in its order."""
         for name, source in spec.sources.items():
-            self.add_source(name, source)
-        for step in spec.steps:
-            self._named(step.name, apply_step(self.spark, step, self.frames, self.folder))
-        for sink in spec.sinks:
-            every = sink.every or spec.every
-            self.add_sink(self.frames[sink.from_], msgspec.structs.replace(sink, every=every))
+            with self._told(("sources", name), f"the source '{name}'"):
+                self.add_source(name, source)
+        for number, step in enumerate(spec.steps):
+            kind = next(kind for kind in STEP_KINDS if getattr(step, kind) is not None)
+            with self._told(("steps", number, kind), f"the step '{step.name}'", step.sql):
+                self._named(step.name, apply_step(self.spark, step, self.frames, self.folder))
+        for number, said in enumerate(spec.sinks):
+            sink = msgspec.structs.replace(said, every=said.every or spec.every)
+            self._add_told_sink(self.frames[sink.from_], sink, ("sinks", number))
+
+    def _add_told_sink(self, frame: "DataFrame", sink: Sink, place: Place) -> None:
+        from pyspark.sql.functions import expr
+
+        for key in OF_SQL:
+            if (text := getattr(sink, key)) is not None:
+                with self._told((*place, key), f"'{key}'", text):
+                    frame.select(expr(text))
+        with self._told((*place, "mode") if sink.mode != "append" else place, "the sink"):
+            self.add_sink(frame, sink)
+
+    @contextmanager
+    def _told(self, place: Place, subject: str, text: str | None = None) -> Iterator[None]:
+        with told_of(Part(place, subject, text or "", self.frames, self._functions), self._lines):
+            yield
+
+    def _functions(self) -> Iterable[str]:
+        return [row[0] for row in self.spark.sql("SHOW FUNCTIONS").collect()]
 
     def _named(self, name: str, frame: "DataFrame") -> "DataFrame":
         """SQL finds it by this name."""
@@ -101,33 +135,22 @@ class Build:
 
 
 def build(spark: "SparkSession", loaded: Loaded, brokers: str) -> Build:
-    """Everything that Spark can check without running: names, types, watermarks."""
+    """Everything that Spark can check without running: names, types, watermarks, output modes."""
     from pyspark.errors import PySparkException
 
     spec = loaded.spec
     own = spec.brokers if spec is not None and spec.brokers is not None else brokers
-    made = Build(spark, loaded.name, own, loaded.folder)
-    try:
-        if spec is not None:
-            made.add_all(spec)
-        elif loaded.function is not None:
-            travel_by_value(sys.modules[loaded.function.__module__])
-            loaded.function(made)
-    except PySparkException as error:
-        raise InvalidPipeline([Fault(None, str(loaded.path), spark_said(error))]) from error
+    made = Build(spark, loaded.name, own, loaded.folder, loaded.lines)
+    if spec is not None:
+        made.add_all(spec)
+    elif loaded.function is not None:
+        travel_by_value(sys.modules[loaded.function.__module__])
+        try:
+            with without_spark_log():
+                loaded.function(made)
+        except PySparkException as error:
+            said = sentence(error, Part((), f"the function '{loaded.function.__name__}'", frames=made.frames))
+            raise InvalidPipeline([Fault(line_in(error, loaded.path), str(loaded.path), said)]) from error
     if not made.queries:
         raise InvalidPipeline([Fault(None, str(loaded.path), "there is no sink, so nothing would run")])
     return made
-
-
-def spark_said(error: BaseException) -> str:
-    """The sentence of Spark's message, without its plan and its trace."""
-    text = str(error).strip()
-    lines = [line.strip() for line in text.split("\n;\n")[0].splitlines()]
-    kept = []
-    for line in lines:
-        if line.startswith(("== ", "=== ", "JVM stacktrace", "at org.", "at java.")):
-            break
-        if line:
-            kept.append(line)
-    return " ".join(kept)[:1000]

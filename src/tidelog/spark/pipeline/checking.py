@@ -10,10 +10,10 @@ from typing import Any, TypeVar, Union, cast, get_args, get_origin
 import msgspec
 
 from tidelog.spark.pipeline.faults import Fault, InvalidPipeline, nearest, nearest_name
+from tidelog.spark.pipeline.lines import Lines, Place, place_text
 from tidelog.spark.pipeline.nodes import Node
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
-Place = tuple[str | int, ...]
 MISSING = object()
 
 
@@ -22,7 +22,7 @@ class Checker:
 
     def __init__(self) -> None:
         self.faults: list[Fault] = []
-        self.lines: dict[Place, int | None] = {}
+        self.lines = Lines()
 
     def read(self, node: Node, kind: type[Struct], place: Place = ()) -> Struct:
         """Raises InvalidPipeline where anything is wrong."""
@@ -31,17 +31,11 @@ class Checker:
         return cast(Struct, value)
 
     def add(self, place: Place, message: str) -> None:
-        self.faults.append(Fault(self._line(place), place_text(place), message))
+        self.faults.append(Fault(self.lines.find(place), place_text(place), message))
 
     def raise_faults(self) -> None:
         if self.faults:
             raise InvalidPipeline(self.faults)
-
-    def _line(self, place: Place) -> int | None:
-        for length in range(len(place), -1, -1):
-            if place[:length] in self.lines:
-                return self.lines[place[:length]]
-        return None
 
     def _value(self, node: Node, kind: Any, place: Place) -> Any:
         kind = _without_none(kind)
@@ -55,12 +49,12 @@ class Checker:
         if origin is list and node.items is not None:
             inner = get_args(kind)[0]
             for number, item in enumerate(node.items):
-                self.lines[*place, number] = item.line
+                self.lines.of_values[*place, number] = item.line
             return [self._value(item, inner, (*place, number)) for number, item in enumerate(node.items)]
         return self._leaf(node, kind, place)
 
     def _struct(self, node: Node, kind: type[msgspec.Struct], place: Place) -> Any:
-        self.lines.setdefault(place, node.line)
+        self.lines.of_values.setdefault(place, node.line)
         if node.entries is None:
             self.add(place, f"has to be a mapping with the keys {', '.join(_keys(kind))}")
             return MISSING
@@ -83,22 +77,16 @@ class Checker:
 
     def _leaf(self, node: Node, kind: Any, place: Place) -> Any:
         try:
-            return msgspec.convert(node.plain(), kind)
+            if node.text_line is not None:
+                self.lines.of_texts[place] = node.text_line
+            return msgspec.convert(node.plain(), kind, strict=not node.is_filled)
         except msgspec.ValidationError as error:
             self.add(place, _said(str(error), node.plain(), kind))
             return MISSING
 
     def _remember(self, node: Node, place: Place) -> None:
         for key, line in node.key_lines.items():
-            self.lines[*place, key] = line
-
-
-def place_text(place: Place) -> str:
-    """`sinks[0].topic`, or '' at the top."""
-    text = ""
-    for part in place:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}"
-    return text.lstrip(".")
+            self.lines.of_values[*place, key] = line
 
 
 def _keys(kind: type[msgspec.Struct]) -> list[str]:

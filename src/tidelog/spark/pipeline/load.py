@@ -1,8 +1,8 @@
 """A pipeline from its file: YAML, or a Python file with a function that builds it."""
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from tidelog.spark.pipeline.checking import Checker
 from tidelog.spark.pipeline.faults import Fault, InvalidPipeline, nearest
+from tidelog.spark.pipeline.lines import Lines
 from tidelog.spark.pipeline.nodes import read_yaml
 from tidelog.spark.pipeline.rules import NAME, check_pipeline
 from tidelog.spark.pipeline.spec import Pipeline
+from tidelog.spark.pipeline.variables import fill
 
 if TYPE_CHECKING:
     from tidelog.spark.pipeline.build import Build
@@ -28,6 +30,7 @@ class Loaded:
     path: Path
     text: str
     spec: Pipeline | None = None
+    lines: Lines = field(default_factory=Lines)
     function: "Callable[[Build], None] | None" = None
 
     @property
@@ -52,16 +55,29 @@ def load_pipeline(target: str) -> Loaded:
         return _of_python(path, text, name)
     if path.suffix not in (".yaml", ".yml"):
         raise InvalidPipeline([Fault(None, file, "is neither .yaml nor .py")])
-    return Loaded((spec := read_spec(text, path.parent)).name, path, text, spec=spec)
+    spec, lines = read_spec(text, path.parent)
+    return Loaded(spec.name, path, text, spec=spec, lines=lines)
 
 
-def read_spec(text: str, folder: Path) -> Pipeline:
-    """The spec of a YAML text; InvalidPipeline has every mistake."""
+def read_spec(text: str, folder: Path) -> tuple[Pipeline, Lines]:
+    """The spec of a YAML text, and where what is in it stands; InvalidPipeline has every mistake."""
     checker = Checker()
-    spec = checker.read(read_yaml(text), Pipeline)
-    check_pipeline(spec, folder, checker)
-    checker.raise_faults()
-    return spec
+    tree, unfilled = fill(read_yaml(text), folder)
+    try:
+        spec = checker.read(tree, Pipeline)
+        check_pipeline(spec, folder, checker)
+        checker.raise_faults()
+    except InvalidPipeline as error:
+        # What is said about a value that was not filled in follows from that.
+        others = [fault for fault in error.faults if not _is_about(fault, unfilled)]
+        raise InvalidPipeline([*unfilled, *others]) from error
+    if unfilled:
+        raise InvalidPipeline(unfilled)
+    return spec, checker.lines
+
+
+def _is_about(fault: Fault, unfilled: Sequence[Fault]) -> bool:
+    return any(other.place.startswith(fault.place) for other in unfilled)
 
 
 def _of_python(path: Path, text: str, name: str) -> Loaded:
@@ -88,12 +104,12 @@ def import_file(path: Path) -> ModuleType:
         found.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        line = _line_in(error, path)
+        line = line_in(error, path)
         raise InvalidPipeline([Fault(line, str(path), f"{type(error).__name__}: {error}")]) from error
     return module
 
 
-def _line_in(error: BaseException, path: Path) -> int | None:
+def line_in(error: BaseException, path: Path) -> int | None:
     if isinstance(error, SyntaxError):
         return error.lineno
     line = None

@@ -13,6 +13,10 @@ class Node:
     line: int | None
     value: object = None
     """Of a scalar."""
+    text_line: int | None = None
+    """Where the first line of a text is that is written as a block (`|`)."""
+    is_filled: bool = False
+    """It held a variable, so whatever type it is meant to have, text is what is there."""
     items: "list[Node] | None" = None
     """Of a list."""
     entries: "dict[str, Node] | None" = None
@@ -71,7 +75,8 @@ def _node(node: yaml.Node, loader: yaml.SafeLoader) -> Node:
     if isinstance(node, yaml.SequenceNode):
         return Node(line, items=[_node(item, loader) for item in node.value])
     try:
-        return Node(line, loader.construct_object(node))
+        text_line = line + 1 if isinstance(node, yaml.ScalarNode) and node.style == "|" else None
+        return Node(line, loader.construct_object(node), text_line=text_line)
     except (ValueError, LookupError, AttributeError) as error:  # a thirteenth month, say
         said = f"{node.value!r} looks like {node.tag.rpartition(':')[2]}, and is none: {error}"
         raise InvalidPipeline([Fault(line, "", f"{said}; put it into quotes if it is text")]) from error

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from tidelog.base.errors import TidelogError
 from tidelog.spark.lake.options import parse_options
-from tidelog.spark.pipeline.checking import Checker, Place
+from tidelog.spark.pipeline.checking import Checker
+from tidelog.spark.pipeline.lines import Place
 from tidelog.spark.pipeline.sinks import sink_options
 from tidelog.spark.pipeline.sources import source_options
 from tidelog.spark.pipeline.spec import Sink, Source
@@ -14,6 +15,13 @@ from tidelog.spark.source_options import read_source_options
 
 ANYWHERE = "localhost:9092"
 OF_CONSOLE = {"rows"}
+
+
+def check_brokers(brokers: str, place: Place, checker: Checker) -> None:
+    parts = [part.strip() for part in brokers.split(",") if part.strip()]
+    strange = [part for part in parts if not part.rpartition(":")[2].isdigit()]
+    if strange or not parts:
+        checker.add(place, f"{(strange or [brokers])[0]!r} is not host:port")
 
 
 def check_source_options(source: Source, place: Place, checker: Checker) -> None:

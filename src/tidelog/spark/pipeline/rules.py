@@ -7,12 +7,14 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from tidelog.spark.decoding import load_decoding
+from tidelog.spark.ddl import check_ddl
+from tidelog.spark.decoding import Kind, load_decoding
 from tidelog.spark.decoding_errors import BadSchema
-from tidelog.spark.pipeline.checking import Checker, Place
+from tidelog.spark.pipeline.checking import Checker
 from tidelog.spark.pipeline.faults import nearest
+from tidelog.spark.pipeline.lines import Place
 from tidelog.spark.pipeline.moments import start_options
-from tidelog.spark.pipeline.option_checks import check_sink_options, check_source_options
+from tidelog.spark.pipeline.option_checks import check_brokers, check_sink_options, check_source_options
 from tidelog.spark.pipeline.spec import (
     SINK_KINDS,
     STEP_KINDS,
@@ -24,6 +26,7 @@ from tidelog.spark.pipeline.spec import (
     Step,
     Watermark,
 )
+from tidelog.spark.values import values_of
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -39,6 +42,8 @@ def check_pipeline(pipeline: Pipeline, folder: Path, checker: Checker) -> None:
     if not NAME.match(pipeline.name):
         checker.add(("name",), "has to be letters, digits, '.', '_' and '-', up to 100")
     _check_duration(pipeline.every, ("every",), checker)
+    if pipeline.brokers is not None:
+        check_brokers(pipeline.brokers, ("brokers",), checker)
     known: list[str] = []
     for name, source in pipeline.sources.items():
         _check_name(name, known, ("sources", name), checker)
@@ -73,17 +78,7 @@ def check_source(source: Source, folder: Path, place: Place, checker: Checker) -
             check_source_options(source, place, checker)
     except ValueError as error:
         checker.add((*place, "start"), str(error))
-    try:
-        load_decoding(
-            source.decode,
-            schema=source.schema,
-            sample=source.sample,
-            message=source.message,
-            framing=source.framing,
-            folder=folder,
-        )
-    except BadSchema as error:
-        checker.add(place, str(error))
+    _check_decoding(source, folder, place, checker)
     _check_unused_decoding(source, place, checker)
     if (source.on_error == "dead-letter") != (source.dead_letter is not None):
         checker.add(place, "'on_error: dead-letter' and 'dead_letter: TOPIC' belong together")
@@ -156,6 +151,7 @@ def _check_state(state: State, folder: Path, place: Place, checker: Checker) -> 
     if not state.by:
         checker.add((*place, "by"), "names no column")
     _check_function(state.rule, folder, (*place, "rule"), checker)
+    _check_ddl(state.output, (*place, "output"), checker)
 
 
 def _check_function(text: str, folder: Path, place: Place, checker: Checker) -> None:
@@ -171,11 +167,37 @@ def _check_file(source: Source, folder: Path, place: Place, checker: Checker) ->
     for key in source.__struct_fields__:
         if key not in OF_FILES and getattr(source, key) != getattr(defaults, key):
             checker.add((*place, key), f"'{key}' is for topics; this source is a file")
+    _check_ddl(source.schema, (*place, "schema"), checker)
     path = Path(source.file or "")
     if path.suffix.lower() not in (".csv", ".json", ".jsonl", ".parquet"):
         checker.add((*place, "file"), f"'{source.file}' is no .csv, .json, .jsonl or .parquet")
     elif "://" not in str(source.file) and not (folder / path).exists():
         checker.add((*place, "file"), f"there is no {folder / path}")
+
+
+def _check_decoding(source: Source, folder: Path, place: Place, checker: Checker) -> None:
+    try:
+        decoding = load_decoding(
+            source.decode,
+            schema=source.schema,
+            sample=source.sample,
+            message=source.message,
+            framing=source.framing,
+            folder=folder,
+        )
+        if decoding.kind in (Kind.AVRO, Kind.PROTOBUF):
+            values_of(decoding)
+    except BadSchema as error:
+        key = "sample" if source.sample is not None else "schema"
+        checker.add((*place, key) if getattr(source, key) is not None else place, str(error))
+
+
+def _check_ddl(text: str | None, place: Place, checker: Checker) -> None:
+    try:
+        if text is not None:
+            check_ddl(text)
+    except BadSchema as error:
+        checker.add(place, str(error))
 
 
 def _check_unused_decoding(source: Source, place: Place, checker: Checker) -> None:

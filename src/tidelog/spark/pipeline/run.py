@@ -11,9 +11,10 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from tidelog.base.errors import TidelogError
-from tidelog.spark.pipeline.build import Build, Query, spark_said
+from tidelog.spark.pipeline.build import Build, Query
 from tidelog.spark.pipeline.progress import Meter, QueryProgress
 from tidelog.spark.pipeline.sinks import Show, writer_of
+from tidelog.spark.pipeline.spark_faults import spark_said
 from tidelog.spark.pipeline.topics import create_missing_topic
 
 if TYPE_CHECKING:

@@ -5,8 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidelog.spark.each_batch import each_batch
+from tidelog.spark.lake.options import parse_options
+from tidelog.spark.lake.plan import check_partition_columns
 from tidelog.spark.pipeline.sources import as_text
 from tidelog.spark.pipeline.spec import Sink
+from tidelog.spark.sink_options import read_sink_options
+from tidelog.spark.sink_schema import shape_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -22,17 +26,16 @@ Show = Callable[[str, int, Sequence[str], Sequence[Sequence[Any]], int], None]
 def writer_of(
     frame: "DataFrame", sink: Sink, name: str, *, brokers: str, folder: Path, show: Show
 ) -> "DataStreamWriter":
-    """All but the trigger and the checkpoint."""
+    """All but the trigger and the checkpoint, for a frame that `prepared` has made."""
     options = sink_options(sink, brokers, folder)
     if sink.kind == "console":
         rows = int(sink.options.get("rows", CONSOLE_ROWS))
         return frame.writeStream.foreachBatch(_shower(name, rows, show)).outputMode(sink.mode)
     if sink.kind != "topic":
         return frame.writeStream.format("tidelog_lake").options(**options).outputMode(sink.mode)
-    records = as_records(frame, sink)
     if sink.mode == "append":
-        return records.writeStream.format("tidelog").options(**options).outputMode("append")
-    return records.writeStream.foreachBatch(each_batch(options)).outputMode(sink.mode)
+        return frame.writeStream.format("tidelog").options(**options).outputMode("append")
+    return frame.writeStream.foreachBatch(each_batch(options)).outputMode(sink.mode)
 
 
 def sink_options(sink: Sink, brokers: str, folder: Path = Path()) -> dict[str, str]:
@@ -49,6 +52,21 @@ def sink_options(sink: Sink, brokers: str, folder: Path = Path()) -> dict[str, s
         place = path if "://" in path else str((folder / path).resolve())
         made = {"path": place, "tableFormat": sink.kind}
     return made | as_text(sink.options)
+
+
+def prepared(frame: "DataFrame", sink: Sink, brokers: str, folder: Path = Path()) -> "DataFrame":
+    """What the sink writes of the frame. Raises for what it could not take, before anything runs."""
+    options = sink_options(sink, brokers, folder)
+    if sink.kind == "topic":
+        records = as_records(frame, sink)
+        columns = {field.name: field.dataType.simpleString() for field in records.schema.fields}
+        shape_of(columns, sink.topic, with_headers=read_sink_options(options).with_headers)
+        return records
+    if sink.kind != "console":
+        from tidelog.spark.lake.spark_types import arrow_schema
+
+        check_partition_columns(arrow_schema(frame.schema), parse_options(options).partition_by)
+    return frame
 
 
 def as_records(frame: "DataFrame", sink: Sink) -> "DataFrame":

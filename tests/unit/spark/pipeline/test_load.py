@@ -40,7 +40,7 @@ def changed(old: str, new: str) -> str:
 
 
 def test_a_right_one_is_read_with_its_defaults() -> None:
-    spec = read_spec(GOOD, Path())
+    spec = read_spec(GOOD, Path())[0]
     assert spec.name == "revenue"
     assert spec.sources["orders"].start == "earliest"
     assert spec.sources["orders"].on_error == "fail"
@@ -100,6 +100,10 @@ def test_a_right_one_is_read_with_its_defaults() -> None:
             changed("    decode: json", "    decode: json\n    options: {maxOffsetPerTrigger: 5}"),
             "line 6, sources.orders.options: ",
         ),
+        (
+            changed("id STRING,", "id STRNG,"),
+            "line 6, sources.orders.schema: field id: 'STRNG' is no type of Spark; did you mean 'STRING'?",
+        ),
         (changed("name: revenue", "name: my revenue"), "line 1, name: has to be letters"),
         (changed("name: revenue", 'name: "revenue\\n"'), "line 1, name: has to be letters"),
         (
@@ -148,7 +152,7 @@ def test_a_rule_that_is_not_there_is_found_before_spark_starts(tmp_path: Path) -
         f"line 11, steps[0].state.rule: there is no file {tmp_path / 'rules.py'}"
     ]
     (tmp_path / "rules.py").write_text("class Rule: ...")
-    assert read_spec(text, tmp_path).steps[0].state is not None
+    assert read_spec(text, tmp_path)[0].steps[0].state is not None
 
 
 def test_a_python_file_names_its_function(tmp_path: Path) -> None:

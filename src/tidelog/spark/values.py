@@ -1,0 +1,25 @@
+"""How Avro and Protobuf values are read and written, with what both have in common."""
+
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from tidelog.spark.decoding import Decoding, Kind
+
+
+class Values(Protocol):
+    type: pa.DataType
+    """The fields, as a struct."""
+
+    def decode(self, value: bytes) -> dict[str, Any]: ...
+
+
+def values_of(decoding: Decoding) -> Values:
+    """BadSchema where the schema says what Spark has no type for."""
+    if decoding.kind is Kind.AVRO:
+        from tidelog.spark.avro_values import AvroValues
+
+        return AvroValues(decoding.schema)
+    from tidelog.spark.protobuf_values import ProtobufValues
+
+    return ProtobufValues(decoding.descriptors, decoding.message)
