@@ -19,6 +19,7 @@ from tidelog import (
     BufferFull,
     ClientClosed,
     ConfigurationError,
+    ConnectionFailed,
     Consumer,
     ConsumerConfig,
     DeliveryTimedOut,
@@ -163,6 +164,13 @@ def test_a_partition_that_does_not_exist(servers: list[str], topic: str) -> None
     with Producer(ProducerConfig(bootstrap_servers=servers, delivery_timeout_ms=3_000)) as producer:
         error = producer.send(topic, "x", partition=77).exception(20)
     assert isinstance(error, UnknownTopic)
+    assert "partition 77" in error.what
+    assert "create" not in error.what_to_do
+
+
+def test_a_producer_made_from_a_dict(servers: list[str], topic: str) -> None:
+    with Producer({"bootstrap.servers": servers[0], "acks": -1, "linger.ms": "0"}) as producer:
+        assert producer.send(topic, "x").result(20).offset == 0
 
 
 def test_no_broker_at_all() -> None:
@@ -179,6 +187,7 @@ def test_no_broker_at_all() -> None:
     error = waiting.exception(0)
     assert isinstance(error, DeliveryTimedOut)
     assert error.reason == "_MSG_TIMED_OUT"
+    assert "Connection refused" in error.likely_cause
 
 
 def test_a_close_with_a_limit_fails_what_is_left() -> None:
@@ -217,6 +226,33 @@ def test_a_forgotten_producer_ends_with_a_warning(servers: list[str]) -> None:
 
 
 # Reading assigned partitions
+
+
+def test_polling_without_a_broker_is_an_error_after_the_request_timeout() -> None:
+    with Consumer(from_start(NOWHERE, group_id="g", request_timeout_ms=500)) as consumer:
+        consumer.subscribe(["t"])
+        assert consumer.poll(100) == []
+        with pytest.raises(ConnectionFailed, match="No broker was reached at") as caught:
+            consumer.poll(60_000)
+    assert "Connection refused" in caught.value.likely_cause
+
+
+def test_polling_an_empty_topic_is_not(servers: list[str], place: TopicPartition) -> None:
+    with Consumer(from_start(servers, group_id=place.topic, request_timeout_ms=500)) as consumer:
+        assert [consumer.poll(400) for _ in range(3)] == [[], [], []]
+        consumer.assign([place])
+        assert consumer.poll(400) == []
+
+
+def test_a_consumer_that_had_its_broker_waits_for_it(place: TopicPartition) -> None:
+    with Broker() as broker:
+        write([broker.bootstrap_servers], "t", "a")
+        config = from_start([broker.bootstrap_servers], request_timeout_ms=300)
+        with Consumer(config) as consumer:
+            consumer.assign([TopicPartition("t", 0)])
+            assert [message.value for message in read(consumer, 1)] == [b"a"]
+            broker.stop()
+            assert [consumer.poll(500) for _ in range(3)] == [[], [], []]
 
 
 def test_assign_seek_position_and_lag(servers: list[str], place: TopicPartition) -> None:

@@ -17,6 +17,7 @@ from tidelog import (
     TopicExists,
     TopicPartition,
     UnknownTopic,
+    UsageError,
 )
 
 
@@ -79,6 +80,22 @@ def test_validate_only_creates_nothing(servers: list[str], topic_name: str) -> N
             admin.create_topic("not a name", validate_only=True)
         with pytest.raises(RequestRefused):
             admin.create_topic(topic_name, replication_factor=99)
+
+
+def test_counts_that_make_no_topic(servers: list[str], topic_name: str) -> None:
+    with Admin({"bootstrap.servers": servers[0]}) as admin:
+        for counts in ({"partitions": 0}, {"replication_factor": 0}, {"partitions": 1, "assignment": [[1]]}):
+            with pytest.raises(UsageError):
+                admin.create_topic(topic_name, **counts)  # type: ignore[arg-type]
+        assert not admin.topic_exists(topic_name)
+
+
+def test_a_topic_that_is_to_be_deleted_need_not_be_created_first(servers: list[str], topic_name: str) -> None:
+    with Admin(AdminConfig(bootstrap_servers=servers)) as admin:
+        with pytest.raises(UnknownTopic) as caught:
+            admin.delete_topics(topic_name)
+        assert "create" not in caught.value.what_to_do
+        assert "Admin.list_topics()" in caught.value.what_to_do
 
 
 def test_offsets_by_edge_and_time(servers: list[str], place: TopicPartition) -> None:

@@ -5,14 +5,17 @@ start the broker should hear so at once.
 """
 
 import socket
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
+from tidelog.clients.addresses import DEFAULT_PORT, host_and_port
+from tidelog.clients.connection import SLICE_S, Connection
+from tidelog.clients.trouble import Trouble
 
 CONNECT_TIMEOUT_S = 3.0
-DEFAULT_PORT = 9092
 METADATA_AGE_MS = 1000
 """Who leads may change while a command runs; librdkafka believes for a quarter of an hour what it heard."""
 
@@ -26,6 +29,9 @@ class Cluster:
         self.session = session
         self._reached = False
         self._admin: Any = None
+        self.connection = Connection(
+            session.servers, session.properties.get("security.protocol", "plaintext")
+        )
 
     @property
     def admin(self) -> Any:
@@ -61,7 +67,15 @@ class Cluster:
             "log_level": 0,
             "socket.connection.setup.timeout.ms": 5000,
         }
-        return {**base, **(wanted or {}), **self.session.properties}
+        made: dict[str, Any] = {**base, **(wanted or {}), **self.session.properties}
+        theirs = made.get("error_cb")
+
+        def heard(error: Any) -> None:
+            self.connection.heard(error)
+            if theirs is not None:
+                theirs(error)
+
+        return made | {"error_cb": heard}
 
     def reach(self) -> None:
         """Fail now, with the reason, if no bootstrap server accepts a connection."""
@@ -92,35 +106,57 @@ class Cluster:
         answers: dict[Any, Any] = {}
         for item, future in futures.items():
             try:
-                answers[item] = future.result(patience_s + 5)
+                answers[item] = self._awaited(future, patience_s + 5)
             except KafkaException as error:
                 answers[item] = error.args[0]
         self._raise_if_lost(answers.values())
         return answers
+
+    def _awaited(self, future: Any, limit_s: float) -> Any:
+        """As long as no broker has answered, with an eye on what librdkafka says."""
+        deadline = time.monotonic() + limit_s
+        while not self.connection.reached and time.monotonic() < deadline:
+            try:
+                answer = future.result(SLICE_S)
+            except TimeoutError:
+                self._look_for_trouble()
+            else:
+                self.connection.reached = True
+                return answer
+        return future.result(max(0.0, deadline - time.monotonic()))
+
+    def list_topics(self) -> Any:
+        """The brokers and all topics, as confluent-kafka gives them."""
+        with translated(self.session):
+            return self.connection.ask(
+                lambda limit_s: self.admin.list_topics(timeout=limit_s),
+                self.session.timeout_s,
+                self._look_for_trouble,
+            )
+
+    def _look_for_trouble(self, *, has_failed: bool = False) -> None:
+        self.admin.poll(0)
+        if (found := self.connection.trouble(has_failed=has_failed)) is not None:
+            raise as_told(found)
 
     def _raise_if_lost(self, answers: Iterable[object]) -> None:
         from confluent_kafka import KafkaError
 
         for answer in answers:
             if isinstance(answer, KafkaError) and exit_for(answer) in (Exit.UNREACHABLE, Exit.TIMED_OUT):
+                self._look_for_trouble(has_failed=True)
                 raise as_cli_error(answer, self.session)
 
 
 def parse_servers(text: str) -> list[tuple[str, int]]:
     servers = []
     for part in filter(None, (piece.strip() for piece in text.split(","))):
-        address = part.partition("://")[2] or part
-        host, _, port = address.rpartition(":") if _has_port(address) else (address, ":", str(DEFAULT_PORT))
-        if not host or not port.isdigit() or not 0 < int(port) < 65536:
+        if (address := host_and_port(part)) is None:
             raise CliError(f"'{part}' is not HOST:PORT.", attempt="-b localhost:9092", code=Exit.USAGE)
-        servers.append((host.strip("[]"), int(port)))
+        servers.append(address)
     if not servers:
         raise CliError("No broker address is given.", attempt="-b localhost:9092", code=Exit.USAGE)
     return servers
-
-
-def _has_port(address: str) -> bool:
-    return ":" in address.rpartition("]")[2]
 
 
 def unreachable(servers: str, failures: list[OSError]) -> CliError:
@@ -136,6 +172,13 @@ def unreachable(servers: str, failures: list[OSError]) -> CliError:
     return CliError(
         f"No broker answers at {servers}.", cause=cause, attempt=start_command(servers), code=Exit.UNREACHABLE
     )
+
+
+def as_told(trouble: Trouble) -> CliError:
+    """Why no broker will be reached, with the client property to give."""
+    attempt = f"the same with -X {trouble.setting}" if trouble.setting else f"-X with {trouble.properties}"
+    code = Exit.DENIED if trouble.is_about_identity else Exit.UNREACHABLE
+    return CliError(trouble.what, cause=trouble.cause, attempt=attempt, code=code)
 
 
 def start_command(servers: str) -> str:

@@ -110,10 +110,7 @@ def show_broker(session: Session, names: tuple[str, ...], broker: int | None, ev
 
 
 def _broker_ids(cluster: Cluster) -> list[int]:
-    from tidelog.cli.cluster import translated
-
-    with translated(cluster.session):
-        return sorted(cluster.admin.list_topics(timeout=cluster.session.timeout_s).brokers)
+    return sorted(cluster.list_topics().brokers)
 
 
 def _print(

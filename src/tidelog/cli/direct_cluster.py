@@ -10,10 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from tidelog.base.errors import ErrorCode, ProtocolError
-from tidelog.cli.cluster import parse_servers, unreachable
+from tidelog.cli.cluster import as_told, parse_servers, unreachable
 from tidelog.cli.direct_call import NoAnswer, call, is_plain
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
+from tidelog.clients.connection import find_mismatch
+from tidelog.clients.listener_probe import Listener, find_listener
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.message import Message
 
@@ -29,6 +31,7 @@ class DirectCluster:
         session: Session,
         *,
         send: Callable[..., Any] = call,
+        find: Callable[[str, int], Listener | None] = find_listener,
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -42,12 +45,12 @@ class DirectCluster:
         self.session = session
         self._servers = parse_servers(session.servers)
         self._versions: dict[Address, dict[int, tuple[int, int]]] = {}
-        self._send, self._now, self._sleep = send, now, sleep
+        self._send, self._find, self._now, self._sleep = send, find, now, sleep
 
     def for_seconds(self, limit_s: float) -> "DirectCluster":
         """The same brokers, asked with less patience."""
         session = replace(self.session, timeout_s=min(limit_s, self.session.timeout_s))
-        other = DirectCluster(session, send=self._send, now=self._now, sleep=self._sleep)
+        other = DirectCluster(session, send=self._send, find=self._find, now=self._now, sleep=self._sleep)
         other.learn(self._servers)
         return other
 
@@ -76,6 +79,8 @@ class DirectCluster:
             # The next question goes to the one that answered, not to the dead ones before it.
             self._servers = [*self._servers[place:], *self._servers[:place]]
             return answer
+        if any(isinstance(failure, ConnectionResetError | BrokenPipeError) for failure in failures):
+            self._raise_if_it_speaks_otherwise(self.session.servers)
         if any(isinstance(failure, NoAnswer) for failure in failures):
             raise CliError(
                 f"No broker at {self.session.servers} answered within {self.session.timeout_s:g} s.",
@@ -92,7 +97,13 @@ class DirectCluster:
             return self._send(address, api, version, request, self.session.timeout_s)
         except ProtocolError as error:
             host, port = address
+            self._raise_if_it_speaks_otherwise(f"{host}:{port}")
             raise CliError(f"{host}:{port} does not answer as a Kafka broker does: {error}.") from error
+
+    def _raise_if_it_speaks_otherwise(self, servers: str) -> None:
+        """A listener with TLS or SASL hangs up on a plain client, or its answer looks like nonsense."""
+        if (found := find_mismatch(servers, "plaintext", self._find)) is not None:
+            raise as_told(found)
 
     def _version(self, address: Address, api: ApiKey, oldest: int) -> int:
         from tidelog.wire.messages.api_versions import ApiVersionsRequest

@@ -52,7 +52,7 @@ def list_groups(cluster: Cluster) -> list[Listed]:
         for group in sorted(found.valid, key=lambda group: str(group.group_id))
     ]
     if any(group.state == UNKNOWN for group in groups):
-        brokers = admin.list_topics(timeout=cluster.session.timeout_s).brokers.values()
+        brokers = cluster.list_topics().brokers.values()
         exact = exact_states(cluster.session, [(broker.host, broker.port) for broker in brokers])
         groups = [
             Listed(group.name, exact.get(group.name, group.state), group.type, group.is_simple)

@@ -5,6 +5,7 @@ exit code.
 """
 
 import sys
+from typing import Any
 
 import click
 
@@ -193,7 +194,15 @@ def delete(session: Session, names: tuple[str, ...], yes: bool, if_exists: bool)
             raise CliError("Nothing was deleted.")
     answers = cluster.ask(cluster.admin.delete_topics, list(dict.fromkeys(names)))
     fine = {Exit.NOT_FOUND: "absent"} if if_exists else {}
-    report(session, "Topic", answers, "deleted", topic_error, fine)
+    report(session, "Topic", answers, "deleted", _delete_error, fine)
+
+
+def _delete_error(error: Any, name: str, session: Session) -> CliError:
+    """To create what is to be deleted would be strange advice."""
+    told = topic_error(error, name, session)
+    if told.code is Exit.NOT_FOUND:
+        told.attempt = "tidelog topic list, or: --if-exists"
+    return told
 
 
 @topic.command("add-partitions")

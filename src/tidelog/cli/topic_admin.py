@@ -58,10 +58,7 @@ class TopicState:
 
 def list_names(cluster: Cluster) -> list[Any]:
     """Every topic's metadata as confluent-kafka gives it, by name."""
-    from tidelog.cli.cluster import translated
-
-    with translated(cluster.session):
-        listed = cluster.admin.list_topics(timeout=cluster.session.timeout_s)
+    listed = cluster.list_topics()
     return [listed.topics[name] for name in sorted(listed.topics)]
 
 

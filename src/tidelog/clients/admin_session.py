@@ -1,5 +1,6 @@
 """How `Admin` calls librdkafka: wait for every answer, then raise the first refusal."""
 
+import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
@@ -10,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 
 from tidelog.clients.admin_results import Node
 from tidelog.clients.client_config import AdminConfig
+from tidelog.clients.connection import SLICE_S, Connection
 from tidelog.clients.delivery import LOG
 from tidelog.clients.error_table import from_exception, translated
 from tidelog.clients.errors import ClientClosed, ClientError, RequestTimedOut, UsageError
@@ -21,10 +23,14 @@ GRACE_S = 5.0  # librdkafka gives up by itself; ours is for when it does not
 class AdminSession:
     """Calls answer when the brokers have; an error of one item is raised after all items were answered."""
 
-    def __init__(self, config: AdminConfig, *, open_client: OpenClient = AdminClient) -> None:
-        self.config = config
-        self._timeout_s = config.request_timeout_ms / 1000
-        self._client: Any = open_librdkafka(open_client, config.to_librdkafka(), self._on_error)
+    def __init__(
+        self, config: AdminConfig | Mapping[str, Any], *, open_client: OpenClient = AdminClient
+    ) -> None:
+        self.config = AdminConfig.of(config)
+        self._timeout_s = self.config.request_timeout_ms / 1000
+        properties = self.config.to_librdkafka()
+        self._connection = Connection.of(properties)
+        self._client: Any = open_librdkafka(open_client, properties, self._on_error)
 
     def _answers(
         self, what: str, call: Callable[..., Mapping[Any, Any]], *arguments: Any, **named: Any
@@ -65,11 +71,25 @@ class AdminSession:
 
     def _result(self, what: str, future: Any) -> Any:
         try:
-            return future.result(self._timeout_s + GRACE_S)
+            answer = self._awaited(future)
         except KafkaException as error:
-            raise from_exception(error, what) from error
+            raise self._connection.explained(from_exception(error, what)) from error
         except TimeoutError as error:
-            raise RequestTimedOut(f"{what} got no answer.", retriable=True) from error
+            silence = RequestTimedOut(f"{what} got no answer.", retriable=True)
+            raise self._connection.explained(silence) from error
+        self._connection.reached = True
+        return answer
+
+    def _awaited(self, future: Any) -> Any:
+        """As long as no broker has answered, with an eye on what librdkafka says."""
+        deadline = time.monotonic() + self._timeout_s + GRACE_S
+        while not self._connection.reached and time.monotonic() < deadline:
+            try:
+                return future.result(SLICE_S)
+            except TimeoutError:
+                self._client.poll(0)
+                self._connection.check()
+        return future.result(max(0.0, deadline - time.monotonic()))
 
     def close(self) -> None:
         self._client = None  # librdkafka's object ends with its last reference
@@ -83,6 +103,7 @@ class AdminSession:
         self.close()
 
     def _on_error(self, error: Any) -> None:
+        self._connection.heard(error)
         LOG.debug("librdkafka reports %s", error)
 
 

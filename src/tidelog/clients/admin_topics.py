@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from tidelog.clients.admin_results import ClusterDescription, PartitionDescription, TopicDescription
 from tidelog.clients.admin_session import AdminSession, node_of
 from tidelog.clients.error_table import translated
-from tidelog.clients.errors import ClientClosed, TopicExists, UnknownTopic
+from tidelog.clients.errors import ClientClosed, ClientError, TopicExists, UnknownTopic, UsageError
 
 BROKERS_CHOICE = -1
 
@@ -30,13 +30,17 @@ class TopicAdmin(AdminSession):
 
         `assignment` lists the replicas of each partition, instead of the two numbers.
         """
+        _check_counts(partitions, replication_factor, assignment)
         settings = {key: setting_text(value) for key, value in (config or {}).items()}
         if assignment is not None:
             replicas = [list(ids) for ids in assignment]
             topic = NewTopic(name, len(replicas), replica_assignment=replicas, config=settings)
         else:
             topic = NewTopic(
-                name, partitions or BROKERS_CHOICE, replication_factor or BROKERS_CHOICE, config=settings
+                name,
+                BROKERS_CHOICE if partitions is None else partitions,
+                BROKERS_CHOICE if replication_factor is None else replication_factor,
+                config=settings,
             )
         try:
             self._all("Creating topic", AdminClient.create_topics, [topic], validate_only=validate_only)
@@ -64,8 +68,16 @@ class TopicAdmin(AdminSession):
     def list_topics(self, *, internal: bool = False) -> list[str]:
         if self._client is None:
             raise ClientClosed("The admin client is closed.")
-        with translated("Listing topics"):
-            found = self._client.list_topics(timeout=self._timeout_s)
+        client = self._client
+        try:
+            with translated("Listing topics"):
+                found = self._connection.ask(
+                    lambda limit_s: client.list_topics(timeout=limit_s),
+                    self._timeout_s,
+                    lambda: client.poll(0),
+                )
+        except ClientError as error:
+            raise self._connection.explained(error) from error.__cause__
         return sorted(name for name in found.topics if internal or not name.startswith("__"))
 
     def topic_exists(self, name: str) -> bool:
@@ -86,6 +98,24 @@ class TopicAdmin(AdminSession):
         found = self._one("Describing the cluster", AdminClient.describe_cluster)
         nodes = sorted(filter(None, map(node_of, found.nodes)), key=lambda node: node.id)
         return ClusterDescription(found.cluster_id, node_of(found.controller), tuple(nodes))
+
+
+def _check_counts(partitions: int | None, replication_factor: int | None, assignment: object) -> None:
+    for name, number in (("partitions", partitions), ("replication_factor", replication_factor)):
+        if number is None:
+            continue
+        if assignment is not None:
+            raise UsageError(
+                f"create_topic() takes {name} or assignment, not both.",
+                cause="the assignment lists the partitions and their replicas already.",
+                attempt=f"leave {name} out.",
+            )
+        if number < 1:
+            raise UsageError(
+                f"{name}={number} is too small.",
+                cause="a topic has at least one partition, and a partition at least one replica.",
+                attempt=f"use 1 or more, or leave {name} out for the broker's default.",
+            )
 
 
 def _topic(found: Any) -> TopicDescription:

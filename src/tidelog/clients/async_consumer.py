@@ -24,35 +24,38 @@ class AsyncConsumer(Generic[Key, Value]):
     """Make it where the loop runs, and use it on that loop. Deserializers run on the consumer's thread."""
 
     @overload
-    def __init__(self: "AsyncConsumer[bytes, bytes]", config: ConsumerConfig) -> None: ...
+    def __init__(self: "AsyncConsumer[bytes, bytes]", config: ConsumerConfig | Mapping[str, Any]) -> None: ...
     @overload
     def __init__(
-        self: "AsyncConsumer[Key, bytes]", config: ConsumerConfig, *, key_deserializer: Deserializer[Key]
+        self: "AsyncConsumer[Key, bytes]",
+        config: ConsumerConfig | Mapping[str, Any],
+        *,
+        key_deserializer: Deserializer[Key],
     ) -> None: ...
     @overload
     def __init__(
         self: "AsyncConsumer[bytes, Value]",
-        config: ConsumerConfig,
+        config: ConsumerConfig | Mapping[str, Any],
         *,
         value_deserializer: Deserializer[Value],
     ) -> None: ...
     @overload
     def __init__(
         self,
-        config: ConsumerConfig,
+        config: ConsumerConfig | Mapping[str, Any],
         *,
         key_deserializer: Deserializer[Key],
         value_deserializer: Deserializer[Value],
     ) -> None: ...
     def __init__(
         self,
-        config: ConsumerConfig,
+        config: ConsumerConfig | Mapping[str, Any],
         *,
         key_deserializer: Callable[[bytes], Any] = bytes_deserializer,
         value_deserializer: Callable[[bytes], Any] = bytes_deserializer,
     ) -> None:
-        self.config = config
-        self._core = ConsumerCore(config, key_deserializer, value_deserializer)
+        self.config = ConsumerConfig.of(config)
+        self._core = ConsumerCore(self.config, key_deserializer, value_deserializer)
         self._offsets = ConsumerOffsets(self._core)
         self._thread = ConsumerThread(self._core, asyncio.get_running_loop())
 

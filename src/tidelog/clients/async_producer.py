@@ -6,7 +6,7 @@ librdkafka reports from its callback thread; the reports cross to the loop in bu
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Generic, Self, overload
@@ -70,30 +70,40 @@ class AsyncProducer(Generic[Key, Value]):
     """Make it where the loop runs, and use it on that loop."""
 
     @overload
-    def __init__(self: "AsyncProducer[Data, Data]", config: ProducerConfig) -> None: ...
+    def __init__(self: "AsyncProducer[Data, Data]", config: ProducerConfig | Mapping[str, Any]) -> None: ...
     @overload
     def __init__(
-        self: "AsyncProducer[Key, Data]", config: ProducerConfig, *, key_serializer: Serializer[Key]
+        self: "AsyncProducer[Key, Data]",
+        config: ProducerConfig | Mapping[str, Any],
+        *,
+        key_serializer: Serializer[Key],
     ) -> None: ...
     @overload
     def __init__(
-        self: "AsyncProducer[Data, Value]", config: ProducerConfig, *, value_serializer: Serializer[Value]
+        self: "AsyncProducer[Data, Value]",
+        config: ProducerConfig | Mapping[str, Any],
+        *,
+        value_serializer: Serializer[Value],
     ) -> None: ...
     @overload
     def __init__(
-        self, config: ProducerConfig, *, key_serializer: Serializer[Key], value_serializer: Serializer[Value]
+        self,
+        config: ProducerConfig | Mapping[str, Any],
+        *,
+        key_serializer: Serializer[Key],
+        value_serializer: Serializer[Value],
     ) -> None: ...
     def __init__(
         self,
-        config: ProducerConfig,
+        config: ProducerConfig | Mapping[str, Any],
         *,
         key_serializer: Callable[[Any], bytes] = data_serializer,
         value_serializer: Callable[[Any], bytes] = data_serializer,
     ) -> None:
-        self.config = config
+        self.config = ProducerConfig.of(config)
         self._loop = asyncio.get_running_loop()
         self._crossing = Crossing(self._loop)
-        self._sender = Sender(config, key_serializer, value_serializer)
+        self._sender = Sender(self.config, key_serializer, value_serializer)
 
     async def send(
         self,

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
+from tidelog.clients.config_mapping import read_properties
 from tidelog.clients.errors import ConfigurationError
 
 Word = TypeVar("Word", bound=Enum)
@@ -56,6 +57,20 @@ class ClientConfig:
         self._between("request_timeout_ms", 10, 300_000)
         self._check()
         self._check_extra()
+
+    @classmethod
+    def of(cls, given: Self | Mapping[str, Any]) -> Self:
+        """The configuration itself, or the one that a dict describes."""
+        if isinstance(given, cls):
+            return given
+        if isinstance(given, Mapping):
+            return cls(**read_properties(cls, given))
+        raise ConfigurationError(
+            f"A {cls.__name__} or a dict is wanted, not {type(given).__name__}.",
+            cause="the client's first argument is something else.",
+            attempt=f'pass {cls.__name__}(bootstrap_servers="localhost:9092"), '
+            'or {"bootstrap.servers": "localhost:9092"}.',
+        )
 
     def to_librdkafka(self) -> dict[str, Any]:
         """Everything as librdkafka reads it: what `confluent_kafka.Producer(...)` takes."""

@@ -21,32 +21,38 @@ class Consumer(Generic[Key, Value]):
     """For one thread at a time. Handle what a poll gave before the next one: auto-commit relies on it."""
 
     @overload
-    def __init__(self: "Consumer[bytes, bytes]", config: ConsumerConfig) -> None: ...
+    def __init__(self: "Consumer[bytes, bytes]", config: ConsumerConfig | Mapping[str, Any]) -> None: ...
     @overload
     def __init__(
-        self: "Consumer[Key, bytes]", config: ConsumerConfig, *, key_deserializer: Deserializer[Key]
+        self: "Consumer[Key, bytes]",
+        config: ConsumerConfig | Mapping[str, Any],
+        *,
+        key_deserializer: Deserializer[Key],
     ) -> None: ...
     @overload
     def __init__(
-        self: "Consumer[bytes, Value]", config: ConsumerConfig, *, value_deserializer: Deserializer[Value]
+        self: "Consumer[bytes, Value]",
+        config: ConsumerConfig | Mapping[str, Any],
+        *,
+        value_deserializer: Deserializer[Value],
     ) -> None: ...
     @overload
     def __init__(
         self,
-        config: ConsumerConfig,
+        config: ConsumerConfig | Mapping[str, Any],
         *,
         key_deserializer: Deserializer[Key],
         value_deserializer: Deserializer[Value],
     ) -> None: ...
     def __init__(
         self,
-        config: ConsumerConfig,
+        config: ConsumerConfig | Mapping[str, Any],
         *,
         key_deserializer: Callable[[bytes], Any] = bytes_deserializer,
         value_deserializer: Callable[[bytes], Any] = bytes_deserializer,
     ) -> None:
-        self.config = config
-        self._core = ConsumerCore(config, key_deserializer, value_deserializer)
+        self.config = ConsumerConfig.of(config)
+        self._core = ConsumerCore(self.config, key_deserializer, value_deserializer)
         self._offsets = ConsumerOffsets(self._core)
 
     # Which partitions
@@ -82,6 +88,8 @@ class Consumer(Generic[Key, Value]):
         self._core.positions.all_handled()
         most = self.config.max_poll_records
         messages = self._core.take(timeout_ms / 1000, min(max_records or most, most), fetch=most)
+        if not messages:
+            self._core.first_contact.check()
         for message in messages:
             self._core.positions.hand_out(message.topic_partition, message.offset)
         return messages

@@ -4,15 +4,17 @@ librdkafka's consumer serves one thread at a time, so nothing here locks; `Posit
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaError, KafkaException
 from confluent_kafka import Consumer as LibrdkafkaConsumer
 
+from tidelog.clients.connection import SLICE_S, Connection
 from tidelog.clients.consumer_config import ConsumerConfig
 from tidelog.clients.delivery import LOG
 from tidelog.clients.error_table import translated
-from tidelog.clients.errors import ClientClosed, UsageError
+from tidelog.clients.errors import ClientClosed, ClientError, UsageError
+from tidelog.clients.first_contact import FirstContact
 from tidelog.clients.intake import Intake
 from tidelog.clients.librdkafka import OpenClient, open_librdkafka
 from tidelog.clients.options import OffsetResetPolicy
@@ -22,6 +24,8 @@ from tidelog.clients.rebalance import PartitionsCallback, RebalanceListener
 from tidelog.clients.records import Message, TopicPartition
 
 FIND_START_S = 2.0
+
+Answer = TypeVar("Answer")
 
 
 class ConsumerCore:
@@ -44,6 +48,10 @@ class ConsumerCore:
         self._raised: BaseException | None = None
         properties = config.to_librdkafka()
         properties.setdefault("on_commit", _log_failed_commit)
+        self.connection = Connection.of(properties)
+        self.first_contact = FirstContact(
+            self.connection, config.request_timeout_ms / 1000, self._list_topics
+        )
         self.client = open_librdkafka(open_client, properties, self._on_error)
 
     # Reading
@@ -58,12 +66,41 @@ class ConsumerCore:
 
     def _fill(self, timeout_s: float, count: int) -> None:
         with translated("Reading"):
-            first = self.client.poll(timeout_s)
+            first = self._first(timeout_s)
             if first is not None:
+                self.connection.reached = self.connection.reached or first.error() is None
                 self.intake.add([first])
                 # Without waiting: consume() would rather fill its list than be in time.
                 self.intake.add(self.client.consume(count - 1, 0) if count > 1 else [])
         self._raise_from_listener()
+
+    def _first(self, timeout_s: float) -> Any:
+        """Before the first contact a long wait is cut into slices, to tell early that it is in vain."""
+        left_s = timeout_s
+        while left_s > SLICE_S and not self.connection.reached:
+            first = self.client.poll(SLICE_S)
+            if first is not None:
+                return first
+            self.first_contact.check()
+            left_s -= SLICE_S
+        return self.client.poll(left_s)
+
+    def ask(self, what: str, call: Callable[[float], Answer], limit_s: float) -> Answer:
+        """A blocking question to the brokers: `call` gets the seconds that it may wait."""
+        try:
+            with translated(what):
+                return self.connection.ask(call, limit_s, self._serve)
+        except ClientError as error:
+            raise self.connection.explained(error) from error.__cause__
+
+    def _serve(self) -> None:
+        """Let librdkafka's callbacks run."""
+        first = self.client.poll(0)
+        if first is not None:
+            self.intake.add([first])
+
+    def _list_topics(self, limit_s: float) -> None:
+        self.client.list_topics(timeout=limit_s)
 
     def store_handled(self) -> None:
         """Let librdkafka's auto-commit have what the application is done with."""
@@ -123,7 +160,11 @@ class ConsumerCore:
         try:
             # Asked now, LATEST means from this moment on; and librdkafka need not find the leader first,
             # for which it would wait half a second.
-            low, high = self.client.get_watermark_offsets(to_librdkafka(place), FIND_START_S)
+            low, high = self.connection.ask(
+                lambda limit_s: self.client.get_watermark_offsets(to_librdkafka(place), limit_s),
+                FIND_START_S,
+                self._serve,
+            )
             return int(low if earliest else high)
         except (KafkaException, TypeError):  # no broker or no such topic yet: librdkafka goes on trying
             return int(OFFSET_BEGINNING if earliest else OFFSET_END)
@@ -135,6 +176,7 @@ class ConsumerCore:
     # Rebalances: librdkafka calls these from within poll() and close()
 
     def _on_assign(self, client: Any, places: list[Any]) -> None:
+        self.connection.reached = True
         given = from_librdkafka(places)
         self._starting = dict.fromkeys(given)
         self._tell(self._listener.on_assign, given)
@@ -264,6 +306,7 @@ class ConsumerCore:
         self._raise_from_listener()
 
     def _on_error(self, error: Any) -> None:
+        self.connection.heard(error)
         LOG.debug("librdkafka reports %s", error)
 
 

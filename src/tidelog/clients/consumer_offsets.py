@@ -72,8 +72,12 @@ class ConsumerOffsets:
     def committed(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """What the group has committed; a partition without a commit is left out."""
         self._need_group("committed()")
-        with translated("Asking for committed offsets"):
-            answers = self._core.client.committed(all_to_librdkafka(places), self._timeout_s)
+        wanted = all_to_librdkafka(places)
+        answers = self._core.ask(
+            "Asking for committed offsets",
+            lambda limit_s: self._core.client.committed(wanted, limit_s),
+            self._timeout_s,
+        )
         found = {}
         for place in answers:
             if place.error is not None:
@@ -118,10 +122,14 @@ class ConsumerOffsets:
     def watermarks(self, place: TopicPartition) -> tuple[int, int]:
         """The first offset there is, and the one that the next record will get."""
         self._core.check_open()
-        with translated(f"Asking for the offsets of {place}"):
-            answer = self._core.client.get_watermark_offsets(to_librdkafka(place), self._timeout_s)
+        answer = self._core.ask(
+            f"Asking for the offsets of {place}",
+            lambda limit_s: self._core.client.get_watermark_offsets(to_librdkafka(place), limit_s),
+            self._timeout_s,
+        )
         if answer is None:  # what librdkafka's binding gives when the time is over
-            raise RequestTimedOut(f"Asking for the offsets of {place} got no answer.", retriable=True)
+            silence = RequestTimedOut(f"Asking for the offsets of {place} got no answer.", retriable=True)
+            raise self._core.connection.explained(silence)
         low, high = answer
         return int(low), int(high)
 
@@ -131,8 +139,11 @@ class ConsumerOffsets:
         """The first offset at or after a time; None where nothing is that young."""
         self._core.check_open()
         wanted = [to_librdkafka(place, timestamp) for place in places]
-        with translated("Asking for offsets by time"):
-            answers = self._core.client.offsets_for_times(wanted, self._timeout_s)
+        answers = self._core.ask(
+            "Asking for offsets by time",
+            lambda limit_s: self._core.client.offsets_for_times(wanted, limit_s),
+            self._timeout_s,
+        )
         return {
             TopicPartition(place.topic, place.partition): place.offset if place.offset >= 0 else None
             for place in answers

@@ -110,6 +110,8 @@ class ConsumerThread:
                 self._core.release()
             wanted = self.handover.is_wanted and not self._calls
             messages = self._core.take(WAIT_FOR_MESSAGES_S if wanted else 0, step.limit)
+            if wanted and not messages:  # errors without a reader would pile up
+                self._core.first_contact.check()
         except Exception as error:  # a listener may raise anything; whoever reads next gets it
             self.handover.put([error])
             return

@@ -27,20 +27,26 @@ class Delivery(Protocol):
 
 
 def report_to(
-    delivery: Delivery, topic: str, settle: Callable[[ClientError | None], None]
+    delivery: Delivery,
+    topic: str,
+    partition: int | None,
+    settle: Callable[[ClientError | None], ClientError | None],
 ) -> Callable[[Any, Any], None]:
-    """The function that librdkafka calls once about a record."""
+    """The function that librdkafka calls once about a record. `settle` may explain a failure better."""
 
     def report(error: Any, message: Any) -> None:
         if error is not None:
-            failure = as_client_error(error, f"Sending to topic {topic!r}", producing=True)
-            settle(failure)
-            delivery.fail(failure)
+            failure = as_client_error(error, sending(topic, partition), producing=True)
+            delivery.fail(settle(failure) or failure)
         else:
             settle(None)
             delivery.succeed(receipt_of(message))
 
     return report
+
+
+def sending(topic: str, partition: int | None) -> str:
+    return f"Sending to topic {topic!r}" + ("" if partition is None else f", partition {partition},")
 
 
 def receipt_of(message: Any) -> Receipt:

@@ -127,16 +127,34 @@ WHILE_PRODUCING: dict[str, type[ClientError]] = {
 }
 
 
-def as_client_error(error: KafkaError, what: str, *, producing: bool = False) -> ClientError:
+# Of errors that say more than their class: the likely cause, and what to do.
+SEE_PARTITIONS = "see how many it has: tidelog topic describe NAME, or Admin.describe_topic(NAME)."
+ADVICE = {
+    "_UNKNOWN_PARTITION": ("the topic has fewer partitions; they are numbered from 0.", SEE_PARTITIONS),
+    "_NOENT": ("the topic has fewer partitions, or no broker leads this one.", SEE_PARTITIONS),
+}
+# Who sends to a topic or reads it wants it to be there; who deletes or describes it does not.
+CREATE_IT = "create it: tidelog topic create NAME, or Admin.create_topic(NAME)."
+TO_BE_CREATED = ("UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_ID", "_UNKNOWN_TOPIC")
+
+
+def as_client_error(
+    error: KafkaError, what: str, *, producing: bool = False, reading: bool = False
+) -> ClientError:
     """`what` names the operation: "Creating topic 'a'"."""
     name = error.name() if error.code() != KafkaError._FATAL else _name_within(error.str())
     chosen = CLASSES.get(name, errors.ProduceError if producing else ClientError)
     if producing:
         chosen = WHILE_PRODUCING.get(name, chosen)
     said = (error.str() or name).strip().rstrip(".")
+    cause, attempt = ADVICE.get(name, (None, None))
+    if (producing or reading) and name in TO_BE_CREATED:
+        attempt = CREATE_IT
     code = KAFKA_CODES.get(getattr(KafkaError, name, error.code()))
     return chosen(
         f"{what} failed: {said} ({name}).",
+        cause=cause,
+        attempt=attempt,
         code=code,
         reason=name,
         retriable=error.retriable() or name in RETRIABLE_HERE or (code is not None and code.retriable),

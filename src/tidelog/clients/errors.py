@@ -118,8 +118,8 @@ class TopicError(ClientError):
 class UnknownTopic(TopicError):
     """The topic or partition does not exist."""
 
-    cause = "it was never created, was deleted, has fewer partitions, or lives in another cluster."
-    attempt = "create it first: tidelog topic create NAME, or Admin.create_topic(NAME)."
+    cause = "it was never created, was deleted, or lives in another cluster."
+    attempt = "compare the name with what there is: tidelog topic list, or Admin.list_topics()."
 
 
 class TopicExists(TopicError):

@@ -58,7 +58,7 @@ class Intake:
         if error is not None:
             if error.code() == KafkaError._PARTITION_EOF:
                 return None
-            raise as_client_error(error, f"Reading {_place_text(raw)}")
+            raise as_client_error(error, f"Reading {_place_text(raw)}", reading=True)
         place = TopicPartition(raw.topic(), raw.partition())
         if place in self._paused:
             self._set_aside.append(raw)

@@ -1,7 +1,7 @@
 """The producer: `send` hands a record over and gives a future; batching and retries are librdkafka's."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from datetime import datetime
 from types import TracebackType
@@ -22,28 +22,38 @@ class Producer(Generic[Key, Value]):
     """Thread-safe: one producer serves a whole process, and fills its batches best that way."""
 
     @overload
-    def __init__(self: "Producer[Data, Data]", config: ProducerConfig) -> None: ...
+    def __init__(self: "Producer[Data, Data]", config: ProducerConfig | Mapping[str, Any]) -> None: ...
     @overload
     def __init__(
-        self: "Producer[Key, Data]", config: ProducerConfig, *, key_serializer: Serializer[Key]
+        self: "Producer[Key, Data]",
+        config: ProducerConfig | Mapping[str, Any],
+        *,
+        key_serializer: Serializer[Key],
     ) -> None: ...
     @overload
     def __init__(
-        self: "Producer[Data, Value]", config: ProducerConfig, *, value_serializer: Serializer[Value]
+        self: "Producer[Data, Value]",
+        config: ProducerConfig | Mapping[str, Any],
+        *,
+        value_serializer: Serializer[Value],
     ) -> None: ...
     @overload
     def __init__(
-        self, config: ProducerConfig, *, key_serializer: Serializer[Key], value_serializer: Serializer[Value]
+        self,
+        config: ProducerConfig | Mapping[str, Any],
+        *,
+        key_serializer: Serializer[Key],
+        value_serializer: Serializer[Value],
     ) -> None: ...
     def __init__(
         self,
-        config: ProducerConfig,
+        config: ProducerConfig | Mapping[str, Any],
         *,
         key_serializer: Callable[[Any], bytes] = data_serializer,
         value_serializer: Callable[[Any], bytes] = data_serializer,
     ) -> None:
-        self.config = config
-        self._sender = Sender(config, key_serializer, value_serializer)
+        self.config = ProducerConfig.of(config)
+        self._sender = Sender(self.config, key_serializer, value_serializer)
 
     def send(
         self,

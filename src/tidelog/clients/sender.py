@@ -10,7 +10,8 @@ from confluent_kafka import KafkaException
 from confluent_kafka import Producer as LibrdkafkaProducer
 
 from tidelog.clients.callback_service import CallbackService
-from tidelog.clients.delivery import LOG, Delivery, report_to
+from tidelog.clients.connection import Connection
+from tidelog.clients.delivery import LOG, Delivery, report_to, sending
 from tidelog.clients.error_table import as_client_error, from_exception, translated
 from tidelog.clients.errors import ClientClosed, ClientError, RequestTimedOut, UsageError
 from tidelog.clients.librdkafka import OpenClient, heeding_fatal_errors, open_librdkafka
@@ -18,8 +19,10 @@ from tidelog.clients.producer_config import ProducerConfig
 from tidelog.clients.records import Headers
 from tidelog.clients.retrying import insist
 from tidelog.clients.serializers import serialize, serialize_headers
+from tidelog.clients.trouble import Trouble
 
 FOR_EVER = -1.0
+GIVEN_UP = ("_PURGE_QUEUE", "_PURGE_INFLIGHT")
 
 
 class UnderWay(Protocol):
@@ -49,7 +52,10 @@ class Sender:
         self.unsettled = 0
         """Records without an outcome yet."""
         self._closed = True
-        self.client = open_librdkafka(open_client, config.to_librdkafka(), self._on_error)
+        self._in_vain: Trouble | None = None
+        properties = config.to_librdkafka()
+        self.connection = Connection.of(properties)
+        self.client = open_librdkafka(open_client, properties, self._on_error)
         self.poll = heeding_fatal_errors(self.client.poll, self._on_error)
         self._flush = heeding_fatal_errors(self.client.flush, self._on_error)
         self._callbacks = CallbackService(self.poll, f"{config.client_id}-deliveries")
@@ -89,15 +95,18 @@ class Sender:
     def try_produce(self, record: dict[str, Any], delivery: Delivery) -> bool:
         """False where the buffer is full. Refusals of the record go to its delivery."""
         self._count(1)
+        topic, partition = record["topic"], record.get("partition")
         try:
-            self.client.produce(**record, on_delivery=report_to(delivery, record["topic"], self._settle))
+            self.client.produce(**record, on_delivery=report_to(delivery, topic, partition, self._settle))
         except BufferError:
             self._count(-1)
             return False
         except KafkaException as error:
             self._count(-1)
-            delivery.fail(from_exception(error, f"Sending to topic {record['topic']!r}", producing=True))
+            delivery.fail(from_exception(error, sending(topic, partition), producing=True))
         self._callbacks.sent()
+        if self._in_vain is not None:
+            self._give_up_if_in_vain()
         return True
 
     def _count(self, change: int) -> None:
@@ -105,18 +114,39 @@ class Sender:
         with self._lock:
             self.unsettled += change
 
-    def _settle(self, error: ClientError | None) -> None:
-        if error is not None and self.failure is None:
-            self.failure = error
+    def _settle(self, error: ClientError | None) -> ClientError | None:
+        """What to tell about the record: the reason why it was given up, if it was."""
         self._count(-1)
+        if error is None:
+            self.connection.reached = True
+            return None
+        if self._in_vain is not None and error.reason in GIVEN_UP:
+            error = self._in_vain.as_error()
+        error = self.connection.explained(error)
+        self.failure = self.failure or error
+        return error
+
+    def _give_up_if_in_vain(self) -> None:
+        """Records that no broker will ever take fail now, and not at the end of delivery_timeout_ms."""
+        self._in_vain = self.connection.trouble()
+        if self._in_vain is not None:
+            self.client.purge(blocking=False)
 
     def take_over(self) -> None:
         """Once per transactional producer: get its id, fence earlier ones, end what they left open."""
         self.check_usable()
         if not self._has_transactions:
             with translated("Preparing transactions"):
-                insist(self.client.init_transactions, self.config.request_timeout_ms / 1000)
+                self.connection.ask(
+                    self._get_transactional_id,
+                    self.config.request_timeout_ms / 1000,
+                    lambda: self.poll(0),
+                )
             self._has_transactions = True
+
+    def _get_transactional_id(self, limit_s: float) -> bool:
+        insist(self.client.init_transactions, limit_s)
+        return True
 
     def _check_in_transaction(self) -> None:
         if self.transaction is None:
@@ -160,6 +190,8 @@ class Sender:
             raise ClientClosed("The producer is closed.")
 
     def _on_error(self, error: Any) -> None:
+        self.connection.heard(error)
+        self._give_up_if_in_vain()
         if error.fatal():
             self.fatal = as_client_error(error, "The producer", producing=True)
         LOG.debug("librdkafka reports %s", error)

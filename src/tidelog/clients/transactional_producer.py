@@ -1,6 +1,6 @@
 """Producers that write in transactions, under a name that outlives them: both for threads and for asyncio."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Self, overload
 
@@ -22,7 +22,7 @@ class TransactionalProducer(Producer[Key, Value]):
     @overload
     def __init__(
         self: "TransactionalProducer[Data, Data]",
-        config: ProducerConfig,
+        config: ProducerConfig | Mapping[str, Any],
         *,
         transactional_id: str | None = None,
         transaction_timeout_ms: int | None = None,
@@ -30,7 +30,7 @@ class TransactionalProducer(Producer[Key, Value]):
     @overload
     def __init__(
         self: "TransactionalProducer[Key, Data]",
-        config: ProducerConfig,
+        config: ProducerConfig | Mapping[str, Any],
         *,
         transactional_id: str | None = None,
         transaction_timeout_ms: int | None = None,
@@ -39,7 +39,7 @@ class TransactionalProducer(Producer[Key, Value]):
     @overload
     def __init__(
         self: "TransactionalProducer[Data, Value]",
-        config: ProducerConfig,
+        config: ProducerConfig | Mapping[str, Any],
         *,
         transactional_id: str | None = None,
         transaction_timeout_ms: int | None = None,
@@ -48,7 +48,7 @@ class TransactionalProducer(Producer[Key, Value]):
     @overload
     def __init__(
         self,
-        config: ProducerConfig,
+        config: ProducerConfig | Mapping[str, Any],
         *,
         transactional_id: str | None = None,
         transaction_timeout_ms: int | None = None,
@@ -57,7 +57,7 @@ class TransactionalProducer(Producer[Key, Value]):
     ) -> None: ...
     def __init__(
         self,
-        config: ProducerConfig,
+        config: ProducerConfig | Mapping[str, Any],
         *,
         transactional_id: str | None = None,
         transaction_timeout_ms: int | None = None,
@@ -85,7 +85,7 @@ class AsyncTransactionalProducer(AsyncProducer[Key, Value]):
     @overload
     def __init__(
         self: "AsyncTransactionalProducer[Data, Data]",
-        config: ProducerConfig,
+        config: ProducerConfig | Mapping[str, Any],
         *,
         transactional_id: str | None = None,
         transaction_timeout_ms: int | None = None,
@@ -93,7 +93,7 @@ class AsyncTransactionalProducer(AsyncProducer[Key, Value]):
     @overload
     def __init__(
         self: "AsyncTransactionalProducer[Key, Data]",
-        config: ProducerConfig,
+        config: ProducerConfig | Mapping[str, Any],
         *,
         transactional_id: str | None = None,
         transaction_timeout_ms: int | None = None,
@@ -102,7 +102,7 @@ class AsyncTransactionalProducer(AsyncProducer[Key, Value]):
     @overload
     def __init__(
         self: "AsyncTransactionalProducer[Data, Value]",
-        config: ProducerConfig,
+        config: ProducerConfig | Mapping[str, Any],
         *,
         transactional_id: str | None = None,
         transaction_timeout_ms: int | None = None,
@@ -111,7 +111,7 @@ class AsyncTransactionalProducer(AsyncProducer[Key, Value]):
     @overload
     def __init__(
         self,
-        config: ProducerConfig,
+        config: ProducerConfig | Mapping[str, Any],
         *,
         transactional_id: str | None = None,
         transaction_timeout_ms: int | None = None,
@@ -120,7 +120,7 @@ class AsyncTransactionalProducer(AsyncProducer[Key, Value]):
     ) -> None: ...
     def __init__(
         self,
-        config: ProducerConfig,
+        config: ProducerConfig | Mapping[str, Any],
         *,
         transactional_id: str | None = None,
         transaction_timeout_ms: int | None = None,
@@ -142,8 +142,11 @@ class AsyncTransactionalProducer(AsyncProducer[Key, Value]):
         return self
 
 
-def with_transactions(config: ProducerConfig, id: str | None, timeout_ms: int | None) -> ProducerConfig:
+def with_transactions(
+    given: ProducerConfig | Mapping[str, Any], id: str | None, timeout_ms: int | None
+) -> ProducerConfig:
     """The id may stand in the configuration or beside it; checked as if it had been in it."""
+    config = ProducerConfig.of(given)
     named = config.transactional_id if id is None else id
     if named is None:
         raise UsageError(

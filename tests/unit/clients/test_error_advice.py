@@ -7,6 +7,7 @@ import click
 import pytest
 
 from tidelog.cli.main import cli
+from tidelog.clients.error_table import CREATE_IT, SEE_PARTITIONS
 from tidelog.clients.errors import ClientError
 
 
@@ -19,8 +20,8 @@ def family(error: type[ClientError]) -> Iterator[type[ClientError]]:
 ADVICE = sorted(
     {
         found
-        for error in family(ClientError)
-        for found in re.findall(r"tidelog ([a-z]+ [a-z-]+)", error.attempt or "")
+        for text in (CREATE_IT, SEE_PARTITIONS, *(error.attempt for error in family(ClientError)))
+        for found in re.findall(r"tidelog ([a-z]+ [a-z-]+)", text or "")
     }
 )
 
@@ -35,4 +36,4 @@ def test_a_recommended_command_exists(command: str) -> None:
 
 
 def test_some_are_recommended() -> None:
-    assert "topic list" in ADVICE
+    assert {"topic list", "topic create", "topic describe"} <= set(ADVICE)

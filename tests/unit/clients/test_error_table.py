@@ -58,6 +58,24 @@ def test_a_timeout_while_producing_is_a_delivery_that_timed_out() -> None:
     assert type(as_client_error(error, "Sending", producing=True)) is errors.DeliveryTimedOut
 
 
+def test_only_who_uses_a_topic_is_told_to_create_it() -> None:
+    missing = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)
+    for using in (
+        as_client_error(missing, "It", producing=True),
+        as_client_error(missing, "It", reading=True),
+    ):
+        assert "Admin.create_topic" in using.what_to_do
+    assert "create" not in as_client_error(missing, "Deleting topic 'a'").what_to_do
+    assert "topic list" in as_client_error(missing, "Deleting topic 'a'").what_to_do
+
+
+def test_a_partition_that_is_not_there_is_no_missing_topic() -> None:
+    error = as_client_error(KafkaError(KafkaError._UNKNOWN_PARTITION), "Sending", producing=True)
+    assert "fewer partitions" in error.likely_cause
+    assert "create" not in error.what_to_do
+    assert "tidelog topic describe" in error.what_to_do
+
+
 def test_fatal_errors_say_so() -> None:
     assert as_client_error(KafkaError(KafkaError._FENCED, "x", fatal=True), "It").fatal
 

@@ -1,0 +1,154 @@
+"""Whether a client has ever reached a broker, and what stands in its way if it has not.
+
+librdkafka tries for ever and tells only its error callback why it fails. A wrong protocol or password is not
+worth waiting for: as long as no broker was ever reached, it is raised at once. A client that has had its
+broker lives through every outage.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from tidelog.clients.addresses import addresses_of
+from tidelog.clients.errors import ClientError, ConnectionFailed, DeliveryTimedOut, RequestTimedOut
+from tidelog.clients.listener_probe import Listener, find_listener
+from tidelog.clients.trouble import REFUSALS, Trouble, in_words, mismatch, refusal
+
+Answer = TypeVar("Answer")
+
+SLICE_S = 0.25
+"""How long a client's first question waits before it looks at what librdkafka says."""
+PROBE_AGAIN_S = 5.0
+REFUSAL_HOLDS_S = 15.0
+"""librdkafka tries again every ten seconds at the latest; silence means that the refusal is over."""
+REASONS = ("_TRANSPORT", "_RESOLVE", *REFUSALS)
+NO_ANSWER_YET = ("_TRANSPORT", "_TIMED_OUT", "_TIMED_OUT_QUEUE")
+
+
+class Connection:
+    """`heard` is called from any thread, the rest from the client's own."""
+
+    def __init__(
+        self,
+        servers: str,
+        security_protocol: str = "plaintext",
+        *,
+        find: Callable[[str, int], Listener | None] = find_listener,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.servers = servers
+        self._protocol = security_protocol.lower()
+        self._find = find
+        self._now = now
+        self.reached = False
+        """A broker has answered, once."""
+        self.reason = ""
+        """Why the newest attempt failed, in librdkafka's words."""
+        self._refusal: Trouble | None = None
+        self._refused_at = 0.0
+        self._mismatch: Trouble | None = None
+        self._all_down = False
+        self._probed_at: float | None = None
+
+    @classmethod
+    def of(cls, properties: Mapping[str, Any]) -> "Connection":
+        """For a client that librdkafka opens with these properties."""
+        protocol = properties.get("security.protocol", "plaintext")
+        return cls(str(properties.get("bootstrap.servers", "")), str(protocol))
+
+    def heard(self, error: Any) -> None:
+        """What librdkafka tells its error callback."""
+        name = error.name()
+        if name == "_ALL_BROKERS_DOWN":
+            self._all_down = True
+        elif name in REASONS:
+            self.reason = in_words(error.str() or name)
+            if name in REFUSALS:
+                self._refusal = refusal(name, self.reason, self.servers)
+                self._refused_at = self._now()
+
+    def trouble(self, *, has_failed: bool = False) -> Trouble | None:
+        """Why waiting is in vain, if it is. It may ask the listeners themselves, which takes a moment.
+
+        `has_failed`: a request did, so there is no doubt that something is wrong.
+        """
+        if self.reached or not (self._all_down or has_failed):
+            return None
+        now = self._now()
+        if self._probed_at is None or now - self._probed_at >= PROBE_AGAIN_S:
+            self._probed_at = now
+            self._mismatch = find_mismatch(self.servers, self._protocol, self._find)
+        if self._mismatch is not None or now - self._refused_at > REFUSAL_HOLDS_S:
+            return self._mismatch
+        return self._refusal
+
+    def check(self) -> None:
+        found = self.trouble()
+        if found is not None:
+            raise found.as_error()
+
+    def explained(self, error: ClientError) -> ClientError:
+        """The same error, with the reason why no broker was reached; or the trouble behind it."""
+        if self.reached or not isinstance(error, ConnectionFailed | RequestTimedOut | DeliveryTimedOut):
+            return error
+        if (found := self.trouble(has_failed=True)) is not None:
+            return found.as_error()
+        if not self.reason:
+            return error
+        return type(error)(
+            error.what,
+            cause=f"no broker was reached: {self.reason}.",
+            attempt=error.what_to_do,
+            code=error.code,
+            reason=error.reason,
+            retriable=error.retriable,
+            fatal=error.fatal,
+            spoils_transaction=error.spoils_transaction,
+        )
+
+    def ask(self, call: Callable[[float], Answer], limit_s: float, serve: Callable[[], object]) -> Answer:
+        """The answer to a blocking question: `call` gets the seconds that it may wait.
+
+        As long as no broker has answered, it waits in growing slices, and `serve` lets librdkafka's error
+        callback run in between.
+        """
+        deadline = self._now() + limit_s
+        slice_s = SLICE_S
+        while not self.reached and deadline - self._now() > slice_s:
+            answer = _unless_early(call, slice_s)
+            if answer is not None:
+                self.reached = True
+                return answer
+            serve()
+            self.check()
+            slice_s *= 2
+        answer = call(max(0.0, deadline - self._now()))
+        if answer is not None:
+            self.reached = True
+        return answer
+
+
+def find_mismatch(
+    servers: str, protocol: str, find: Callable[[str, int], Listener | None] = find_listener
+) -> Trouble | None:
+    """Asks the listeners what they speak. None where one of them fits, or none answers."""
+    found = [find(host, port) for host, port in addresses_of(servers)]
+    there = [listener for listener in found if listener is not None]
+    if not there or any(listener.fits(protocol) for listener in there):
+        return None
+    return mismatch(there[0], protocol)
+
+
+def _unless_early(call: Callable[[float], Answer], limit_s: float) -> Answer | None:
+    """None where the time was over first; some of librdkafka's calls say so by None themselves."""
+    from confluent_kafka import KafkaError, KafkaException
+
+    from tidelog.clients.retrying import is_passing
+
+    try:
+        return call(limit_s)
+    except KafkaException as error:
+        inner = error.args[0] if error.args else None
+        if is_passing(error) or (isinstance(inner, KafkaError) and inner.name() in NO_ANSWER_YET):
+            return None
+        raise

@@ -1,0 +1,216 @@
+"""Clients with the wrong security.protocol, certificate or password fail at once, and say what would fit."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pytest
+from command_line import run_here
+from guarded_listener import GuardedListener, server_tls
+
+from tidelog import (
+    Admin,
+    AdminConfig,
+    AsyncConsumer,
+    AuthenticationFailed,
+    ClientError,
+    ConnectionFailed,
+    Consumer,
+    ConsumerConfig,
+    Producer,
+    ProducerConfig,
+    TopicPartition,
+    TransactionalProducer,
+)
+from tidelog.cli.exits import Exit
+from tidelog.clients.addresses import addresses_of
+from tidelog.clients.listener_probe import find_listener
+
+AT_ONCE_S = 8  # nothing is waited for: all that is left is a busy machine. The limits are 15 to 120 s.
+PROTOCOLS = ("plaintext", "ssl", "sasl_plaintext", "sasl_ssl")
+SASL = {"sasl.mechanism": "PLAIN", "sasl.username": "ann", "sasl.password": "x"}
+
+
+class Case(NamedTuple):
+    listener: str
+    properties: dict[str, str]
+    says: str
+    advises: str
+    error: type[ClientError]
+    exit: Exit
+
+
+CASES = [
+    Case(
+        "plain",
+        {"security.protocol": "ssl"},
+        "speaks plain text, but the client speaks TLS",
+        "security.protocol=plaintext",
+        ConnectionFailed,
+        Exit.UNREACHABLE,
+    ),
+    Case(
+        "plain",
+        {"security.protocol": "SASL_PLAINTEXT", **SASL},
+        "speaks plain text, but the client speaks SASL over plain text",
+        "security.protocol=plaintext",
+        AuthenticationFailed,
+        Exit.DENIED,
+    ),
+    Case(
+        "tls",
+        {},
+        "speaks TLS, but the client speaks plain text",
+        "security.protocol=ssl",
+        ConnectionFailed,
+        Exit.UNREACHABLE,
+    ),
+    Case(
+        "tls",
+        {"security.protocol": "ssl"},
+        "certificate verify failed",
+        "ssl.ca.location",
+        ConnectionFailed,
+        Exit.UNREACHABLE,
+    ),
+    Case(
+        "sasl",
+        {},
+        "speaks SASL over plain text (PLAIN), but the client speaks plain text",
+        "security.protocol=sasl_plaintext",
+        AuthenticationFailed,
+        Exit.DENIED,
+    ),
+    Case(
+        "sasl",
+        {"security.protocol": "sasl_plaintext", **SASL},
+        "does not let the client in",
+        "sasl.password",
+        AuthenticationFailed,
+        Exit.DENIED,
+    ),
+    Case(
+        "sasl_tls",
+        {},
+        "speaks SASL over TLS (PLAIN), but the client speaks plain text",
+        "security.protocol=sasl_ssl",
+        AuthenticationFailed,
+        Exit.DENIED,
+    ),
+]
+each_case = pytest.mark.parametrize(
+    "case",
+    CASES,
+    ids=lambda case: f"{case.properties.get('security.protocol', 'plaintext')}-to-{case.listener}",
+)
+
+
+@pytest.fixture(scope="module")
+def addresses(broker_address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    tls = server_tls(tmp_path_factory.mktemp("tls"))
+    with (
+        GuardedListener(broker_address, tls=tls) as encrypted,
+        GuardedListener(broker_address, sasl=True) as asking,
+        GuardedListener(broker_address, tls=tls, sasl=True) as both,
+    ):
+        yield {
+            "plain": broker_address,
+            "tls": encrypted.address,
+            "sasl": asking.address,
+            "sasl_tls": both.address,
+        }
+
+
+def check(case: Case, call: Callable[[], Any]) -> None:
+    began = time.monotonic()
+    with pytest.raises(case.error) as caught:
+        call()
+    assert time.monotonic() - began < AT_ONCE_S
+    assert case.says in caught.value.what
+    name, _, value = case.advises.partition("=")
+    assert name in caught.value.what_to_do
+    assert value in caught.value.what_to_do
+    assert not caught.value.retriable
+
+
+@each_case
+def test_the_command_line(
+    addresses: dict[str, str],
+    case: Case,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    flags = [flag for name, value in case.properties.items() for flag in ("-X", f"{name}={value}")]
+    commands = [["topic", "list"], ["topic", "describe", "t"]]
+    if not case.properties:  # these send requests of their own, over plain connections
+        commands.append(["cluster", "status"])
+    for command in commands:
+        began = time.monotonic()
+        done = run_here(capsys, monkeypatch, ["-b", addresses[case.listener], *command, *flags], b"", None)
+        assert time.monotonic() - began < AT_ONCE_S
+        assert done.code == case.exit
+        assert case.says in done.err
+        assert case.advises in done.err
+
+
+@each_case
+def test_admin(addresses: dict[str, str], case: Case) -> None:
+    with Admin(AdminConfig(bootstrap_servers=addresses[case.listener], extra=case.properties)) as admin:
+        check(case, admin.list_topics)
+        check(case, lambda: admin.create_topic("t"))
+
+
+@each_case
+def test_a_producer(addresses: dict[str, str], case: Case) -> None:
+    config = ProducerConfig(bootstrap_servers=addresses[case.listener], extra=case.properties)
+    began = time.monotonic()
+    with Producer(config) as producer:
+        check(case, producer.send("t", "x").result)
+        check(case, producer.send("t", "y").result)
+    assert time.monotonic() - began < 2 * AT_ONCE_S, "closing waits for nothing"
+
+
+@each_case
+def test_a_consumer(addresses: dict[str, str], case: Case) -> None:
+    config = ConsumerConfig(bootstrap_servers=addresses[case.listener], group_id="g", extra=case.properties)
+    with Consumer(config) as consumer:
+        consumer.subscribe(["t"])
+        check(case, lambda: consumer.poll(60_000))
+        check(case, lambda: consumer.watermarks(TopicPartition("t", 0)))
+
+
+def test_a_transactional_producer(addresses: dict[str, str]) -> None:
+    case = CASES[0]
+    config = ProducerConfig(bootstrap_servers=addresses[case.listener], extra=case.properties)
+    check(case, TransactionalProducer(config, transactional_id="t").__enter__)
+
+
+def test_an_async_consumer(addresses: dict[str, str]) -> None:
+    case = CASES[0]
+
+    async def read() -> None:
+        config = ConsumerConfig(
+            bootstrap_servers=addresses[case.listener], group_id="g", extra=case.properties
+        )
+        async with AsyncConsumer(config) as consumer:
+            await consumer.subscribe(["t"])
+            async for message in consumer:
+                pytest.fail(f"{message} came from nowhere")
+
+    check(case, lambda: asyncio.run(read()))
+
+
+@pytest.mark.parametrize(
+    ("listener", "protocol"),
+    [("plain", "plaintext"), ("tls", "ssl"), ("sasl", "sasl_plaintext"), ("sasl_tls", "sasl_ssl")],
+)
+def test_what_a_listener_speaks(addresses: dict[str, str], listener: str, protocol: str) -> None:
+    [(host, port)] = addresses_of(addresses[listener])
+    found = find_listener(host, port)
+    assert found is not None
+    assert [each for each in PROTOCOLS if found.fits(each)] == [protocol]
+
+
+def test_no_listener_at_all() -> None:
+    assert find_listener("127.0.0.1", 1) is None
