@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterator
+from collections.abc import Awaitable, Coroutine, Iterator
 from functools import partial
 
 from tidelog.base.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch
 from tidelog.base.ports import Clock, Random
+from tidelog.broker.coordinator_waits import CoordinatorWaits
 from tidelog.broker.flusher import RunInThread
 from tidelog.broker.group_loading import load
 from tidelog.broker.group_partition import GroupPartition
@@ -52,6 +53,7 @@ class Groups:
         self._loading: dict[int, asyncio.Task[None]] = {}
         # Topics that were deleted while somebody was loading, who may have replayed offsets of them by then.
         self._gone: set[str] = set()
+        self._waits = CoordinatorWaits(metadata, CONSUMER_OFFSETS, self._serving.__contains__)
         self._closed = False
         self._topics = Topics()
 
@@ -72,6 +74,8 @@ class Groups:
             # A new epoch may mean that others led meanwhile: what is in memory counts for nothing.
             self._epochs[index] = epoch
             self._begin(partition)
+        else:
+            self._waits.settled(index)
 
     def _leave(self, index: int) -> None:
         self._epochs.pop(index, None)
@@ -97,6 +101,10 @@ class Groups:
             # Its log is being read, or is about to be opened: this is the right broker, a moment too early.
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         raise KafkaError(ErrorCode.NOT_COORDINATOR)
+
+    def until_served(self, group_id: str) -> Awaitable[None] | None:
+        """Not None: `of` would refuse the group now, and not once this is over, or for another reason."""
+        return self._waits.until_served(self.partition_of(group_id))
 
     def partition_of(self, group_id: str) -> int:
         topic = self._metadata.image.topic(CONSUMER_OFFSETS)
@@ -154,6 +162,7 @@ class Groups:
 
     async def close(self) -> None:
         self._closed = True
+        self._waits.close()
         tasks = list(self._loading.values())
         for task in tasks:
             task.cancel()
@@ -226,6 +235,7 @@ class Groups:
         shard.on_topics_changed(self._topics)
         self._serving[partition.index] = serving
         serving.start()
+        self._waits.settled(partition.index)
         offsets = shard.durable.offsets
         committed = {topic for group_id in offsets.group_ids() for topic in offsets.of_group(group_id)}
         # Those that are not there: a crash came between the end of a topic and that of its offsets.

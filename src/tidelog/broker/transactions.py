@@ -9,6 +9,7 @@ from tidelog.base.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, NodeId, ProducerId
 from tidelog.base.ports import Clock
+from tidelog.broker.coordinator_waits import CoordinatorWaits
 from tidelog.broker.flusher import RunInThread
 from tidelog.broker.hosted import HostedPartitions
 from tidelog.broker.internal_topics import AS_THE_CLUSTER, InternalTopics
@@ -53,6 +54,7 @@ class Transactions:
         self._serving: dict[int, TransactionPartition] = {}
         self._epochs: dict[int, Epoch] = {}  # under which each of them is served or being loaded
         self._loading: dict[int, asyncio.Task[None]] = {}
+        self._waits = CoordinatorWaits(metadata, TRANSACTION_STATE, self._serving.__contains__)
         self._closed = False
         self.markers = TransactionMarkers(send_markers, self._leader_of, clock, self._on_written)
 
@@ -81,6 +83,10 @@ class Transactions:
             # Its log is being read, or is about to be opened: this is the right broker, a moment too early.
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         raise KafkaError(ErrorCode.NOT_COORDINATOR)
+
+    def until_served(self, transactional_id: str) -> Awaitable[None] | None:
+        """Not None: `of` would refuse the id now, and not once this is over, or for another reason."""
+        return self._waits.until_served(self.partition_of(transactional_id))
 
     def partition_of(self, transactional_id: str) -> int:
         topic = self._metadata.image.topic(TRANSACTION_STATE)
@@ -130,6 +136,7 @@ class Transactions:
 
     async def close(self) -> None:
         self._closed = True
+        self._waits.close()
         tasks = list(self._loading.values())
         for index in list(self._epochs):
             self._leave(index)
@@ -149,6 +156,8 @@ class Transactions:
         if partition is not None and epoch is not None:
             self._epochs[index] = epoch
             self._begin(partition)
+        else:
+            self._waits.settled(index)
 
     def _leave(self, index: int) -> None:
         self._epochs.pop(index, None)
@@ -205,6 +214,7 @@ class Transactions:
         )
         self._serving[partition.index] = serving
         serving.start()
+        self._waits.settled(partition.index)
 
     def _on_written(self, shard: int, marker: Marker) -> None:
         serving = self._serving.get(shard)

@@ -4,6 +4,7 @@ import asyncio
 
 from tidelog.base.errors import KafkaError
 from tidelog.broker.context import Context
+from tidelog.broker.handlers.when_served import waits_for_group
 from tidelog.groups.modern.messages import HeartbeatAnswer, HeartbeatRequest
 from tidelog.wire.messages.consumer_group_heartbeat import (
     Assignment,
@@ -13,6 +14,7 @@ from tidelog.wire.messages.consumer_group_heartbeat import (
 )
 
 
+@waits_for_group()
 def handle(
     context: Context, request: ConsumerGroupHeartbeatRequest
 ) -> "ConsumerGroupHeartbeatResponse | asyncio.Future[ConsumerGroupHeartbeatResponse]":

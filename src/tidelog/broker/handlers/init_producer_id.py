@@ -3,9 +3,11 @@
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.context import Context
 from tidelog.broker.handlers.init_transactional_producer import init_transactional
+from tidelog.broker.handlers.when_served import waits_for_transactional_id
 from tidelog.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 
+@waits_for_transactional_id
 async def handle(context: Context, request: InitProducerIdRequest) -> InitProducerIdResponse:
     if request.transactional_id is not None:
         return await init_transactional(context, request)

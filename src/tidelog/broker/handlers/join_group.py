@@ -4,12 +4,14 @@ import asyncio
 
 from tidelog.base.errors import KafkaError
 from tidelog.broker.context import Context
+from tidelog.broker.handlers.when_served import waits_for_group
 from tidelog.groups.classic.messages import JoinAnswer, JoinRequest
 from tidelog.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 
 FIRST_VERSION_WITH_TYPE = 7
 
 
+@waits_for_group()
 def handle(
     context: Context, request: JoinGroupRequest
 ) -> "JoinGroupResponse | asyncio.Future[JoinGroupResponse]":

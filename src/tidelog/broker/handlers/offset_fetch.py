@@ -5,6 +5,7 @@ from collections.abc import Coroutine
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.context import Context
+from tidelog.broker.handlers.when_served import waits_for_group
 from tidelog.groups.offset_messages import FetchedGroup, FetchedOffset, FetchedTopic, FetchGroup, FetchTopic
 from tidelog.wire.messages.offset_fetch import (
     OffsetFetchRequest,
@@ -23,6 +24,12 @@ FIRST_VERSION_WITH_GROUPS = 8
 FIRST_VERSION_BY_ID = 10
 
 
+def _asked(request: OffsetFetchRequest) -> list[str]:
+    """Old versions ask for one group, new ones for many."""
+    return [group.group_id for group in request.groups] or [request.group_id]
+
+
+@waits_for_group(_asked)
 def handle(
     context: Context, request: OffsetFetchRequest
 ) -> OffsetFetchResponse | Coroutine[None, None, OffsetFetchResponse]:
