@@ -74,6 +74,10 @@ class Serving(Protocol):
     @property
     def addresses(self) -> list[Listener]: ...
 
+    def open(self) -> None:
+        """Accept on every listener."""
+        ...
+
     def change_limits(self, limits: Limits) -> None: ...
 
     def stop_accepting(self) -> None: ...
@@ -89,8 +93,15 @@ class NodeNetwork(Protocol):
     def connect(self, host: str, port: int) -> Connection: ...
 
     def listen(
-        self, dispatcher: RequestDispatcher, listeners: Sequence[Listener], limits: Limits
-    ) -> Serving: ...
+        self,
+        dispatcher: RequestDispatcher,
+        listeners: Sequence[Listener],
+        limits: Limits,
+        *,
+        first: str | None = None,
+    ) -> Serving:
+        """Accept on the listener that is named `first`; where there are others, once they are opened."""
+        ...
 
     async def close(self) -> None: ...
 
@@ -197,8 +208,14 @@ class Node:
         services.peers.call_here = dispatcher.call_here
         services.answer_forwarded = dispatcher.answer_forwarded
         applier.on_role_change = services.controller.on_role_change
-        # Listening comes first: voters need each other before any of them can know the cluster.
-        server = network.listen(dispatcher, config.listeners(), Limits.from_config(config))
+        # Listening comes first: voters need each other before any of them can know the cluster. Clients that
+        # have a listener of their own are refused until this broker can serve them; others wait.
+        server = network.listen(
+            dispatcher,
+            config.listeners(),
+            Limits.from_config(config),
+            first=services.inter_broker_listener,
+        )
         opened.push_async_callback(server.drain, 0.0)
         self._let_go.insert(0, server.close)
         self._endpoints = _endpoints(config.advertised_listeners(), server.addresses)
@@ -242,7 +259,8 @@ class Node:
         opened.push_async_callback(self._drain, server, partitions)
         opened.push_async_callback(services.lifecycle.stop)
         await self._join()
-        dispatcher.is_open = True
+        dispatcher.open()
+        server.open()
         cleaner = LogCleaner(partitions, self._clock, lambda: metadata.config, threads)
         opened.push_async_callback(cleaner.close)
         chores = Housekeeping(partitions, flusher, self._clock, threads)

@@ -100,6 +100,40 @@ def test_when_one_listener_fails_none_is_left_open() -> None:
     socket.create_server(("127.0.0.1", free)).close()
 
 
+def test_listeners_that_come_later_refuse_until_they_are_opened() -> None:
+    async def main() -> None:
+        server = Server(NameListener())
+        server.start(
+            [Listener("INSIDE", "127.0.0.1", 0), Listener("OUTSIDE", "127.0.0.1", 0)], first="INSIDE"
+        )
+        inside, outside = server.addresses
+        assert await ask("127.0.0.1", inside.port) == "INSIDE 127.0.0.1"
+        with pytest.raises(ConnectionRefusedError):
+            await ask("127.0.0.1", outside.port)
+        server.open()
+        assert await ask("127.0.0.1", outside.port) == "OUTSIDE 127.0.0.1"
+        assert await ask("127.0.0.1", inside.port) == "INSIDE 127.0.0.1"
+        server.close()
+
+    asyncio.run(main())
+
+
+def test_a_port_that_was_taken_before_its_listener_is_opened() -> None:
+    async def main() -> None:
+        server = Server(NameListener())
+        server.start(
+            [Listener("INSIDE", "127.0.0.1", 0), Listener("OUTSIDE", "127.0.0.1", 0)], first="INSIDE"
+        )
+        port = server.addresses[1].port
+        try:
+            with socket.create_server(("127.0.0.1", port)), pytest.raises(ListenError, match="is in use"):
+                server.open()
+        finally:
+            server.close()
+
+    asyncio.run(main())
+
+
 def test_a_host_that_cannot_be_one() -> None:
     async def main() -> None:
         Server(NameListener()).start([Listener("PLAINTEXT", "a..b", 0)])

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from tidelog.base.errors import ProtocolError
 from tidelog.base.ports import FileSlice
 from tidelog.broker.context import Context, Services
+from tidelog.broker.early_requests import EarlyRequests
 from tidelog.broker.forwarding import BETWEEN_BROKERS, FORWARDED, is_refused_as_controller
 from tidelog.broker.handlers import HANDLERS, load
 from tidelog.broker.handlers.api_versions import unsupported_version
@@ -49,8 +50,9 @@ class Dispatcher:
         self._shortcut = ProduceShortcut(services)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._routes: dict[tuple[int, int], Route] = {}
+        self._early = EarlyRequests(self.dispatch)
         self.is_open = False
-        """Until the broker knows the cluster and its part in it, only brokers are served."""
+        """Until the broker knows the cluster and its part in it, only brokers are served; clients wait."""
 
     may_overlap = staticmethod(may_overlap)
 
@@ -61,9 +63,8 @@ class Dispatcher:
         api_key, version, _, client_id = header
         if api_key in BETWEEN_BROKERS and peer.listener != self._services.inter_broker_listener:
             raise ProtocolError(f"API key {api_key} is for brokers, on another listener than {peer.listener}")
-        if not self.is_open and api_key not in SERVED_BEFORE_OPEN:
-            # As if nobody listened yet: the client looks for another broker, or comes back.
-            return Reply([], close=True)
+        if not self.is_open and api_key not in SERVED_BEFORE_OPEN and not self._early.is_serving:
+            return self._early.hold(frame, peer)
         route = self._routes.get((api_key, version)) or self._find_route(api_key, version)
         if route is None:
             # A newer client asks first with the version it likes best: tell it ours, in the oldest form.
@@ -77,7 +78,7 @@ class Dispatcher:
             # The peer may go meanwhile. Half of a change would be worse than all of it.
             return asyncio.shield(self._own(asking, route.name))
         answer = route.handle(context, request)
-        if api_key == PRODUCE:
+        if api_key == PRODUCE and self.is_open:  # before that, a short way would overtake those that wait
             self._shortcut.learn(frame, version, client_id, request, peer)
         if type(answer) is not route.response_class:
             if isinstance(answer, Pending):
@@ -88,6 +89,14 @@ class Dispatcher:
                 number = header.correlation_id
                 return LateReply(answer, lambda given: self._reply(given, route, number, context))
         return self._reply(answer, route, header.correlation_id, context)
+
+    def open(self) -> None:
+        """The broker is ready: serve everybody, first those that have waited for it."""
+
+        def opened() -> None:
+            self.is_open = True
+
+        self._early.serve(opened)
 
     async def _ask_controller(
         self, frame: bytes, route: Route, request: Any, correlation_id: int, context: Context

@@ -26,10 +26,13 @@ Accepted = Callable[[socket.socket, str, int], None]
 
 
 class ListeningSocket:
+    """Has its port from the beginning, and refuses connections until it is started."""
+
     def __init__(self, loop: asyncio.AbstractEventLoop, address: Listener, limits: Limits) -> None:
         self._loop = loop
         self._limits = limits
-        self._socket = _listen(address, limits)
+        self._socket = _bound(address, limits)
+        self._is_started = False
         # With the port the kernel chose, where 0 was asked for.
         self.address = address._replace(port=self._socket.getsockname()[1])
         self._accepted: Accepted | None = None
@@ -37,7 +40,14 @@ class ListeningSocket:
         self._pause: asyncio.TimerHandle | None = None
 
     def start(self, accepted: Accepted, complain: Callable[[OSError], None]) -> None:
-        """Hand each new socket with its peer's host and port to `accepted`."""
+        """Hand each new socket with its peer's host and port to `accepted`. Once is enough."""
+        if self._is_started or self._socket.fileno() < 0:
+            return
+        try:
+            self._socket.listen(self._limits.backlog)
+        except OSError as error:
+            raise ListenError(_why_not(self.address, error)) from error
+        self._is_started = True
         self._accepted = accepted
         self._complain = complain
         self._loop.add_reader(self._socket.fileno(), self._acceptable)
@@ -47,7 +57,8 @@ class ListeningSocket:
             return
         if self._pause is not None:
             self._pause.cancel()
-        self._loop.remove_reader(self._socket.fileno())
+        if self._is_started:
+            self._loop.remove_reader(self._socket.fileno())
         self._socket.close()
 
     def _acceptable(self) -> None:
@@ -83,7 +94,7 @@ class ListeningSocket:
         self._loop.add_reader(self._socket.fileno(), self._acceptable)
 
 
-def _listen(address: Listener, limits: Limits) -> socket.socket:
+def _bound(address: Listener, limits: Limits) -> socket.socket:
     try:
         family, place, dual = _resolve(address)
         sock = socket.socket(family, socket.SOCK_STREAM)
@@ -97,7 +108,6 @@ def _listen(address: Listener, limits: Limits) -> socket.socket:
         if limits.receive_buffer_bytes > 0:  # accepted sockets inherit it; later is too late for TCP's window
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, limits.receive_buffer_bytes)
         sock.bind(place)
-        sock.listen(limits.backlog)
     except OSError as error:
         sock.close()
         raise ListenError(_why_not(address, error)) from error

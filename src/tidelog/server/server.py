@@ -50,22 +50,32 @@ class Server:
         """Request and answer bytes in memory, over all connections."""
         return self._state.budget.held
 
-    def start(self, addresses: Sequence[Listener]) -> None:
-        """Listen on all addresses, or on none and raise ListenError."""
+    def start(self, addresses: Sequence[Listener], *, first: str | None = None) -> None:
+        """Listen on all addresses, or on none and raise ListenError.
+
+        With `first`, on the listener of that name alone: the others have their ports, and refuse connections
+        until `open`.
+        """
         loop = asyncio.get_running_loop()
         listeners: list[ListeningSocket] = []
+        self._shared = SharedState(loop, self._dispatcher, self._limits, self._connection_ended)
         try:
             for address in addresses:
                 listeners.append(ListeningSocket(loop, address, self._limits))
+            for listener in listeners:
+                if first in (None, listener.address.name):
+                    self._accept_from(listener)
         except BaseException:
             for listener in listeners:
                 listener.close()
             raise
-        self._shared = SharedState(loop, self._dispatcher, self._limits, self._connection_ended)
         self._listeners = listeners
-        for listener in listeners:
-            self._accept_from(listener)
         self._tick = loop.call_later(self._limits.tick_seconds, self._sweep)
+
+    def open(self) -> None:
+        """Listen on all addresses from now on; ListenError where one was taken meanwhile."""
+        for listener in self._listeners:
+            self._accept_from(listener)
 
     def change_limits(self, limits: Limits) -> None:
         """From now on, for new and open connections; the memory cap stays as it was at the start."""

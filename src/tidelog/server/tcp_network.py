@@ -10,8 +10,15 @@ from tidelog.server.shared_state import RequestDispatcher
 
 
 class TcpNetwork(PeerNetwork):
-    def listen(self, dispatcher: RequestDispatcher, listeners: Sequence[Listener], limits: Limits) -> Server:
-        """Accepts from now on; ListenError where an address cannot be had."""
+    def listen(
+        self,
+        dispatcher: RequestDispatcher,
+        listeners: Sequence[Listener],
+        limits: Limits,
+        *,
+        first: str | None = None,
+    ) -> Server:
+        """Accepts from now on, with `first` only there until it is opened; ListenError where it cannot."""
         server = Server(dispatcher, limits)
-        server.start(listeners)
+        server.start(listeners, first=first)
         return server

@@ -85,9 +85,14 @@ class NodeNetwork:
         return SimConnection(self._network, self._life, self._host, (host, port))
 
     def listen(
-        self, dispatcher: RequestDispatcher, listeners: Sequence[Listener], limits: object = None
+        self,
+        dispatcher: RequestDispatcher,
+        listeners: Sequence[Listener],
+        limits: object = None,
+        *,
+        first: str | None = None,
     ) -> SimServer:
-        return SimServer(self._network, self._life, dispatcher, listeners)
+        return SimServer(self._network, self._life, dispatcher, listeners, first)
 
     async def close(self) -> None:
         """What it connected belongs to who asked for it."""

@@ -30,7 +30,12 @@ class SimServer:
     """Stands in for `tidelog.server.server.Server`."""
 
     def __init__(
-        self, network: "SimNetwork", life: Life, dispatcher: RequestDispatcher, listeners: Sequence[Listener]
+        self,
+        network: "SimNetwork",
+        life: Life,
+        dispatcher: RequestDispatcher,
+        listeners: Sequence[Listener],
+        first: str | None = None,
     ) -> None:
         self._network = network
         self.life = life
@@ -40,8 +45,10 @@ class SimServer:
         self._ends: dict[ServerEnd, None] = {}
         self._emptied = asyncio.Event()
         self._accepted = 0
+        self._closed_yet = [listener for listener in listeners if first not in (None, listener.name)]
         for listener in listeners:
-            network.bind(listener, self)
+            if listener not in self._closed_yet:
+                network.bind(listener, self)
 
     def accept(self, tcp: Tcp) -> "ServerEnd":
         self._accepted += 1
@@ -57,6 +64,10 @@ class SimServer:
                 self.dispatcher.dispatch(memoryview(frame), Peer(host, 1, self.addresses[0].name))
             except ProtocolError as error:
                 log.info("a stray message from %s: %s", host, error)
+
+    def open(self) -> None:
+        while self._closed_yet:
+            self._network.bind(self._closed_yet.pop(), self)
 
     def change_limits(self, limits: object) -> None:
         """There are none here."""
