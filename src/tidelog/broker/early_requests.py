@@ -1,7 +1,7 @@
 """Requests of clients that come before their broker can serve them: kept, and served in order once it can.
 
 A broker must listen before it knows its cluster, since voters need each other for that. Clients that share
-the listener cannot be refused like those of a listener of their own, so they wait: for a second or two after a
+the listener cannot be refused like those of a listener of their own, so they wait: a second or two after a
 clean stop. A start that takes longer, as after a crash with much to recover, lets them go, so that they look
 for another broker before their own patience is over.
 """
