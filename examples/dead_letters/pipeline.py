@@ -5,7 +5,7 @@ The same could be a YAML file; this one is a Python function, for those who pref
 
 from pyspark.sql.functions import avg, col, count, round, window
 
-from tidelog.spark.pipeline.build import Build
+from tidelog.spark import Build
 
 
 def dead_letters(p: Build) -> None:

@@ -7,4 +7,22 @@ from tidelog.clients.admin_topics import TopicAdmin
 
 
 class Admin(TopicAdmin, ConfigAdmin, OffsetAdmin, GroupAdmin):
-    """`with Admin(AdminConfig(bootstrap_servers=["localhost:9092"])) as admin:`; may be shared by threads."""
+    """Creates, describes, changes and deletes topics, settings, offsets and groups.
+
+    A call returns when the brokers have answered, and raises what they refused; where it names several
+    things, all are tried before the first refusal is raised. An `Admin` may be shared by threads.
+
+    Example:
+        from tidelog import Admin, AdminConfig
+
+        with Admin(AdminConfig(bootstrap_servers=["localhost:9092"])) as admin:
+            admin.create_topic("payments", partitions=3, config={"retention.ms": 86_400_000})
+            print(admin.describe_topic("payments").partitions[0].leader)
+            print(admin.topic_config("payments")["retention.ms"].value)
+
+    Args:
+        config: An `AdminConfig`, or a dict: `{"bootstrap.servers": "localhost:9092"}`.
+
+    Attributes:
+        config: The `AdminConfig`.
+    """

@@ -20,12 +20,25 @@ SOURCES = {source.value: source for source in ConfigSource}
 
 
 class ConfigAdmin(AdminSession):
+    """Settings of topics and brokers."""
+
     def topic_config(self, name: str) -> dict[str, ConfigValue]:
-        """Every setting of a topic, with where its value comes from."""
+        """Every setting of a topic, by name, with where its value comes from.
+
+        Args:
+            name: The topic.
+
+        Raises:
+            UnknownTopic: There is no such topic.
+        """
         return self._describe(ResourceType.TOPIC, name)
 
     def broker_config(self, broker: int | None = None) -> dict[str, ConfigValue]:
-        """Every setting of a broker; without an id, what is set for all of them."""
+        """Every setting of a broker, by name, with where its value comes from.
+
+        Args:
+            broker: Its id. None: what is set for all brokers.
+        """
         return self._describe(ResourceType.BROKER, ALL_BROKERS if broker is None else str(broker))
 
     def alter_topic_config(
@@ -36,7 +49,25 @@ class ConfigAdmin(AdminSession):
         unset: Iterable[str] = (),
         validate_only: bool = False,
     ) -> None:
-        """Set and unset settings of a topic; the others stay."""
+        """Set and unset settings of a topic. The others stay as they are.
+
+        Example:
+            from tidelog import Admin, AdminConfig
+
+            with Admin(AdminConfig(bootstrap_servers=["localhost:9092"])) as admin:
+                admin.create_topic("logs", config={"retention.ms": 60_000})
+                admin.alter_topic_config("logs", {"max.message.bytes": 2_000_000}, unset=["retention.ms"])
+                print(admin.topic_config("logs")["max.message.bytes"].is_own)
+
+        Args:
+            name: The topic.
+            values: New values, under Kafka's names. Numbers, flags and lists need not be text.
+            unset: Settings that follow the broker's again.
+            validate_only: Check, and change nothing.
+
+        Raises:
+            RequestRefused: The broker does not accept a name or a value.
+        """
         self._alter(ResourceType.TOPIC, name, values or {}, unset, validate_only)
 
     def alter_broker_config(
@@ -47,7 +78,17 @@ class ConfigAdmin(AdminSession):
         unset: Iterable[str] = (),
         validate_only: bool = False,
     ) -> None:
-        """The same for one broker, or for all of them."""
+        """Set and unset settings of one broker, or of all brokers, while they run.
+
+        Args:
+            values: New values, under Kafka's names.
+            broker: The broker's id. None: all brokers.
+            unset: Settings that go back to the file's value or the default.
+            validate_only: Check, and change nothing.
+
+        Raises:
+            RequestRefused: The broker does not accept a name or a value, or the setting needs a restart.
+        """
         name = ALL_BROKERS if broker is None else str(broker)
         self._alter(ResourceType.BROKER, name, values or {}, unset, validate_only)
 

@@ -33,10 +33,17 @@ TYPES: dict[ConsumerGroupType | None, GroupType] = {
 
 
 class GroupAdmin(AdminSession):
+    """Consumer groups, and what they have committed."""
+
     def list_groups(
         self, *, states: Iterable[GroupState] = (), types: Iterable[GroupType] = ()
     ) -> list[GroupListing]:
-        """Every group, or those in the given states and of the given types."""
+        """Every consumer group, sorted by name.
+
+        Args:
+            states: Only groups in one of these states.
+            types: Only groups of one of these types.
+        """
         filters: dict[str, Any] = {}
         if wanted := {state for state, ours in STATES.items() if ours in set(states)}:
             filters["states"] = wanted
@@ -57,9 +64,25 @@ class GroupAdmin(AdminSession):
         return sorted(groups, key=lambda group: group.group_id)
 
     def describe_group(self, group_id: str) -> GroupDescription:
+        """The members of a group, what they read, and the broker that looks after them.
+
+        Args:
+            group_id: The group.
+
+        Raises:
+            UnknownGroup: There is no such group.
+        """
         return self.describe_groups(group_id)[group_id]
 
     def describe_groups(self, *group_ids: str) -> dict[str, GroupDescription]:
+        """The same for several groups, by name.
+
+        Args:
+            group_ids: The groups.
+
+        Raises:
+            UnknownGroup: One of them does not exist.
+        """
         answers = self._all("Describing group", AdminClient.describe_consumer_groups, list(group_ids))
         described = {group_id: _group(answer) for group_id, answer in answers.items()}
         for group_id, group in described.items():
@@ -70,7 +93,15 @@ class GroupAdmin(AdminSession):
     def group_offsets(
         self, group_id: str, places: Iterable[TopicPartition] | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """What a group has committed, everywhere or in the given partitions."""
+        """What a group has committed.
+
+        Args:
+            group_id: The group.
+            places: Partitions to ask for. None: all in which it has committed something.
+
+        Returns:
+            The next offset to read in each partition. Partitions without a commit are left out.
+        """
         wanted = None if places is None else all_to_librdkafka(places)
         request = [ConsumerGroupTopicPartitions(group_id, wanted)]
         [found] = self._all(
@@ -86,7 +117,24 @@ class GroupAdmin(AdminSession):
     def set_group_offsets(
         self, group_id: str, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]
     ) -> None:
-        """Move a group that has no members now."""
+        """Move a group that has no members now, to read again or to pass something over.
+
+        Example:
+            from tidelog import Admin, AdminConfig, TopicPartition
+
+            with Admin(AdminConfig(bootstrap_servers=["localhost:9092"])) as admin:
+                admin.create_topic("orders")
+                admin.set_group_offsets("billing", {TopicPartition("orders", 0): 0})
+                print(admin.group_offsets("billing"))
+
+        Args:
+            group_id: The group.
+            offsets: The next offset to read in each partition.
+
+        Raises:
+            GroupError: The group has members.
+        UnknownTopic: One of the partitions does not exist.
+        """
         places = [to_librdkafka(place, position) for place, position in offsets.items()]
         request = [ConsumerGroupTopicPartitions(group_id, places)]
         [found] = self._all(
@@ -95,7 +143,15 @@ class GroupAdmin(AdminSession):
         _checked(found.topic_partitions, f"Setting the offset of group {group_id!r} in")
 
     def delete_groups(self, *group_ids: str) -> None:
-        """Groups without members, with all their offsets."""
+        """Delete groups without members, with all that they have committed.
+
+        Args:
+            group_ids: The groups.
+
+        Raises:
+            GroupNotEmpty: A group has members; stop its consumers first.
+            UnknownGroup: There is no such group.
+        """
         self._all("Deleting group", AdminClient.delete_consumer_groups, list(group_ids))
 
 

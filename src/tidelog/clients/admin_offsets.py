@@ -16,6 +16,14 @@ from tidelog.clients.sender import milliseconds
 
 
 class OffsetAt(Enum):
+    """Which offset of a partition `Admin.list_offsets` looks for, beside a time.
+
+    Attributes:
+        EARLIEST: That of the oldest record.
+        LATEST: The one that the next record will get.
+        MAX_TIMESTAMP: That of the record with the newest time.
+    """
+
     EARLIEST = "earliest"
     LATEST = "latest"
     MAX_TIMESTAMP = "max_timestamp"
@@ -23,10 +31,30 @@ class OffsetAt(Enum):
 
 
 class OffsetAdmin(AdminSession):
+    """Offsets of partitions."""
+
     def list_offsets(
         self, places: Iterable[TopicPartition], at: OffsetAt | int | datetime = OffsetAt.LATEST
     ) -> dict[TopicPartition, FoundOffset]:
-        """The offset of each partition at its beginning, its end, its newest record, or a time."""
+        """Where partitions begin, end, or stand at a time.
+
+        Example:
+            from tidelog import Admin, AdminConfig, OffsetAt
+
+            with Admin(AdminConfig(bootstrap_servers=["localhost:9092"])) as admin:
+                admin.create_topic("orders", partitions=2)
+                places = admin.describe_topic("orders").places()
+                for place, found in admin.list_offsets(places, OffsetAt.LATEST).items():
+                    print(place, found.offset)
+
+        Args:
+            places: The partitions.
+            at: An `OffsetAt`; or a `datetime` or milliseconds since 1970, for the first record at or after
+                that time.
+
+        Raises:
+            UnknownTopic: One of the partitions does not exist.
+        """
         spec = _spec(at)
         wanted = {to_librdkafka(place): spec for place in places}
         if not wanted:
@@ -42,7 +70,17 @@ class OffsetAdmin(AdminSession):
         }
 
     def delete_records(self, before: Mapping[TopicPartition, int | None]) -> dict[TopicPartition, int]:
-        """Delete what lies before these offsets; None deletes all. Answers where the logs begin now."""
+        """Delete the oldest records of partitions.
+
+        Args:
+            before: The offsets that the partitions begin at afterwards. None deletes all records.
+
+        Returns:
+            Where the partitions begin now.
+
+        Raises:
+            OffsetOutOfRange: An offset lies behind the end of its partition.
+        """
         if not before:
             return {}
         wanted = [

@@ -15,7 +15,7 @@ from tidelog.clients.connection import SLICE_S, Connection
 from tidelog.clients.delivery import LOG
 from tidelog.clients.error_table import from_exception, translated
 from tidelog.clients.errors import ClientClosed, ClientError, RequestTimedOut, UsageError
-from tidelog.clients.librdkafka import OpenClient, open_librdkafka
+from tidelog.clients.librdkafka import open_librdkafka
 
 GRACE_S = 5.0  # librdkafka gives up by itself; ours is for when it does not
 
@@ -23,14 +23,12 @@ GRACE_S = 5.0  # librdkafka gives up by itself; ours is for when it does not
 class AdminSession:
     """Calls answer when the brokers have; an error of one item is raised after all items were answered."""
 
-    def __init__(
-        self, config: AdminConfig | Mapping[str, Any], *, open_client: OpenClient = AdminClient
-    ) -> None:
+    def __init__(self, config: AdminConfig | Mapping[str, Any]) -> None:
         self.config = AdminConfig.of(config)
         self._timeout_s = self.config.request_timeout_ms / 1000
         properties = self.config.to_librdkafka()
         self._connection = Connection.of(properties)
-        self._client: Any = open_librdkafka(open_client, properties, self._on_error)
+        self._client: Any = open_librdkafka(AdminClient, properties, self._on_error)
 
     def _answers(
         self, what: str, call: Callable[..., Mapping[Any, Any]], *arguments: Any, **named: Any
@@ -92,6 +90,7 @@ class AdminSession:
         return future.result(max(0.0, deadline - time.monotonic()))
 
     def close(self) -> None:
+        """End. The end of the `with` block does it too."""
         self._client = None  # librdkafka's object ends with its last reference
 
     def __enter__(self) -> Self:

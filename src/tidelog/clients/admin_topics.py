@@ -15,6 +15,8 @@ BROKERS_CHOICE = -1
 
 
 class TopicAdmin(AdminSession):
+    """Topics, and what the cluster is made of."""
+
     def create_topic(
         self,
         name: str,
@@ -26,9 +28,32 @@ class TopicAdmin(AdminSession):
         if_not_exists: bool = False,
         validate_only: bool = False,
     ) -> bool:
-        """Create a topic; what is left out is the broker's choice. False: it was there (if_not_exists).
+        """Create a topic.
 
-        `assignment` lists the replicas of each partition, instead of the two numbers.
+        Example:
+            from tidelog import Admin, AdminConfig
+
+            with Admin(AdminConfig(bootstrap_servers=["localhost:9092"])) as admin:
+                admin.create_topic("users", partitions=6, config={"cleanup.policy": "compact"})
+                print(admin.create_topic("users", if_not_exists=True))
+
+        Args:
+            name: The topic: letters, digits, dots, dashes and underscores.
+            partitions: How many partitions. None: the broker's `num.partitions`.
+            replication_factor: How many brokers hold each of them. None: the broker's
+                `default.replication.factor`.
+            config: Settings of the topic, under Kafka's names. Numbers, flags and lists need not be text.
+            assignment: The brokers of each partition, in place of the two numbers: `[[1, 2], [2, 3]]`.
+            if_not_exists: A topic of this name is fine, however it is set up.
+            validate_only: Check everything, and create nothing.
+
+        Returns:
+            True, or False if the topic was there already (`if_not_exists`).
+
+        Raises:
+            TopicExists: There is one, and `if_not_exists` is not set.
+            RequestRefused: The broker does not accept the name, a number or a setting.
+            UsageError: A number is less than 1, or stands beside an assignment.
         """
         _check_counts(partitions, replication_factor, assignment)
         settings = {key: setting_text(value) for key, value in (config or {}).items()}
@@ -51,13 +76,31 @@ class TopicAdmin(AdminSession):
         return True
 
     def delete_topics(self, *names: str, missing_ok: bool = False) -> None:
+        """Delete topics with all their records.
+
+        Args:
+            names: The topics.
+            missing_ok: A topic that does not exist is fine.
+
+        Raises:
+            UnknownTopic: There is no such topic, and `missing_ok` is not set.
+        """
         answers = self._answers("Deleting topic", AdminClient.delete_topics, list(names))
         for answer in answers.values():
             if isinstance(answer, Exception) and not (missing_ok and isinstance(answer, UnknownTopic)):
                 raise answer
 
     def add_partitions(self, name: str, total: int, *, validate_only: bool = False) -> None:
-        """Grow a topic to `total` partitions. Keys may go to other partitions from then on."""
+        """Let a topic grow. A key may go to another partition from then on, and a topic never shrinks.
+
+        Args:
+            name: The topic.
+            total: How many partitions it has afterwards.
+            validate_only: Check, and change nothing.
+
+        Raises:
+            RequestRefused: It has as many already, or more.
+        """
         self._all(
             "Adding partitions to topic",
             AdminClient.create_partitions,
@@ -66,6 +109,11 @@ class TopicAdmin(AdminSession):
         )
 
     def list_topics(self, *, internal: bool = False) -> list[str]:
+        """The names of all topics, sorted.
+
+        Args:
+            internal: Name those of the brokers themselves too, such as `__consumer_offsets`.
+        """
         if self._client is None:
             raise ClientClosed("The admin client is closed.")
         client = self._client
@@ -81,6 +129,11 @@ class TopicAdmin(AdminSession):
         return sorted(name for name in found.topics if internal or not name.startswith("__"))
 
     def topic_exists(self, name: str) -> bool:
+        """Whether there is a topic of this name.
+
+        Args:
+            name: The topic.
+        """
         try:
             self.describe_topic(name)
         except UnknownTopic:
@@ -88,13 +141,30 @@ class TopicAdmin(AdminSession):
         return True
 
     def describe_topic(self, name: str) -> TopicDescription:
+        """The partitions of a topic, with their leaders and replicas.
+
+        Args:
+            name: The topic.
+
+        Raises:
+            UnknownTopic: There is no such topic.
+        """
         return self.describe_topics(name)[name]
 
     def describe_topics(self, *names: str) -> dict[str, TopicDescription]:
+        """The same for several topics, by name.
+
+        Args:
+            names: The topics.
+
+        Raises:
+            UnknownTopic: One of them does not exist.
+        """
         answers = self._all("Describing topic", AdminClient.describe_topics, TopicCollection(list(names)))
         return {name: _topic(answer) for name, answer in answers.items()}
 
     def describe_cluster(self) -> ClusterDescription:
+        """The brokers of the cluster, and which of them is the controller."""
         found = self._one("Describing the cluster", AdminClient.describe_cluster)
         nodes = sorted(filter(None, map(node_of, found.nodes)), key=lambda node: node.id)
         return ClusterDescription(found.cluster_id, node_of(found.controller), tuple(nodes))

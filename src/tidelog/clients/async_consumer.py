@@ -21,7 +21,48 @@ from tidelog.clients.serializers import Deserializer, bytes_deserializer
 
 
 class AsyncConsumer(Generic[Key, Value]):
-    """Make it where the loop runs, and use it on that loop. Deserializers run on the consumer's thread."""
+    """Reads messages from topics, from asyncio.
+
+    `async for message in consumer` hands them out one by one, `await poll()` in lists. A thread of its own
+    fetches into a buffer of `buffer_records` messages, and stops while the application falls behind. Make
+    the consumer where the loop runs, and use it on that loop only. Deserializers run on the consumer's
+    thread.
+
+    Example:
+        import asyncio
+
+        from tidelog import (
+            AsyncConsumer,
+            AsyncProducer,
+            ConsumerConfig,
+            OffsetResetPolicy,
+            ProducerConfig,
+            TopicPartition,
+        )
+
+        async def main():
+            async with AsyncProducer(ProducerConfig(bootstrap_servers=["localhost:9092"])) as producer:
+                await producer.send("ticks", "one", partition=0)
+
+            config = ConsumerConfig(
+                bootstrap_servers=["localhost:9092"], auto_offset_reset=OffsetResetPolicy.EARLIEST
+            )
+            async with AsyncConsumer(config) as consumer:
+                await consumer.assign([TopicPartition("ticks", 0)])
+                async for message in consumer:
+                    print(message.offset, message.value)
+                    break
+
+        asyncio.run(main())
+
+    Args:
+        config: A `ConsumerConfig`, or a dict: `{"bootstrap.servers": "localhost:9092", "group.id": "g"}`.
+        key_deserializer: Turns the bytes of keys into objects. Without one, keys are bytes.
+        value_deserializer: Turns the bytes of values into objects. Without one, values are bytes.
+
+    Attributes:
+        config: The `ConsumerConfig`.
+    """
 
     @overload
     def __init__(self: "AsyncConsumer[bytes, bytes]", config: ConsumerConfig | Mapping[str, Any]) -> None: ...
@@ -69,19 +110,40 @@ class AsyncConsumer(Generic[Key, Value]):
         on_revoke: AsyncPartitionsCallback | None = None,
         on_lost: AsyncPartitionsCallback | None = None,
     ) -> None:
-        """Share these topics with the rest of the group. Listeners may be coroutines, and run on the loop."""
+        """Share these topics with the other consumers of the group.
+
+        The first `poll` joins the group. Listeners may be coroutines; they run on the loop, and may await
+        methods of the consumer. What they raise comes out of `poll`.
+
+        Args:
+            topics: Names of topics. A name that begins with `^` is a regular expression.
+            on_assign: Called with partitions before their first message; `seek` and `pause` work there.
+            on_revoke: Called with partitions before they are given up: the place for a last commit.
+            on_lost: Called with partitions that others may read already, so that no commit is possible.
+                Without it, `on_revoke` is called.
+
+        Raises:
+            UsageError: The configuration has no `group_id`.
+        """
         bridge = self._thread.bridge
         listener = RebalanceListener(bridge(on_assign), bridge(on_revoke), bridge(on_lost))
         await self._thread.call(partial(self._core.subscribe, topics, listener))
 
     async def unsubscribe(self) -> None:
+        """Leave the group, and read nothing until the next `subscribe` or `assign`."""
         await self._thread.call(self._core.unsubscribe)
 
     async def assign(self, places: Iterable[TopicPartition] | Mapping[TopicPartition, int | None]) -> None:
-        """Read exactly these partitions; a mapping says from which offsets."""
+        """Read exactly these partitions, without sharing them with a group.
+
+        Args:
+            places: Partitions, which begin where the group or `auto_offset_reset` says; or a mapping of
+                partitions to the offsets to begin at.
+        """
         await self._thread.call(partial(self._core.assign, places))
 
     async def assignment(self) -> list[TopicPartition]:
+        """The partitions that this consumer reads now."""
         return await self._thread.call(self._core.assignment)
 
     # Reading
@@ -89,7 +151,23 @@ class AsyncConsumer(Generic[Key, Value]):
     async def poll(
         self, timeout_ms: int = 1000, *, max_records: int | None = None
     ) -> list[Message[Key, Value]]:
-        """The messages that are there, or the first ones that come within the time; else an empty list."""
+        """Messages that are there, or the first ones that come within the time.
+
+        Calling it again says that the messages of the last call are handled: that is what auto-commit
+        commits.
+
+        Args:
+            timeout_ms: How long to wait for a message.
+            max_records: The most messages to hand out; `max_poll_records` is the limit.
+
+        Returns:
+            The messages, in the order of each partition; an empty list if none came.
+
+        Raises:
+            DeserializationError: A message cannot be read. The next call goes on behind it.
+            OffsetOutOfRange: The wanted offset is gone, and `auto_offset_reset` is `NONE`.
+            ConnectionFailed: No broker was reached within `request_timeout_ms`, and none ever before.
+        """
         limit = min(max_records or self.config.max_poll_records, self.config.max_poll_records)
         messages = self._take(limit)
         if not messages and timeout_ms > 0:
@@ -98,7 +176,7 @@ class AsyncConsumer(Generic[Key, Value]):
         return messages
 
     async def __aiter__(self) -> AsyncIterator[Message[Key, Value]]:
-        """Messages one by one, for ever. To ask for the next says that the last one is handled."""
+        """Messages one by one, for ever. Asking for the next one says that the last one is handled."""
         while not self._core.closed:
             for message in self._take(1):
                 yield message
@@ -115,84 +193,149 @@ class AsyncConsumer(Generic[Key, Value]):
         return messages
 
     def buffered(self) -> int:
-        """Messages that wait in the buffer; never more than buffer_records."""
+        """How many messages wait in the buffer; never more than `buffer_records`."""
         return len(self._thread.handover)
 
     # Committing
 
     async def commit(self, what: ToCommit = None, *, wait: bool = True) -> dict[TopicPartition, int]:
-        """Commit a message (and all before it), a mapping of next offsets, or all that was handed out."""
+        """Commit what the application has handled: the group goes on there after a restart.
+
+        Args:
+            what: A message, which commits it and all before it in its partition; or a mapping of partitions
+                to the next offset to read. None: all that was handed out.
+            wait: False commits in the background, and logs a failure.
+
+        Returns:
+            The offsets that were committed.
+
+        Raises:
+            CommitRefused: The partitions went to another consumer.
+        """
         return await self._thread.call(partial(self._offsets.commit, what, wait=wait))
 
     async def committed(self, place: TopicPartition) -> int | None:
-        """The group's committed offset: the next message to read after a restart."""
+        """The offset that the group has committed: the next message that it reads after a restart.
+
+        Args:
+            place: The partition.
+
+        Returns:
+            The offset, or None if there is none.
+        """
         return (await self._thread.call(partial(self._offsets.committed, [place]))).get(place)
 
     async def offsets_to_commit(
         self, what: ToCommit = None
     ) -> tuple[Mapping[TopicPartition, int | OffsetAndMetadata], Any]:
-        """For a transaction: the offsets, and librdkafka's description of this member of the group."""
+        """For a transaction: what it is to commit, and librdkafka's description of this member.
+
+        Args:
+            what: As for `commit`.
+        """
         return await self._thread.call(partial(self._offsets.to_commit_elsewhere, what))
 
     @property
     def positions(self) -> Positions:
-        """How far the application has come: transactions say here what they committed."""
+        """How far the application has come; transactions note here what they have committed."""
         return self._core.positions
 
     # Moving
 
     async def position(self, place: TopicPartition) -> int:
-        """The offset of the next message that will be handed out."""
+        """The offset of the next message that will be handed out.
+
+        Args:
+            place: An assigned partition.
+        """
         return await self._thread.call(partial(self._offsets.position, place))
 
     async def seek(self, place: TopicPartition, offset: int) -> None:
-        """Go on at this offset; what is buffered of the partition is dropped. Works within on_assign too."""
+        """Go on at this offset. It works within `on_assign` too.
+
+        Args:
+            place: An assigned partition.
+            offset: The offset of the next message to hand out.
+        """
         await self._thread.call(partial(self._core.seek, place, offset))
 
     async def rewind(self) -> dict[TopicPartition, int]:
-        """Hand out again what was handed out and not committed, as after a transaction that was aborted."""
+        """Hand out again what was handed out and not committed, as after an aborted transaction.
+
+        Returns:
+            Where reading goes on.
+        """
         return await self._thread.call(self._offsets.rewind)
 
     async def seek_to_beginning(self, *places: TopicPartition) -> None:
-        """Of the given partitions, or of all that are assigned."""
+        """Go to the oldest message.
+
+        Args:
+            places: Partitions; all assigned ones, if none is given.
+        """
         for place in places or await self.assignment():
             await self.seek(place, OFFSET_BEGINNING)
 
     async def seek_to_end(self, *places: TopicPartition) -> None:
+        """Go behind the newest message, so that only messages from now on are read.
+
+        Args:
+            places: Partitions; all assigned ones, if none is given.
+        """
         for place in places or await self.assignment():
             await self.seek(place, OFFSET_END)
 
     async def seek_to_time(self, time: int | datetime, *places: TopicPartition) -> None:
-        """To the first message at or after a time; to the end where there is none."""
+        """Go to the first message at or after a time, or to the end if there is none.
+
+        Args:
+            time: A `datetime`, or milliseconds since 1970.
+            places: Partitions; all assigned ones, if none is given.
+        """
         chosen = places or await self.assignment()
         found = await self._thread.call(partial(self._offsets.offsets_at, milliseconds(time), chosen))
         for place, offset in found.items():
             await self.seek(place, OFFSET_END if offset is None else offset)
 
     async def watermarks(self, place: TopicPartition) -> tuple[int, int]:
-        """The first offset in the log, and the one that the next record will get."""
+        """The oldest offset in the log, and the one that the next record will get.
+
+        Args:
+            place: A partition, assigned or not.
+        """
         return await self._thread.call(partial(self._offsets.watermarks, place))
 
     async def lag(self) -> dict[TopicPartition, int]:
-        """How many messages wait in the log, per assigned partition."""
+        """How many messages each assigned partition holds that were not handed out yet."""
         return await self._thread.call(self._offsets.lag)
 
     # Pausing
 
     async def pause(self, *places: TopicPartition) -> None:
-        """Fetch nothing of these partitions (or of all); what is buffered already still comes."""
+        """Hand out nothing of these partitions, beyond what is buffered, while polling keeps the membership
+        in the group.
+
+        Args:
+            places: Partitions; all assigned ones, if none is given.
+        """
         await self._thread.call(lambda: self._core.pause(places or self._core.assignment()))
 
     async def resume(self, *places: TopicPartition) -> None:
+        """Go on with paused partitions where they stopped.
+
+        Args:
+            places: Partitions; all paused ones, if none is given.
+        """
         await self._thread.call(lambda: self._core.resume(places or self._core.intake.paused))
 
     def paused(self) -> frozenset[TopicPartition]:
+        """The partitions that are paused."""
         return self._core.intake.paused
 
     # Ending
 
     async def close(self) -> None:
-        """Commit what was handled (with auto-commit), leave the group, end."""
+        """Commit what was handled (with auto-commit), leave the group, and end."""
         await self._thread.stop(handled=True)
 
     async def __aenter__(self) -> Self:

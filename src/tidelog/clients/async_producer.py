@@ -67,7 +67,33 @@ class LoopDelivery:
 
 
 class AsyncProducer(Generic[Key, Value]):
-    """Make it where the loop runs, and use it on that loop."""
+    """Writes records to topics, from asyncio.
+
+    `await send(...)` waits for the receipt; `await enqueue(...)` only hands the record over. The event loop
+    is never blocked. Make the producer where the loop runs, and use it on that loop only.
+
+    Example:
+        import asyncio
+
+        from tidelog import AsyncProducer, ProducerConfig
+
+        async def main():
+            config = ProducerConfig(bootstrap_servers=["localhost:9092"])
+            async with AsyncProducer(config) as producer:
+                receipt = await producer.send("ticks", "one")
+                print(receipt.offset)
+                await asyncio.gather(*(producer.send("ticks", str(number)) for number in range(9)))
+
+        asyncio.run(main())
+
+    Args:
+        config: A `ProducerConfig`, or a dict: `{"bootstrap.servers": "localhost:9092"}`.
+        key_serializer: Turns keys into bytes. Without one, keys are bytes or str.
+        value_serializer: Turns values into bytes. Without one, values are bytes or str.
+
+    Attributes:
+        config: The `ProducerConfig`.
+    """
 
     @overload
     def __init__(self: "AsyncProducer[Data, Data]", config: ProducerConfig | Mapping[str, Any]) -> None: ...
@@ -115,7 +141,23 @@ class AsyncProducer(Generic[Key, Value]):
         headers: Headers | None = None,
         timestamp: int | datetime | None = None,
     ) -> Receipt:
-        """Send a record and wait for the broker's acknowledgement."""
+        """Send a record, and wait for the broker's acknowledgement.
+
+        Args:
+            topic: The topic.
+            value: What the value serializer takes; bytes or str without one. None is a tombstone, which
+                deletes the key from a compacted topic.
+            key: What the key serializer takes. Records of one key go to one partition, in order.
+            partition: The partition, if the key is not to choose it.
+            headers: Names and values, as a mapping or as pairs.
+            timestamp: A `datetime`, or milliseconds since 1970. None: now.
+
+        Returns:
+            The `Receipt`.
+
+        Raises:
+            ProduceError: It was not written; the subclass says why. Other `ClientError`s are possible too.
+        """
         future = await self.enqueue(
             topic, value, key=key, partition=partition, headers=headers, timestamp=timestamp
         )
@@ -131,7 +173,25 @@ class AsyncProducer(Generic[Key, Value]):
         headers: Headers | None = None,
         timestamp: int | datetime | None = None,
     ) -> "asyncio.Future[Receipt]":
-        """Hand a record over and go on; await the future for its receipt. Waits only for room."""
+        """Hand a record over, and go on. It waits only while the buffer is full.
+
+        Args:
+            topic: The topic.
+            value: What the value serializer takes; bytes or str without one. None is a tombstone, which
+                deletes the key from a compacted topic.
+            key: What the key serializer takes. Records of one key go to one partition, in order.
+            partition: The partition, if the key is not to choose it.
+            headers: Names and values, as a mapping or as pairs.
+            timestamp: A `datetime`, or milliseconds since 1970. None: now.
+
+        Returns:
+            A future of the `Receipt`.
+
+        Raises:
+            SerializationError: The key, the value or a header cannot be made bytes.
+            BufferFull: There was no room for it within `max_block_ms`.
+            ClientClosed: The producer is closed.
+        """
         record = self._sender.prepare(
             topic, value, key, partition=partition, headers=headers, timestamp=timestamp
         )
@@ -154,22 +214,41 @@ class AsyncProducer(Generic[Key, Value]):
             self._sender.check_usable()
 
     async def flush(self, timeout_ms: int | None = None) -> None:
-        """Wait until every record has its outcome; `RequestTimedOut` if the time is over before."""
+        """Wait until every record that was sent has its outcome.
+
+        Args:
+            timeout_ms: How long to wait at most. None: as long as it takes.
+
+        Raises:
+            RequestTimedOut: Records are still under way; flush again, or wait for their futures.
+        """
         await asyncio.to_thread(self._sender.flush, None if timeout_ms is None else timeout_ms / 1000)
 
     def transaction(self) -> AsyncTransaction[Key, Value]:
-        """`async with producer.transaction() as tx:` all records of the block are seen, or none."""
+        """A transaction as an `async with` block: all of its records are seen, or none.
+
+        `AsyncTransactionalProducer` has an example.
+
+        Raises:
+            UsageError: The producer has no `transactional_id`.
+        """
         return AsyncTransaction(self, self._sender)
 
     def __len__(self) -> int:
-        """Records without an outcome yet."""
+        """How many records have no outcome yet."""
         return self._sender.unsettled
 
     def __bool__(self) -> bool:
         return True
 
     async def close(self, timeout_ms: int | None = None) -> None:
-        """Send what is waiting, then end."""
+        """Send what is waiting, then end. The end of the `async with` block does it too.
+
+        Every record comes to an outcome: what is not acknowledged in time fails.
+
+        Args:
+            timeout_ms: How long to wait at most. None: until `delivery_timeout_ms` is over for each record.
+        """
         await asyncio.to_thread(self._sender.close, None if timeout_ms is None else timeout_ms / 1000)
         await asyncio.sleep(0)  # the last outcomes are on the loop's list already: let them arrive
 

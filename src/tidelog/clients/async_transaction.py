@@ -22,7 +22,25 @@ Answer = TypeVar("Answer")
 
 
 class AsyncTransaction(Generic[Key, Value]):
-    """Made by `producer.transaction()`; a producer has one at a time."""
+    """All records of a `async with` block together, and the offsets of what was read for them.
+
+    A producer's `transaction()` makes it; there is one at a time. The end of the block commits. An
+    exception inside aborts, and goes on its way.
+
+    Example:
+        import asyncio
+
+        from tidelog import AsyncTransactionalProducer, ProducerConfig
+
+        async def main():
+            config = ProducerConfig(bootstrap_servers=["localhost:9092"])
+            async with AsyncTransactionalProducer(config, transactional_id="bookings-1") as producer:
+                async with producer.transaction() as tx:
+                    receipt = await tx.send("bookings", "1")
+                print(receipt.offset)
+
+        asyncio.run(main())
+    """
 
     def __init__(self, producer: "AsyncProducer[Key, Value]", sender: Sender) -> None:
         self._producer = producer
@@ -48,7 +66,23 @@ class AsyncTransaction(Generic[Key, Value]):
         headers: Headers | None = None,
         timestamp: int | datetime | None = None,
     ) -> Receipt:
-        """Send a record and wait for the broker's acknowledgement; it counts when the block is over."""
+        """Send a record, and wait for its acknowledgement; it counts once the transaction is committed.
+
+        Args:
+            topic: The topic.
+            value: What the value serializer takes; bytes or str without one. None is a tombstone, which
+                deletes the key from a compacted topic.
+            key: What the key serializer takes. Records of one key go to one partition, in order.
+            partition: The partition, if the key is not to choose it.
+            headers: Names and values, as a mapping or as pairs.
+            timestamp: A `datetime`, or milliseconds since 1970. None: now.
+
+        Returns:
+            The `Receipt`.
+
+        Raises:
+            UsageError: The transaction is over.
+        """
         return await (
             await self.enqueue(
                 topic, value, key=key, partition=partition, headers=headers, timestamp=timestamp
@@ -65,16 +99,40 @@ class AsyncTransaction(Generic[Key, Value]):
         headers: Headers | None = None,
         timestamp: int | datetime | None = None,
     ) -> "asyncio.Future[Receipt]":
-        """Hand a record over and go on. The end of the block waits for every record; you need not."""
+        """Hand a record over, and go on. The end of the block waits for all of them.
+
+        Args:
+            topic: The topic.
+            value: What the value serializer takes; bytes or str without one. None is a tombstone, which
+                deletes the key from a compacted topic.
+            key: What the key serializer takes. Records of one key go to one partition, in order.
+            partition: The partition, if the key is not to choose it.
+            headers: Names and values, as a mapping or as pairs.
+            timestamp: A `datetime`, or milliseconds since 1970. None: now.
+
+        Returns:
+            A future of the `Receipt`.
+
+        Raises:
+            UsageError: The transaction is over.
+        """
         self._core.check_open()
         return await self._producer.enqueue(
             topic, value, key=key, partition=partition, headers=headers, timestamp=timestamp
         )
 
     async def commit_offsets(self, consumer: "AsyncConsumer[Any, Any]", what: ToCommit = None) -> None:
-        """Commit what the consumer has read, atomically with the output: unless given, all it has handed out.
+        """Commit what a consumer has read as part of this transaction.
 
-        `TransactionAborted` where its partitions went to another consumer meanwhile.
+        The consumer has a group and `enable_auto_commit=False`.
+
+        Args:
+            consumer: The consumer that read the messages.
+            what: As for the consumer's `commit`. None: all that it has handed out.
+
+        Raises:
+            TransactionAborted: Its partitions went to another consumer meanwhile, which reads the same
+                messages.
         """
         self._core.check_open()
         try:
@@ -84,11 +142,16 @@ class AsyncTransaction(Generic[Key, Value]):
         await to_its_end(lambda: self._core.add_offsets(offsets, member, consumer.positions))
 
     async def commit(self) -> None:
-        """Before the end of the block; or again after `TransactionUndecided`, to learn the outcome."""
+        """Commit before the end of the block, or again after `TransactionUndecided`, to learn the outcome.
+
+        Raises:
+            TransactionAborted: Nothing of it counts; run the block again.
+            TransactionUndecided: No broker answered in time; the commit may still happen.
+        """
         await to_its_end(self._core.commit)
 
     async def abort(self) -> None:
-        """Leave nothing of it, without an exception."""
+        """Leave nothing of the transaction, without an exception."""
         await to_its_end(self._core.abort)
 
     async def __aexit__(

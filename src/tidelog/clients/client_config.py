@@ -36,14 +36,30 @@ KEPT_BY_THE_CLIENT = {
 
 @dataclass(frozen=True, kw_only=True)
 class ClientConfig:
+    """What the configurations of all clients share.
+
+    Attributes:
+        bootstrap_servers: Brokers to contact first, as `["host:port", ...]` or as text with commas. The
+            client learns of the others from them, so one that is up is enough.
+        client_id: The name that the broker's log, metrics and quotas know this client by.
+        request_timeout_ms: How long a call waits for the brokers' answer.
+        extra: Any further property of librdkafka under its own name, such as
+            `{"security.protocol": "ssl", "ssl.ca.location": "ca.pem"}`. A property that a field stands for is
+            refused here.
+    """
+
     bootstrap_servers: Sequence[str] | str
-    """`host:port` of brokers to contact first; the others are learnt from them."""
     client_id: str = "tidelog"
-    """The name that the broker's log and quotas see."""
     request_timeout_ms: int = 30_000
-    """How long a call waits for the broker's answer."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Further librdkafka properties by their own names: `{"socket.keepalive.enable": True}`."""
+
+    def __init_subclass__(cls) -> None:
+        """`help()` shows every setting of a configuration, the shared ones too."""
+        super().__init_subclass__()
+        if cls.__doc__ and ClientConfig.__doc__:  # `python -OO` has neither
+            own, heading, settings = cls.__doc__.partition("Attributes:")
+            shared = ClientConfig.__doc__.partition(heading)[2].rstrip()
+            cls.__doc__ = own + heading + shared + settings
 
     def __post_init__(self) -> None:
         servers = self.bootstrap_servers
@@ -60,7 +76,16 @@ class ClientConfig:
 
     @classmethod
     def of(cls, given: Self | Mapping[str, Any]) -> Self:
-        """The configuration itself, or the one that a dict describes."""
+        """A configuration from what a client was given: itself, or a dict.
+
+        The names in a dict are Kafka's and librdkafka's (`linger.ms`) or those of the fields (`linger_ms`).
+
+        Args:
+            given: A configuration of this class, or a dict.
+
+        Raises:
+            ConfigurationError: A name or value is not accepted.
+        """
         if isinstance(given, cls):
             return given
         if isinstance(given, Mapping):
@@ -73,7 +98,7 @@ class ClientConfig:
         )
 
     def to_librdkafka(self) -> dict[str, Any]:
-        """Everything as librdkafka reads it: what `confluent_kafka.Producer(...)` takes."""
+        """All settings under librdkafka's names, as `confluent_kafka.Producer(...)` takes them."""
         known = {name: value for name, value in self._properties().items() if value is not None}
         return {**known, **self.extra}
 
@@ -145,4 +170,14 @@ def kilobytes(number: int | None) -> int | None:
 
 @dataclass(frozen=True, kw_only=True)
 class AdminConfig(ClientConfig):
-    """How to reach the brokers for administration."""
+    """How an `Admin` reaches the brokers.
+
+    Example:
+        from tidelog import Admin, AdminConfig
+
+        config = AdminConfig(bootstrap_servers=["localhost:9092"], request_timeout_ms=5_000)
+        with Admin(config) as admin:
+            print(admin.describe_cluster().nodes)
+
+    Attributes:
+    """

@@ -15,24 +15,59 @@ HEARTBEAT_INTERVAL_MS = 3_000
 
 @dataclass(frozen=True, kw_only=True)
 class ConsumerConfig(ClientConfig):
+    """How a consumer reads, alone or in a group. Frozen, and checked when it is made.
+
+    With a `group_id`, consumers share the partitions of the topics that they subscribe to, and the group
+    remembers how far it has come. Without one, the application assigns partitions itself. Settings that
+    exclude each other raise `ConfigurationError`, with the reason.
+
+    Example:
+        from tidelog import Consumer, ConsumerConfig, OffsetResetPolicy
+
+        config = ConsumerConfig(
+            bootstrap_servers=["localhost:9092"],
+            group_id="billing",
+            auto_offset_reset=OffsetResetPolicy.EARLIEST,
+        )
+        with Consumer(config) as consumer:
+            consumer.subscribe(["orders"])
+
+    Attributes:
+        group_id: The group to share the work with. None: `assign` partitions, and commit nothing.
+        auto_offset_reset: Where to begin without a committed offset.
+        max_poll_records: The most messages that one `poll` hands out.
+        enable_auto_commit: Commit handled messages in the background. None: yes in a group.
+        auto_commit_interval_ms: How often that happens.
+        max_poll_interval_ms: A consumer that does not poll for so long loses its partitions.
+        session_timeout_ms: A consumer that the group does not hear of for so long is dead. None: 45 s.
+            Classic protocol only.
+        heartbeat_interval_ms: How often the group hears of this consumer. None: every 3 s. Classic protocol
+            only.
+        group_instance_id: Makes this a static member, which may restart within the session timeout without a
+            rebalance. Give each process its own.
+        group_protocol: How the group shares out its partitions.
+        group_remote_assignor: The broker's assignor, such as `uniform`; with `GroupProtocol.CONSUMER` only.
+        assignment_strategy: The members' assignor; with `GroupProtocol.CLASSIC` only.
+        isolation_level: Whether records of open and aborted transactions are seen.
+        fetch_min_bytes: The broker waits until it has so many bytes for the consumer.
+        fetch_max_wait_ms: And answers after this time at the latest.
+        fetch_max_bytes: The most that one answer brings.
+        max_partition_fetch_bytes: The most that one answer brings of a single partition.
+        buffer_records: Messages that an `AsyncConsumer` takes over from its thread in advance, at most.
+        buffer_memory: Bytes that are fetched in advance, at most.
+    """
+
     group_id: str | None = None
-    """Consumers of one group share the partitions. Without one: `assign`, and no commits."""
     auto_offset_reset: OffsetResetPolicy = OffsetResetPolicy.LATEST
     max_poll_records: int = 500
-    """The most messages that one `poll` hands out."""
     enable_auto_commit: bool | None = None
-    """Commit handled messages every auto_commit_interval_ms. Unless given: yes in a group."""
     auto_commit_interval_ms: int = 5_000
     max_poll_interval_ms: int = 300_000
-    """A consumer that does not poll for so long loses its partitions."""
     session_timeout_ms: int | None = None
-    """A consumer that is not heard of for so long is dead; 45 s unless given. Classic protocol only."""
     heartbeat_interval_ms: int | None = None
     group_instance_id: str | None = None
-    """A static member: it may restart within session_timeout_ms without a rebalance."""
     group_protocol: GroupProtocol = GroupProtocol.CLASSIC
     group_remote_assignor: str | None = None
-    """The broker's assignor, for GroupProtocol.CONSUMER."""
     assignment_strategy: AssignmentStrategy | None = None
     isolation_level: IsolationLevel = IsolationLevel.READ_COMMITTED
     fetch_min_bytes: int = 1
@@ -40,17 +75,16 @@ class ConsumerConfig(ClientConfig):
     fetch_max_bytes: int = 50 * 1024 * 1024
     max_partition_fetch_bytes: int = 1024 * 1024
     buffer_records: int = 1_000
-    """AsyncConsumer: messages that are taken over and wait for the loop, at most."""
     buffer_memory: int = 64 * 1024 * 1024
-    """Bytes that are fetched ahead, at most."""
 
     @property
     def commits_itself(self) -> bool:
+        """Whether handled messages are committed in the background."""
         return self.group_id is not None if self.enable_auto_commit is None else self.enable_auto_commit
 
     @property
     def is_incremental(self) -> bool:
-        """A rebalance takes and gives single partitions, not all of them."""
+        """Whether a rebalance takes and gives single partitions, not all of them."""
         strategy = self.extra.get("partition.assignment.strategy", word_value(self.assignment_strategy))
         return self.group_protocol is GroupProtocol.CONSUMER or "cooperative" in (strategy or "")
 

@@ -11,7 +11,28 @@ from tidelog.clients.records import TopicPartition
 
 
 class ClientError(TidelogError):
-    """The root of what producers, consumers and `Admin` raise."""
+    """What producers, consumers and `Admin` raise. Catch it to handle all of them, a subclass to handle one.
+
+    Example:
+        from tidelog import Admin, AdminConfig, ClientError
+
+        with Admin(AdminConfig(bootstrap_servers=["localhost:9092"])) as admin:
+            try:
+                admin.describe_topic("no-such-topic")
+            except ClientError as error:
+                print(error.what)
+                print(error.likely_cause, error.what_to_do)
+
+    Attributes:
+        what: What happened.
+        likely_cause: Why it probably happened.
+        what_to_do: What to try next.
+        code: Kafka's error code where a broker refused; None where the client itself gave up.
+        reason: librdkafka's name of the error, such as `_MSG_TIMED_OUT`; empty where it was not involved.
+        retriable: Whether the same call may succeed later.
+        fatal: Whether this client object is of no further use, so that a new one is needed.
+        spoils_transaction: Whether the transaction that is under way can only be aborted.
+    """
 
     cause: ClassVar[str] = "the text above comes from the broker or from librdkafka as it is."
     attempt: ClassVar[str] = "look into the broker's log for the same moment."
@@ -32,15 +53,10 @@ class ClientError(TidelogError):
         self.likely_cause = cause or self.cause
         self.what_to_do = attempt or self.attempt
         self.code = code
-        """Kafka's code where a broker refused; None where the client itself gave up."""
         self.reason = reason
-        """librdkafka's name of the error, such as `_MSG_TIMED_OUT`; empty where it was not involved."""
         self.retriable = retriable
-        """True where the same call may succeed later."""
         self.fatal = fatal
-        """True where this client object is of no further use: make a new one."""
         self.spoils_transaction = spoils_transaction
-        """True where the transaction that is under way can only be aborted."""
         super().__init__(f"{what} Likely cause: {self.likely_cause} What to do: {self.what_to_do}")
 
 
@@ -59,7 +75,7 @@ class ClientClosed(ClientError):
 
 
 class UsageError(ClientError):
-    """A call that does not fit the state of the client, such as commit() without a group."""
+    """A call that does not fit the client or its state, such as `commit()` without a group."""
 
     cause = "the client was not prepared for this call."
     attempt = "see docs/client.md for the order of calls."
@@ -84,14 +100,14 @@ class RequestTimedOut(ClientError):
 
 
 class AuthenticationFailed(ClientError):
-    """The broker does not accept who we say we are."""
+    """The broker does not accept the client's credentials or its security protocol."""
 
     cause = "wrong credentials, or a security.protocol that does not fit the listener."
     attempt = "check the sasl.* and ssl.* properties in `extra`."
 
 
 class AuthorizationFailed(ClientError):
-    """The broker knows us, and does not allow this."""
+    """The broker knows the client's user, and does not allow the operation."""
 
     cause = "no ACL allows the operation for this user."
     attempt = "ask for the ACL, or use another user."
@@ -112,7 +128,7 @@ class RequestRefused(ClientError):
 
 
 class TopicError(ClientError):
-    """About topics and partitions."""
+    """The family of errors about topics and partitions."""
 
 
 class UnknownTopic(TopicError):
@@ -188,7 +204,7 @@ class TransactionAborted(ProduceError):
 
 
 class TransactionUndecided(ProduceError):
-    """The commit was asked for, and nobody answered: it counts as a whole or not at all."""
+    """The commit was sent, and no broker answered: it counts as a whole or not at all."""
 
     cause = "the broker that coordinates the transaction cannot be reached."
     attempt = (
@@ -216,7 +232,7 @@ class PollIntervalExceeded(ConsumeError):
 
 
 class GroupError(ClientError):
-    """About consumer groups and committed offsets."""
+    """The family of errors about consumer groups and committed offsets."""
 
 
 class CommitRefused(GroupError):
@@ -255,7 +271,7 @@ class GroupNotEmpty(GroupError):
 
 
 class DataError(ClientError):
-    """Bytes and objects that do not fit together."""
+    """The family of errors about bytes and objects that do not fit together."""
 
 
 class SerializationError(DataError):
@@ -268,7 +284,14 @@ class SerializationError(DataError):
 
 
 class DeserializationError(DataError):
-    """The bytes of a message could not be turned into an object; the raw bytes are in `key` and `value`."""
+    """The bytes of a message could not be turned into an object. The next `poll` goes on behind it.
+
+    Attributes:
+        topic_partition: The partition of the message.
+        offset: Its offset.
+        key: The bytes of its key.
+        value: The bytes of its value.
+    """
 
     cause = "the message was written in another format."
     attempt = "call poll() again to go on behind it, and look at error.value to see what it holds."

@@ -19,7 +19,28 @@ ROOM_POLL_S = 0.05
 
 
 class Producer(Generic[Key, Value]):
-    """Thread-safe: one producer serves a whole process, and fills its batches best that way."""
+    """Writes records to topics.
+
+    `send` hands a record over at once and gives a future; records travel in batches. Producers are
+    thread-safe: one for the whole process fills its batches best. Use `with`, or call `close`, so that what
+    is waiting gets sent.
+
+    Example:
+        from tidelog import Producer, ProducerConfig, json_serializer
+
+        config = ProducerConfig(bootstrap_servers=["localhost:9092"])
+        with Producer(config, value_serializer=json_serializer) as producer:
+            receipt = producer.send("orders", {"number": 1}, key="ann").result()
+            print(receipt.partition, receipt.offset)
+
+    Args:
+        config: A `ProducerConfig`, or a dict: `{"bootstrap.servers": "localhost:9092"}`.
+        key_serializer: Turns keys into bytes. Without one, keys are bytes or str.
+        value_serializer: Turns values into bytes. Without one, values are bytes or str.
+
+    Attributes:
+        config: The `ProducerConfig`.
+    """
 
     @overload
     def __init__(self: "Producer[Data, Data]", config: ProducerConfig | Mapping[str, Any]) -> None: ...
@@ -66,10 +87,35 @@ class Producer(Generic[Key, Value]):
         timestamp: int | datetime | None = None,
         on_delivery: DeliveryCallback | None = None,
     ) -> "Future[Receipt]":
-        """Hand a record over. The future completes when the broker has acknowledged it, or fails.
+        """Hand a record over, and go on.
 
-        Waits only while the buffer is full, at most max_block_ms. A record that cannot be serialized and
-        a closed producer raise here; everything that happens later is the future's.
+        It waits only while the buffer is full.
+
+        Example:
+            from tidelog import Producer, ProducerConfig
+
+            with Producer(ProducerConfig(bootstrap_servers=["localhost:9092"])) as producer:
+                future = producer.send("events", "Hello", key="user-1", headers={"source": "web"})
+                print(future.result().offset)
+
+        Args:
+            topic: The topic.
+            value: What the value serializer takes; bytes or str without one. None is a tombstone, which
+                deletes the key from a compacted topic.
+            key: What the key serializer takes. Records of one key go to one partition, in order.
+            partition: The partition, if the key is not to choose it.
+            headers: Names and values, as a mapping or as pairs.
+            timestamp: A `datetime`, or milliseconds since 1970. None: now.
+            on_delivery: Called with a receipt or an error, the other one None, on a thread of the producer.
+                Keep it short.
+
+        Returns:
+            A future of the `Receipt`. It fails with a `ProduceError` or another `ClientError`.
+
+        Raises:
+            SerializationError: The key, the value or a header cannot be made bytes.
+            BufferFull: There was no room for it within `max_block_ms`.
+            ClientClosed: The producer is closed.
         """
         record = self._sender.prepare(
             topic, value, key, partition=partition, headers=headers, timestamp=timestamp
@@ -88,22 +134,47 @@ class Producer(Generic[Key, Value]):
         raise buffer_full(self.config, record["topic"])
 
     def flush(self, timeout_ms: int | None = None) -> None:
-        """Wait until every record has its outcome; `RequestTimedOut` if the time is over before."""
+        """Wait until every record that was sent has its outcome.
+
+        Args:
+            timeout_ms: How long to wait at most. None: as long as it takes.
+
+        Raises:
+            RequestTimedOut: Records are still under way; flush again, or wait for their futures.
+        """
         self._sender.flush(None if timeout_ms is None else timeout_ms / 1000)
 
     def transaction(self) -> Transaction[Key, Value]:
-        """`with producer.transaction() as tx:` all records of the block are seen, or none."""
+        """A transaction as a `with` block: all of its records are seen, or none.
+
+        Example:
+            from tidelog import ProducerConfig, TransactionalProducer
+
+            config = ProducerConfig(bootstrap_servers=["localhost:9092"])
+            with TransactionalProducer(config, transactional_id="billing-1") as producer:
+                with producer.transaction() as tx:
+                    tx.send("invoices", "1")
+
+        Raises:
+            UsageError: The producer has no `transactional_id`.
+        """
         return Transaction(self, self._sender)
 
     def __len__(self) -> int:
-        """Records without an outcome yet."""
+        """How many records have no outcome yet."""
         return self._sender.unsettled
 
     def __bool__(self) -> bool:
         return True
 
     def close(self, timeout_ms: int | None = None) -> None:
-        """Send what is waiting, then end. Without a limit every record comes to its delivery_timeout_ms."""
+        """Send what is waiting, then end. The end of the `with` block does it too.
+
+        Every record comes to an outcome: what is not acknowledged in time fails.
+
+        Args:
+            timeout_ms: How long to wait at most. None: until `delivery_timeout_ms` is over for each record.
+        """
         self._sender.close(None if timeout_ms is None else timeout_ms / 1000)
 
     def __enter__(self) -> Self:

@@ -8,7 +8,7 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 Data: TypeAlias = bytes | str
-"""What can be sent without a serializer of one's own: bytes as they are, text as UTF-8."""
+"""What can be sent without a serializer: bytes as they are, text as UTF-8."""
 
 HeaderValue: TypeAlias = bytes | str | None
 Headers: TypeAlias = Mapping[str, HeaderValue] | Sequence[tuple[str, HeaderValue]]
@@ -16,14 +16,27 @@ Headers: TypeAlias = Mapping[str, HeaderValue] | Sequence[tuple[str, HeaderValue
 
 
 class TimestampType(Enum):
+    """Which clock the time of a message comes from.
+
+    Attributes:
+        NOT_AVAILABLE: The message has no time.
+        CREATE_TIME: The producer's, or the time that the application gave.
+        LOG_APPEND_TIME: The broker's, where the topic has `message.timestamp.type=LogAppendTime`.
+    """
+
     NOT_AVAILABLE = 0
     CREATE_TIME = 1
-    """Set by the producer."""
     LOG_APPEND_TIME = 2
-    """Set by the broker."""
 
 
 class TopicPartition(NamedTuple):
+    """A partition of a topic. It prints as `orders[0]`.
+
+    Attributes:
+        topic: The name of the topic.
+        partition: The number of the partition, from 0.
+    """
+
     topic: str
     partition: int
 
@@ -32,7 +45,12 @@ class TopicPartition(NamedTuple):
 
 
 class OffsetAndMetadata(NamedTuple):
-    """A committed offset with a text of one's own beside it."""
+    """A committed offset with a note beside it, for `Consumer.commit` and `Admin.set_group_offsets`.
+
+    Attributes:
+        offset: The offset of the next message to read.
+        metadata: Any short text; the broker keeps it with the offset.
+    """
 
     offset: int
     metadata: str = ""
@@ -43,26 +61,45 @@ def plain_offset(position: int | OffsetAndMetadata) -> int:
 
 
 class Receipt(NamedTuple):
-    """Where a record landed."""
+    """Where a record landed: the result of a producer's `send`.
+
+    Attributes:
+        topic: The topic.
+        partition: The partition that the key, or the caller, chose.
+        offset: The record's offset; None with `AckMode.NONE`, where no broker tells.
+        timestamp: Its time in milliseconds since 1970; None where unknown.
+    """
 
     topic: str
     partition: int
     offset: int | None
-    """None with AckMode.NONE: nobody said."""
     timestamp: int | None
-    """Milliseconds since 1970; None where unknown."""
 
     @property
     def topic_partition(self) -> TopicPartition:
+        """Topic and partition together."""
         return TopicPartition(self.topic, self.partition)
 
 
 class Message(NamedTuple, Generic[Key, Value]):
+    """A record as a consumer hands it out.
+
+    Attributes:
+        topic: The topic that it was read from.
+        partition: The partition that it was read from.
+        offset: Its offset in that partition.
+        timestamp: Its time in milliseconds since 1970; None where it has none.
+        timestamp_type: Which clock that time comes from.
+        key: The key, as the key deserializer made it; None where it has none.
+        value: The value, as the value deserializer made it; None for a tombstone.
+        headers: Names and values in the order in which they were sent. A name may come twice.
+        leader_epoch: The term of the leader that it was read from; None where unknown.
+    """
+
     topic: str
     partition: int
     offset: int
     timestamp: int | None
-    """Milliseconds since 1970."""
     timestamp_type: TimestampType
     key: Key | None
     value: Value | None
@@ -71,10 +108,15 @@ class Message(NamedTuple, Generic[Key, Value]):
 
     @property
     def topic_partition(self) -> TopicPartition:
+        """Topic and partition together."""
         return TopicPartition(self.topic, self.partition)
 
     def header(self, name: str) -> bytes | None:
-        """The newest header of this name, as Kafka's own clients choose."""
+        """The value of the last header of this name, or None if there is none.
+
+        Args:
+            name: The header.
+        """
         for each, value in reversed(self.headers):
             if each == name:
                 return value

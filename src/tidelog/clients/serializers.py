@@ -24,6 +24,21 @@ def data_serializer(data: Data) -> bytes:
 
 
 def bytes_serializer(data: bytes) -> bytes:
+    """Bytes as they are; a `bytearray` or `memoryview` is copied.
+
+    Example:
+        from tidelog import Producer, ProducerConfig, bytes_serializer
+
+        config = ProducerConfig(bootstrap_servers=["localhost:9092"])
+        with Producer(config, value_serializer=bytes_serializer) as producer:
+            producer.send("frames", bytearray(b"\\x00\\x01"))
+
+    Args:
+        data: The bytes.
+
+    Raises:
+        TypeError: It is something else; a producer turns that into `SerializationError`.
+    """
     if isinstance(data, bytes):
         return data
     if isinstance(data, bytearray | memoryview):
@@ -32,25 +47,91 @@ def bytes_serializer(data: bytes) -> bytes:
 
 
 def text_serializer(text: str) -> bytes:
+    """Text as UTF-8.
+
+    Example:
+        from tidelog import Producer, ProducerConfig, text_serializer
+
+        config = ProducerConfig(bootstrap_servers=["localhost:9092"])
+        with Producer(config, key_serializer=text_serializer, value_serializer=text_serializer) as producer:
+            producer.send("words", "déjà vu", key="fr")
+
+    Args:
+        text: The text.
+
+    Raises:
+        TypeError: It is something else; a producer turns that into `SerializationError`.
+    """
     if not isinstance(text, str):
         raise TypeError(f"str is wanted, not {type(text).__name__}")
     return text.encode()
 
 
 def json_serializer(value: Any) -> bytes:
-    """Compact JSON in UTF-8. NaN is refused: it is not JSON, and others could not read it."""
+    """Anything that `json.dumps` takes as compact JSON in UTF-8.
+
+    NaN and the infinities are refused: they are not JSON, and others could not read them.
+
+    Example:
+        from tidelog import Producer, ProducerConfig, json_serializer
+
+        config = ProducerConfig(bootstrap_servers=["localhost:9092"])
+        with Producer(config, value_serializer=json_serializer) as producer:
+            producer.send("orders", {"number": 1, "item": "tea"})
+
+    Args:
+        value: The object.
+    """
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 def bytes_deserializer(data: bytes) -> bytes:
+    """Bytes as they are: what a consumer uses unless it is told otherwise.
+
+    Example:
+        from tidelog import Consumer, ConsumerConfig, bytes_deserializer, json_deserializer
+
+        config = ConsumerConfig(bootstrap_servers=["localhost:9092"])
+        with Consumer(
+            config, key_deserializer=bytes_deserializer, value_deserializer=json_deserializer
+        ) as consumer:
+            print(consumer.assignment())
+
+    Args:
+        data: The bytes.
+    """
     return data
 
 
 def text_deserializer(data: bytes) -> str:
+    """UTF-8 to `str`. Other bytes raise, and the consumer turns that into `DeserializationError`.
+
+    Example:
+        from tidelog import Consumer, ConsumerConfig, TopicPartition, text_deserializer
+
+        config = ConsumerConfig(bootstrap_servers=["localhost:9092"])
+        with Consumer(config, value_deserializer=text_deserializer) as consumer:
+            consumer.assign([TopicPartition("words", 0)])
+
+    Args:
+        data: The bytes.
+    """
     return data.decode()
 
 
 def json_deserializer(data: bytes) -> Any:
+    """JSON to Python objects. Other bytes raise, and the consumer turns that into `DeserializationError`.
+
+    Example:
+        from tidelog import Consumer, ConsumerConfig, TopicPartition, json_deserializer
+
+        config = ConsumerConfig(bootstrap_servers=["localhost:9092"])
+        with Consumer(config, value_deserializer=json_deserializer) as consumer:
+            consumer.assign([TopicPartition("orders", 0)])
+
+    Args:
+        data: The bytes.
+    """
     return json.loads(data)
 
 

@@ -18,7 +18,43 @@ if TYPE_CHECKING:
 
 
 class Transaction(Generic[Key, Value]):
-    """Made by `producer.transaction()`; a producer has one at a time."""
+    """All records of a `with` block together, and the offsets of what was read for them.
+
+    A producer's `transaction()` makes it; there is one at a time. The end of the block commits. An
+    exception inside aborts, and goes on its way.
+
+    Example:
+        from tidelog import (
+            Consumer,
+            ConsumerConfig,
+            OffsetResetPolicy,
+            Producer,
+            ProducerConfig,
+            TransactionalProducer,
+        )
+
+        config = ProducerConfig(bootstrap_servers=["localhost:9092"])
+        with Producer(config) as producer:
+            producer.send("orders", "order 1")
+
+        reader = ConsumerConfig(
+            bootstrap_servers=["localhost:9092"],
+            group_id="billing",
+            enable_auto_commit=False,
+            auto_offset_reset=OffsetResetPolicy.EARLIEST,
+        )
+        with (
+            Consumer(reader) as consumer,
+            TransactionalProducer(config, transactional_id="billing-1") as producer,
+        ):
+            consumer.subscribe(["orders"])
+            messages = consumer.poll(timeout_ms=30_000)
+            with producer.transaction() as tx:
+                for message in messages:
+                    tx.send("invoices", message.value)
+                tx.commit_offsets(consumer)
+            print(len(messages))
+    """
 
     def __init__(self, producer: "Producer[Key, Value]", sender: Sender) -> None:
         self._producer = producer
@@ -40,7 +76,24 @@ class Transaction(Generic[Key, Value]):
         timestamp: int | datetime | None = None,
         on_delivery: DeliveryCallback | None = None,
     ) -> "Future[Receipt]":
-        """As the producer's `send`. The end of the block waits for every record; you need not."""
+        """Hand a record over, as the producer's `send` does. The end of the block waits for all of them.
+
+        Args:
+            topic: The topic.
+            value: What the value serializer takes; bytes or str without one. None is a tombstone, which
+                deletes the key from a compacted topic.
+            key: What the key serializer takes. Records of one key go to one partition, in order.
+            partition: The partition, if the key is not to choose it.
+            headers: Names and values, as a mapping or as pairs.
+            timestamp: A `datetime`, or milliseconds since 1970. None: now.
+            on_delivery: Called with a receipt or an error, the other one None, on a thread of the producer.
+
+        Returns:
+            A future of the `Receipt`; the record counts once the transaction is committed.
+
+        Raises:
+            UsageError: The transaction is over.
+        """
         self._core.check_open()
         return self._producer.send(
             topic,
@@ -53,9 +106,17 @@ class Transaction(Generic[Key, Value]):
         )
 
     def commit_offsets(self, consumer: "Consumer[Any, Any]", what: ToCommit = None) -> None:
-        """Commit what the consumer has read, atomically with the output: unless given, all it has handed out.
+        """Commit what a consumer has read as part of this transaction.
 
-        `TransactionAborted` where its partitions went to another consumer meanwhile.
+        The consumer has a group and `enable_auto_commit=False`.
+
+        Args:
+            consumer: The consumer that read the messages.
+            what: As for the consumer's `commit`. None: all that it has handed out.
+
+        Raises:
+            TransactionAborted: Its partitions went to another consumer meanwhile, which reads the same
+                messages.
         """
         self._core.check_open()
         try:
@@ -65,11 +126,16 @@ class Transaction(Generic[Key, Value]):
         self._core.add_offsets(offsets, member, consumer.positions)
 
     def commit(self) -> None:
-        """Before the end of the block; or again after `TransactionUndecided`, to learn the outcome."""
+        """Commit before the end of the block, or again after `TransactionUndecided`, to learn the outcome.
+
+        Raises:
+            TransactionAborted: Nothing of it counts; run the block again.
+            TransactionUndecided: No broker answered in time; the commit may still happen.
+        """
         self._core.commit()
 
     def abort(self) -> None:
-        """Leave nothing of it, without an exception."""
+        """Leave nothing of the transaction, without an exception."""
         self._core.abort()
 
     def __exit__(

@@ -14,9 +14,32 @@ from tidelog.clients.serializers import Serializer, data_serializer
 
 
 class TransactionalProducer(Producer[Key, Value]):
-    """One per transactional id at a time: the newest fences those before it, and ends what they left open.
+    """A `Producer` whose records are seen all together or not at all.
 
-    Entering the block gets the id, so that this happens before anything is read or written.
+    With the offsets of what was read in the same transaction, a loop that reads one topic and writes
+    another is exactly-once, whatever process dies. Entering the `with` block fences every earlier producer
+    of this `transactional_id`, and ends the transaction that it left open.
+
+    Example:
+        from tidelog import ProducerConfig, TransactionalProducer
+
+        config = ProducerConfig(bootstrap_servers=["localhost:9092"])
+        with TransactionalProducer(config, transactional_id="billing-1") as producer:
+            with producer.transaction() as tx:
+                tx.send("invoices", "1")
+                tx.send("audit", "invoice 1")
+
+    Args:
+        config: A `ProducerConfig`, or a dict: `{"bootstrap.servers": "localhost:9092"}`.
+        transactional_id: A name that this process keeps over restarts; it may stand in the configuration
+            instead.
+        transaction_timeout_ms: The broker aborts a transaction that is open for longer. None: as in the
+            configuration, else a minute.
+        key_serializer: Turns keys into bytes. Without one, keys are bytes or str.
+        value_serializer: Turns values into bytes. Without one, values are bytes or str.
+
+    Attributes:
+        config: The `ProducerConfig`, with the `transactional_id`.
     """
 
     @overload
@@ -80,7 +103,36 @@ class TransactionalProducer(Producer[Key, Value]):
 
 
 class AsyncTransactionalProducer(AsyncProducer[Key, Value]):
-    """The twin for asyncio. Make it where the loop runs, and use it on that loop."""
+    """A `TransactionalProducer` for asyncio.
+
+    Make it where the loop runs, and use it on that loop only.
+
+    Example:
+        import asyncio
+
+        from tidelog import AsyncTransactionalProducer, ProducerConfig
+
+        async def main():
+            config = ProducerConfig(bootstrap_servers=["localhost:9092"])
+            async with AsyncTransactionalProducer(config, transactional_id="bookings-1") as producer:
+                async with producer.transaction() as tx:
+                    await tx.enqueue("bookings", "1")
+                    await tx.send("audit", "booking 1")
+
+        asyncio.run(main())
+
+    Args:
+        config: A `ProducerConfig`, or a dict: `{"bootstrap.servers": "localhost:9092"}`.
+        transactional_id: A name that this process keeps over restarts; it may stand in the configuration
+            instead.
+        transaction_timeout_ms: The broker aborts a transaction that is open for longer. None: as in the
+            configuration, else a minute.
+        key_serializer: Turns keys into bytes. Without one, keys are bytes or str.
+        value_serializer: Turns values into bytes. Without one, values are bytes or str.
+
+    Attributes:
+        config: The `ProducerConfig`, with the `transactional_id`.
+    """
 
     @overload
     def __init__(

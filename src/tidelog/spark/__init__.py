@@ -1,1 +1,31 @@
-"""Tidelog in Apache Spark: the source, the sinks, and pipelines on top of them."""
+"""Tidelog in Apache Spark: the source, the sinks, and pipelines on top of them.
+
+Names are loaded on first use: Spark imports this package in many short processes.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tidelog.spark.foreach_batch import each_batch as each_batch
+    from tidelog.spark.pipeline.build import Build as Build
+    from tidelog.spark.pipeline.faults import InvalidPipeline as InvalidPipeline
+    from tidelog.spark.session import SparkMissing as SparkMissing
+    from tidelog.spark.session import spark_session as spark_session
+
+__all__ = ["Build", "InvalidPipeline", "SparkMissing", "each_batch", "spark_session"]
+
+_HOME_OF = {
+    "each_batch": "foreach_batch",
+    "Build": "pipeline.build",
+    "InvalidPipeline": "pipeline.faults",
+    "SparkMissing": "session",
+    "spark_session": "session",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)

@@ -41,7 +41,34 @@ def spark_session(
     settings: Mapping[str, str] | None = None,
     log_file: Path | None = None,
 ) -> "SparkSession":
-    """A session, ready to use. `log_file` takes what the JVM logs and what its workers print."""
+    """A Spark session that fits streaming on one machine, and leaves a cluster's own settings alone.
+
+    Times are in UTC, state is kept in RocksDB, and there are as many shuffle partitions as cores. Java
+    comes from PyPI where the machine has none.
+
+    Example:
+        from tidelog.spark import spark_session
+
+        spark = spark_session("counts")
+        events = (
+            spark.read.format("tidelog")
+            .option("kafka.bootstrap.servers", "localhost:9092")
+            .option("subscribe", "events")
+            .load()
+        )
+        print(events.count())
+
+    Args:
+        name: The name of the application.
+        master: The cluster, such as `spark://host:7077`. None: `SPARK_MASTER` from the environment, else
+            `local[*]`.
+        remote: A server of Spark Connect, such as `sc://host:15002`, instead of a session in this process.
+        settings: Settings of Spark; they win over all others.
+        log_file: Takes what the JVM logs and what Spark's workers print. None: the terminal.
+
+    Raises:
+        SparkMissing: PySpark is not installed, or does not start.
+    """
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:

@@ -26,10 +26,29 @@ STOP_LIMIT_S = 30.0
 
 
 class Broker:
-    """`with Broker() as broker:` or `async with`; clients connect to `broker.bootstrap_servers`.
+    """The real broker inside this process, for tests: the real log on disk, the real protocol on a real port.
 
-    `settings` are broker settings by their Kafka names: `Broker(settings={"num.partitions": 3})`.
-    With `data_dir` the data is kept there and stays; without, it lives in a temporary folder and goes.
+    It runs on a thread of its own and starts in a few milliseconds, so each test can have one. Any Kafka
+    client can use it. Use `with`, or `async with` from asyncio, where starting and stopping do not block
+    the loop.
+
+    Example:
+        import tidelog.testing
+        from tidelog import Producer
+
+        with tidelog.testing.Broker(settings={"num.partitions": 3}) as broker:
+            with Producer({"bootstrap.servers": broker.bootstrap_servers}) as producer:
+                print(producer.send("events", "Hello").result())
+
+    Args:
+        settings: Broker settings, under Kafka's names. They win over those of tests: `durability=os`, and a
+            short `shutdown.grace.ms`.
+        data_dir: A folder that keeps the data. None: a temporary one that goes with the broker.
+        port: The port to listen on. 0: a free one.
+        network: For tests of clusters: what connects this broker to the others.
+
+    Attributes:
+        settings: The settings that it starts with.
     """
 
     def __init__(
@@ -50,30 +69,32 @@ class Broker:
 
     @property
     def bootstrap_servers(self) -> str:
-        """What a client's `bootstrap.servers` wants."""
+        """The address for a client's `bootstrap.servers`."""
         return self._running().node.bootstrap_servers
 
     @property
     def port(self) -> int:
+        """The port that it listens on, while it runs."""
         return self._running().node.port
 
     @property
     def fixed_port(self) -> int:
-        """As `port`, and also while the broker does not run."""
+        """The port that it listened on last, also while it does not run."""
         return self._port
 
     @property
     def is_running(self) -> bool:
+        """Whether it has been started, and neither stopped nor killed."""
         return self._life is not None
 
     @property
     def is_controller(self) -> bool:
-        """Whether it runs, and is the active controller of its cluster."""
+        """Whether it runs and is the active controller of its cluster."""
         return self._life is not None and self._life.node.services.metadata.is_controller
 
     @property
     def data_dir(self) -> str:
-        """The folder with the partitions; also between `stop` and `start`, when it is kept."""
+        """The folder with the partitions."""
         if self._kept_dir is not None:
             return self._kept_dir
         if self._temporary is None:
@@ -81,7 +102,7 @@ class Broker:
         return self._temporary.name
 
     def start(self) -> None:
-        """Answers requests when this returns."""
+        """Start it. It answers requests when this returns."""
         if self._thread is not None:
             raise RuntimeError("the broker runs already")
         if self._kept_dir is None and self._temporary is None:
@@ -93,15 +114,17 @@ class Broker:
             raise
 
     def stop(self) -> None:
-        """Stop cleanly; a temporary folder goes. Nothing happens where the broker does not run."""
+        """Stop it in order. A temporary folder goes; a broker that does not run stays as it is."""
         try:
             self._end()
         finally:
             self._remove_folder()
 
     def kill(self) -> None:
-        """As `kill -9`: nothing is answered, handed over or written any more. The data stays, even if it is
-        in a temporary folder, until `stop`."""
+        """End it as `kill -9` would: nothing is answered, handed over or written any more.
+
+        The data stays, even in a temporary folder, until `stop`.
+        """
         life, thread = self._life, self._thread
         if life is None or thread is None:
             return
@@ -112,7 +135,18 @@ class Broker:
             raise TimeoutError(f"the broker did not die within {STOP_LIMIT_S:g} s")
 
     def restart(self) -> None:
-        """Stop cleanly and start again with the same data, on the same port."""
+        """Stop it in order, and start it again with the same data on the same port.
+
+        Example:
+            import tidelog.testing
+            from tidelog import Admin
+
+            with tidelog.testing.Broker() as broker:
+                with Admin({"bootstrap.servers": broker.bootstrap_servers}) as admin:
+                    admin.create_topic("orders")
+                    broker.restart()
+                    print(admin.topic_exists("orders"))
+        """
         self._port = self.port
         self._end()
         self._begin()

@@ -28,10 +28,31 @@ CLUSTER_SETTINGS: dict[str, SettingValue] = {
 
 
 class Cluster:
-    """`with Cluster(brokers=3) as cluster:`; clients connect to `cluster.bootstrap_servers`.
+    """Several real brokers inside this process that replicate, to test how a client bears up when one dies.
 
     Brokers have the ids 1, 2, 3 and so on. Topics have three replicas and `min.insync.replicas` of 2, or
-    fewer in a smaller cluster; `settings` hold for all brokers and go before these.
+    fewer in a smaller cluster, and a dead broker is missed within two seconds. Use `with`, or `async with`
+    from asyncio.
+
+    Example:
+        import tidelog.testing
+        from tidelog import Producer
+
+        with tidelog.testing.Cluster(brokers=3) as cluster:
+            with Producer({"bootstrap.servers": cluster.bootstrap_servers}) as producer:
+                producer.send("orders", "before").result()
+                cluster.kill(1)
+                print(producer.send("orders", "meanwhile").result().offset)
+
+    Args:
+        brokers: How many brokers.
+        settings: Broker settings of all of them, under Kafka's names.
+        data_dir: A folder that keeps the data. None: a temporary one that goes with the cluster.
+        racks: The `broker.rack` of brokers, by id.
+
+    Attributes:
+        brokers: Every `Broker` by id, the stopped and killed ones too.
+        links: The network between the brokers, which `cut` and `heal` change.
     """
 
     def __init__(
@@ -52,15 +73,15 @@ class Cluster:
         self._voters = ""
         self.links = Links()
         self.brokers: dict[int, Broker] = {}
-        """By id, the stopped and killed ones too."""
 
     @property
     def bootstrap_servers(self) -> str:
-        """All brokers, so that clients find the cluster whoever is down."""
+        """The addresses of all brokers, so that clients find the cluster whichever is down."""
         return ",".join(f"127.0.0.1:{broker.fixed_port}" for broker in self.brokers.values())
 
     @property
     def data_dir(self) -> str:
+        """The folder with one folder for each broker."""
         if self._kept_dir is not None:
             return self._kept_dir
         if self._temporary is None:
@@ -68,7 +89,7 @@ class Cluster:
         return self._temporary.name
 
     def start(self) -> None:
-        """Start all brokers at once; every one answers requests when this returns."""
+        """Start all brokers. Each of them answers requests when this returns."""
         if self.brokers:
             raise RuntimeError("the cluster runs already")
         if self._kept_dir is None:
@@ -88,7 +109,7 @@ class Cluster:
             raise
 
     def stop(self) -> None:
-        """Stop whoever runs: in order, one after the other, or at once where nothing of it is kept."""
+        """Stop all brokers that run. Temporary folders go."""
         try:
             self.heal()
             for broker in self.brokers.values():
@@ -103,7 +124,11 @@ class Cluster:
                 self._temporary = None
 
     def add_broker(self) -> int:
-        """One more broker, without a vote on the metadata; its id."""
+        """Start one more broker, which has no vote on the cluster's metadata.
+
+        Returns:
+            Its id.
+        """
         id = max(self.brokers) + 1
         [port] = _free_ports(1)
         self.brokers[id] = self._broker(id, port)
@@ -111,33 +136,58 @@ class Cluster:
         return id
 
     def kill(self, id: int) -> None:
-        """As `kill -9`: nothing is answered, handed over or written any more."""
+        """End a broker as `kill -9` would: nothing is answered, handed over or written any more.
+
+        Args:
+            id: The broker.
+        """
         self._of(id).kill()
 
     def stop_broker(self, id: int) -> None:
-        """In order: what it leads is handed over first."""
+        """Stop a broker in order: what it leads is handed over first.
+
+        Args:
+            id: The broker.
+        """
         self._of(id).stop()
 
     def restart(self, id: int) -> None:
-        """Stop in order if it runs, and start again with the same data, on the same port."""
+        """Start a broker again with the same data on the same port; stop it in order first, if it runs.
+
+        Args:
+            id: The broker.
+        """
         broker = self._of(id)
         broker.stop()
         broker.start()
 
     def cut(self, one_side: Iterable[int], other_side: Iterable[int]) -> None:
-        """Brokers of one side no longer reach those of the other, in both directions; clients reach all."""
+        """Cut the links between two sides. Clients still reach all brokers.
+
+        Example:
+            import tidelog.testing
+
+            with tidelog.testing.Cluster(brokers=3) as cluster:
+                cluster.cut({1}, {2, 3})
+                print(cluster.controller)
+                cluster.heal()
+
+        Args:
+            one_side: Ids of brokers.
+            other_side: Ids of the brokers that those no longer reach, nor are reached by.
+        """
         ones, others = tuple(one_side), tuple(other_side)
         for id in (*ones, *others):
             self._of(id)
         self.links.cut(ones, others)
 
     def heal(self) -> None:
-        """Everybody reaches everybody again."""
+        """Mend all links that were cut."""
         self.links.heal()
 
     @property
     def controller(self) -> int | None:
-        """The id of the active controller, if there is one now."""
+        """The id of the active controller; None while there is none."""
         return next((id for id, broker in self.brokers.items() if broker.is_controller), None)
 
     def _of(self, id: int) -> Broker:

@@ -25,9 +25,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def tidelog_broker(request: pytest.FixtureRequest) -> "Iterator[Broker]":
-    """A real broker, empty, for this test; `tidelog_broker.bootstrap_servers` is its address.
+    """An empty `tidelog.testing.Broker` for this test alone.
 
-    Settings come from the marker: `@pytest.mark.tidelog({"num.partitions": 3})`.
+    Settings come from a mark on the test, its class or its module.
+
+    Example:
+        import pytest
+        from tidelog import Producer
+
+        @pytest.mark.tidelog({"num.partitions": 3})
+        def test_orders_are_published(tidelog_broker):
+            with Producer({"bootstrap.servers": tidelog_broker.bootstrap_servers}) as producer:
+                assert producer.send("orders", "42").result().offset == 0
     """
     from tidelog.testing.broker import Broker
 
@@ -37,9 +46,18 @@ def tidelog_broker(request: pytest.FixtureRequest) -> "Iterator[Broker]":
 
 @pytest.fixture
 def tidelog_cluster(request: pytest.FixtureRequest) -> "Iterator[Cluster]":
-    """Three real brokers that replicate, empty, for this test; settings come from the same marker.
+    """An empty `tidelog.testing.Cluster` of three brokers for this test alone.
 
-    `tidelog_cluster.kill(1)`, `.restart(1)` and `.cut({1}, {2, 3})` show how a client bears up.
+    Settings come from the same mark.
+
+    Example:
+        from tidelog import Producer
+
+        def test_nothing_is_lost_when_a_broker_dies(tidelog_cluster):
+            with Producer({"bootstrap.servers": tidelog_cluster.bootstrap_servers}) as producer:
+                producer.send("orders", "before").result()
+                tidelog_cluster.kill(1)
+                assert producer.send("orders", "meanwhile").result().offset == 1
     """
     from tidelog.testing.cluster import Cluster
 
@@ -49,7 +67,16 @@ def tidelog_cluster(request: pytest.FixtureRequest) -> "Iterator[Cluster]":
 
 @pytest.fixture(scope="session")
 def tidelog_session_broker() -> "Iterator[Broker]":
-    """A real broker that all tests of the run share; give each test's topics names of their own."""
+    """One `tidelog.testing.Broker` for the whole run. Give each test's topics names of their own.
+
+    Example:
+        import uuid
+        from tidelog import Admin
+
+        def test_with_a_topic_of_its_own(tidelog_session_broker):
+            with Admin({"bootstrap.servers": tidelog_session_broker.bootstrap_servers}) as admin:
+                assert admin.create_topic(f"orders-{uuid.uuid4()}")
+    """
     from tidelog.testing.broker import Broker
 
     with Broker() as broker:

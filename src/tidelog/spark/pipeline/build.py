@@ -44,7 +44,26 @@ class Query:
 
 
 class Build:
-    """Collects queries; nothing runs yet."""
+    """What a pipeline in Python is given: it collects sources and sinks, and runs nothing yet.
+
+    `tidelog pipeline run FILE.py:FUNCTION` calls the function with one.
+
+    Example:
+        from tidelog.spark import Build
+
+        def large_orders(p: Build) -> None:
+            orders = p.source("orders", topic="orders", decode="json", schema="id STRING, amount DOUBLE")
+            p.sink(orders.where("amount > 1000"), topic="large-orders", key="id")
+
+    Attributes:
+        spark: The Spark session.
+        name: The name of the pipeline.
+        brokers: Its `bootstrap.servers`.
+        folder: The folder that relative paths start from.
+        sources: The sources so far, by name.
+        frames: The DataFrames so far, by the name that SQL finds them by.
+        queries: What the sinks will write.
+    """
 
     def __init__(
         self, spark: "SparkSession", name: str, brokers: str, folder: Path, lines: Lines | None = None
@@ -59,7 +78,16 @@ class Build:
         self._lines = lines or Lines()
 
     def source(self, name: str, **keys: Any) -> "DataFrame":
-        """A stream of topics, or a file; the keys are those of a source in YAML."""
+        """A stream of topics, or the rows of a file, as a DataFrame. SQL finds it under its name.
+
+        Args:
+            name: The name of the source.
+            keys: What a source in YAML takes, such as `topic`, `decode`, `schema` and `watermark`; see
+                docs/pipelines.md.
+
+        Raises:
+            InvalidPipeline: A key is unknown or its value is wrong.
+        """
         checker = Checker()
         source = checker.read(of_plain(keys), Source, ("sources", name))
         check_source(source, self.folder, ("sources", name), checker)
@@ -68,7 +96,16 @@ class Build:
             return self.add_source(name, source)
 
     def sink(self, frame: "DataFrame", **keys: Any) -> None:
-        """Where a frame goes; the keys are those of a sink in YAML, but for `from`."""
+        """Where a DataFrame goes: to a topic, a table of a lake, or the console.
+
+        Args:
+            frame: The rows.
+            keys: What a sink in YAML takes but for `from`, such as `topic`, `key`, `mode` and `delivery`;
+                see docs/pipelines.md.
+
+        Raises:
+            InvalidPipeline: A key is unknown, its value is wrong, or Spark cannot run the query.
+        """
         checker = Checker()
         place = ("sinks", len(self.queries))
         sink = checker.read(of_plain({"from": "frame", **keys}), Sink, place)
@@ -79,6 +116,12 @@ class Build:
         self._add_told_sink(frame, sink, place)
 
     def add_source(self, name: str, source: Source) -> "DataFrame":
+        """Add a source as a YAML file describes it.
+
+        Args:
+            name: The name of the source.
+            source: Its description, already checked.
+        """
         frame = open_source(self.spark, source, self.brokers, self.folder)
         if source.dead_letter is not None:
             bad = dead_letters(self.spark, source, self.brokers, self.folder, self.name)
@@ -87,7 +130,17 @@ class Build:
         return self._named(name, frame)
 
     def add_sink(self, frame: "DataFrame", sink: Sink) -> None:
-        """Raises what the sink or Spark has against it, so that a run does not begin in vain."""
+        """Add a sink as a YAML file describes it.
+
+        It raises what the sink or Spark has against it, so that a run does not begin in vain.
+
+        Args:
+            frame: The rows.
+            sink: Its description, already checked.
+
+        Raises:
+            InvalidPipeline: Another query has its name, or Spark cannot run it.
+        """
         name = sink_name(sink)
         if any(query.name == name for query in self.queries):
             said = f"another query is called '{name}'; give this one a name of its own"
@@ -97,7 +150,11 @@ class Build:
         self.queries.append(Query(name, written, sink))
 
     def add_all(self, spec: Pipeline) -> None:
-        """What the YAML file says, in its order."""
+        """Add what a YAML file describes, in its order.
+
+        Args:
+            spec: The file, already checked.
+        """
         for name, source in spec.sources.items():
             with self._told(("sources", name), f"the source '{name}'"):
                 self.add_source(name, source)

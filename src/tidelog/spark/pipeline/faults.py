@@ -18,7 +18,11 @@ class Fault(NamedTuple):
 
 
 class InvalidPipeline(TidelogError):
-    """Everything that is wrong about it, in the order of the file."""
+    """A pipeline that cannot run, with everything that is wrong about it.
+
+    Attributes:
+        faults: What is wrong, in the order of the file.
+    """
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self.faults = sorted(faults, key=lambda fault: fault.line or 0)

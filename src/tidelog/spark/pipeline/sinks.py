@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidelog.spark.each_batch import each_batch
+from tidelog.spark.foreach_batch import each_batch
 from tidelog.spark.lake.options import parse_options
 from tidelog.spark.lake.plan import check_partition_columns
 from tidelog.spark.pipeline.sources import as_text
