@@ -24,6 +24,8 @@ SWAP = ".swap"
 
 LEADER_EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
+LOST_RANGE = "lost-range-checkpoint"
+"""Only in the folder of a log that lost records to damage: see `lost_range`."""
 
 SEGMENT_SUFFIXES = (LOG, INDEX, TIME_INDEX, TXN_INDEX)
 """The files of one segment, the log first: without it the others mean nothing."""

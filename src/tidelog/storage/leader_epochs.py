@@ -1,6 +1,6 @@
 """Which leader epoch wrote from which offset on: how replicas that parted find where they agree.
 
-The file is Kafka's `leader-epoch-checkpoint`: version, count, then `epoch start_offset` lines.
+The file is Kafka's `leader-epoch-checkpoint`, with lines `epoch start_offset`.
 """
 
 from bisect import bisect_right
@@ -8,8 +8,7 @@ from bisect import bisect_right
 from tidelog.base.errors import StorageError
 from tidelog.base.ids import NO_EPOCH, NO_OFFSET, Epoch, Offset
 from tidelog.base.ports import Disk
-
-_VERSION = "0"
+from tidelog.storage import checkpoint_text
 
 
 class LeaderEpochs:
@@ -90,20 +89,16 @@ class LeaderEpochs:
         self._starts.clear()
 
     def dump(self) -> bytes:
-        lines = [_VERSION, str(len(self._epochs)), *(f"{epoch} {start}" for epoch, start in self.entries)]
-        return ("\n".join(lines) + "\n").encode()
+        return checkpoint_text.dump([f"{epoch} {start}" for epoch, start in self.entries])
 
     @classmethod
     def load(cls, raw: bytes, path: str) -> "LeaderEpochs":
         epochs = cls()
         try:
-            lines = raw.decode("ascii").splitlines()
-            version, count, *rest = lines
-            pairs = [(int(epoch), int(start)) for epoch, start in map(str.split, rest)]
-            if version != _VERSION or int(count) != len(pairs):
-                raise ValueError(f"version {version}, {count} entries announced and {len(pairs)} found")
+            lines = checkpoint_text.load(raw)
+            pairs = [(int(epoch), int(start)) for epoch, start in map(str.split, lines)]
         except ValueError as error:
-            raise StorageError(f"{path} is not a leader epoch checkpoint: {error}") from error
+            raise StorageError(f"{path} is damaged, or no leader epoch checkpoint: {error}") from error
         for epoch, start in pairs:
             if (
                 epoch < 0

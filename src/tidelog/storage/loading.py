@@ -7,7 +7,7 @@ from tidelog.base.errors import KafkaError, StorageError
 from tidelog.base.ids import Offset, TimestampMs
 from tidelog.base.invariant import broken
 from tidelog.base.ports import read_file
-from tidelog.storage import compaction_swap
+from tidelog.storage import compaction_swap, lost_range
 from tidelog.storage.active_segment import ActiveSegment, activate, create_segment
 from tidelog.storage.batch_walk import walk
 from tidelog.storage.doomed import doom
@@ -17,6 +17,7 @@ from tidelog.storage.file_names import (
     INDEX,
     LEADER_EPOCHS,
     LOG,
+    LOST_RANGE,
     PARTITION_METADATA,
     RECOVERING,
     SNAPSHOT,
@@ -27,16 +28,20 @@ from tidelog.storage.file_names import (
 from tidelog.storage.flush import Unsynced
 from tidelog.storage.leader_epochs import LeaderEpochs
 from tidelog.storage.log_folder import LogFolder
+from tidelog.storage.lost_range import LostRange
 from tidelog.storage.offset_index import ENTRY_BYTES, RELATIVE_MAX, CorruptIndex, OffsetIndex
 from tidelog.storage.producer_snapshot_files import ProducerSnapshotFiles
 from tidelog.storage.producers import Producers
-from tidelog.storage.recovery import Recovered, recover_segment
-from tidelog.storage.recovery_report import Gap, RecoveryReport
+from tidelog.storage.recovery import Known, Recovered, recover_segment
+from tidelog.storage.recovery_report import Gap, Loss, RecoveryReport
 from tidelog.storage.replay import replay, replay_epochs
 from tidelog.storage.segment import Segment
 from tidelog.storage.segment_list import SegmentList
 from tidelog.storage.time_index import ENTRY as TIME_ENTRY
 from tidelog.wire.batch import crc_ok
+
+_NEVER: Offset = 2**63
+"""A log that was closed in order has no torn write: what is wrong with it is damage."""
 
 
 @dataclass(slots=True)
@@ -52,37 +57,58 @@ class Loaded:
     snapshots: ProducerSnapshotFiles
     unsynced: Unsynced
     report: RecoveryReport
+    lost: LostRange | None
+    """What damage took and no other replica gave back yet."""
 
 
 class Loader:
     """One opening of one folder; `load` is the whole story in order."""
 
-    def __init__(self, folder: LogFolder, now_ms: TimestampMs, whole_from: Offset) -> None:
-        """`whole_from`: what was not known to be synced before; a crash may have left holes there."""
+    def __init__(
+        self,
+        folder: LogFolder,
+        now_ms: TimestampMs,
+        recovery_point: Offset | None,
+        committed: Offset,
+        was_clean: bool,
+    ) -> None:
         self._folder = folder
         self._disk = folder.disk
         self._now_ms = now_ms
         self._report = RecoveryReport()
         self._unsynced = Unsynced()
-        self._whole_from = whole_from
+        self._known = Known(
+            synced_below=max(recovery_point or 0, committed),
+            torn_from=_NEVER if was_clean else max(recovery_point or 0, committed),
+            ended_at=recovery_point if was_clean else None,
+        )
+        self._committed = committed
+        self._lost: LostRange | None = None
+        self._epochs_are_bad = False
         self._tail_newest: tuple[TimestampMs, Offset] | None = None
 
     def load(self, recovery_point: Offset | None, clean: bool, log_start: Offset | None) -> Loaded:
         self._make_directory()
         self._report.removed += compaction_swap.settle(self._disk, self._folder.path)
         bases, snapshots, names = self._sort_names()
+        if self._known.torn_from == _NEVER and snapshots:
+            self._known = self._known._replace(synced_below=max(self._known.synced_below, snapshots[-1]))
+        self._read_lost()
         segments = [self._segment(base) for base in bases]
         checked_from: Offset | None = None
         end: Offset | None = None
         if not segments:
             active = self._create(log_start or 0)
             end = active.base
-        elif clean and (end := self._find_end(segments[-1])) is not None:
+        elif clean and (end := self._find_end(segments[-1])) is not None and end == (recovery_point or end):
             active = activate(segments.pop(), newest=self._tail_newest)
         else:
             trusted_below = segments[-1].base if clean else recovery_point or 0
-            whole_from = self._whole_from if self._folder.config.is_replicated else None
-            active, end, checked_from = self._recover(segments, trusted_below, whole_from, names)
+            active, end, checked_from = self._recover(segments, trusted_below, names)
+        if end < self._must_reach:
+            self._note_lost(end, self._must_reach)
+        if self._lost is not None and end < self._lost.end:
+            active, end = self._leave_gap(segments, active, self._lost.end)
         known_epochs = self._read_epochs()
         start = max(log_start or 0, segments[0].base if segments else active.base)
         if known_epochs is not None and known_epochs.first_start <= end:
@@ -96,13 +122,16 @@ class Loader:
             for segment in [*segments, active]:
                 doom(segment, self._now_ms).run()
             segments, active, end, checked_from = [], self._create(start), start, None
+        self._settle_lost(start, end)
         everything = [*segments, active]
-        epochs = self._check_epochs(known_epochs, everything, start, end, checked_from)
+        # What was synced is known even where it is lost now: files beside the batches tell of it.
+        told_below = None if checked_from is None else self._told_below(checked_from, end)
+        epochs = self._check_epochs(known_epochs, everything, start, end, told_below)
         files = ProducerSnapshotFiles(self._disk, self._folder.path, snapshots)
         # A snapshot may have reached the disk when the batches it speaks of did not: a retry of those would
         # be taken for a duplicate. Only what is known to be flushed may be taken from one.
         first_base = everything[0].base
-        producers = files.load(first_base, end if checked_from is None else max(first_base, checked_from))
+        producers = files.load(first_base, end if told_below is None else max(first_base, told_below))
         replay(everything, producers, end)
         producers.expire(self._now_ms, self._folder.config.producer_id_expiration_ms)
         self._report.trusts_too_much = recovery_point is not None and recovery_point > end
@@ -118,7 +147,57 @@ class Loader:
             snapshots=files,
             unsynced=self._unsynced,
             report=self._report,
+            lost=self._lost,
         )
+
+    # What damage took
+
+    @property
+    def _must_reach(self) -> Offset:
+        """The log ended here or above. After a crash it may have been cut below its recovery point."""
+        return self._known.synced_below if self._known.torn_from == _NEVER else self._committed
+
+    def _read_lost(self) -> None:
+        try:
+            self._lost = lost_range.read(self._disk, self._folder.path)
+        except ValueError as error:
+            self._report.notes.append(f"{self._folder.path}/{LOST_RANGE} is damaged ({error})")
+            self._lost = LostRange(0, self._known.synced_below)
+
+    def _note_lost(self, first: Offset, end: Offset) -> None:
+        """Written down before anything else is done: afterwards the log looks whole."""
+        lost = LostRange(first, max(end, self._known.synced_below, first + 1)).joined(self._lost)
+        if lost != self._lost:
+            lost_range.write(self._disk, self._folder.path, lost)
+            self._lost = lost
+
+    def _leave_gap(
+        self, segments: list[Segment], active: ActiveSegment, end: Offset
+    ) -> tuple[ActiveSegment, Offset]:
+        """Offsets that consumers have seen are not given out again: the next segment begins behind them."""
+        if active.size:
+            segments.append(active.seal())
+            self._unsynced.add(*(active.path + suffix for suffix in (LOG, INDEX, TIME_INDEX)))
+        else:
+            doom(active, self._now_ms).run()
+        return self._create(end), end
+
+    def _settle_lost(self, start: Offset, end: Offset) -> None:
+        """What was deleted in the meantime is no loss any more."""
+        lost = self._lost
+        if lost is None:
+            return
+        if lost.end <= start:
+            lost_range.remove(self._disk, self._folder.path)
+            self._lost = None
+            return
+        self._lost = LostRange(max(lost.first, start), end)
+        if self._lost != lost:
+            lost_range.write(self._disk, self._folder.path, self._lost)
+        self._report.losses.append(Loss(self._folder.path, self._lost))
+
+    def _told_below(self, checked_from: Offset, end: Offset) -> Offset:
+        return checked_from if self._lost is None else max(checked_from, min(self._known.synced_below, end))
 
     def _make_directory(self) -> None:
         if not self._disk.is_dir(self._folder.path):
@@ -203,11 +282,12 @@ class Loader:
             file.close()
 
     def _recover(
-        self, segments: list[Segment], trusted_below: Offset, whole_from: Offset | None, names: set[str]
+        self, segments: list[Segment], trusted_below: Offset, names: set[str]
     ) -> tuple[ActiveSegment, Offset, Offset]:
         """Check what is not trusted; leaves the sealed ones in `segments`. (active, end, checked from)."""
         checked_from: Offset | None = None
         recovered: Recovered | None = None
+        must_be_whole = self._folder.config.is_replicated
         for number, segment in enumerate(tuple(segments)):
             rest = segments[number + 1 :]
             above = rest[0].base if rest else None
@@ -218,16 +298,20 @@ class Loader:
                 self._disk,
                 segment,
                 trusted_below,
+                self._known,
                 is_last=above is None,
                 report=self._report,
-                whole_from=whole_from,
+                must_be_whole=must_be_whole,
                 before_cut=partial(self._set_aside, rest),
+                on_lost=self._note_lost,
             )
             checked_from = recovered.scan_start if checked_from is None else checked_from
             may_have_gaps = self._folder.config.compact or recovered.is_cut  # compaction leaves them
             if above is not None and recovered.end < above and not may_have_gaps:
                 self._report.gaps.append(Gap(segment.path + LOG, segment.size, recovered.end, above))
-                if whole_from is not None and recovered.end >= whole_from:
+                if recovered.end < self._known.torn_from:
+                    self._note_lost(recovered.end, above)
+                elif must_be_whole:
                     self._set_aside(rest)
                     recovered.is_cut = True
             if recovered.is_cut:
@@ -273,7 +357,10 @@ class Loader:
         raw = read_file(self._disk, path)
         try:
             return LeaderEpochs.load(raw, path) if raw is not None else None
-        except StorageError:
+        except StorageError as error:
+            if self._known.torn_from == _NEVER or raw:  # a crash leaves an empty one, where it was not synced
+                self._report.notes.append(f"{error}; the batches tell which epoch wrote what")
+            self._epochs_are_bad = True
             return None
 
     def _check_epochs(
@@ -294,6 +381,7 @@ class Loader:
             replay_epochs(segments, epochs, checked_from)
         epochs.cut_start(start)
         epochs.begin_with(start)
+        epochs.changed = epochs.changed or self._epochs_are_bad  # the next flush writes a good file
         return epochs
 
 
@@ -301,11 +389,15 @@ def load(
     folder: LogFolder,
     now_ms: TimestampMs,
     recovery_point: Offset | None,
+    *,
     clean: bool,
     log_start: Offset | None,
+    committed: Offset | None,
 ) -> Loaded:
-    whole_from = recovery_point or 0
+    def loader() -> Loader:
+        return Loader(folder, now_ms, recovery_point, committed or 0, clean)
+
     try:
-        return Loader(folder, now_ms, whole_from).load(recovery_point, clean, log_start)
+        return loader().load(recovery_point, clean, log_start)
     except KafkaError:  # a batch that was trusted is damaged: trust nothing, so that it is found and named
-        return Loader(folder, now_ms, whole_from).load(None, False, log_start)
+        return loader().load(None, False, log_start)

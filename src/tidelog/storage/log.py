@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, Offset, ProducerId, TimestampMs
 from tidelog.base.ports import Disk
-from tidelog.storage import compaction_swap, dirt, retention, time_lookup
+from tidelog.storage import compaction_swap, dirt, lost_range, retention, time_lookup
 from tidelog.storage.cleaned_segment import Cleaned
 from tidelog.storage.compaction import Compaction
 from tidelog.storage.compaction_groups import Source
@@ -53,16 +53,22 @@ class PartitionLog(LogWriter):
         recovery_point: Offset | None = None,
         clean: bool = False,
         log_start: Offset | None = None,
+        committed: Offset | None = None,
         warm: WarmSegments | None = None,
     ) -> "PartitionLog":
         """Open the log in `directory`, or start a new one there. `.recovery` says what had to be repaired.
 
         `clean`: the last owner closed it in order, so only the last few batches are looked at. Otherwise
         every batch from `recovery_point` on is checked (None: nothing is known, so all of them).
+        `committed`: the log had all below on stable storage, even where no recovery point says so yet. What
+        is missing below it, or was damaged after a clean close, is lost, and not a write that a crash tore.
         `warm` is shared between the logs of a thread, to bound descriptors and memory together.
         """
         folder = LogFolder(disk, directory, config, WarmSegments() if warm is None else warm)
-        return cls(folder, load(folder, now_ms, recovery_point, clean, log_start))
+        return cls(
+            folder,
+            load(folder, now_ms, recovery_point, clean=clean, log_start=log_start, committed=committed),
+        )
 
     def share(self, warm: WarmSegments) -> None:
         """From now on this log counts with the others, on whose thread it is used."""
@@ -253,6 +259,17 @@ class PartitionLog(LogWriter):
             self.end = max(active.find_end(), min(self.start, offset))
             self._after_cut()
             return doomed
+
+    def cut_at_lost(self) -> list[Doomed]:
+        """End before what damage took, so that the rest can be copied from another replica."""
+        return [] if self.lost is None else self.truncate_to(self.lost.first)
+
+    def forget_lost(self) -> None:
+        """The log has all that it ever had, or counts as one that is behind."""
+        if self.lost is not None:
+            with self._disk_errors():
+                lost_range.remove(self._folder.disk, self._folder.path)
+            self.lost = None
 
     def truncate_fully_at(self, offset: Offset) -> list[Doomed]:
         """Remove everything; the log starts anew at `offset`."""

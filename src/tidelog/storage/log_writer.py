@@ -20,6 +20,7 @@ from tidelog.storage.leader_epochs import LeaderEpochs
 from tidelog.storage.loading import Loaded
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.log_folder import LogFolder
+from tidelog.storage.lost_range import LostRange
 from tidelog.storage.offset_index import RELATIVE_MAX
 from tidelog.storage.producers import Duplicate, Producers
 from tidelog.storage.recovery_report import RecoveryReport
@@ -69,6 +70,7 @@ class LogWriter:
         "end",
         "has_rolled",
         "leader_epochs",
+        "lost",
         "offline",
         "producers",
         "recovery",
@@ -95,6 +97,8 @@ class LogWriter:
         self.leader_epochs: LeaderEpochs = loaded.epochs
         self.producers: Producers = loaded.producers
         self.recovery: RecoveryReport = loaded.report
+        self.lost: LostRange | None = loaded.lost
+        """What damage took. Another replica may have it, so this one should not lead."""
         self.offline: OSError | None = None
         self.has_rolled = False
         """A segment was sealed since this was last taken back: now is the time to sync it, once for good."""

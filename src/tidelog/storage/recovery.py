@@ -1,9 +1,11 @@
-"""Makes a segment whole again after a crash: a torn tail is cut, damage between batches is set aside.
+"""Makes a segment whole again after a crash: a torn tail is cut, damage is set aside.
 
+Damage is what lies between valid batches, or where the log was known to be synced: no crash tears that.
 Nothing valid is dropped. Every step leaves files from which recovery can start again.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from tidelog.base.errors import KafkaError
 from tidelog.base.ids import Offset
@@ -15,8 +17,20 @@ from tidelog.storage.recovery_report import Cut, Damage, Hole, RecoveryReport
 from tidelog.storage.segment import Segment
 from tidelog.storage.segment_indexes import SegmentIndexes
 from tidelog.storage.segment_scan import Bad, Good, SegmentScan
+from tidelog.wire.batch import BatchHeader
 
 _COPY_BYTES = 1 << 20
+
+
+class Known(NamedTuple):
+    """What is known of a log before its batches are looked at."""
+
+    synced_below: Offset
+    """All that was written below was on stable storage."""
+    torn_from: Offset
+    """Bytes that are no batch are a write that a crash tore, if they would have begun here or above."""
+    ended_at: Offset | None = None
+    """Where a log ended that was closed in order: a batch that claims to reach further is damaged."""
 
 
 class Recovered:
@@ -37,34 +51,47 @@ def recover_segment(
     disk: Disk,
     segment: Segment,
     trusted_below: Offset,
+    known: Known,
     *,
     is_last: bool,
     report: RecoveryReport,
-    whole_from: Offset | None = None,
+    must_be_whole: bool = False,
     before_cut: Callable[[], None] | None = None,
+    on_lost: Callable[[Offset, Offset], None] | None = None,
 ) -> Recovered:
     """Check the batches from `trusted_below` on, repair the file, and build the indexes of those batches.
 
-    `whole_from`: no hole is tolerated from this offset on; the segment is cut there, after `before_cut`.
+    `must_be_whole`: of what a crash may have torn, no hole is tolerated: the segment is cut there, after
+    `before_cut`. `on_lost` hears which offset is the first that damage took, and where the segment ends,
+    before anything is changed.
     """
     file = segment.file
     position, next_offset, indexes = _trusted_part(disk, segment, trusted_below, report)
     scan_start = next_offset
     bad: list[Bad] = []
     hole: tuple[int, Offset] | None = None
+    first_lost: Offset | None = None
     end_position = position
-    for found in SegmentScan(file, segment.base, segment.size).run(position, next_offset):
+    tail_is_torn = False
+    scan = SegmentScan(file, segment.base, segment.size, known.ended_at)
+    for found in scan.run(position, next_offset):
         if isinstance(found, Good):
             header = found.header
             indexes.note(header.last_offset, found.position, header.size, header.max_timestamp)
             next_offset = header.next_offset
             end_position = found.position + header.size
         else:
-            is_tail = is_last and found.end == segment.size
-            if hole is None and whole_from is not None and next_offset >= whole_from and not is_tail:
+            at_end = found.end == segment.size
+            may_be_torn = next_offset >= (known.synced_below if found.zeros else known.torn_from)
+            tail_is_torn = at_end and may_be_torn and (is_last or found.zeros)
+            if not may_be_torn and first_lost is None:
+                first_lost = next_offset
+            if hole is None and must_be_whole and may_be_torn and not (is_last and at_end):
                 hole = len(bad), next_offset
             bad.append(found)
     report.scanned_bytes += segment.size - position
+    if first_lost is not None and on_lost is not None:
+        on_lost(first_lost, next_offset)
     if hole is not None:
         number, next_offset = hole
         if before_cut is not None:
@@ -74,7 +101,7 @@ def recover_segment(
         indexes = SegmentIndexes(segment.base, segment.folder.config.index_interval_bytes)
         indexes.note_from(segment.file, 0, segment.size)
         end_position = segment.size
-    elif bad and bad[-1].end == segment.size and (is_last or bad[-1].zeros):
+    elif tail_is_torn:
         tail = bad.pop()
         file.truncate(tail.position)
         file.sync()
@@ -104,7 +131,10 @@ def _cut_at_hole(disk: Disk, segment: Segment, hole: Bad, offset: Offset, report
 def _trusted_part(
     disk: Disk, segment: Segment, trusted_below: Offset, report: RecoveryReport
 ) -> tuple[int, Offset, SegmentIndexes]:
-    """(position, offset, indexes) from which on batches must be checked."""
+    """(position, offset, indexes) from which on batches must be checked.
+
+    The newest batch below `trusted_below` is one of them: it shows whether the log still ends as it did.
+    """
     base, interval = segment.base, segment.folder.config.index_interval_bytes
     if trusted_below <= base:
         return 0, base, SegmentIndexes(base, interval)
@@ -113,25 +143,27 @@ def _trusted_part(
         if not indexes.offsets.is_ordered():
             raise CorruptIndex("its entries are out of order")
         entry = indexes.offsets.at_or_below(trusted_below - 1)
-        position = entry[1] if entry else 0
+        position, offset = (entry[1], _offset_at(segment, entry[1])) if entry else (0, base)
         for _, header in walk(segment.file, position, segment.size):
             if entry and header.last_offset != entry[0]:
                 raise CorruptIndex("its last entry points elsewhere")
             break
-        indexes.cut(position, _offset_at(segment, position))
+        indexes.cut(position, offset)
     except (CorruptIndex, KafkaError):
         report.rebuilt.append(segment.path)
-        position, indexes = 0, SegmentIndexes(base, interval)
-    next_offset = base
+        position, offset, indexes = 0, base, SegmentIndexes(base, interval)
+    newest: BatchHeader | None = None
     try:
         for at, header in walk(segment.file, position, segment.size):
-            if not next_offset <= header.base_offset < trusted_below:
+            due = offset if newest is None else newest.next_offset
+            if not due <= header.base_offset < trusted_below:
                 break
-            indexes.note(header.last_offset, at, header.size, header.max_timestamp)
-            position, next_offset = at + header.size, header.next_offset
+            if newest is not None:
+                indexes.note(newest.last_offset, position, newest.size, newest.max_timestamp)
+            position, offset, newest = at, due, header
     except KafkaError:
         pass  # the check that follows names what is there
-    return position, next_offset, indexes
+    return position, offset, indexes
 
 
 def _offset_at(segment: Segment, position: int) -> Offset:

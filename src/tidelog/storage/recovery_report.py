@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from tidelog.storage.file_names import LOST_RANGE
+from tidelog.storage.lost_range import LostRange
+
 
 @dataclass(frozen=True, slots=True)
 class Cut:
@@ -20,7 +23,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Bytes between valid batches that are no batch: they are kept in a file of their own."""
+    """Bytes that are no batch, between valid ones or where the log was synced: kept in a file beside it."""
 
     file: str
     position: int
@@ -31,7 +34,7 @@ class Damage:
     def __str__(self) -> str:
         return (
             f"DAMAGED: {self.length} bytes of {self.file} at {self.position} are no batch ({self.why}); "
-            f"they are kept in {self.kept_in}, the batches around them are served"
+            f"they are kept in {self.kept_in}, the batches around them stay in the log"
         )
 
 
@@ -69,6 +72,22 @@ class Hole:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Records that were synced are gone. Said at each start, until another replica gave them back."""
+
+    folder: str
+    lost: LostRange
+
+    def __str__(self) -> str:
+        return (
+            f"LOST: {self.folder} misses records of the offsets {self.lost}, which were synced: its files "
+            "were changed or cut short since. The offsets are not given out again. Where the topic has other "
+            "replicas, this one gets the records from them before it may lead; where none has them, remove "
+            f"{self.folder}/{LOST_RANGE} and restart to accept the loss"
+        )
+
+
 @dataclass(slots=True)
 class RecoveryReport:
     trusts_too_much: bool = False
@@ -87,10 +106,11 @@ class RecoveryReport:
     kept: list[str] = field(default_factory=list)
     """Damaged bytes that an earlier recovery set aside, and nobody has taken away yet."""
     notes: list[str] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
 
     @property
     def is_clean(self) -> bool:
-        return not (self.cuts or self.damages or self.gaps or self.holes or self.notes)
+        return not (self.cuts or self.damages or self.gaps or self.holes or self.notes or self.losses)
 
     def lines(self) -> list[str]:
         """The worst first."""
@@ -98,5 +118,5 @@ class RecoveryReport:
             f"kept from an earlier recovery: {path}; remove it when you need it no longer"
             for path in self.kept
         ]
-        found = [*self.damages, *self.gaps, *self.holes, *self.cuts]
+        found = [*self.losses, *self.damages, *self.gaps, *self.holes, *self.cuts]
         return [*map(str, found), *self.notes, *kept]

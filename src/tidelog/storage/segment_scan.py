@@ -39,9 +39,11 @@ class Bad(NamedTuple):
 class SegmentScan:
     """Batches must come in the order of their offsets, within reach of the segment's base."""
 
-    def __init__(self, file: File, base: Offset, size: int) -> None:
+    def __init__(self, file: File, base: Offset, size: int, ended_at: Offset | None = None) -> None:
+        """`ended_at`: where the whole log is known to have ended."""
         self._file = file
         self._base = base
+        self._ended_at = ended_at
         self._size = size
         self._chunk = b""
         self._chunk_at = 0
@@ -83,6 +85,8 @@ class SegmentScan:
             return f"offsets {header.base_offset} to {header.last_offset} where {next_offset} or more is due"
         if header.last_offset - self._base > RELATIVE_MAX:
             return f"offset {header.last_offset} is out of the reach of the segment"
+        if self._ended_at is not None and header.last_offset >= self._ended_at:
+            return f"offset {header.last_offset} in a log that ended at {self._ended_at}"
         if header.attributes & ~_ATTRIBUTES_KNOWN:
             return f"attributes {header.attributes:#x}"
         return None if self._crc(position, header.size) == header.crc else "wrong CRC"

@@ -1,0 +1,46 @@
+"""The offsets that a log is known to have held and holds no longer, written down until it has them again.
+
+Recovery leaves a log that looks whole: the damaged bytes lie in a file beside it, and the next start would
+not notice. The file `lost-range-checkpoint` in the partition's folder tells it: `first end`, the bounds of
+what is missing. A replica with this file must not lead while another one may have what it lost.
+"""
+
+from typing import NamedTuple
+
+from tidelog.base.ids import Offset
+from tidelog.base.ports import Disk, read_file, replace_file
+from tidelog.storage import checkpoint_text
+from tidelog.storage.file_names import LOST_RANGE
+
+
+class LostRange(NamedTuple):
+    first: Offset
+    """Records from here on are missing; not necessarily all of them."""
+    end: Offset
+    """The log was known to reach up to here. No offset below is ever given out again."""
+
+    def __str__(self) -> str:
+        return f"{self.first} to {self.end - 1}"
+
+    def joined(self, other: "LostRange | None") -> "LostRange":
+        return self if other is None else LostRange(min(self.first, other.first), max(self.end, other.end))
+
+
+def read(disk: Disk, folder: str) -> LostRange | None:
+    """ValueError where the file is damaged itself: then nobody knows how much is missing."""
+    raw = read_file(disk, f"{folder}/{LOST_RANGE}")
+    if raw is None:
+        return None
+    [line] = checkpoint_text.load(raw)
+    first, end = map(int, line.split(" "))
+    return LostRange(first, end)
+
+
+def write(disk: Disk, folder: str, lost: LostRange) -> None:
+    """Durable when this returns."""
+    replace_file(disk, f"{folder}/{LOST_RANGE}", checkpoint_text.dump([f"{lost.first} {lost.end}"]))
+
+
+def remove(disk: Disk, folder: str) -> None:
+    disk.remove(f"{folder}/{LOST_RANGE}")
+    disk.sync_dir(folder)
