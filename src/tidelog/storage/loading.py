@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from tidelog.base.errors import KafkaError, StorageError
-from tidelog.base.ids import Offset, TimestampMs
+from tidelog.base.ids import Epoch, Offset, TimestampMs
 from tidelog.base.invariant import broken
 from tidelog.base.ports import read_file
-from tidelog.storage import compaction_swap, lost_range
+from tidelog.storage import compaction_swap
 from tidelog.storage.active_segment import ActiveSegment, activate, create_segment
 from tidelog.storage.batch_walk import walk
 from tidelog.storage.doomed import doom
@@ -17,7 +17,6 @@ from tidelog.storage.file_names import (
     INDEX,
     LEADER_EPOCHS,
     LOG,
-    LOST_RANGE,
     PARTITION_METADATA,
     RECOVERING,
     SNAPSHOT,
@@ -28,12 +27,13 @@ from tidelog.storage.file_names import (
 from tidelog.storage.flush import Unsynced
 from tidelog.storage.leader_epochs import LeaderEpochs
 from tidelog.storage.log_folder import LogFolder
+from tidelog.storage.losses import Losses
 from tidelog.storage.lost_range import LostRange
 from tidelog.storage.offset_index import ENTRY_BYTES, RELATIVE_MAX, CorruptIndex, OffsetIndex
 from tidelog.storage.producer_snapshot_files import ProducerSnapshotFiles
 from tidelog.storage.producers import Producers
 from tidelog.storage.recovery import Known, Recovered, recover_segment
-from tidelog.storage.recovery_report import Gap, Loss, RecoveryReport
+from tidelog.storage.recovery_report import Gap, RecoveryReport
 from tidelog.storage.replay import replay, replay_epochs
 from tidelog.storage.segment import Segment
 from tidelog.storage.segment_list import SegmentList
@@ -77,13 +77,11 @@ class Loader:
         self._now_ms = now_ms
         self._report = RecoveryReport()
         self._unsynced = Unsynced()
-        self._known = Known(
-            synced_below=max(recovery_point or 0, committed),
-            torn_from=_NEVER if was_clean else max(recovery_point or 0, committed),
-            ended_at=recovery_point if was_clean else None,
-        )
+        self._recovery_point = recovery_point
         self._committed = committed
-        self._lost: LostRange | None = None
+        self._was_clean = was_clean
+        self._losses = Losses(folder, self._report)
+        self._losses.synced_below = max(recovery_point or 0, committed)
         self._epochs_are_bad = False
         self._tail_newest: tuple[TimestampMs, Offset] | None = None
 
@@ -91,9 +89,9 @@ class Loader:
         self._make_directory()
         self._report.removed += compaction_swap.settle(self._disk, self._folder.path)
         bases, snapshots, names = self._sort_names()
-        if self._known.torn_from == _NEVER and snapshots:
-            self._known = self._known._replace(synced_below=max(self._known.synced_below, snapshots[-1]))
-        self._read_lost()
+        if self._was_clean and snapshots:  # one was taken where the log ended
+            self._losses.synced_below = max(self._losses.synced_below, snapshots[-1])
+        self._losses.read()
         segments = [self._segment(base) for base in bases]
         checked_from: Offset | None = None
         end: Offset | None = None
@@ -106,10 +104,11 @@ class Loader:
             trusted_below = segments[-1].base if clean else recovery_point or 0
             active, end, checked_from = self._recover(segments, trusted_below, names)
         if end < self._must_reach:
-            self._note_lost(end, self._must_reach)
-        if self._lost is not None and end < self._lost.end:
-            active, end = self._leave_gap(segments, active, self._lost.end)
+            self._losses.note(end, self._must_reach)
         known_epochs = self._read_epochs()
+        if self._losses.lost is not None and end < self._losses.lost.end:
+            epoch = self._epoch_at(self._losses.lost.end - 1, known_epochs, [*segments, active])
+            active, end = self._losses.cover(segments, active, end, epoch, self._now_ms)
         start = max(log_start or 0, segments[0].base if segments else active.base)
         if known_epochs is not None and known_epochs.first_start <= end:
             # The epochs were cut where the log started, and nobody may have written down where that was.
@@ -122,9 +121,8 @@ class Loader:
             for segment in [*segments, active]:
                 doom(segment, self._now_ms).run()
             segments, active, end, checked_from = [], self._create(start), start, None
-        self._settle_lost(start, end)
+        self._losses.settle(start, end)
         everything = [*segments, active]
-        # What was synced is known even where it is lost now: files beside the batches tell of it.
         told_below = None if checked_from is None else self._told_below(checked_from, end)
         epochs = self._check_epochs(known_epochs, everything, start, end, told_below)
         files = ProducerSnapshotFiles(self._disk, self._folder.path, snapshots)
@@ -147,57 +145,19 @@ class Loader:
             snapshots=files,
             unsynced=self._unsynced,
             report=self._report,
-            lost=self._lost,
+            lost=self._losses.lost,
         )
-
-    # What damage took
 
     @property
     def _must_reach(self) -> Offset:
         """The log ended here or above. After a crash it may have been cut below its recovery point."""
-        return self._known.synced_below if self._known.torn_from == _NEVER else self._committed
-
-    def _read_lost(self) -> None:
-        try:
-            self._lost = lost_range.read(self._disk, self._folder.path)
-        except ValueError as error:
-            self._report.notes.append(f"{self._folder.path}/{LOST_RANGE} is damaged ({error})")
-            self._lost = LostRange(0, self._known.synced_below)
-
-    def _note_lost(self, first: Offset, end: Offset) -> None:
-        """Written down before anything else is done: afterwards the log looks whole."""
-        lost = LostRange(first, max(end, self._known.synced_below, first + 1)).joined(self._lost)
-        if lost != self._lost:
-            lost_range.write(self._disk, self._folder.path, lost)
-            self._lost = lost
-
-    def _leave_gap(
-        self, segments: list[Segment], active: ActiveSegment, end: Offset
-    ) -> tuple[ActiveSegment, Offset]:
-        """Offsets that consumers have seen are not given out again: the next segment begins behind them."""
-        if active.size:
-            segments.append(active.seal())
-            self._unsynced.add(*(active.path + suffix for suffix in (LOG, INDEX, TIME_INDEX)))
-        else:
-            doom(active, self._now_ms).run()
-        return self._create(end), end
-
-    def _settle_lost(self, start: Offset, end: Offset) -> None:
-        """What was deleted in the meantime is no loss any more."""
-        lost = self._lost
-        if lost is None:
-            return
-        if lost.end <= start:
-            lost_range.remove(self._disk, self._folder.path)
-            self._lost = None
-            return
-        self._lost = LostRange(max(lost.first, start), end)
-        if self._lost != lost:
-            lost_range.write(self._disk, self._folder.path, self._lost)
-        self._report.losses.append(Loss(self._folder.path, self._lost))
+        return self._losses.synced_below if self._was_clean else self._committed
 
     def _told_below(self, checked_from: Offset, end: Offset) -> Offset:
-        return checked_from if self._lost is None else max(checked_from, min(self._known.synced_below, end))
+        """What was synced is known even where it is lost now: the files beside the batches tell of it."""
+        if self._losses.lost is None:
+            return checked_from
+        return max(checked_from, min(self._losses.synced_below, end))
 
     def _make_directory(self) -> None:
         if not self._disk.is_dir(self._folder.path):
@@ -288,6 +248,12 @@ class Loader:
         checked_from: Offset | None = None
         recovered: Recovered | None = None
         must_be_whole = self._folder.config.is_replicated
+        synced_below = self._losses.synced_below
+        known = Known(
+            synced_below=synced_below,
+            torn_from=_NEVER if self._was_clean else synced_below,
+            ended_at=self._recovery_point if self._was_clean else None,
+        )
         for number, segment in enumerate(tuple(segments)):
             rest = segments[number + 1 :]
             above = rest[0].base if rest else None
@@ -298,19 +264,19 @@ class Loader:
                 self._disk,
                 segment,
                 trusted_below,
-                self._known,
+                known,
                 is_last=above is None,
                 report=self._report,
                 must_be_whole=must_be_whole,
                 before_cut=partial(self._set_aside, rest),
-                on_lost=self._note_lost,
+                on_lost=self._losses.note,
             )
             checked_from = recovered.scan_start if checked_from is None else checked_from
             may_have_gaps = self._folder.config.compact or recovered.is_cut  # compaction leaves them
             if above is not None and recovered.end < above and not may_have_gaps:
                 self._report.gaps.append(Gap(segment.path + LOG, segment.size, recovered.end, above))
-                if recovered.end < self._known.torn_from:
-                    self._note_lost(recovered.end, above)
+                if recovered.end < known.torn_from:
+                    self._losses.note(recovered.end, above)
                 elif must_be_whole:
                     self._set_aside(rest)
                     recovered.is_cut = True
@@ -358,10 +324,17 @@ class Loader:
         try:
             return LeaderEpochs.load(raw, path) if raw is not None else None
         except StorageError as error:
-            if self._known.torn_from == _NEVER or raw:  # a crash leaves an empty one, where it was not synced
+            if self._was_clean or raw:  # a crash leaves an empty one, where it was not synced
                 self._report.notes.append(f"{error}; the batches tell which epoch wrote what")
             self._epochs_are_bad = True
             return None
+
+    @staticmethod
+    def _epoch_at(offset: Offset, known: LeaderEpochs | None, segments: list[Segment]) -> Epoch:
+        if known is None:
+            known = LeaderEpochs()
+            replay_epochs(segments, known, segments[0].base)
+        return known.epoch_of(offset)
 
     def _check_epochs(
         self,

@@ -1,0 +1,73 @@
+"""What a log lost to damage, from the moment that recovery finds it: written down, told, and left as a gap.
+
+The order matters. The loss is written down before the damaged file is touched: afterwards the log looks
+whole, and a crash in between must not let the loss be forgotten. Offsets that were given out stay taken: an
+empty batch covers those at the end of the log, as compaction leaves one, and readers pass over it.
+"""
+
+from tidelog.base.ids import NO_TIMESTAMP, Epoch, Offset, TimestampMs
+from tidelog.storage import lost_range
+from tidelog.storage.active_segment import ActiveSegment, create_segment
+from tidelog.storage.file_names import LOST_RANGE
+from tidelog.storage.log_folder import LogFolder
+from tidelog.storage.lost_range import LostRange
+from tidelog.storage.offset_index import RELATIVE_MAX
+from tidelog.storage.recovery_report import Loss, RecoveryReport
+from tidelog.storage.segment import Segment
+from tidelog.wire.record import write_batch
+
+
+class Losses:
+    def __init__(self, folder: LogFolder, report: RecoveryReport) -> None:
+        self._folder = folder
+        self._disk = folder.disk
+        self._report = report
+        self.synced_below: Offset = 0
+        """All below was on stable storage once, so what is missing of it is lost."""
+        self.lost: LostRange | None = None
+
+    def read(self) -> None:
+        """What earlier starts found and nobody has repaired yet."""
+        try:
+            self.lost = lost_range.read(self._disk, self._folder.path)
+        except ValueError as error:
+            self._report.notes.append(f"{self._folder.path}/{LOST_RANGE} is damaged ({error})")
+            self.lost = LostRange(0, max(1, self.synced_below))
+
+    def note(self, first: Offset, end: Offset) -> None:
+        """Records from `first` on are gone, of a log that reached up to `end` or further."""
+        lost = LostRange(first, max(end, self.synced_below, first + 1)).joined(self.lost)
+        if lost != self.lost:
+            lost_range.write(self._disk, self._folder.path, lost)
+            self.lost = lost
+
+    def cover(
+        self, segments: list[Segment], active: ActiveSegment, end: Offset, epoch: Epoch, now_ms: TimestampMs
+    ) -> tuple[ActiveSegment, Offset]:
+        """Let the log, which ends at `end`, reach as far as it once did. (active segment, end)."""
+        until = end if self.lost is None else self.lost.end
+        while end < until:
+            if end - active.base >= RELATIVE_MAX:
+                segments.append(active.seal())
+                active = create_segment(self._folder, end, now_ms)
+            last = min(until - 1, active.base + RELATIVE_MAX)
+            batch = write_batch([], base_offset=end, leader_epoch=epoch, last_offset_delta=last - end)
+            active.file.write_at(active.size, [batch])
+            active.note(end, last, len(batch), NO_TIMESTAMP)
+            active.file.sync()
+            end = last + 1
+        return active, end
+
+    def settle(self, start: Offset, end: Offset) -> None:
+        """The log reaches from `start` to `end`. What was deleted in the meantime is no loss any more."""
+        lost = self.lost
+        if lost is None:
+            return
+        if lost.end <= start:
+            lost_range.remove(self._disk, self._folder.path)
+            self.lost = None
+            return
+        self.lost = LostRange(max(lost.first, start), end)
+        if self.lost != lost:
+            lost_range.write(self._disk, self._folder.path, self.lost)
+        self._report.losses.append(Loss(self._folder.path, self.lost))
