@@ -38,6 +38,7 @@ from tidelog.broker.housekeeping import Housekeeping
 from tidelog.broker.internal_topics import InternalTopics
 from tidelog.broker.lifecycle import Lifecycle
 from tidelog.broker.log_moves import LogMoves
+from tidelog.broker.loss_repair import REPAIR_SECONDS, LossRepair
 from tidelog.broker.metadata_applier import MetadataApplier
 from tidelog.broker.metadata_service import MetadataService
 from tidelog.broker.peers import Peers
@@ -204,6 +205,9 @@ class Node:
         flusher = Flusher(threads.run)
         partitions = HostedPartitions(self.node_id, folders, flusher, clock, threads.run)
         services = self.services = self._services(metadata, folders, partitions, network, threads)
+        self._reports = FolderReports(
+            metadata, folders, services.peers, lambda: services.lifecycle.epoch, partitions.damaged
+        )
         dispatcher = Dispatcher(services)
         services.peers.call_here = dispatcher.call_here
         services.answer_forwarded = dispatcher.answer_forwarded
@@ -282,6 +286,7 @@ class Node:
             lifecycle.epoch = epoch
         else:
             await lifecycle.register()
+        await self._reports.report_damage(self.config.int("broker.session.timeout.ms") / 1000)
         services.replication.start()
         await partitions.take_roles()
         services.groups.start()
@@ -402,8 +407,9 @@ class Node:
     def _start_chores(self, chores: Housekeeping, cleaner: LogCleaner) -> Tickers:
         tickers = Tickers()
         services, metadata = self.services, self.services.metadata
-        reports = FolderReports(
-            metadata, services.partitions.folders, services.peers, lambda: services.lifecycle.epoch
+        reports = self._reports
+        repair = LossRepair(
+            services.partitions, services.peers, self._clock, services.run_in_thread, reports.send
         )
 
         def every(setting: str, chore: Chore, name: str) -> None:
@@ -420,6 +426,7 @@ class Node:
         every("log.cleaner.backoff.ms", cleaner.clean_once, "compaction")
         tickers.every(lambda: SEALED_SECONDS, chores.checkpoint_sealed, "checkpoint of sealed segments")
         tickers.every(lambda: REPORT_SECONDS, reports.send, "folder reports")
+        tickers.every(lambda: REPAIR_SECONDS, repair.run_once, "repair of damaged logs")
         tickers.every(lambda: FLUSH_RULES_SECONDS, chores.sync_by_topic_rules, "flush rules")
         tickers.every(lambda: PRODUCER_EXPIRY_SECONDS, chores.forget_producers, "producer expiry")
         return tickers

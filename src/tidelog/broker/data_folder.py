@@ -14,6 +14,7 @@ from tidelog.base.ids import Uuid, uuid_parse, uuid_text
 from tidelog.base.ports import Disk
 from tidelog.broker.folder_checkpoints import FolderCheckpoints, Offsets, write_high_watermarks
 from tidelog.replication.partition import Partition
+from tidelog.storage import lost_range
 from tidelog.storage.checkpoints import TopicPartition
 from tidelog.storage.data_dir import DataDir, DirectoryIdentity, PartitionFolder
 from tidelog.storage.log import PartitionLog
@@ -99,9 +100,19 @@ class DataFolder:
         return (topic_id, index) in self.homes or (topic, index) in self._nameless
 
     def open_log(
-        self, topic: str, topic_id: Uuid, index: int, config: LogConfig, *, now_ms: int
+        self,
+        topic: str,
+        topic_id: Uuid,
+        index: int,
+        config: LogConfig,
+        *,
+        now_ms: int,
+        is_synced_first: bool = False,
     ) -> PartitionLog:
-        """Open the log, or begin it. Touches only its own files, so threads may do it side by side."""
+        """Open the log, or begin it. Touches only its own files, so threads may do it side by side.
+
+        `is_synced_first`: nothing is committed before it is synced, so what was committed must be there.
+        """
         known = (topic_id, index) in self.homes
         path = self.dir.partition_path(topic, index)
         if not known:
@@ -118,6 +129,7 @@ class DataFolder:
             recovery_point=told.recovery_points.get(key) if known else 0,
             clean=self.dir.was_clean and known,
             log_start=told.log_starts.get(key) if known else None,
+            committed=told.high_watermarks.get(key) if known and is_synced_first else None,
         )
         opened.cleaned_to = told.cleaned_to.get(key) if known else None
         return opened
@@ -151,6 +163,11 @@ class DataFolder:
         )
         opened.cleaned_to = partition.log.cleaned_to
         return opened
+
+    def carry_loss(self, log: PartitionLog, copy: PartitionLog) -> None:
+        """What a log lost is missing in its copy, too."""
+        if (lost := lost_range.read(self._disk, log.directory)) is not None:
+            lost_range.write(self._disk, copy.directory, lost)
 
     def futures(self) -> list[str]:
         """Folders of moves that a stop interrupted."""
@@ -221,7 +238,7 @@ class DataFolder:
     def checkpoint_high_watermarks(self, partitions: Iterable[Partition]) -> Callable[[], None] | None:
         """As `checkpoint`, of these alone; None where they are as they were."""
         marks = self.checkpoints.high_watermarks.copy()
-        marks.update(((p.topic, p.index), p.high_watermark) for p in partitions)
+        marks.update(((p.topic, p.index), p.committed_here) for p in partitions)
         if marks == self.checkpoints.high_watermarks:
             return None
         self.checkpoints.high_watermarks = marks

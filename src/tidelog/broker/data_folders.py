@@ -152,6 +152,7 @@ class DataFolders:
         """
         old = partition.log
         try:
+            folder.carry_loss(old, copy)
             remove_old = self.doom(partition.topic_id, partition.index, partition.topic_id)
             old.close(clean=False)
             partition.log = folder.adopt(copy.directory, partition, now_ms)

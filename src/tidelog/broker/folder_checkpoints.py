@@ -47,7 +47,7 @@ class FolderCheckpoints:
                 taken.log_starts[key] = log_here.start
             if log_here.cleaned_to is not None:
                 taken.cleaned_to[key] = log_here.cleaned_to
-            taken.high_watermarks[key] = partition.high_watermark
+            taken.high_watermarks[key] = partition.committed_here
         return taken
 
     def keep(self, before: "FolderCheckpoints", homes: set[TopicPartition]) -> None:

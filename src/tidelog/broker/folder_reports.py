@@ -1,11 +1,13 @@
 """Tells the controller in which data folder each replica lives, so that it knows what goes with a disk.
 
 A replica is moved, or begun in one of several folders, without the controller. Until it hears of that, a
-folder that is lost could count for one that is still there.
+folder that is lost could count for one that is still there. A replica whose log is damaged is reported as
+lost, and in its folder again once it has been repaired.
 """
 
+import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ids import Epoch, Uuid
@@ -13,6 +15,7 @@ from tidelog.broker.data_folders import DataFolders
 from tidelog.broker.metadata_service import MetadataService
 from tidelog.broker.peers import Peers
 from tidelog.metadata.directories import DirectoryAssignment, unreported_directories
+from tidelog.metadata.entities import LOST_DIRECTORY
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequest,
@@ -25,6 +28,7 @@ from tidelog.wire.messages.assign_replicas_to_dirs import (
 REPORT_SECONDS = 2.0
 REPLICAS_PER_REPORT_MAX = 2000
 TIMEOUT_SECONDS = 5.0
+WAIT_SECONDS = 0.02
 
 log = logging.getLogger("tidelog.broker.folders")
 
@@ -36,21 +40,24 @@ class FolderReports:
         folders: DataFolders,
         peers: Peers,
         broker_epoch: Callable[[], Epoch],
+        damaged: Callable[[], Collection[tuple[Uuid, int]]],
     ) -> None:
         self._metadata = metadata
         self._folders = folders
         self._peers = peers
         self._broker_epoch = broker_epoch
+        self._damaged = damaged
         self._checked: object = None
+        self._checked_damaged: Collection[tuple[Uuid, int]] = ()
 
     async def send(self) -> None:
         """What is new since the last time; nothing at all is the rule."""
-        topics = self._metadata.image.topics
-        if len(self._folders) == 1 and topics is self._checked:
+        topics, damaged = self._metadata.image.topics, self._damaged()
+        if len(self._folders) == 1 and topics is self._checked and damaged == self._checked_damaged:
             return  # in a single folder nothing moves
-        wrong = unreported_directories(self._metadata.image, self._metadata.node_id, self._homes())
+        wrong = self._wrong(damaged)
         if not wrong:
-            self._checked = topics
+            self._checked, self._checked_damaged = topics, damaged
             return
         request = AssignReplicasToDirsRequest(
             broker_id=self._metadata.node_id,
@@ -67,11 +74,28 @@ class FolderReports:
         if answer.error_code:
             log.debug("folders were not reported: %s", ErrorCode.of(answer.error_code).name)
 
-    def _homes(self) -> Iterator[tuple[Uuid, int, Uuid]]:
+    async def report_damage(self, seconds: float) -> None:
+        """Before this broker is let in: a replica that misses records is not elected then.
+
+        It would not lead either way, so a controller that is not there is no reason to wait for ever.
+        """
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        damaged = self._damaged()
+        while damaged and loop.time() < until:
+            if not any(one.directory == LOST_DIRECTORY for one in self._wrong(damaged)):
+                return
+            await self.send()
+            await asyncio.sleep(WAIT_SECONDS)
+
+    def _wrong(self, damaged: Collection[tuple[Uuid, int]]) -> list[DirectoryAssignment]:
+        return unreported_directories(self._metadata.image, self._metadata.node_id, self._homes(damaged))
+
+    def _homes(self, damaged: Collection[tuple[Uuid, int]]) -> Iterator[tuple[Uuid, int, Uuid]]:
         for folder in self._folders:
             if folder.offline is None:
-                for topic_id, index in tuple(folder.homes):
-                    yield topic_id, index, folder.id
+                for key in tuple(folder.homes):
+                    yield *key, LOST_DIRECTORY if key in damaged else folder.id
 
 
 def _grouped(replicas: list[DirectoryAssignment]) -> list[AssignReplicasToDirsRequestDirectoryData]:

@@ -168,6 +168,7 @@ class HostedPartitions:
             for image in topic.partitions
             if image.leader == self._node_id
             and (partition := self._partitions.get((topic.name, image.index))) is not None
+            and partition.log.lost is None
         ]
 
     def _take_role(self, partition: Partition, image: PartitionImage) -> None:
@@ -288,6 +289,10 @@ class HostedPartitions:
                 found.update((home.known_id, None) for home in homes if home.known_id is not None)
         return list(found)
 
+    def damaged(self) -> set[tuple[Uuid, int]]:
+        """Those that lost records which another replica may have."""
+        return {(one.topic_id, one.index) for one in self if one.log.lost is not None}
+
     # Checkpoints and the end
 
     async def checkpoint(self) -> None:
@@ -360,7 +365,9 @@ def _close_logs(partitions: Iterable[Partition]) -> bool:
 
 
 def _report_recovery(topic: str, index: int, opened: PartitionLog) -> None:
-    for line in opened.recovery.lines():
+    for loss in opened.recovery.losses:
+        log.error("%s-%d: %s", topic, index, loss)
+    for line in opened.recovery.lines()[len(opened.recovery.losses) :]:
         log.warning("%s-%d: %s", topic, index, line)
 
 

@@ -120,10 +120,18 @@ class LogOpening:
         try:
             folder = self._folders.home_for(topic.name, topic.id, index, may_be_new=new)
             settings = log_config(topic, config)
-            opened = folder.open_log(topic.name, topic.id, index, settings, now_ms=self._clock.now_ms())
+            is_synced_first = _is_synced_first(topic, config)
+            opened = folder.open_log(
+                topic.name,
+                topic.id,
+                index,
+                settings,
+                now_ms=self._clock.now_ms(),
+                is_synced_first=is_synced_first,
+            )
             if new and partition.leader == self._node_id:
                 opened.begin_epoch(partition.leader_epoch)  # writes a file, so better here than on the loop
-            if opened.recovery_point < opened.end and _is_synced_first(topic, config):
+            if opened.recovery_point < opened.end and is_synced_first:
                 _sync(opened)
             return opened
         except (OSError, StorageError, KafkaError) as error:

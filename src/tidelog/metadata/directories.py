@@ -1,4 +1,8 @@
-"""Decides on data directories: which one holds a replica, and what follows when one fails."""
+"""Decides on data directories: which one holds a replica, and what follows when one fails.
+
+A replica whose log is damaged is assigned to LOST_DIRECTORY, which is never online: it leaves the in-sync
+set, unless it is the last member, and is not elected. Once it is repaired, its broker names its directory.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +14,7 @@ from tidelog.base.ids import Epoch, NodeId, Uuid, uuid_text
 from tidelog.metadata.brokers import decide_fence_broker
 from tidelog.metadata.decision import Decision, Outcome
 from tidelog.metadata.electorate import Electorate
-from tidelog.metadata.entities import BrokerImage
+from tidelog.metadata.entities import LOST_DIRECTORY, BrokerImage
 from tidelog.metadata.image import ClusterImage
 from tidelog.metadata.partition_edit import edit_partition, without
 from tidelog.metadata.records import BrokerChanged, PartitionChanged, Record
@@ -132,7 +136,8 @@ def _assigned(
     if broker.id not in partition.replicas:
         raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     # A log cannot have been moved out of a directory that had failed: the broker began anew, without data.
-    is_new = not broker.has_online(partition.directory_of(broker.id))
+    before = partition.directory_of(broker.id)
+    is_new = before != LOST_DIRECTORY and not broker.has_online(before)
     leaves = is_new or not broker.has_online(item.directory)
     return edit_partition(
         uuid_text(topic.id),

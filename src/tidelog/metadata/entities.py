@@ -11,6 +11,9 @@ from tidelog.metadata.records import Endpoint, FeatureRange, ResourceKind
 NO_LEADER: NodeId = -1
 UNASSIGNED_DIRECTORY = ZERO_UUID
 """The replica's broker has not said yet in which of its data directories it lives."""
+LOST_DIRECTORY: Uuid = bytes(15) + b"\x01"
+"""The replica's broker says that its log is damaged: it may not lead before it has been repaired. Kafka's id
+for a replica that is in none of its broker's directories."""
 
 
 class ConfigResource(NamedTuple):
@@ -48,6 +51,8 @@ class BrokerImage(msgspec.Struct, frozen=True):
 
     def has_online(self, directory: Uuid) -> bool:
         """A broker that named no directories at all, as early versions did, is taken to have them all."""
+        if directory == LOST_DIRECTORY:
+            return False
         return directory == UNASSIGNED_DIRECTORY or not self.directories or directory in self.directories
 
 
@@ -67,8 +72,13 @@ class PartitionImage(msgspec.Struct, frozen=True):
         return bool(self.adding or self.removing)
 
     def replicas_outside(self, live: frozenset[NodeId]) -> list[NodeId]:
-        """Often of many partitions at once, nearly always of none: so the common case is the short one."""
-        return [] if live.issuperset(self.replicas) else [id for id in self.replicas if id not in live]
+        """Those whose broker is not alive, or whose log is damaged.
+
+        Often of many partitions at once, nearly always of none: so the common case is the short one.
+        """
+        if live.issuperset(self.replicas) and LOST_DIRECTORY not in self.directories:
+            return []
+        return [id for id in self.replicas if id not in live or self.directory_of(id) == LOST_DIRECTORY]
 
     def directory_of(self, replica: NodeId) -> Uuid:
         """Zeros where it is not known, or the broker is no replica."""

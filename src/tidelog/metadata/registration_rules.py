@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import ZERO_UUID, Epoch, NodeId, Uuid, uuid_text
-from tidelog.metadata.entities import UNASSIGNED_DIRECTORY, BrokerImage, PartitionImage
+from tidelog.metadata.entities import LOST_DIRECTORY, UNASSIGNED_DIRECTORY, BrokerImage, PartitionImage
 from tidelog.metadata.image import ClusterImage
 from tidelog.metadata.records import Endpoint, FeatureRange
 
@@ -71,7 +71,7 @@ def check_endpoints(endpoints: Sequence[Endpoint]) -> None:
 def check_directories(image: ClusterImage, broker_id: NodeId, directories: Sequence[Uuid]) -> None:
     if len(directories) > DIRECTORIES_MAX:
         raise _invalid(f"The broker has {len(directories)} directories, at most {DIRECTORIES_MAX} may be.")
-    if ZERO_UUID in directories:
+    if ZERO_UUID in directories or LOST_DIRECTORY in directories:
         raise _invalid("Reserved directory ID in request")
     if len(set(directories)) < len(directories):
         raise _invalid("Duplicate directory ID in request")
@@ -112,7 +112,7 @@ def lost_its_data(
     if not directories or (known is not None and len(directories) < len(known.all_directories)):
         return False
     directory = partition.directory_of(broker_id)
-    if directory != UNASSIGNED_DIRECTORY:
+    if directory not in {UNASSIGNED_DIRECTORY, LOST_DIRECTORY}:
         return directory not in directories
     return known is None or any(before not in directories for before in known.all_directories)
 

@@ -72,6 +72,41 @@ class Following(Replica):
         """The leader's high watermark, as far as this replica heard of it in this epoch."""
         self._limits = (self._leader_mark,)
 
+    def _cut_lost(self) -> None:
+        """Outside of the in-sync set a damaged log is just behind: cut before the damage, it gets the rest.
+
+        A member of the set must not cut its log: it could be elected before it has the rest.
+        """
+        if self.log.lost is None or self.leader_id in {NO_LEADER, self.node_id} or self.node_id in self.isr:
+            return
+        lost = self.log.lost
+        for doomed in self._shorten(self.log.cut_at_lost).doomed:
+            try:
+                doomed.run()
+            except OSError as error:
+                logger.warning("a segment that was cut off cannot be removed: %s", error)
+        self._on_disk(self.log.forget_lost)
+        logger.warning(
+            "%s-%d: offsets %s were damaged here; it goes on at %d, with what leader %d has",
+            *(self.topic, self.index, lost, self.log.end, self.leader_id),
+        )
+
+    def begin_repair(self) -> list[Doomed]:
+        """Cut the log before what it lost, which stays written down until `repaired`."""
+        return self._shorten(self.log.cut_at_lost).doomed
+
+    def repaired(self, high_watermark: Offset) -> None:
+        """The log is as it was before the damage, when it was committed up to the high watermark."""
+        self._on_disk(self.log.forget_lost)
+        self.high_watermark = self._leader_mark.end = min(high_watermark, self.log.end)
+
+    def lost_error(self) -> KafkaError:
+        return KafkaError(
+            ErrorCode.KAFKA_STORAGE_ERROR,
+            f"{self.topic}-{self.index} is damaged on broker {self.node_id}: it misses offsets "
+            f"{self.log.lost}, and waits to be repaired from another replica",
+        )
+
     def _begin_following(self) -> None:
         self.is_leader = False
         # An older leader's word holds for what was here then, not for what this replica may append later.
@@ -91,6 +126,8 @@ class Following(Replica):
             raise self.offline_error()
         if self.is_leader or self.leader_id == NO_LEADER:
             raise self.not_leader_error()
+        if self.log.lost is not None:
+            raise self.lost_error()
         if self.must_checkpoint or not self.is_synced:
             return None
         return self._position()
@@ -183,9 +220,7 @@ class Following(Replica):
 
     def _cut(self, cut: Callable[[], list[Doomed]]) -> Truncated:
         log, before, known = self.log, self.log.end, self.high_watermark
-        doomed = self._on_disk(cut)
-        if log.end != before:
-            self.must_checkpoint = True
+        truncated = self._shorten(cut)
         if log.end < known:
             logger.error(
                 "%s-%d: records that consumers may have read are gone: cut from %d to %d, below the high "
@@ -197,7 +232,14 @@ class Following(Replica):
                 "%s-%d: cut from %d to %d as leader %d of epoch %d has it",
                 *(self.topic, self.index, before, log.end, self.leader_id, self.leader_epoch),
             )
-        self.high_watermark = max(log.start, min(known, log.end))
+        return truncated
+
+    def _shorten(self, cut: Callable[[], list[Doomed]]) -> Truncated:
+        log, before = self.log, self.log.end
+        doomed = self._on_disk(cut)
+        if log.end != before:
+            self.must_checkpoint = True
+        self.high_watermark = max(log.start, min(self.high_watermark, log.end))
         self._leader_mark.end = self.high_watermark
         self._hidden = deque(part for part in self._hidden if part[0] <= log.end)
         self.advance()

@@ -85,10 +85,12 @@ class Partition(Following):
         is_change = image.partition_epoch != self.partition_epoch
         self.partition_epoch, self.leader_epoch = image.partition_epoch, image.leader_epoch
         self.leader_id, self.replicas, self.isr = image.leader, image.replicas, image.isr
-        if image.leader != self.node_id:
+        if image.leader != self.node_id or self.log.lost is not None:
+            # A leader that misses what its followers have would make them cut it off, too.
             self._leadership = None
             if is_new_epoch or self.is_leader:
                 self._begin_following()
+            self._cut_lost()
         elif self._leadership is None or is_new_epoch:
             self._begin_leading(now)
         else:

@@ -116,6 +116,12 @@ class Replica:
             return True
         return self.log.recovery_point >= self.log.end and not self.log.has_unsynced_files
 
+    @property
+    def committed_here(self) -> Offset:
+        """Up to here the log is committed, and on this disk as durable as the topic asks for."""
+        is_synced_first = self.durability is Durability.FSYNC
+        return min(self.high_watermark, self.log.recovery_point) if is_synced_first else self.high_watermark
+
     def advance(self) -> None:
         """Move the high watermark as far as log, durability and the others allow, and tell who waits."""
         log = self.log

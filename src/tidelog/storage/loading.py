@@ -58,7 +58,7 @@ class Loaded:
     unsynced: Unsynced
     report: RecoveryReport
     lost: LostRange | None
-    """What damage took and no other replica gave back yet."""
+    """What damage took and another replica may give back."""
 
 
 class Loader:
@@ -145,7 +145,7 @@ class Loader:
             snapshots=files,
             unsynced=self._unsynced,
             report=self._report,
-            lost=self._losses.lost,
+            lost=self._losses.to_repair,
         )
 
     @property

@@ -67,7 +67,13 @@ class Losses:
             lost_range.remove(self._disk, self._folder.path)
             self.lost = None
             return
-        self.lost = LostRange(max(lost.first, start), end)
+        # Once final, it stays so: replicas that the topic gets later have it from this one.
+        is_final = lost.is_final or not self._folder.config.is_replicated
+        self.lost = LostRange(max(lost.first, start), lost.end if is_final else end, is_final)
         if self.lost != lost:
             lost_range.write(self._disk, self._folder.path, self.lost)
         self._report.losses.append(Loss(self._folder.path, self.lost))
+
+    @property
+    def to_repair(self) -> LostRange | None:
+        return None if self.lost is None or self.lost.is_final else self.lost

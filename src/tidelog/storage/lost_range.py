@@ -2,7 +2,8 @@
 
 Recovery leaves a log that looks whole: the damaged bytes lie in a file beside it, and the next start would
 not notice. The file `lost-range-checkpoint` in the partition's folder tells it: `first end`, the bounds of
-what is missing. A replica with this file must not lead while another one may have what it lost.
+what is missing. A replica with this file must not lead while another one may have what it lost. Where the
+topic had no other replica, the line ends with `final`: the loss is told, and nothing waits for a repair.
 """
 
 from typing import NamedTuple
@@ -12,12 +13,16 @@ from tidelog.base.ports import Disk, read_file, replace_file
 from tidelog.storage import checkpoint_text
 from tidelog.storage.file_names import LOST_RANGE
 
+_FINAL = "final"
+
 
 class LostRange(NamedTuple):
     first: Offset
     """Records from here on are missing; not necessarily all of them."""
     end: Offset
     """The log was known to reach up to here. No offset below is ever given out again."""
+    is_final: bool = False
+    """There is no other replica that could have them."""
 
     def __str__(self) -> str:
         return f"{self.first} to {self.end - 1}"
@@ -32,13 +37,14 @@ def read(disk: Disk, folder: str) -> LostRange | None:
     if raw is None:
         return None
     [line] = checkpoint_text.load(raw)
-    first, end = map(int, line.split(" "))
-    return LostRange(first, end)
+    first, end, *final = line.split(" ")
+    return LostRange(int(first), int(end), final == [_FINAL])
 
 
 def write(disk: Disk, folder: str, lost: LostRange) -> None:
     """Durable when this returns."""
-    replace_file(disk, f"{folder}/{LOST_RANGE}", checkpoint_text.dump([f"{lost.first} {lost.end}"]))
+    line = f"{lost.first} {lost.end}" + (f" {_FINAL}" if lost.is_final else "")
+    replace_file(disk, f"{folder}/{LOST_RANGE}", checkpoint_text.dump([line]))
 
 
 def remove(disk: Disk, folder: str) -> None:

@@ -82,9 +82,17 @@ class Loss:
     def __str__(self) -> str:
         return (
             f"LOST: {self.folder} misses records of the offsets {self.lost}, which were synced: its files "
-            "were changed or cut short since. The offsets are not given out again. Where the topic has other "
-            "replicas, this one gets the records from them before it may lead; where none has them, remove "
-            f"{self.folder}/{LOST_RANGE} and restart to accept the loss"
+            f"were changed or cut short since. The offsets are not given out again. {self._what_next}"
+        )
+
+    @property
+    def _what_next(self) -> str:
+        mark = f"{self.folder}/{LOST_RANGE}"
+        if self.lost.is_final:
+            return f"The topic has no other replica to get them from. Remove {mark} to hear of it no longer"
+        return (
+            "This replica gets the records from another one before it may lead; if no other has them, stop "
+            f"the broker and remove {mark} to accept the loss"
         )
 
 

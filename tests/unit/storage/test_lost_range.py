@@ -2,6 +2,7 @@
 
 import pytest
 
+from tidelog.storage import lost_range
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.lost_range import LostRange
@@ -52,6 +53,10 @@ def offsets(log: PartitionLog) -> list[int]:
     return found
 
 
+def told(disk: MemoryDisk) -> LostRange | None:
+    return lost_range.read(disk, FOLDER)
+
+
 BATCH_BYTES = written(1).size(LOG)
 LAST = 9 * BATCH_BYTES
 
@@ -65,7 +70,8 @@ def test_a_bit_of_the_last_batch_flipped_after_a_clean_stop_is_a_loss_and_no_tor
     disk.flip_bit(LOG, LAST + place, 1)
     damaged = disk.open(LOG).read_at(LAST, BATCH_BYTES)
     log = open_log(disk, config, clean=True, recovery_point=10)
-    assert log.lost == LostRange(9, 10)
+    assert told(disk) == LostRange(9, 10, config is ALONE)
+    assert log.lost == (None if config is ALONE else LostRange(9, 10))
     assert log.end == log.recovery_point == 10
     assert offsets(log) == list(range(9))
     assert disk.open(f"{LOG}.damaged-{LAST}").read_at(0, 1 << 20) == damaged
@@ -81,7 +87,7 @@ def test_the_loss_is_remembered_and_its_offsets_are_never_given_out() -> None:
     open_log(disk, clean=True, recovery_point=10).close(clean=True)
     for options in ({"clean": True, "recovery_point": 10}, {"recovery_point": 10}, {}):
         log = open_log(disk, **options)
-        assert (log.lost, log.end) == (LostRange(9, 10), 10)
+        assert (told(disk), log.end) == (LostRange(9, 10, is_final=True), 10)
         assert log.recovery.losses
 
 
@@ -89,7 +95,7 @@ def test_a_synced_tail_that_is_gone_is_a_loss_after_a_clean_stop() -> None:
     disk = written()
     disk.open(LOG).truncate(LAST - BATCH_BYTES)
     log = open_log(disk, clean=True, recovery_point=10)
-    assert (log.lost, log.end) == (LostRange(8, 10), 10)
+    assert (told(disk), log.end) == (LostRange(8, 10, is_final=True), 10)
 
 
 def test_a_log_that_is_gone_is_a_loss_after_a_clean_stop() -> None:
@@ -97,7 +103,7 @@ def test_a_log_that_is_gone_is_a_loss_after_a_clean_stop() -> None:
     for name in disk.names(FOLDER):
         disk.remove(f"{FOLDER}/{name}")
     log = open_log(disk, clean=True, recovery_point=10)
-    assert (log.lost, log.start, log.end) == (LostRange(0, 10), 0, 10)
+    assert (told(disk), log.start, log.end) == (LostRange(0, 10, is_final=True), 0, 10)
     assert offsets(log) == []
 
 
@@ -158,6 +164,15 @@ def test_the_epoch_of_what_was_lost_is_still_known() -> None:
     assert log.leader_epochs.entries == [(0, 0), (1, 4), (2, 8)]
 
 
+def test_replicas_that_a_topic_gets_later_do_not_keep_its_leader_from_leading() -> None:
+    disk = written()
+    disk.flip_bit(LOG, LAST + 70)
+    open_log(disk, clean=True, recovery_point=10).close(clean=True)
+    log = open_log(disk, REPLICATED, clean=True, recovery_point=10)
+    assert log.lost is None
+    assert log.recovery.losses
+
+
 def test_what_is_deleted_is_lost_no_longer() -> None:
     disk = written()
     disk.flip_bit(LOG, LAST + 70)
@@ -185,7 +200,7 @@ def test_a_power_cut_at_any_moment_of_the_recovery_loses_neither_bytes_nor_the_w
         else:
             break
         log = open_log(disk, recovery_point=10)  # the mark of the clean stop is gone by now
-        assert (log.lost, log.end) == (LostRange(9, 10), 10), cut_at
+        assert (told(disk), log.end) == (LostRange(9, 10, is_final=True), 10), cut_at
         assert disk.open(f"{LOG}.damaged-{LAST}").read_at(0, 1 << 20) == damaged[LAST:], cut_at
     assert cut_at > 8
 

@@ -1,7 +1,8 @@
 """Fetch: batches from the log to the socket untouched, now or once enough has arrived.
 
 Consumers and follower brokers come in through the same door; the latter are led on to `replica_fetch`.
-A consumer may read from a follower, too, as far as that knows what is committed (KIP-392).
+A consumer may read from a follower, too, as far as that knows what is committed (KIP-392). A broker that lost
+records to damage reads all that any replica has, whoever leads.
 """
 
 import asyncio
@@ -26,6 +27,8 @@ from tidelog.wire.messages.fetch import (
 )
 
 READ_COMMITTED = 1
+ANY_REPLICA = -2
+"""Kafka's id of a debugging consumer, in place of a follower's: it reads any replica, up to its end."""
 FOLLOWERS_SINCE = 11
 LEADERS_SINCE = 16
 RACK_AWARE = "RackAwareReplicaSelector"
@@ -35,15 +38,16 @@ WAIT_MS_MAX = 5 * 60_000  # nobody needs to hold a request open for longer
 
 def handle(context: Context, request: FetchRequest) -> "FetchResponse | asyncio.Future[FetchResponse]":
     replica_id, broker_epoch = _who_asks(request)
+    is_peer = replica_id >= 0 or replica_id == ANY_REPLICA
+    if is_peer and context.peer.listener != context.services.inter_broker_listener:
+        return FetchResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     if replica_id >= 0:
-        if context.peer.listener != context.services.inter_broker_listener:
-            return FetchResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         return context.services.replication.fetches.handle(request, context.version, replica_id, broker_epoch)
     try:
         plan = context.services.sessions.plan(request, context.version)
     except KafkaError as error:
         return FetchResponse(error_code=error.code)
-    job = FetchJob(context, request, plan)
+    job = FetchJob(context, request, plan, reads_all=replica_id == ANY_REPLICA)
     answers = job.read()
     missing = request.min_bytes - job.bytes_read
     if missing <= 0 or job.must_answer or request.max_wait_ms <= 0 or not plan.wanted:
@@ -79,14 +83,18 @@ class FetchJob:
         "_leaders",
         "_plan",
         "_rack",
+        "_reads_all",
         "bytes_read",
         "must_answer",
         "partitions",
         "read_committed",
     )
 
-    def __init__(self, context: Context, request: FetchRequest, plan: FetchPlan) -> None:
+    def __init__(
+        self, context: Context, request: FetchRequest, plan: FetchPlan, *, reads_all: bool = False
+    ) -> None:
         services = context.services
+        self._reads_all = reads_all
         self._context = context
         self._plan = plan
         self._bytes_max = min(request.max_bytes, services.config.int("fetch.max.bytes"))
@@ -124,7 +132,9 @@ class FetchJob:
         asked = wanted.request
         log, offset = partition.log, asked.fetch_offset
         fork = None
-        if partition.is_leader:
+        if partition.log.lost is not None:
+            raise partition.lost_error()  # what is missing here may be there elsewhere
+        if partition.is_leader or self._reads_all:
             fork = partition.divergence(asked.last_fetched_epoch, offset)
         else:
             _check_follower(partition, offset)
@@ -139,7 +149,10 @@ class FetchJob:
             answer.preferred_read_replica = closer
             self.must_answer = True
             return
-        end = partition.last_stable_offset if self.read_committed else partition.high_watermark
+        if self._reads_all:
+            end = log.end
+        else:
+            end = partition.last_stable_offset if self.read_committed else partition.high_watermark
         room = min(self._bytes_max - self.bytes_read, asked.partition_max_bytes)
         # The first batch is always returned, however large: else nobody would get past it.
         first = self.bytes_read == 0

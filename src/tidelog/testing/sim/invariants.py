@@ -128,6 +128,7 @@ class EqualReplicas:
         for view in seen:
             for partition in view.partitions:
                 can_be_read = partition.log.offline is None and not view.machine.disk_is_bad
+                can_be_read = can_be_read and partition.log.lost is None  # else it waits for its repair
                 if can_be_read and not partition.topic.startswith("__"):
                     yield from self._compare(view, partition)
 
@@ -186,6 +187,8 @@ class AckedOnIsr:
                 partition = view.partition(known.id, index)  # type: ignore[union-attr]
                 if partition is None or partition.leader_epoch != image.leader_epoch:
                     continue  # it has not heard the news yet
+                if partition.log.lost is not None and image.leader != view.machine.id:
+                    continue  # it knows that it misses something, and is not elected before it has it
                 log = partition.log
                 has = log.recovery_point if partition.durability is Durability.FSYNC else log.end
                 if log.offline is None and has < end:

@@ -1,0 +1,101 @@
+"""How the last in-sync replica of a partition gets back what damage took, from a replica outside of the set.
+
+Nobody leads meanwhile: this replica must not, since it misses records, and the others must not, since nobody
+else is known to have all that was acknowledged. But this one still knows what it had: up to which offset, and
+which leader epoch wrote it. One epoch has one leader, which writes each offset once. So a replica whose log
+holds the last lost offset under the same epoch holds all that was lost, byte for byte.
+
+The log is cut only after such a replica was found. What it sends is checked batch by batch against the epochs
+that wrote the lost part; when the log is as long as it was, the loss is forgotten.
+"""
+
+from typing import NamedTuple
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import Epoch, Offset, TimestampMs
+from tidelog.base.invariant import broken
+from tidelog.metadata.entities import NO_LEADER
+from tidelog.replication.partition import Partition
+from tidelog.storage.doomed import Doomed
+from tidelog.storage.leader_epochs import LeaderEpochs
+from tidelog.wire.batch import crc_ok, iter_batches
+
+
+class RepairPosition(NamedTuple):
+    offset: Offset
+    last_epoch: Epoch
+    """That wrote what lies below: the other replica compares it with its own log."""
+
+
+def awaits_repair(partition: Partition) -> bool:
+    """The controller knows of the damage, and no replica may lead before this one has been repaired."""
+    return (
+        partition.log.lost is not None
+        and partition.log.offline is None
+        and partition.leader_id == NO_LEADER
+        and partition.node_id in partition.isr
+    )
+
+
+class Repair:
+    __slots__ = ("_end", "_epochs", "_high_watermark", "_partition")
+
+    def __init__(self, partition: Partition) -> None:
+        lost = partition.log.lost
+        if lost is None:
+            broken("a log without damage needs no repair", partition=partition)
+        self._partition = partition
+        self._end = lost.end
+        self._epochs = LeaderEpochs()
+        for epoch, start in partition.log.leader_epochs.entries:
+            self._epochs.assign(epoch, start)
+        self._high_watermark = partition.high_watermark
+
+    @property
+    def is_due(self) -> bool:
+        return awaits_repair(self._partition)
+
+    @property
+    def is_done(self) -> bool:
+        return self._partition.log.end >= self._end
+
+    def proof(self) -> RepairPosition:
+        """A replica that agrees up to here has all that was lost."""
+        return RepairPosition(self._end, self._epochs.epoch_of(self._end - 1))
+
+    def begin(self) -> list[Doomed]:
+        """Cut the log before the damage; another replica has proved that it has the rest."""
+        return self._partition.begin_repair()
+
+    def next(self) -> RepairPosition:
+        log = self._partition.log
+        return RepairPosition(log.end, log.leader_epochs.latest)
+
+    def take(self, records: memoryview, now_ms: TimestampMs) -> int:
+        """Append what belongs here; how many bytes that was. KafkaError where it is not what was lost."""
+        batches = []
+        for position, header in iter_batches(records):
+            if header.base_offset >= self._end:
+                break
+            wrote = self._epochs.epoch_of(header.base_offset)
+            if header.next_offset > self._end or header.leader_epoch != wrote:
+                raise KafkaError(
+                    ErrorCode.CORRUPT_MESSAGE,
+                    f"offsets {header.base_offset} to {header.last_offset} came from epoch "
+                    f"{header.leader_epoch}, but epoch {wrote} wrote what was lost, up to {self._end - 1}",
+                )
+            if not crc_ok(records, position, header):
+                raise KafkaError(
+                    ErrorCode.CORRUPT_MESSAGE, f"offset {header.base_offset} came with a wrong CRC"
+                )
+            batches.append((position, header))
+        if not batches:
+            return 0
+        position, header = batches[-1]
+        count = position + header.size
+        self._partition.log.append_as_follower(records[:count], batches, now_ms=now_ms)
+        return count
+
+    def finish(self) -> None:
+        """The log has all that it had, and it is synced."""
+        self._partition.repaired(self._high_watermark)
