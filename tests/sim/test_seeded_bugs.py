@@ -12,6 +12,7 @@ from tidelog.replication.following import Following, Truncated
 from tidelog.replication.partition import Partition
 from tidelog.storage.flush import Flush
 from tidelog.storage.log import PartitionLog
+from tidelog.storage.losses import Losses
 from tidelog.storage.producers import Producers
 from tidelog.testing.sim.run import run_seed
 from tidelog.testing.sim.scenario import Scenario, scenario_of
@@ -147,6 +148,20 @@ def test_a_reader_that_is_not_told_what_was_taken_back(monkeypatch: pytest.Monke
 def test_a_reader_that_does_not_wait_for_the_end_of_a_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Partition, "last_stable_offset", property(lambda self: self.high_watermark))
     problems_until("^aborted read", lambda seed: rough(seed, "client_crash", "pause", transactors=2))
+
+
+def test_damage_that_is_cut_off_like_a_torn_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Losses, "note", lambda self, first, end: None)
+    problems_until(
+        "lost write|unseen|differs from the other replicas", lambda seed: rough(seed, "flipped_bit")
+    )
+
+
+def test_a_damaged_replica_that_leads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Losses, "to_repair", None)
+    problems_until(
+        "lost write|unseen|differs from the other replicas", lambda seed: rough(seed, "flipped_bit")
+    )
 
 
 def test_offsets_of_a_transaction_that_stay_when_it_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:

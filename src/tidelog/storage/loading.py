@@ -41,7 +41,7 @@ from tidelog.storage.time_index import ENTRY as TIME_ENTRY
 from tidelog.wire.batch import crc_ok
 
 _NEVER: Offset = 2**63
-"""A log that was closed in order has no torn write: what is wrong with it is damage."""
+"""A log that was closed in order has no torn write, even if nobody knows where it ended."""
 
 
 @dataclass(slots=True)
@@ -251,7 +251,7 @@ class Loader:
         synced_below = self._losses.synced_below
         known = Known(
             synced_below=synced_below,
-            torn_from=_NEVER if self._was_clean else synced_below,
+            torn_from=_NEVER if self._was_clean and self._recovery_point is None else synced_below,
             ended_at=self._recovery_point if self._was_clean else None,
         )
         for number, segment in enumerate(tuple(segments)):

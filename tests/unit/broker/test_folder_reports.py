@@ -6,6 +6,7 @@ import pytest
 from tidelog.base.ids import uuid_text
 from tidelog.broker.folder_reports import REPLICAS_PER_REPORT_MAX, FolderReports
 from tidelog.metadata.directories import DirectoryAssignment, decide_assign_directories
+from tidelog.metadata.entities import LOST_DIRECTORY, NO_LEADER
 from tidelog.metadata.image import ClusterImage, advance
 from tidelog.metadata.records import BrokerRegistered, PartitionCreated, TopicCreated
 from tidelog.wire.messages.assign_replicas_to_dirs import AssignReplicasToDirsResponse
@@ -28,7 +29,8 @@ class Cluster:
         self.folders = [SimpleNamespace(id=id, offline=None, homes={}) for id in folders]
         self.requests = []
         self.is_silent = False
-        self.reports = FolderReports(self, self.folders, self, lambda: 5)
+        self.damaged = set()
+        self.reports = FolderReports(self, self.folders, self, lambda: 5, lambda: set(self.damaged))
 
     async def call_controller(self, api_key, version, request, *, timeout):  # noqa: ASYNC109
         if self.is_silent:
@@ -63,6 +65,30 @@ def test_replicas_are_reported_once_and_again_after_a_move():
     cluster.folders[1].homes[TOPIC, 0] = cluster.folders[0].homes.pop((TOPIC, 0))
     cluster.send()
     assert cluster.known() == [SECOND, FIRST, SECOND]
+
+
+def test_a_damaged_replica_is_lost_until_it_is_repaired():
+    cluster = Cluster(2, [FIRST])
+    cluster.folders[0].homes = {(TOPIC, 0): None, (TOPIC, 1): None}
+    cluster.damaged = {(TOPIC, 1)}
+    asyncio.run(cluster.reports.report_damage(1.0))
+    assert cluster.known() == [FIRST, LOST_DIRECTORY]
+    assert [partition.leader for _, partition in cluster.image.partitions()] == [1, NO_LEADER]
+    cluster.send()
+    assert len(cluster.requests) == 1
+    cluster.damaged = set()
+    cluster.send()
+    assert cluster.known() == [FIRST, FIRST]
+    assert [partition.leader for _, partition in cluster.image.partitions()] == [1, 1]
+
+
+def test_a_controller_that_is_away_is_not_waited_for_for_ever():
+    cluster = Cluster(1, [FIRST])
+    cluster.folders[0].homes = {(TOPIC, 0): None}
+    cluster.damaged = {(TOPIC, 0)}
+    cluster.is_silent = True
+    asyncio.run(cluster.reports.report_damage(0.05))
+    assert cluster.requests == []
 
 
 def test_a_folder_that_is_offline_says_nothing():

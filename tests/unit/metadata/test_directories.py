@@ -2,13 +2,14 @@ import pytest
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import uuid_text
+from tidelog.metadata.brokers import decide_fence_broker, decide_register_broker, decide_unfence_broker
 from tidelog.metadata.directories import (
     DirectoryAssignment,
     decide_assign_directories,
     decide_directories_offline,
     unreported_directories,
 )
-from tidelog.metadata.entities import NO_LEADER
+from tidelog.metadata.entities import LOST_DIRECTORY, NO_LEADER
 from tidelog.metadata.image import ClusterImage, advance
 from tidelog.metadata.records import BrokerRegistered
 from tidelog.metadata.snapshot import image_records
@@ -70,6 +71,39 @@ def test_broker_without_any_folder_is_fenced(with_topic, apply):
     after = apply(image, decide_directories_offline(image, 1, 50, [SECOND, FIRST]))
     assert after.brokers[1].fenced
     assert state(after) == (2, (2,))
+
+
+def test_a_damaged_replica_leaves_the_in_sync_set_and_does_not_lead(with_topic, apply):
+    image = two_folders(with_topic((1, 2), (1,)))
+    for index, led in ((0, (2, (2,))), (1, (NO_LEADER, (1,)))):
+        image = apply(image, assign(image, LOST_DIRECTORY, index))
+        assert state(image, index) == led
+    assert image.partition("t", 1).replicas_outside(frozenset((1, 2, 3))) == [1]
+    assert not image.brokers[1].fenced
+    repaired = apply(image, assign(image, FIRST, 1))
+    assert state(repaired, 1) == (1, (1,))  # it has all that was ever acknowledged
+    assert repaired.partition("t", 1).replicas_outside(frozenset((1, 2, 3))) == []
+
+
+def test_a_damaged_replica_is_not_taken_for_one_that_began_anew(with_topic, apply):
+    """Its broker starts again, with the same folders: it is still the last in-sync replica."""
+    image = two_folders(with_topic((1, 2)))
+    image = apply(image, decide_fence_broker(image, 2))
+    image = apply(image, assign(image, LOST_DIRECTORY))
+    again = decide_register_broker(
+        image,
+        broker_id=1,
+        epoch=60,
+        incarnation=bytes(15) + b"9",
+        endpoints=(),
+        directories=(FIRST, SECOND),
+        fenced=True,
+    )
+    image = apply(image, again)
+    assert state(image) == (NO_LEADER, (1,))
+    assert image.partition("t", 0).directory_of(1) == LOST_DIRECTORY
+    image = apply(image, decide_unfence_broker(image, 1, 60))
+    assert state(image) == (NO_LEADER, (1,))
 
 
 def test_replica_begun_anew_after_its_folder_failed_is_not_in_sync(with_topic, apply):

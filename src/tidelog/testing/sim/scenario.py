@@ -4,16 +4,20 @@ import random
 
 import msgspec
 
-FAULT_NAMES = (
+_FIRST_FAULTS = (
     *("kill", "kill_most", "power", "restart", "pause", "client_crash"),
     *("isolate", "halves", "one_way", "ring", "clog", "loss", "slow_network"),
     *("slow_disk", "full_disk", "failing_disk", "lost_disk", "clock_jump", "clock_drift"),
     *("reassign", "elect", "voters"),
 )
+_MORE_FAULTS = ("flipped_bit",)
+"""Drawn apart from the first ones, so that the plans of seeds that are kept in tests stay as they are."""
+
+FAULT_NAMES = (*_FIRST_FAULTS, *_MORE_FAULTS)
 """As in `faults.registry`, which a plan does not need."""
 
 WITH_OTHERS = {"isolate", "halves", "one_way", "ring", "lost_disk", "reassign", "elect", "voters"}
-"""What needs more than one broker."""
+"""What needs more than one broker; all of those that came later do."""
 
 
 class Scenario(msgspec.Struct, frozen=True):
@@ -60,10 +64,10 @@ def scenario_of(seed: int) -> Scenario:
     nodes = chance.choices((1, 3, 5), (12, 78, 10))[0]
     replicas = min(3, nodes)
     durability = chance.choice(("fsync", "fsync", "os", "interval"))
-    faults = [fault for fault in FAULT_NAMES if _fits(fault, nodes, durability)]
+    faults = [fault for fault in _FIRST_FAULTS if _fits(fault, nodes, durability)]
     is_mayhem = chance.random() < 0.08
     chosen = faults if is_mayhem else chance.sample(faults, chance.randint(1, min(5, len(faults))))
-    return Scenario(
+    scenario = Scenario(
         seed=seed,
         nodes=nodes,
         replicas=replicas,
@@ -82,6 +86,13 @@ def scenario_of(seed: int) -> Scenario:
         sends_per_second=chance.choice((6.0, 10.0)),
         segment_bytes=chance.choice((1024, 4096, 1 << 20)),
     )
+    return _with_more(scenario, random.Random(f"more of scenario {seed}"))
+
+
+def _with_more(scenario: Scenario, chance: random.Random) -> Scenario:
+    if scenario.nodes == 1 or not scenario.faults or chance.random() > 0.1:
+        return scenario
+    return msgspec.structs.replace(scenario, faults=(*scenario.faults, chance.choice(_MORE_FAULTS)))
 
 
 def _fits(fault: str, nodes: int, durability: str) -> bool:

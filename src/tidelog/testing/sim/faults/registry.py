@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from tidelog.testing.sim.faults import machines, networks, operations, processes
+from tidelog.testing.sim.faults import damage, machines, networks, operations, processes
 from tidelog.testing.sim.faults.world import World
 
 Fault = Callable[[World], Awaitable[None]]
@@ -32,8 +32,9 @@ FAULTS: dict[str, Fault] = {
         operations.reassign,
         operations.elect,
         operations.voters,
+        damage.flipped_bit,
     )
 }
 
-ALONE = {"lost_disk"}
+ALONE = {"lost_disk", "flipped_bit"}
 """Nothing else may happen before the cluster is whole again."""

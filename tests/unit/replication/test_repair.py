@@ -1,0 +1,142 @@
+"""A replica whose log is damaged where it was synced: it does not lead, and gets back what it lost."""
+
+import pytest
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import NodeId
+from tidelog.metadata.entities import NO_LEADER, PartitionImage
+from tidelog.replication.partition import Durability, Partition
+from tidelog.replication.repair import Repair, awaits_repair
+from tidelog.storage.log import PartitionLog
+from tidelog.storage.log_config import LogConfig
+from tidelog.storage.lost_range import LostRange
+from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.log_rig import DIRECTORY, NOW_MS, open_log
+from tidelog.wire.batch import check_batches, iter_batches
+from tidelog.wire.record import Record, write_batch
+
+LOG = f"{DIRECTORY}/{0:020d}.log"
+REPLICATED = LogConfig(is_replicated=True)
+ME, OTHER = 1, 2
+
+
+def written(count: int, *, last_epoch: int = 1) -> MemoryDisk:
+    """Records of epoch 0, and the last two of another."""
+    disk = MemoryDisk()
+    log = open_log(disk, REPLICATED)
+    for number in range(count):
+        batch = write_batch([Record(0, NOW_MS + number, b"k", b"%d" % number)])
+        epoch = last_epoch if number >= count - 2 else 0
+        log.append(memoryview(batch), check_batches(batch), leader_epoch=epoch, now_ms=NOW_MS)
+    log.close(clean=True)
+    return disk
+
+
+def damaged(count: int = 10) -> MemoryDisk:
+    disk = written(count)
+    disk.flip_bit(LOG, disk.size(LOG) - 5)
+    return disk
+
+
+def replica(disk: MemoryDisk, count: int = 10, node: NodeId = ME) -> Partition:
+    log = PartitionLog.open(disk, DIRECTORY, REPLICATED, now_ms=NOW_MS, clean=True, recovery_point=count)
+    return Partition(
+        "orders",
+        bytes(16),
+        0,
+        log,
+        node_id=node,
+        durability=Durability.FSYNC,
+        min_insync_replicas=1,
+        on_unsynced=lambda _: None,
+        high_watermark=count,
+    )
+
+
+def image(leader: NodeId, isr: tuple[NodeId, ...], epoch: int = 2) -> PartitionImage:
+    return PartitionImage(0, (ME, OTHER), isr, leader, leader_epoch=epoch, partition_epoch=epoch)
+
+
+def batches(partition: Partition, offset: int) -> memoryview:
+    found = partition.log.read(offset, 1 << 20, end=partition.log.end)
+    assert found is not None
+    return memoryview(bytearray(found.slice.read()))
+
+
+def sync(partition: Partition) -> None:
+    flush = partition.log.begin_flush()
+    assert flush is not None
+    flush.run()
+    partition.log.finish_flush(flush)
+
+
+def test_it_does_not_lead_even_if_it_is_told_to() -> None:
+    partition = replica(damaged())
+    partition.apply(image(ME, (ME,)), 0.0)
+    assert not partition.is_leader
+    assert partition.log.lost == LostRange(9, 10)
+    assert not awaits_repair(partition)  # the controller must know first
+    partition.apply(image(NO_LEADER, (ME,), 3), 0.0)
+    assert awaits_repair(partition)
+
+
+def test_as_a_follower_it_cuts_its_log_before_the_damage_and_copies() -> None:
+    partition = replica(damaged())
+    partition.apply(image(OTHER, (OTHER,)), 0.0)
+    assert (partition.log.end, partition.log.lost) == (9, None)
+    partition.checkpointed()
+    sync(partition)
+    position = partition.fetch_position()
+    assert position is not None
+    assert (position.offset, position.last_epoch) == (9, 1)
+
+
+def test_as_an_in_sync_follower_it_waits_until_it_is_none() -> None:
+    """It would be behind, and could still be elected."""
+    partition = replica(damaged())
+    partition.apply(image(OTHER, (ME, OTHER)), 0.0)
+    assert partition.log.lost is not None
+    with pytest.raises(KafkaError) as refused:
+        partition.fetch_position()
+    assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+    partition.apply(PartitionImage(0, (ME, OTHER), (OTHER,), OTHER, leader_epoch=2, partition_epoch=3), 0.0)
+    assert (partition.log.end, partition.log.lost) == (9, None)
+
+
+def test_the_last_in_sync_replica_is_repaired_from_one_that_has_the_same_log() -> None:
+    partition, other = replica(damaged()), replica(written(10), node=OTHER)
+    partition.apply(image(NO_LEADER, (ME,)), 0.0)
+    repair = Repair(partition)
+    proof = repair.proof()
+    assert proof == (10, 1)
+    assert other.divergence(proof.last_epoch, proof.offset) is None
+    for doomed in repair.begin():
+        doomed.run()
+    assert repair.next() == (9, 1)
+    assert repair.take(batches(other, 9), NOW_MS)
+    assert repair.is_done
+    sync(partition)
+    repair.finish()
+    partition.apply(image(ME, (ME,), 3), 0.0)
+    assert partition.is_leader
+    assert (partition.high_watermark, partition.log.end) == (10, 10)
+    assert [header.base_offset for _, header in iter_batches(batches(partition, 0))] == list(range(10))
+
+
+def test_a_replica_without_the_lost_records_is_found_out_before_anything_is_cut() -> None:
+    partition = replica(damaged())
+    partition.apply(image(NO_LEADER, (ME,)), 0.0)
+    proof = Repair(partition).proof()
+    shorter, another = replica(written(9), 9, OTHER), replica(written(10, last_epoch=2), node=OTHER)
+    assert shorter.divergence(proof.last_epoch, proof.offset) == (1, 9)
+    assert another.divergence(proof.last_epoch, proof.offset) == (0, 8)
+
+
+def test_batches_of_another_epoch_are_refused() -> None:
+    partition, other = replica(damaged()), replica(written(10, last_epoch=2), node=OTHER)
+    partition.apply(image(NO_LEADER, (ME,)), 0.0)
+    repair = Repair(partition)
+    repair.begin()
+    with pytest.raises(KafkaError, match="epoch 1 wrote what was lost"):
+        repair.take(batches(other, 9), NOW_MS)
+    assert partition.log.lost == LostRange(9, 10)
