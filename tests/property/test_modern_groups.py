@@ -4,10 +4,10 @@ At no moment do two of them use one partition; when the faults end, every partit
 is even; and what a new coordinator reads from the log is what the old one knew.
 """
 
-import random
 import struct
 from collections import Counter
 
+from group_coordinator import Coordinator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,105 +16,24 @@ from tidelog.groups.classic.messages import JoinRequest, LeavingMember, SyncRequ
 from tidelog.groups.modern.embedded_protocol import read_assignment
 from tidelog.groups.modern.group import ConsumerGroup
 from tidelog.groups.modern.messages import HeartbeatRequest
-from tidelog.groups.modern.topics import TopicInfo
 from tidelog.groups.settings import GroupSettings
-from tidelog.groups.shard import GroupShard
 
 SESSION_S = 45.0
 MEMBERS = 5
 TOPICS = ("orders", "orders-eu", "payments")
 
 
-class SeededRandom:
-    def __init__(self):
-        self._random = random.Random(1)
-
-    def bytes(self, count):
-        return self._random.randbytes(count)
-
-    def below(self, limit):
-        return self._random.randrange(limit)
-
-
-class World:
-    """A coordinator with its log, and the clock that all share."""
+class World(Coordinator):
+    """Consumers on it."""
 
     def __init__(self, classic_members=0):
-        self.now = 0.0
-        self.log = []
-        self.fails = False
-        self.random = SeededRandom()
         # A group that went back to the classic kind would need leaders that assign, too.
-        self.settings = GroupSettings(consumer_migration_policy="upgrade")
-        self.topics = {name: TopicInfo(name.encode().ljust(16, b"."), 3) for name in TOPICS[:2]}
-        self.shard = self._load()
+        settings = GroupSettings(consumer_migration_policy="upgrade")
+        super().__init__(settings, dict.fromkeys(TOPICS[:2], 3))
         new = MEMBERS - classic_members
         self.clients = [
             (Client if number < new else ClassicClient)(self, number) for number in range(MEMBERS)
         ]
-
-    def _load(self, log=None):
-        shard = GroupShard(self.settings, self.random)
-        for key, value in self.log if log is None else log:
-            shard.replay(key, value)
-        shard.on_topics_changed(self.topics)
-        shard.on_loaded(self.now, 0)
-        return shard
-
-    def run(self, outcome):
-        if outcome.records and self.fails:
-            self.fails = False
-            self.shard.fail(outcome, ErrorCode.NOT_ENOUGH_REPLICAS, self.now, 0)
-        elif outcome.records:
-            self.log += outcome.records
-            self.shard.apply(outcome, 0)
-            self.shard.release(outcome, self.now, 0)
-        return outcome.answer.answer
-
-    def fail_over(self):
-        before = self.shard
-        self.shard = self._load()
-        assert self.shard.durable == before.durable
-        assert self._load(self.compacted(len(self.log))).durable == before.durable
-        assert self._load(self.compacted(len(self.log) // 2)).durable == before.durable
-
-    def compacted(self, end):
-        """The log, compacted up to `end`: of every key the last record, and no tombstones."""
-        last = {key: position for position, (key, _) in enumerate(self.log[:end])}
-        kept = [
-            record
-            for position, record in enumerate(self.log[:end])
-            if last[record.key] == position and record.value is not None
-        ]
-        return kept + self.log[end:]
-
-    def pass_time(self, seconds):
-        end = self.now + seconds
-        while (deadline := self.shard.next_deadline) is not None and deadline <= end:
-            self.now = max(self.now, deadline)
-            for client in self.clients:
-                client.mind_the_time()
-            for outcome in self.shard.tick(self.now, 0):
-                self.run(outcome)
-        self.now = end
-        for client in self.clients:
-            client.mind_the_time()
-
-    def resize(self, name, partitions):
-        """Topics come, grow and go; nobody can use a partition that is not there."""
-        now = dict(self.topics)
-        if partitions == 0:
-            now.pop(name, None)
-        else:
-            had = now.get(name)
-            generation = name.encode().ljust(15, b".") + bytes([len(self.log) % 256])
-            now[name] = (
-                TopicInfo(generation, partitions)
-                if had is None
-                else had._replace(partitions=max(partitions, had.partitions))
-            )
-        self.topics = now
-        self.shard.on_topics_changed(self.topics)
 
     def converge(self, rounds):
         """No more faults: everybody in time, until all have their share."""

@@ -71,6 +71,10 @@ GROUP_SETTINGS: dict[str, Setting] = {
             "streams.initial.rebalance.delay.ms",
             "How long this group, when it is new, waits for more members before it hands out tasks.",
         ),
+        _group(
+            "streams.assignment.interval.ms",
+            "How long this group keeps an assignment at least before it hands out tasks anew.",
+        ),
         _share("share.session.timeout.ms", 45_000, 45_000, 60_000, Unit.MILLISECONDS),
         _share("share.heartbeat.interval.ms", 5_000, 5_000, 15_000, Unit.MILLISECONDS),
         _share("share.record.lock.duration.ms", 30_000, 15_000, 60_000, Unit.MILLISECONDS),
@@ -111,6 +115,9 @@ GROUP_LIMITS: dict[str, Limits] = {
         "group.streams.min.heartbeat.interval.ms", "group.streams.max.heartbeat.interval.ms"
     ),
     "streams.num.standby.replicas": Limits(most="group.streams.max.standby.replicas"),
+    "streams.assignment.interval.ms": Limits(
+        "group.streams.min.assignment.interval.ms", "group.streams.max.assignment.interval.ms"
+    ),
 }
 
 GROUP_TIMINGS = (

@@ -15,8 +15,12 @@ from tidelog.groups.record_formats import group_metadata, offset_commit
 from tidelog.groups.record_formats.consumer_group import Key
 from tidelog.groups.record_formats.group_metadata import StoredGroup
 from tidelog.groups.record_formats.offset_commit import OffsetKey
+from tidelog.groups.record_formats.streams_group import Key as StreamsKey
+from tidelog.groups.streams.group import StreamsGroup
+from tidelog.groups.streams.replay import replay as replay_streams_group
 
 _CONSUMER_KEYS = frozenset(Key)
+_STREAMS_KEYS = frozenset(StreamsKey)
 
 
 class Change(Enum):
@@ -25,21 +29,24 @@ class Change(Enum):
     OFFSET_GONE = "an offset was deleted"
     GROUP = "a classic group was stored"
     GROUP_GONE = "a classic group was deleted"
-    CONSUMER_GROUP = "something of a group of the new kind was stored"
-    CONSUMER_GROUP_GONE = "a group of the new kind was deleted"
+    EPOCH_GROUP = "something of a group with epochs, of consumers or streams, was stored"
+    EPOCH_GROUP_GONE = "a group with epochs was deleted"
 
 
 class Replayed(NamedTuple):
     change: Change
     group_id: str
+    group: ConsumerGroup | StreamsGroup | None = None
+    """The group with epochs that was stored."""
 
 
 class DurableState:
-    __slots__ = ("classic_groups", "consumer_groups", "offsets", "pending", "skipped")
+    __slots__ = ("classic_groups", "consumer_groups", "offsets", "pending", "skipped", "streams_groups")
 
     def __init__(self) -> None:
         self.classic_groups: dict[str, StoredGroup] = {}
         self.consumer_groups: dict[str, ConsumerGroup] = {}
+        self.streams_groups: dict[str, StreamsGroup] = {}
         self.offsets = OffsetStore()
         self.pending = PendingOffsets()
         self.skipped = 0
@@ -50,6 +57,7 @@ class DurableState:
             isinstance(other, DurableState)
             and self.classic_groups == other.classic_groups
             and self.consumer_groups == other.consumer_groups
+            and self.streams_groups == other.streams_groups
             and self.offsets == other.offsets
             and self.pending == other.pending
         )
@@ -70,8 +78,10 @@ class DurableState:
             return self._replay_group(key, value)
         if version in _CONSUMER_KEYS:
             group_id = replay_consumer_group(self.consumer_groups, key, value)
-            is_there = group_id in self.consumer_groups
-            return Replayed(Change.CONSUMER_GROUP if is_there else Change.CONSUMER_GROUP_GONE, group_id)
+            return _replayed(group_id, self.consumer_groups.get(group_id))
+        if version in _STREAMS_KEYS:
+            group_id = replay_streams_group(self.streams_groups, key, value)
+            return _replayed(group_id, self.streams_groups.get(group_id))
         self.skipped += 1
         return None
 
@@ -102,3 +112,7 @@ class DurableState:
             return Replayed(Change.GROUP_GONE, group_id)
         self.classic_groups[group_id] = group_metadata.decode_value(value)
         return Replayed(Change.GROUP, group_id)
+
+
+def _replayed(group_id: str, group: ConsumerGroup | StreamsGroup | None) -> Replayed:
+    return Replayed(Change.EPOCH_GROUP_GONE if group is None else Change.EPOCH_GROUP, group_id, group)

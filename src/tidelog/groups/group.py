@@ -1,12 +1,13 @@
 """What every kind of group answers, so that offsets and listings need not know which kind it is.
 
-A group id names exactly one group object, classic or new.
+A group id names exactly one group object, of one kind.
 """
 
 from enum import Enum
 from typing import Protocol
 
 from tidelog.base.ids import TimestampMs
+from tidelog.groups.offset_messages import CommitRequest
 from tidelog.groups.outcome import OffsetsRecord
 from tidelog.groups.record_formats.offset_commit import CommittedOffset
 from tidelog.groups.step import Step
@@ -17,6 +18,7 @@ class GroupKind(Enum):
 
     CLASSIC = "classic"
     CONSUMER = "consumer"
+    STREAMS = "streams"
 
 
 class Group(Protocol):
@@ -41,10 +43,8 @@ class Group(Protocol):
         """No members, and none that was told to come back."""
         ...
 
-    def accept_commit(
-        self, step: Step, member_id: str, instance_id: str | None, generation: int, api_version: int
-    ) -> None:
-        """KafkaError unless this member may commit now; a commit also shows that the member is alive."""
+    def accept_commit(self, step: Step, request: CommitRequest) -> None:
+        """KafkaError unless this member may commit this now; a commit also shows that the member is alive."""
         ...
 
     def check_fetch(self, member_id: str | None, member_epoch: int) -> None:

@@ -56,9 +56,7 @@ def all_refused(request: CommitRequest, error: ErrorCode) -> CommitAnswer:
 def _accept(step: Step, group: Group | None, request: CommitRequest) -> None:
     generation = request.generation_id_or_member_epoch
     if group is not None:
-        group.accept_commit(
-            step, request.member_id, request.group_instance_id, generation, request.api_version
-        )
+        group.accept_commit(step, request)
     elif generation >= 0:
         not_found = request.api_version >= NOT_FOUND_FROM
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND if not_found else ErrorCode.ILLEGAL_GENERATION)

@@ -33,6 +33,7 @@ class GroupSettings:
     consumer_assignors: tuple[str, ...] = ("uniform", "range")
     """The first is for groups whose members do not say."""
     consumer_migration_policy: str = "bidirectional"
+    streams_members_max: int = 10_000
     of_groups: GroupConfigs = field(default_factory=lambda: GroupConfigs(BrokerConfig()), compare=False)
     """What a group may have of its own, such as its session timeout."""
 
@@ -54,6 +55,7 @@ class GroupSettings:
             consumer_members_max=config.int("group.consumer.max.size"),
             consumer_assignors=tuple(config.list("group.consumer.assignors")),
             consumer_migration_policy=config.text("group.consumer.migration.policy"),
+            streams_members_max=config.int("group.streams.max.size"),
             of_groups=GroupConfigs(config, group_configs),
         )
 

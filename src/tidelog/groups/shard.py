@@ -31,8 +31,11 @@ from tidelog.groups.classic.states import State
 from tidelog.groups.durable import Change, DurableState
 from tidelog.groups.modern import describe as modern_describe
 from tidelog.groups.modern import requests as modern
+from tidelog.groups.modern.draft import Draft
+from tidelog.groups.modern.epoch_group import EpochGroup
 from tidelog.groups.modern.group import ConsumerGroup
-from tidelog.groups.modern.leave import on_timeout
+from tidelog.groups.modern.leave import remove as remove_consumer
+from tidelog.groups.modern.member_timers import Wait
 from tidelog.groups.modern.messages import DescribedConsumerGroup, HeartbeatAnswer, HeartbeatRequest
 from tidelog.groups.modern.room import AnyGroup, ConsumerRoom
 from tidelog.groups.modern.topics import TopicInfo, Topics
@@ -50,6 +53,15 @@ from tidelog.groups.offset_messages import (
 from tidelog.groups.outcome import Outcome, Pending
 from tidelog.groups.settings import GroupSettings
 from tidelog.groups.step import Context, Step
+from tidelog.groups.streams import describe as streams_describe
+from tidelog.groups.streams.draft import Draft as StreamsDraft
+from tidelog.groups.streams.group import StreamsGroup
+from tidelog.groups.streams.leave import remove as remove_streams_member
+from tidelog.groups.streams.messages import DescribedStreamsGroup
+from tidelog.groups.streams.messages import HeartbeatAnswer as StreamsAnswer
+from tidelog.groups.streams.messages import HeartbeatRequest as StreamsHeartbeat
+from tidelog.groups.streams.requests import streams_heartbeat
+from tidelog.groups.streams.room import StreamsRoom
 from tidelog.groups.transactional_commit import TransactionalCommit
 
 
@@ -57,7 +69,8 @@ class GroupShard:
     def __init__(self, settings: GroupSettings, random: Random) -> None:
         self.durable = DurableState()
         self.groups: dict[str, AnyGroup] = {}
-        self._room = ConsumerRoom(self.groups, lambda step, *which: on_timeout(step, self._room, *which))
+        self._room = ConsumerRoom(self.groups, self._on_timeout)
+        self._streams = StreamsRoom(self._room)
         self._context = Context(settings, random, self._forget)
         self._sweep = OffsetSweep(self._context, self.durable, self.groups)
         self._is_live = False
@@ -78,21 +91,22 @@ class GroupShard:
         replayed = self.durable.replay(key, value, producer_id)
         if not self._is_live or replayed is None:
             return
-        change, group_id = replayed
+        change, group_id, group = replayed
         if change in (Change.OFFSET, Change.PENDING_OFFSET) and group_id not in self.groups:
             # Commits without a group make a simple one: empty and without a protocol.
             self.groups[group_id] = lifecycle.new_group(self._context, group_id, now_ms)
         elif change is Change.GROUP and group_id not in self.groups:
             stored = self.durable.classic_groups[group_id]
             self.groups[group_id] = lifecycle.load_group(self._context, group_id, stored)
-        elif change is Change.CONSUMER_GROUP and group_id not in self.groups:
-            self.groups[group_id] = self.durable.consumer_groups[group_id]
-        elif change is Change.GROUP_GONE and isinstance(group := self.groups.get(group_id), ClassicGroup):
+        elif group is not None and group_id not in self.groups:
+            self.groups[group_id] = group
+        elif change is Change.GROUP_GONE and isinstance(was := self.groups.get(group_id), ClassicGroup):
             del self.groups[group_id]
-            lifecycle.end_group(group, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        elif change is Change.CONSUMER_GROUP_GONE and isinstance(self.groups.get(group_id), ConsumerGroup):
+            lifecycle.end_group(was, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        elif change is Change.EPOCH_GROUP_GONE and isinstance(self.groups.get(group_id), EpochGroup):
             del self.groups[group_id]
             self._room.forget(group_id)
+            self._streams.forget(group_id)
 
     def end_transaction(self, producer_id: ProducerId, commit: bool) -> None:
         """A transaction marker is in the log: while loading, and live right after the append."""
@@ -102,6 +116,7 @@ class GroupShard:
         """The whole partition was replayed: from here on requests are served and sessions run."""
         step = self._step(now, now_ms)
         self.groups.update(self.durable.consumer_groups)
+        self.groups.update(self.durable.streams_groups)
         for group_id, stored in self.durable.classic_groups.items():
             if group_id not in self.groups or self.groups[group_id].is_empty:
                 self.groups[group_id] = lifecycle.load_group(self._context, group_id, stored)
@@ -112,6 +127,7 @@ class GroupShard:
             if isinstance(group, ClassicGroup):
                 lifecycle.start_sessions(step, group)
         self._room.on_loaded(step)
+        self._streams.on_loaded(step)
         self._sweep.start(step)
         self._is_live = True
         return _effects(step)
@@ -123,6 +139,7 @@ class GroupShard:
                 lifecycle.end_group(group, error)
         self.groups.clear()
         self._room.timers.drop_all()
+        self._streams.drop_all()
         self._sweep.timer.cancel()
         self._is_live = False
 
@@ -182,10 +199,13 @@ class GroupShard:
         group = self.groups.get(request.group_id)
         if isinstance(group, ConsumerGroup) and group.members:
             return modern.classic_join(step, self._room, group, request)
+        if isinstance(group, StreamsGroup) and group.members:
+            wrong = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+            return Outcome(Pending.ready(JoinAnswer(wrong, request.member_id)))
         if not isinstance(group, ClassicGroup):
             if request.member_id != NO_MEMBER:
                 return Outcome(Pending.ready(JoinAnswer(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)))
-            if group is not None:  # an empty one of the new kind gives way; its offsets stay
+            if group is not None:  # an empty one of another kind gives way; its offsets stay
                 step.records.extend(group.tombstones())
             group = lifecycle.new_group(self._context, request.group_id, now_ms)
             self.groups[request.group_id] = group
@@ -196,7 +216,7 @@ class GroupShard:
     def sync(self, request: SyncRequest, now: float, now_ms: TimestampMs) -> Outcome[SyncAnswer]:
         if not request.group_id:
             return Outcome(Pending.ready(SyncAnswer(ErrorCode.INVALID_GROUP_ID)))
-        group = self.groups.get(request.group_id)
+        group = self._for_joined(request.group_id)
         if group is None:
             return Outcome(Pending.ready(SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID)))
         step = self._step(now, now_ms)
@@ -209,7 +229,7 @@ class GroupShard:
     ) -> ErrorCode:
         if not group_id:
             return ErrorCode.INVALID_GROUP_ID
-        group = self.groups.get(group_id)
+        group = self._for_joined(group_id)
         if group is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
         step = self._step(now, -1)
@@ -223,7 +243,7 @@ class GroupShard:
     ) -> Outcome[LeaveAnswer]:
         if not group_id:
             return Outcome(Pending.ready(LeaveAnswer(ErrorCode.INVALID_GROUP_ID)))
-        group = self.groups.get(group_id)
+        group = self._for_joined(group_id)
         if group is None:
             strangers = [LeftMember(*who[:2], ErrorCode.UNKNOWN_MEMBER_ID) for who in members]
             return Outcome(Pending.ready(LeaveAnswer(members=strangers)))
@@ -238,7 +258,12 @@ class GroupShard:
             return DescribedGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND, group_state=State.DEAD.value)
         return describe.describe(group)
 
-    # --- groups of the new kind
+    def _for_joined(self, group_id: str) -> ClassicGroup | ConsumerGroup | None:
+        """The group where members may be that came by JoinGroup."""
+        group = self.groups.get(group_id)
+        return None if isinstance(group, StreamsGroup) else group
+
+    # --- groups with epochs
 
     def consumer_heartbeat(
         self, request: HeartbeatRequest, now: float, now_ms: TimestampMs
@@ -248,6 +273,14 @@ class GroupShard:
     def consumer_describe(self, group_id: str) -> DescribedConsumerGroup:
         default = self._context.settings.consumer_assignors[0]
         return modern_describe.describe(group_id, self.groups.get(group_id), self._room.topics, default)
+
+    def streams_heartbeat(
+        self, request: StreamsHeartbeat, now: float, now_ms: TimestampMs
+    ) -> Outcome[StreamsAnswer]:
+        return streams_heartbeat(self._step(now, now_ms), self._streams, request)
+
+    def streams_describe(self, group_id: str) -> DescribedStreamsGroup:
+        return streams_describe.describe(group_id, self.groups.get(group_id), self._streams)
 
     def on_topics_changed(self, topics: Topics | Mapping[str, TopicInfo], version: int = 0) -> None:
         """All topics as they are now; groups that read what changed rebalance with their next heartbeats.
@@ -304,6 +337,13 @@ class GroupShard:
 
     def _step(self, now: float, now_ms: TimestampMs) -> Step:
         return Step(self._context, now, now_ms)
+
+    def _on_timeout(self, step: Step, group_id: str, member_id: str, wait: Wait) -> None:
+        group = self._room.overdue(group_id, member_id, wait)
+        if isinstance(group, ConsumerGroup):
+            remove_consumer(Draft(step, group), self._room, member_id, wait.value)
+        elif isinstance(group, StreamsGroup):
+            remove_streams_member(StreamsDraft(step, group), self._streams, member_id, wait.value)
 
     def _forget(self, group_id: str) -> None:
         """One that never had a generation: any other keeps counting, until the sweep deletes it for good."""

@@ -37,9 +37,7 @@ def _accept(step: Step, group: Group | None, request: CommitRequest) -> None:
     if group is None:
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
     try:
-        group.accept_commit(
-            step, request.member_id, request.group_instance_id, generation, LATEST_COMMIT_VERSION
-        )
+        group.accept_commit(step, request._replace(api_version=LATEST_COMMIT_VERSION))
     except KafkaError as refusal:
         if refusal.code is ErrorCode.STALE_MEMBER_EPOCH:
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION) from refusal

@@ -20,6 +20,7 @@ SUPPORTED_FEATURES = (
     FeatureRange(METADATA_VERSION, 7, 30),  # 3.3-IV3 to 4.3-IV0 in Kafka's names
     FeatureRange("kraft.version", 0, 1),  # 1: voters can be added and removed
     FeatureRange("group.version", 0, 1),  # 1: the consumer group protocol of KIP-848
+    FeatureRange("streams.version", 0, 1),  # 1: groups of Kafka Streams instances (KIP-1071)
     FeatureRange("transaction.version", 0, 2),  # 2: an epoch for each transaction (KIP-890)
 )
 _RANGES = {feature.name: feature for feature in SUPPORTED_FEATURES}

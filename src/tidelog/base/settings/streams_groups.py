@@ -85,4 +85,30 @@ SETTINGS = (
         minimum=0,
         unit=Unit.MILLISECONDS,
     ),
+    Setting(
+        "group.streams.assignment.interval.ms",
+        Kind.INT,
+        1_000,
+        "How long a streams group keeps an assignment at least before it hands out tasks anew, so that "
+        "members that come or go together cost one rebalance. A group may have its own, as "
+        "`streams.assignment.interval.ms`.",
+        minimum=0,
+        unit=Unit.MILLISECONDS,
+    ),
+    Setting(
+        "group.streams.min.assignment.interval.ms",
+        Kind.INT,
+        0,
+        "The shortest interval between two assignments that a streams group may have.",
+        minimum=0,
+        unit=Unit.MILLISECONDS,
+    ),
+    Setting(
+        "group.streams.max.assignment.interval.ms",
+        Kind.INT,
+        15_000,
+        "The longest interval between two assignments that a streams group may have.",
+        minimum=0,
+        unit=Unit.MILLISECONDS,
+    ),
 )

@@ -37,6 +37,8 @@ HANDLERS: dict[ApiKey, str] = {
     ApiKey.DESCRIBE_CLUSTER: "describe_cluster",
     ApiKey.CONSUMER_GROUP_HEARTBEAT: "consumer_group_heartbeat",
     ApiKey.CONSUMER_GROUP_DESCRIBE: "consumer_group_describe",
+    ApiKey.STREAMS_GROUP_HEARTBEAT: "streams_group_heartbeat",
+    ApiKey.STREAMS_GROUP_DESCRIBE: "streams_group_describe",
     ApiKey.LIST_CONFIG_RESOURCES: "list_config_resources",
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: "describe_topic_partitions",
     ApiKey.ADD_PARTITIONS_TO_TXN: "add_partitions_to_txn",

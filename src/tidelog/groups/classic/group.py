@@ -16,6 +16,7 @@ from tidelog.groups.classic.states import NEXT, State
 from tidelog.groups.classic.votes import ProtocolVotes
 from tidelog.groups.consumer_protocol import PROTOCOL_TYPE, subscribed_topics
 from tidelog.groups.group import GroupKind
+from tidelog.groups.offset_messages import CommitRequest
 from tidelog.groups.outcome import OffsetsRecord, Pending
 from tidelog.groups.record_formats import group_metadata
 from tidelog.groups.record_formats.group_metadata import StoredGroup
@@ -245,9 +246,9 @@ class ClassicGroup:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         return member
 
-    def accept_commit(
-        self, step: Step, member_id: str, instance_id: str | None, generation: int, _api_version: int
-    ) -> None:
+    def accept_commit(self, step: Step, request: CommitRequest) -> None:
+        generation = request.generation_id_or_member_epoch
+        member_id, instance_id = request.member_id, request.group_instance_id
         if generation < 0 and self.state is State.EMPTY:
             return  # an admin, or a consumer that assigns partitions to itself
         if generation < 0 and not member_id and instance_id is None:

@@ -37,7 +37,8 @@ from tidelog.groups.modern.room import ConsumerRoom
 from tidelog.groups.modern.target import rebalance, update_member
 from tidelog.groups.modern.topics import Topics
 from tidelog.groups.outcome import Outcome, Pending
-from tidelog.groups.record_formats.consumer_group import ClassicProtocols, MemberState, Subscription
+from tidelog.groups.record_formats.consumer_group import ClassicProtocols, Subscription
+from tidelog.groups.record_formats.holding import MemberState
 from tidelog.groups.step import Step
 
 

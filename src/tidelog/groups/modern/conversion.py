@@ -28,8 +28,9 @@ from tidelog.groups.modern.topics import Topics
 from tidelog.groups.outcome import OffsetsRecord
 from tidelog.groups.record_formats import group_metadata
 from tidelog.groups.record_formats.assignment import Assignment
-from tidelog.groups.record_formats.consumer_group import ClassicProtocols, Holding, Subscription
+from tidelog.groups.record_formats.consumer_group import ClassicProtocols, Subscription
 from tidelog.groups.record_formats.group_metadata import StoredGroup, StoredMember
+from tidelog.groups.record_formats.holding import Holding
 from tidelog.groups.step import Step
 
 UPGRADES = ("bidirectional", "upgrade")

@@ -5,7 +5,7 @@ the group a target for its newest epoch, and take the member one step towards it
 """
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import uuid_from_random, uuid_text
+from tidelog.base.ids import Uuid, uuid_from_random, uuid_text
 from tidelog.groups.modern.draft import Draft
 from tidelog.groups.modern.group import NOBODY, ConsumerGroup
 from tidelog.groups.modern.member_timers import Wait
@@ -16,7 +16,8 @@ from tidelog.groups.modern.target import rebalance, update_member
 from tidelog.groups.modern.topics import Topics
 from tidelog.groups.outcome import Outcome
 from tidelog.groups.record_formats.assignment import Assignment
-from tidelog.groups.record_formats.consumer_group import Holding, MemberState, Subscription
+from tidelog.groups.record_formats.consumer_group import Subscription
+from tidelog.groups.record_formats.holding import Holding, MemberState
 
 
 def heartbeat(
@@ -50,7 +51,7 @@ def heartbeat(
 
 def move_on(
     draft: Draft, room: ConsumerRoom, member_id: str, member: Subscription, owned: Assignment | None
-) -> Holding:
+) -> Holding[Uuid]:
     """Take a member one step towards its target, and note by when it has to take the next."""
     group = draft.group
     holding = group.holding(member_id)

@@ -2,15 +2,11 @@
 
 from tidelog.groups.modern.conversion import can_downgrade, downgrade
 from tidelog.groups.modern.draft import Draft
-from tidelog.groups.modern.group import ConsumerGroup
-from tidelog.groups.modern.member_timers import Wait
 from tidelog.groups.modern.messages import LEAVING_FOR_A_WHILE, HeartbeatAnswer, HeartbeatRequest
 from tidelog.groups.modern.room import ConsumerRoom
 from tidelog.groups.modern.target import begin_epoch
 from tidelog.groups.outcome import Outcome
 from tidelog.groups.record_formats.assignment import NOTHING
-from tidelog.groups.record_formats.consumer_group import MemberState
-from tidelog.groups.step import Step
 
 
 def leave(draft: Draft, room: ConsumerRoom, request: HeartbeatRequest) -> Outcome[HeartbeatAnswer]:
@@ -43,14 +39,3 @@ def end_removal(draft: Draft, room: ConsumerRoom) -> None:
     names = draft.group.all_topic_names()
     known = draft.group.metadata_hash
     begin_epoch(draft, known if room.topics is None else room.topics.hash_of(names))
-
-
-def on_timeout(step: Step, room: ConsumerRoom, group_id: str, member_id: str, wait: Wait) -> None:
-    group = room.groups.get(group_id)
-    if not isinstance(group, ConsumerGroup) or member_id not in group.members:
-        room.timers.drop(group_id, member_id)
-        return
-    revoking = group.holding(member_id).state is MemberState.UNREVOKED_PARTITIONS
-    if wait is Wait.REVOCATION and not revoking:
-        return
-    remove(Draft(step, group), room, member_id, wait.value)

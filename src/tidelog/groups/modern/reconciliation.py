@@ -11,22 +11,21 @@ UNRELEASED_PARTITIONS -> any        partitions came free, or a newer target is t
 """
 
 from collections.abc import Container
-from typing import NamedTuple
+from typing import Generic, NamedTuple
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import Uuid
-from tidelog.groups.record_formats.assignment import NOTHING, Assignment
-from tidelog.groups.record_formats.consumer_group import Holding, MemberState
+from tidelog.groups.record_formats.assignment import Parts, PartT
+from tidelog.groups.record_formats.holding import Holding, MemberState
 
 
-class Target(NamedTuple):
+class Target(NamedTuple, Generic[PartT]):
     epoch: int
-    assignment: Assignment
-    held: Container[tuple[Uuid, int]]
-    """The partitions that somebody has."""
+    assignment: Parts[PartT]
+    held: Container[tuple[PartT, int]]
+    """The partitions that somebody has, and that stand in the way of this member."""
 
 
-def reconcile(holding: Holding, target: Target, owned: Assignment | None) -> Holding:
+def reconcile(holding: Holding[PartT], target: Target[PartT], owned: Parts[PartT] | None) -> Holding[PartT]:
     """Where the member stands after a heartbeat. `owned` is what it says it has, if it says so."""
     match holding.state:
         case MemberState.STABLE:
@@ -46,13 +45,15 @@ def reconcile(holding: Holding, target: Target, owned: Assignment | None) -> Hol
             return _next(holding, target.epoch, target, owned)
 
 
-def is_within(owned: Assignment, assigned: Assignment) -> bool:
+def is_within(owned: Parts[PartT], assigned: Parts[PartT]) -> bool:
     return all(partitions <= assigned.get(topic, frozenset()) for topic, partitions in owned.items())
 
 
-def _next(holding: Holding, epoch: int, target: Target, owned: Assignment | None) -> Holding:
-    assigned: Assignment = {}
-    revoking: Assignment = {}
+def _next(
+    holding: Holding[PartT], epoch: int, target: Target[PartT], owned: Parts[PartT] | None
+) -> Holding[PartT]:
+    assigned: Parts[PartT] = {}
+    revoking: Parts[PartT] = {}
     waits = False
     for topic in target.assignment.keys() | holding.assigned.keys():
         wanted = target.assignment.get(topic, frozenset())
@@ -70,18 +71,18 @@ def _next(holding: Holding, epoch: int, target: Target, owned: Assignment | None
         if free:
             assigned[topic] = assigned.get(topic, frozenset()) | free
     state = MemberState.UNRELEASED_PARTITIONS if waits else MemberState.STABLE
-    return _moved(holding, target.epoch, state, assigned, NOTHING)
+    return _moved(holding, target.epoch, state, assigned, {})
 
 
 def _moved(
-    holding: Holding, epoch: int, state: MemberState, assigned: Assignment, revoking: Assignment
-) -> Holding:
+    holding: Holding[PartT], epoch: int, state: MemberState, assigned: Parts[PartT], revoking: Parts[PartT]
+) -> Holding[PartT]:
     # The epoch before is kept: an answer that was lost makes the member come with it once more.
     previous = holding.previous_epoch if epoch == holding.epoch else holding.epoch
     return Holding(epoch, previous, state, assigned, revoking)
 
 
-def _still_owns(owned: Assignment | None, revoking: Assignment) -> bool:
+def _still_owns(owned: Parts[PartT] | None, revoking: Parts[PartT]) -> bool:
     """A member that does not say what it owns has to be believed to own it all."""
     if owned is None:
         return True

@@ -28,31 +28,23 @@ def _put(group: ConsumerGroup, kind: Key, name: str, value: bytes) -> None:
     match kind:
         case Key.GROUP:
             group.put_epoch(formats.decode_group(value))
-        case Key.MEMBER:
-            group.put_member(name, formats.decode_member(value))
         case Key.TARGET:
             group.target_epoch = formats.decode_target_epoch(value)
-        case Key.TARGET_OF_MEMBER:
-            group.targets[name] = formats.decode_target(value)
-        case Key.HOLDING:
-            group.put_holding(name, formats.decode_holding(value))
         case Key.PATTERN:
             group.patterns[name] = formats.decode_pattern(value)
         case Key.TOPICS:
             group.has_topics_record = True
+        case _:
+            group.replay(kind, name, value)
 
 
 def _remove(group: ConsumerGroup, kind: Key, name: str) -> None:
     match kind:
-        case Key.MEMBER:
-            group.remove_member(name)
         case Key.TARGET:
             group.target_epoch = 0
-        case Key.TARGET_OF_MEMBER:
-            group.targets.pop(name, None)
-        case Key.HOLDING:
-            group.remove_holding(name)
         case Key.PATTERN:
             group.patterns.pop(name, None)
         case Key.TOPICS:
             group.has_topics_record = False
+        case _:
+            group.replay(kind, name, None)

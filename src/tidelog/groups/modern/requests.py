@@ -25,12 +25,13 @@ from tidelog.groups.modern.room import ConsumerRoom
 from tidelog.groups.modern.topics import Topics
 from tidelog.groups.outcome import Outcome, Pending
 from tidelog.groups.step import Step
+from tidelog.groups.streams.group import StreamsGroup
 
 
 def consumer_heartbeat(step: Step, room: ConsumerRoom, request: HeartbeatRequest) -> Outcome[HeartbeatAnswer]:
     try:
         check(request, step.context.settings)
-        topics = _topics(room)
+        topics = known_topics(room)
         draft = _draft(step, room, topics, request)
         if request.member_epoch < JOINING:
             return leave(draft, room, request)
@@ -47,7 +48,7 @@ def classic_join(
     prefix = (request.group_instance_id or request.client_id)[:NAME_CHARS_MAX]
     new_id = f"{prefix}-{uuid.UUID(bytes=step.context.random.bytes(16), version=4)}"
     try:
-        return classic_members.join(Draft(step, group), room, _topics(room), request, new_id)
+        return classic_members.join(Draft(step, group), room, known_topics(room), request, new_id)
     except KafkaError as refusal:
         _look_again(room, group.id)
         return Outcome(Pending.ready(JoinAnswer(refusal.code, request.member_id)))
@@ -57,7 +58,7 @@ def classic_sync(
     step: Step, room: ConsumerRoom, group: ConsumerGroup, request: SyncRequest
 ) -> Outcome[SyncAnswer]:
     try:
-        answer = classic_members.sync(step, room, _topics(room), group, request)
+        answer = classic_members.sync(step, room, known_topics(room), group, request)
     except KafkaError as refusal:
         answer = SyncAnswer(refusal.code)
     return Outcome(Pending.ready(answer))
@@ -87,12 +88,14 @@ def _draft(step: Step, room: ConsumerRoom, topics: Topics, request: HeartbeatReq
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {request.group_id} not found.")
     if isinstance(group, ClassicGroup) and not group.is_empty:
         return upgrade(step, room, topics, group)
+    if isinstance(group, StreamsGroup):
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group.id} is not a consumer group.")
     if group is not None:  # an empty classic group gives way; its offsets stay
         step.records.extend(group.tombstones())
     return Draft(step, ConsumerGroup(request.group_id))
 
 
-def _topics(room: ConsumerRoom) -> Topics:
+def known_topics(room: ConsumerRoom) -> Topics:
     if room.topics is None:
         raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     return room.topics

@@ -6,16 +6,18 @@ from tidelog.groups.classic.group import ClassicGroup
 from tidelog.groups.modern.group import ConsumerGroup
 from tidelog.groups.modern.member_timers import MemberTimers, OnTimeout, Wait
 from tidelog.groups.modern.topics import Topics
-from tidelog.groups.record_formats.consumer_group import MemberState, Subscription
+from tidelog.groups.record_formats.consumer_group import Subscription
+from tidelog.groups.record_formats.holding import MemberState
 from tidelog.groups.step import Step
+from tidelog.groups.streams.group import StreamsGroup
 
-AnyGroup: TypeAlias = ClassicGroup | ConsumerGroup
+AnyGroup: TypeAlias = ClassicGroup | ConsumerGroup | StreamsGroup
 
 
 class ConsumerRoom:
     def __init__(self, groups: dict[str, AnyGroup], on_timeout: OnTimeout) -> None:
         self.groups = groups
-        """All groups of the shard, of both kinds."""
+        """All groups of the shard, of every kind."""
         self.topics: Topics | None = None
         """None until the caller has told: then nobody's partitions are taken away for want of topics."""
         self.stale: set[str] = set()
@@ -52,6 +54,15 @@ class ConsumerRoom:
                 unrevoked = group.holding(member_id).state is MemberState.UNREVOKED_PARTITIONS
                 if unrevoked and member.classic is None:
                     self.start_timer(step, Wait.REVOCATION, group.id, member_id, member)
+
+    def overdue(self, group_id: str, member_id: str, wait: Wait) -> ConsumerGroup | StreamsGroup | None:
+        """The group to remove a member from whose time is up; None where it did what it had to."""
+        group = self.groups.get(group_id)
+        if group is None or isinstance(group, ClassicGroup) or member_id not in group.members:
+            self.timers.drop(group_id, member_id)
+            return None
+        revoking = group.holding(member_id).state is MemberState.UNREVOKED_PARTITIONS
+        return None if wait is Wait.REVOCATION and not revoking else group
 
     def start_session(self, step: Step, group_id: str, member_id: str, member: Subscription) -> None:
         if member.classic is not None:

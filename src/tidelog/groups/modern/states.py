@@ -8,6 +8,8 @@ class GroupState(Enum):
 
     EMPTY = "Empty"
     """No members; lives on for its offsets."""
+    NOT_READY = "NotReady"
+    """Of a streams group alone: topics that it needs are missing, or have the wrong number of partitions."""
     ASSIGNING = "Assigning"
     """Something changed, and the next heartbeat computes a new target assignment."""
     RECONCILING = "Reconciling"

@@ -3,14 +3,22 @@
 topic partitions []: topic id uuid, partitions []i32
 """
 
+from collections.abc import Hashable
 from struct import Struct
+from typing import TypeAlias, TypeVar
 
 from tidelog.base.ids import Uuid
 from tidelog.groups.record_formats.compact import NO_TAGS, CompactReader, array
 from tidelog.wire.primitives import uvarint
 
-Assignment = dict[Uuid, frozenset[int]]
-"""Topic id to partitions. Never changed once made, and without empty topics, so that equal ones are equal."""
+PartT = TypeVar("PartT", bound=Hashable)
+"""What partitions are numbered within: a topic, or a part of a streams topology."""
+
+Parts: TypeAlias = dict[PartT, frozenset[int]]
+"""To partitions. Never changed once made, and without empty sets, so that equal ones are equal."""
+
+Assignment: TypeAlias = Parts[Uuid]
+"""Topic id to partitions."""
 
 NOTHING: Assignment = {}
 

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
-from tidelog.base.ids import TimestampMs
-from tidelog.groups.record_formats import compact
-from tidelog.groups.record_formats.assignment import NOTHING, Assignment, encode_assignment, read_assignment
+from tidelog.base.ids import TimestampMs, Uuid
+from tidelog.groups.record_formats import compact, group_key
+from tidelog.groups.record_formats.assignment import Assignment, encode_assignment, read_assignment
 from tidelog.groups.record_formats.compact import NO_TAGS, CompactReader
-from tidelog.groups.record_formats.fields import I16, I32, I64, FieldReader, decoding, string
+from tidelog.groups.record_formats.fields import I16, I32, I64, FieldReader, decoding
+from tidelog.groups.record_formats.holding import Holding, member_state
 
 _VERSION_0 = I16.pack(0)
 
@@ -29,6 +30,9 @@ class Key(IntEnum):
     TARGET_OF_MEMBER = 7
     HOLDING = 8
     PATTERN = 16
+
+
+_NAMED = (Key.MEMBER, Key.TARGET_OF_MEMBER, Key.HOLDING, Key.PATTERN)
 
 
 class GroupEpoch(NamedTuple):
@@ -59,27 +63,6 @@ class Subscription(NamedTuple):
     classic: ClassicProtocols | None = None
 
 
-class MemberState(IntEnum):
-    STABLE = 0
-    """Has what its epoch says it should have."""
-    UNREVOKED_PARTITIONS = 1
-    """Was told to let go of partitions and has not yet said that it did."""
-    UNRELEASED_PARTITIONS = 2
-    """Is at the newest epoch, and waits for partitions that others still hold."""
-    UNKNOWN = 127
-    """Stored by a version that knows more states."""
-
-
-class Holding(NamedTuple):
-    """Where a member stands: its epoch, what it may use, what it has yet to let go."""
-
-    epoch: int = 0
-    previous_epoch: int = -1
-    state: MemberState = MemberState.STABLE
-    assigned: Assignment = NOTHING
-    revoking: Assignment = NOTHING
-
-
 class ResolvedPattern(NamedTuple):
     """The topics that a regular expression stood for when it was last looked at."""
 
@@ -88,21 +71,10 @@ class ResolvedPattern(NamedTuple):
     timestamp: TimestampMs = 0
 
 
-def encode_key(key: Key, group_id: str, name: str | None = None) -> bytes:
-    head = I16.pack(key) + string(group_id)
-    return head if name is None else head + string(name)
-
-
 def decode_key(data: bytes) -> tuple[Key, str, str]:
     """Kind, group, and the member or regular expression it is about, if any."""
-    return decoding("the key of a group", data, _read_key)
-
-
-def _read_key(reader: FieldReader) -> tuple[Key, str, str]:
-    key = Key(reader.i16())
-    group_id = reader.string()
-    named = key in (Key.MEMBER, Key.TARGET_OF_MEMBER, Key.HOLDING, Key.PATTERN)
-    return key, group_id, reader.string() if named else ""
+    key, group_id, name = group_key.decode_key(data, _NAMED)
+    return Key(key), group_id, name
 
 
 def encode_group(value: GroupEpoch) -> bytes:
@@ -135,7 +107,7 @@ def decode_target(data: bytes) -> Assignment:
     return _decode("the target of a member", data, read_assignment)
 
 
-def encode_holding(holding: Holding) -> bytes:
+def encode_holding(holding: Holding[Uuid]) -> bytes:
     return b"".join(
         (
             _VERSION_0,
@@ -149,11 +121,11 @@ def encode_holding(holding: Holding) -> bytes:
     )
 
 
-def decode_holding(data: bytes) -> Holding:
-    def read(reader: CompactReader) -> Holding:
+def decode_holding(data: bytes) -> Holding[Uuid]:
+    def read(reader: CompactReader) -> Holding[Uuid]:
         epoch, previous_epoch, state = reader.i32(), reader.i32(), reader.i8()
-        known = MemberState(state) if state in (0, 1, 2) else MemberState.UNKNOWN
-        return Holding(epoch, previous_epoch, known, read_assignment(reader), read_assignment(reader))
+        assigned, revoking = read_assignment(reader), read_assignment(reader)
+        return Holding(epoch, previous_epoch, member_state(state), assigned, revoking)
 
     return _decode("what a member holds", data, read)
 

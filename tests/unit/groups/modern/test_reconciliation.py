@@ -4,7 +4,7 @@ import pytest
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.groups.modern.reconciliation import Target, is_within, reconcile
-from tidelog.groups.record_formats.consumer_group import Holding, MemberState
+from tidelog.groups.record_formats.holding import Holding, MemberState
 
 T = b"t" * 16
 STABLE, UNREVOKED, UNRELEASED = (

@@ -6,25 +6,25 @@ from tidelog.groups.record_formats import consumer_group as formats
 from tidelog.groups.record_formats.consumer_group import (
     ClassicProtocols,
     GroupEpoch,
-    Holding,
     Key,
-    MemberState,
     ResolvedPattern,
     Subscription,
 )
 from tidelog.groups.record_formats.fields import CorruptGroupRecord
+from tidelog.groups.record_formats.group_key import encode_key
+from tidelog.groups.record_formats.holding import Holding, MemberState
 
 TOPIC = bytes(range(16))
 PARTITIONS = bytes.fromhex("02") + TOPIC + bytes.fromhex("03 00000001 00000002 00")
 
 
 def test_keys():
-    assert formats.encode_key(Key.GROUP, "g") == bytes.fromhex("0003 0001 67")
-    assert formats.encode_key(Key.MEMBER, "g", "m") == bytes.fromhex("0005 0001 67 0001 6d")
-    assert formats.encode_key(Key.PATTERN, "g", "a*") == bytes.fromhex("0010 0001 67 0002 612a")
+    assert encode_key(Key.GROUP, "g") == bytes.fromhex("0003 0001 67")
+    assert encode_key(Key.MEMBER, "g", "m") == bytes.fromhex("0005 0001 67 0001 6d")
+    assert encode_key(Key.PATTERN, "g", "a*") == bytes.fromhex("0010 0001 67 0002 612a")
     for key in Key:
         name = "m" if key in (Key.MEMBER, Key.TARGET_OF_MEMBER, Key.HOLDING, Key.PATTERN) else None
-        assert formats.decode_key(formats.encode_key(key, "g", name)) == (key, "g", name or "")
+        assert formats.decode_key(encode_key(key, "g", name)) == (key, "g", name or "")
 
 
 @pytest.mark.parametrize(

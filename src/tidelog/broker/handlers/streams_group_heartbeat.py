@@ -1,0 +1,128 @@
+"""StreamsGroupHeartbeat (KIP-1071): join with a topology, stay, leave; the answer says which tasks to run.
+
+Internal topics that are missing are created before the answer goes out; it says that they were missing, and
+the next heartbeat finds them.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.broker.context import Context
+from tidelog.broker.streams_topics import create_missing
+from tidelog.groups.record_formats.streams_group import new_topology
+from tidelog.groups.record_formats.tasks import Duty, Role, Tasks, of_role
+from tidelog.groups.streams.messages import Endpoint as EndpointOf
+from tidelog.groups.streams.messages import HeartbeatAnswer, HeartbeatRequest, Status, StatusCode
+from tidelog.wire.messages import streams_group_heartbeat as wire
+from tidelog.wire.messages.streams_group_heartbeat import (
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+    TaskIds,
+)
+
+
+async def handle(context: Context, request: StreamsGroupHeartbeatRequest) -> StreamsGroupHeartbeatResponse:
+    try:
+        check_feature(context)
+        beat = _request(context, request)
+        home = context.services.groups.of(request.group_id)
+    except KafkaError as error:
+        return StreamsGroupHeartbeatResponse(error_code=error.code, error_message=error.message)
+    outcome = home.shard.streams_heartbeat(beat, *home.now)
+    answered = home.run_in_order(outcome, lambda answer: answer, HeartbeatAnswer)
+    answer = await answered if isinstance(answered, asyncio.Future) else answered
+    if answer.missing_topics:
+        failures = await create_missing(context.services, answer.missing_topics)
+        answer = answer._replace(statuses=[_with(status, failures) for status in answer.statuses])
+    return _response(answer)
+
+
+def check_feature(context: Context) -> None:
+    """KafkaError while the cluster does not use streams groups, as one that an early version made."""
+    if not context.services.metadata.image.features.get("streams.version"):
+        why = "Streams groups are not enabled: raise the feature streams.version to 1."
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, why)
+
+
+def _request(context: Context, request: StreamsGroupHeartbeatRequest) -> HeartbeatRequest:
+    if request.task_offsets is not None or request.task_end_offsets is not None:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "TaskOffsets and TaskEndOffsets are not supported yet.")
+    topology, endpoint, tags = request.topology, request.user_endpoint, request.client_tags
+    return HeartbeatRequest(
+        request.group_id,
+        request.member_id,
+        request.member_epoch,
+        request.endpoint_information_epoch,
+        request.instance_id,
+        request.rack_id,
+        request.rebalance_timeout_ms,
+        None if topology is None else new_topology(topology.epoch, topology.subtopologies),
+        _tasks(request.active_tasks, request.standby_tasks, request.warmup_tasks),
+        request.process_id,
+        None if endpoint is None else (endpoint.host, endpoint.port),
+        None if tags is None else tuple(sorted((tag.key, tag.value) for tag in tags)),
+        request.shutdown_application,
+        context.client_id or "",
+        f"/{context.peer.host}",
+    )
+
+
+def _tasks(*by_role: Sequence[TaskIds] | None) -> Tasks | None:
+    told = [listed for listed in by_role if listed is not None]
+    if not told:
+        return None
+    if len(told) < len(by_role):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "If one task-type is non-null, all must be non-null.")
+    return {
+        Duty(role, of.subtopology_id): frozenset(of.partitions)
+        for role, listed in zip(Role, told, strict=True)
+        for of in listed
+        if of.partitions
+    }
+
+
+def _with(status: Status, failures: Sequence[str]) -> Status:
+    if status.code is not StatusCode.MISSING_INTERNAL_TOPICS or not failures:
+        return status
+    return status._replace(detail=f"{status.detail}; Creation of topics failed: {', '.join(failures)}")
+
+
+def _response(answer: HeartbeatAnswer) -> StreamsGroupHeartbeatResponse:
+    tasks = answer.tasks
+    active, standby, warmup = (None if tasks is None else task_ids(tasks, role) for role in Role)
+    endpoints = answer.endpoints
+    return StreamsGroupHeartbeatResponse(
+        error_code=answer.error,
+        error_message=answer.error_message,
+        member_id=answer.member_id,
+        member_epoch=answer.member_epoch,
+        heartbeat_interval_ms=answer.heartbeat_interval_ms,
+        status=[wire.Status(status_code=code, status_detail=detail) for code, detail in answer.statuses],
+        active_tasks=active,
+        standby_tasks=standby,
+        warmup_tasks=warmup,
+        endpoint_information_epoch=answer.endpoint_information_epoch,
+        partitions_by_user_endpoint=None if endpoints is None else [_endpoint(one) for one in endpoints],
+    )
+
+
+def task_ids(tasks: Tasks, role: Role) -> list[TaskIds]:
+    return [
+        TaskIds(subtopology_id=subtopology_id, partitions=sorted(partitions))
+        for subtopology_id, partitions in of_role(tasks, role).items()
+    ]
+
+
+def _endpoint(endpoint: EndpointOf) -> wire.EndpointToPartitions:
+    return wire.EndpointToPartitions(
+        user_endpoint=wire.Endpoint(host=endpoint.host, port=endpoint.port),
+        active_partitions=_topics(endpoint.active),
+        standby_partitions=_topics(endpoint.standby),
+    )
+
+
+def _topics(partitions: Mapping[str, Sequence[int]]) -> list[wire.TopicPartition]:
+    return [
+        wire.TopicPartition(topic=topic, partitions=list(numbers)) for topic, numbers in partitions.items()
+    ]
