@@ -20,6 +20,10 @@ SETTINGS = (
     "group.initial.rebalance.delay.ms=0",
     "group.consumer.min.heartbeat.interval.ms=300",
     "group.consumer.heartbeat.interval.ms=300",
+    "group.streams.min.heartbeat.interval.ms=300",
+    "group.streams.heartbeat.interval.ms=300",
+    "group.streams.min.session.timeout.ms=1000",
+    "group.streams.initial.rebalance.delay.ms=0",
 )
 
 

@@ -4,6 +4,7 @@ The release is the one that java/pom.xml names. The first use needs a network, l
 """
 
 import fcntl
+import hashlib
 import os
 import re
 import shutil
@@ -42,7 +43,8 @@ def missing_tool() -> str | None:
 
 def jars() -> Path:
     """The folder of jars, filled on first use; a lock lets parallel test workers share the work."""
-    folder = CACHE / f"kafka-{pinned('kafka.version')}"
+    # Named by all of the pom: a folder from before a dependency was added to it would lack that one.
+    folder = CACHE / f"kafka-{pinned('kafka.version')}-{hashlib.sha256(POM.read_bytes()).hexdigest()[:8]}"
     with lock("kafka-jars"):
         if not folder.exists():
             unfinished = folder.with_suffix(".unfinished")

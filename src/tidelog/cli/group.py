@@ -23,7 +23,7 @@ def group() -> None:
 names_argument = click.argument(
     "names", nargs=-1, required=True, metavar="GROUP…", shell_complete=complete_group
 )
-STATE_CHOICES = [*STATES.values(), "Assigning", "Reconciling"]
+STATE_CHOICES = [*STATES.values(), "Assigning", "Reconciling", "NotReady"]
 
 
 @group.command("list")
@@ -39,9 +39,10 @@ STATE_CHOICES = [*STATES.values(), "Assigning", "Reconciling"]
     "-t",
     "--type",
     "types",
-    type=click.Choice(["Classic", "Consumer"], case_sensitive=False),
+    type=click.Choice(["Classic", "Consumer", "Streams"], case_sensitive=False),
     multiple=True,
-    help="Only groups of this protocol: the classic one, or the new one (KIP-848). Repeatable.",
+    help="Only groups of this protocol: the classic one, the new one (KIP-848), or that of Kafka Streams "
+    "(KIP-1071). Repeatable.",
 )
 @watch_options
 @broker_options

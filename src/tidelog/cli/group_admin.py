@@ -4,12 +4,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tidelog.cli import streams_groups
 from tidelog.cli.cluster import Cluster, as_cli_error, exit_for
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.group_calls import ask_groups
 from tidelog.cli.group_lag import GroupInfo, GroupStanding, standing
 from tidelog.cli.group_states import UNKNOWN, exact_states
 from tidelog.cli.session import Session
+from tidelog.cli.streams_groups import find_streams_groups, list_streams_groups
 from tidelog.clients.records import TopicPartition
 
 DEAD = "Dead"  # how a broker describes a group that it does not have
@@ -33,7 +35,7 @@ class Listed:
 
 
 def list_groups(cluster: Cluster) -> list[Listed]:
-    """Every consumer group, by name."""
+    """Every group, by name."""
     from confluent_kafka import KafkaError
 
     admin = cluster.admin
@@ -49,7 +51,7 @@ def list_groups(cluster: Cluster) -> list[Listed]:
             _named(TYPES, group, "type"),
             bool(group.is_simple_consumer_group),
         )
-        for group in sorted(found.valid, key=lambda group: str(group.group_id))
+        for group in found.valid
     ]
     if any(group.state == UNKNOWN for group in groups):
         brokers = cluster.list_topics().brokers.values()
@@ -58,7 +60,10 @@ def list_groups(cluster: Cluster) -> list[Listed]:
             Listed(group.name, exact.get(group.name, group.state), group.type, group.is_simple)
             for group in groups
         ]
-    return groups
+    streams = list_streams_groups(cluster)
+    groups = [group for group in groups if group.name not in streams]
+    groups += [Listed(name, state, streams_groups.TYPE, False) for name, state in streams.items()]
+    return sorted(groups, key=lambda group: group.name)
 
 
 def _named(names: Mapping[str, str], group: Any, attribute: str) -> str:
@@ -81,7 +86,7 @@ def find_groups(cluster: Cluster, names: Collection[str]) -> dict[str, GroupInfo
         info = _info(answer, cluster.session)
         if info.state != DEAD:
             found[name] = info
-    return found
+    return found | find_streams_groups(cluster, [name for name in answers if name not in found])
 
 
 def group_infos(cluster: Cluster, names: Collection[str]) -> list[GroupInfo]:
