@@ -1,6 +1,7 @@
 """A whole broker on a disk that fails when told to: killed, crashed and started again at will."""
 
 import asyncio
+import selectors
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +16,14 @@ from tidelog.testing.disk import MemoryDisk
 class NodeThread:
     """One life of a node at a time, on a thread with its own loop; the disk outlives them all."""
 
-    def __init__(self, disk: MemoryDisk | None = None, **settings: object) -> None:
+    def __init__(
+        self,
+        disk: MemoryDisk | None = None,
+        *,
+        selector: selectors.BaseSelector | None = None,
+        **settings: object,
+    ) -> None:
+        self.selector = selector
         self.disk = disk or MemoryDisk(seed=7)
         self.disk.make_dirs("/data")
         self._settings = {name.replace("_", "."): str(value) for name, value in settings.items()}
@@ -39,11 +47,15 @@ class NodeThread:
     def port(self) -> int:
         return self.node.port
 
+    @property
+    def thread_id(self) -> int | None:
+        return None if self._thread is None else self._thread.ident
+
     def connect(self) -> RawClient:
         return RawClient(self.port)
 
     def start(self) -> None:
-        self._loop = asyncio.new_event_loop()
+        self._loop = asyncio.SelectorEventLoop(self.selector)
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self.node = Node(load(None, {}, self._settings), disk=self.disk)

@@ -24,7 +24,7 @@ from tidelog.broker.transaction_verification import TransactionVerification
 from tidelog.broker.transactions import Transactions
 
 
-async def _nobody(_frame: memoryview, _peer: Peer) -> bytes:
+async def _nobody(_frame: memoryview, _peer: Peer, _token: bytes) -> bytes:
     raise ProtocolError("nothing is dispatched yet")
 
 
@@ -51,7 +51,7 @@ class Services:
     run_in_thread: RunInThread
     inter_broker_listener: str
     """What brokers say to each other is taken on this one alone."""
-    answer_forwarded: Callable[[memoryview, Peer], Awaitable[bytes | None]] = _nobody
+    answer_forwarded: Callable[[memoryview, Peer, bytes], Awaitable[bytes | None]] = _nobody
 
     @property
     def config(self) -> BrokerConfig:
@@ -62,7 +62,7 @@ class Services:
 class Context:
     """One request: its services, its peer, its version."""
 
-    __slots__ = ("client_id", "peer", "services", "throttle_ms", "version")
+    __slots__ = ("client_id", "peer", "services", "throttle_ms", "token", "version")
 
     def __init__(self, services: Services, peer: Peer, version: int, client_id: str | None) -> None:
         self.services = services
@@ -70,3 +70,5 @@ class Context:
         self.version = version
         self.client_id = client_id
         self.throttle_ms = 0
+        self.token = b""
+        """Of a request to the controller: the same for each try, so that a second one is known as such."""

@@ -12,7 +12,7 @@ from tidelog.base.ports import Disk, Random, read_file
 from tidelog.broker.data_folder import DataFolder
 from tidelog.replication.partition import Partition
 from tidelog.storage.checkpoints import TopicPartition
-from tidelog.storage.data_dir import META, DirectoryIdentity
+from tidelog.storage.data_dir import META, DataDir, DirectoryIdentity, PartitionFolder
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.warm_segments import WarmSegments
 
@@ -134,13 +134,18 @@ class DataFolders:
 
     def doom(self, topic_id: Uuid, index: int, unique: Uuid) -> Callable[[], None] | None:
         """Rename a partition's folder, so that it is gone; the returned job frees its bytes, in a thread."""
-        folder = self.home_of(topic_id, index)
-        known = folder.forget(topic_id, index) if folder is not None else None
-        if folder is None or known is None:
+        found = self.forget(topic_id, index)
+        if found is None:
             return None
-        directory = folder.dir
+        directory, known = found
         doomed = directory.doom_partition(known, unique)
         return lambda: directory.remove(doomed)
+
+    def forget(self, topic_id: Uuid, index: int) -> tuple[DataDir, PartitionFolder] | None:
+        """The partition lives here no longer; what is to be renamed and removed, if anything."""
+        folder = self.home_of(topic_id, index)
+        known = folder.forget(topic_id, index) if folder is not None else None
+        return None if folder is None or known is None else (folder.dir, known)
 
     def swap(
         self, partition: Partition, copy: PartitionLog, folder: DataFolder, now_ms: int

@@ -14,7 +14,13 @@ from tidelog.base.errors import ProtocolError
 from tidelog.base.ports import FileSlice
 from tidelog.broker.context import Context, Services
 from tidelog.broker.early_requests import EarlyRequests
-from tidelog.broker.forwarding import BETWEEN_BROKERS, FORWARDED, is_refused_as_controller
+from tidelog.broker.forwarding import (
+    BETWEEN_BROKERS,
+    FORWARD_SECONDS,
+    FORWARD_SECONDS_MAX,
+    FORWARDED,
+    is_refused_as_controller,
+)
 from tidelog.broker.handlers import HANDLERS, load
 from tidelog.broker.handlers.api_versions import unsupported_version
 from tidelog.broker.peer import Peer
@@ -42,6 +48,9 @@ class Route(NamedTuple):
     decode: Callable[[memoryview, int, bool], Any]
     response_class: type
     write: Callable[[int, Any], list[Part]]
+
+
+TOKEN_BYTES = 16
 
 
 class Dispatcher:
@@ -102,12 +111,15 @@ class Dispatcher:
         self, frame: bytes, route: Route, request: Any, correlation_id: int, context: Context
     ) -> Reply | None:
         """This broker's own answer while it is the controller; else the controller's, as it is."""
+        context.token = self._services.random.bytes(TOKEN_BYTES)
         if self._services.metadata.decides_here:
             answer = await self._handled(route, request, context)
             if not is_refused_as_controller(answer):
                 return self._reply(answer, route, correlation_id, context)
         try:
-            passed_on = await self._services.forwarding.pass_on(frame, context.peer)
+            asked_for = getattr(request, "timeout_ms", 0) / 1000
+            seconds = min(max(FORWARD_SECONDS, asked_for), FORWARD_SECONDS_MAX)
+            passed_on = await self._services.forwarding.pass_on(frame, context.peer, context.token, seconds)
         except OSError as error:
             log.warning("%s of %s could not be passed on: %s", route.name, context.peer, error)
             refusal = await self._handled(route, request, context)
@@ -126,7 +138,7 @@ class Dispatcher:
             raise ProtocolError(f"version {version} of ApiVersions is not offered by this broker")
         return await self._handled(route, request, Context(self._services, Peer("", 0, ""), version, None))
 
-    async def answer_forwarded(self, frame: memoryview, peer: Peer) -> bytes | None:
+    async def answer_forwarded(self, frame: memoryview, peer: Peer, token: bytes) -> bytes | None:
         """Another broker's client asks; this broker is the controller, or was: then there is no answer."""
         header, body_at = read_request_header(frame)
         api_key, version, correlation_id, client_id = header
@@ -136,7 +148,9 @@ class Dispatcher:
         if route is None:
             raise ProtocolError(f"API key {api_key} is not for the controller")
         request = route.decode(frame, body_at, True)
-        answer = await self._handled(route, request, Context(self._services, peer, version, client_id))
+        context = Context(self._services, peer, version, client_id)
+        context.token = token
+        answer = await self._handled(route, request, context)
         if is_refused_as_controller(answer):
             return None
         parts = route.write(correlation_id, answer)

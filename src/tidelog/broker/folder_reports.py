@@ -94,8 +94,9 @@ class FolderReports:
     def _homes(self, damaged: Collection[tuple[Uuid, int]]) -> Iterator[tuple[Uuid, int, Uuid]]:
         for folder in self._folders:
             if folder.offline is None:
+                directory = folder.id
                 for key in tuple(folder.homes):
-                    yield *key, LOST_DIRECTORY if key in damaged else folder.id
+                    yield *key, LOST_DIRECTORY if key in damaged else directory
 
 
 def _grouped(replicas: list[DirectoryAssignment]) -> list[AssignReplicasToDirsRequestDirectoryData]:

@@ -49,19 +49,26 @@ BETWEEN_BROKERS = frozenset(
 """Not advertised to clients; served from the first moment on, since a broker needs them to begin."""
 
 FORWARD_SECONDS = 30.0
+FORWARD_SECONDS_MAX = 600.0
 FOLLOW_SECONDS = 5.0
 SIZE_BYTES = 4
 
 log = logging.getLogger("tidelog.broker.forwarding")
 
 
-def is_refused_as_controller(answer: Message) -> bool:
-    """Whether any part of it says that another broker is the controller now: the one to be asked again."""
-    if getattr(answer, "error_code", ErrorCode.NONE) == ErrorCode.NOT_CONTROLLER:
+def is_refused_as_controller(answer: Message, *, is_whole: bool = True) -> bool:
+    """Whether any part of it says that another broker is the controller now: the one to be asked again.
+
+    A part with an error code of its own speaks for all of itself: a topic's dozens of settings need no look.
+    """
+    code = getattr(answer, "error_code", None)
+    if code == ErrorCode.NOT_CONTROLLER:
         return True
+    if code is not None and not is_whole:
+        return False
     values = (getattr(answer, field) for field in answer.__struct_fields__)
     return any(
-        is_refused_as_controller(item)
+        is_refused_as_controller(item, is_whole=False)
         for value in values
         if isinstance(value, list)
         for item in value
@@ -92,10 +99,13 @@ class Forwarding:
             if not limit.expired():
                 limit.reschedule(0)
 
-    async def pass_on(self, frame: bytes, peer: Peer) -> bytes:
+    async def pass_on(
+        self, frame: bytes, peer: Peer, token: bytes = b"", seconds: float = FORWARD_SECONDS
+    ) -> bytes:
         """A client's request, without its size, as it came; the controller's answer in the same form.
 
-        OSError where no controller answers.
+        It may be tried several times, under one token. OSError where no controller answers in time: nobody
+        knows then whether one does what was asked for, so the client's own patience counts if it is longer.
         """
         request = ForwardRequest(
             cluster_id=self._metadata.image.cluster_id,
@@ -103,6 +113,7 @@ class Forwarding:
             principal=peer.principal,
             client_host=peer.host,
             request_data=frame,
+            token=token,
         )
         if self._is_closed:
             raise PeerUnavailable("the broker is stopping")
@@ -110,7 +121,7 @@ class Forwarding:
             self._under_way[limit] = None
             try:
                 answer: ForwardResponse = await self._peers.call_controller(
-                    ApiKey.FORWARD, 0, request, timeout=FORWARD_SECONDS, attempt_timeout=FORWARD_SECONDS
+                    ApiKey.FORWARD, 0, request, timeout=seconds, attempt_timeout=seconds
                 )
             finally:
                 del self._under_way[limit]

@@ -7,14 +7,16 @@ from functools import partial
 from typing import TypeAlias
 
 from tidelog.base.config import BrokerConfig, resolve_topic
-from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
+from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, NodeId, Uuid
 from tidelog.base.ports import Clock
 from tidelog.broker.data_folder import DataFolder
 from tidelog.broker.data_folders import DataFolders
 from tidelog.broker.flusher import Flusher, RunInThread
+from tidelog.broker.log_dropping import LogDropping
 from tidelog.broker.log_opening import CHUNK, LogOpening, Opened, Replica, log_config
 from tidelog.broker.metadata_service import MetadataService
+from tidelog.broker.turns import in_turns
 from tidelog.metadata.entities import PartitionImage, TopicImage
 from tidelog.metadata.image import ClusterImage, ImageDelta
 from tidelog.metadata.image_diff import diff
@@ -53,6 +55,7 @@ class HostedPartitions:
         self._one_checkpoint = asyncio.Lock()
         self._one_change = asyncio.Lock()
         self._opening = LogOpening(node_id, folders, clock, run_in_thread)
+        self._dropping = LogDropping(folders, run_in_thread)
         self._has_roles = False
         self.on_roles: Callable[[Sequence[Partition]], None] | None = None
         """Told of partitions whose leader, epoch or replicas changed, or that are gone from here."""
@@ -147,6 +150,7 @@ class HostedPartitions:
         self._any_by_key.update(dict.fromkeys(keys, partition))
         if self._has_roles:
             self._take_role(partition, image)
+            self._tell_roles([partition])
 
     async def take_roles(self) -> None:
         """This broker is registered: from now on it leads and follows as the image says."""
@@ -195,41 +199,36 @@ class HostedPartitions:
 
     async def _follow(self, delta: ImageDelta, config: BrokerConfig) -> None:
         self._image = delta.after
-        for topic in delta.topics_deleted:
-            for partition in topic.partitions:
-                self._drop(topic, partition.index)
+        await self._drop((topic, p.index) for topic in delta.topics_deleted for p in topic.partitions)
         if delta.topics_deleted:
-            self.checkpoint_now()
-        changed_roles: list[Partition] = []
+            await self._checkpoint_or_say()
         new: list[Replica] = []
         unopened: list[Replica] = []
-        for topic, partition in (*delta.partitions_created, *delta.partitions_changed):
-            hosted = self._partitions.get((topic.name, partition.index))
-            before = delta.previous(topic, partition.index)
-            if self._node_id not in partition.replicas:
-                self._drop(topic, partition.index)
-            elif hosted is None:
-                # One that was ours before and is not open may be out of reach, and must not begin anew.
-                is_new = before is None or self._node_id not in before.replicas
-                (new if is_new else unopened).append((topic, partition))
-            elif self._has_roles:
-                self._take_role(hosted, partition)
-                changed_roles.append(hosted)
-        # Before others are opened, which may take a while: followers of a new leader are waited for.
-        self._tell_roles(changed_roles)
+        moved: list[tuple[TopicImage, int]] = []
+        async for piece in in_turns((*delta.partitions_created, *delta.partitions_changed)):
+            changed_roles: list[Partition] = []
+            for topic, partition in piece:
+                hosted = self._partitions.get((topic.name, partition.index))
+                before = delta.previous(topic, partition.index)
+                if self._node_id not in partition.replicas:
+                    moved.append((topic, partition.index))
+                elif hosted is None:
+                    # One that was ours before and is not open may be out of reach, and must not begin anew.
+                    is_new = before is None or self._node_id not in before.replicas
+                    (new if is_new else unopened).append((topic, partition))
+                elif self._has_roles:
+                    self._take_role(hosted, partition)
+                    changed_roles.append(hosted)
+            # Before others are opened, which may take a while: followers of a new leader are waited for.
+            self._tell_roles(changed_roles)
+        await self._drop(moved)
         await self._opening.open(new, config, self._host, new=True)
         await self._opening.open(unopened, config, self._host)
-        self._tell_roles(
-            [
-                hosted
-                for topic, partition in (*new, *unopened)
-                if (hosted := self._partitions.get((topic.name, partition.index))) is not None
-            ]
-        )
         broker_settings_changed = config is not self._config
         self._config = config
         changed = {c.name for c in delta.configs_changed if c.kind is ResourceKind.TOPIC}
-        self._configure(delta.after.topics if broker_settings_changed else changed)
+        async for names in in_turns(delta.after.topics if broker_settings_changed else changed):
+            self._configure(names)
 
     def _tell_roles(self, partitions: list[Partition]) -> None:
         if partitions and self._has_roles and self.on_roles is not None:
@@ -252,7 +251,13 @@ class HostedPartitions:
                     partition.durability = Durability(settings.text("durability"))
                     partition.advance()
 
-    def _drop(self, topic: TopicImage, index: int) -> None:
+    async def _drop(self, gone: Iterable[tuple[TopicImage, int]]) -> None:
+        async for piece in in_turns(gone):
+            for topic, index in piece:
+                self._let_go(topic, index)
+            await self._dropping.rename([(topic.id, index) for topic, index in piece])
+
+    def _let_go(self, topic: TopicImage, index: int) -> None:
         for key in ((topic.name, index), (topic.id, index)):
             self._by_key.pop(key, None)
             self._any_by_key.pop(key, None)
@@ -269,16 +274,6 @@ class HostedPartitions:
         )
         partition.log.close(clean=False)
         self._flusher.forget(partition)  # a topic of the same name may soon have files of the same name
-        try:
-            doomed = self.folders.doom(topic.id, index, topic.id)
-        except OSError as error:
-            log.error("the folder of the deleted %s-%d cannot be renamed: %s", topic.name, index, error)
-            return
-        if doomed is not None:
-            try:
-                self._run_in_thread(doomed).add_done_callback(partial(_report_removal, topic.name, index))
-            except TidelogError as error:  # too many jobs wait for the disk; the next start removes it
-                log.warning("the folder of the deleted %s-%d is not gone yet: %s", topic.name, index, error)
 
     def failed_folders(self) -> list[Uuid]:
         """Folders with a log that a disk error took offline, and those whose disk failed as a whole."""
@@ -311,8 +306,15 @@ class HostedPartitions:
         if failure is not None:
             raise failure
 
+    async def _checkpoint_or_say(self) -> None:
+        """Before a topic of the same name may begin, it must not be remembered where the old one ended."""
+        try:
+            await self.checkpoint()
+        except OSError as error:
+            log.error("the checkpoints cannot be written: %s", error)
+
     def checkpoint_now(self) -> bool:
-        """Where that cannot wait: before a cut log is appended to, or a topic of the same name begins.
+        """Where that cannot wait: before a cut log is appended to.
 
         Whether it is written down in every folder.
         """
@@ -333,6 +335,7 @@ class HostedPartitions:
 
     async def close(self) -> None:
         """Sync and close every log; the folders may then be marked as clean."""
+        await self._dropping.close()
         for partition in self:
             partition.release_all(KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the broker is stopping"))
             if partition.log.offline is None and partition.log.recovery_point < partition.log.end:
@@ -369,8 +372,3 @@ def _report_recovery(topic: str, index: int, opened: PartitionLog) -> None:
         log.error("%s-%d: %s", topic, index, loss)
     for line in opened.recovery.lines()[len(opened.recovery.losses) :]:
         log.warning("%s-%d: %s", topic, index, line)
-
-
-def _report_removal(topic: str, index: int, future: "asyncio.Future[None]") -> None:
-    if not future.cancelled() and (error := future.exception()) is not None:
-        log.warning("the folder of the deleted %s-%d is not gone yet: %s", topic, index, error)

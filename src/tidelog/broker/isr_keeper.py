@@ -15,6 +15,7 @@ from tidelog.base.ids import Epoch, NodeId, Uuid
 from tidelog.base.ports import Clock
 from tidelog.broker.hosted import HostedPartitions
 from tidelog.broker.peers import Peers
+from tidelog.broker.turns import in_turns
 from tidelog.metadata.image import ClusterImage
 from tidelog.replication.partition import CommittedIsr, IsrProposal, Partition
 from tidelog.wire.apis import ApiKey
@@ -80,7 +81,7 @@ class IsrKeeper:
         while True:
             await asyncio.sleep(self._lag_max / 2)
             try:
-                self.check_all()
+                await self.check_all()
             except Exception:
                 log.exception("not all in-sync sets could be checked; again in %g s", self._lag_max / 2)
 
@@ -88,11 +89,12 @@ class IsrKeeper:
     def _lag_max(self) -> float:
         return self._config().int("replica.lag.time.max.ms") / 1000
 
-    def check_all(self) -> None:
+    async def check_all(self) -> None:
         """Who has fallen behind?"""
-        for partition in self._partitions:
-            if partition.is_leader:
-                self.consider(partition)
+        async for piece in in_turns(self._partitions):
+            for partition in piece:
+                if partition.is_leader:
+                    self.consider(partition)
 
     def consider(self, partition: Partition) -> None:
         """A follower of this partition may have caught up, or fallen behind."""

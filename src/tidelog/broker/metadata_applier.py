@@ -7,7 +7,8 @@ would stop, and with them the controller. So entries queue up here, and a task o
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from tidelog.base.errors import ErrorCode, KafkaError, StorageError, TidelogError
@@ -15,8 +16,9 @@ from tidelog.base.ids import Epoch, NodeId, Offset
 from tidelog.base.ports import Clock
 from tidelog.broker.flusher import BUSY_SECONDS, RunInThread
 from tidelog.broker.quorum import Quorum
-from tidelog.metadata.entry_data import decode_decision
-from tidelog.metadata.image import ClusterImage, ImageDelta, advance
+from tidelog.broker.turns import advance_in_turns
+from tidelog.metadata.entry_data import decoded_records
+from tidelog.metadata.image import ClusterImage, ImageDelta
 from tidelog.metadata.image_diff import diff
 from tidelog.metadata.quorum_store import QuorumStore, decode_snapshot
 from tidelog.metadata.records import Record
@@ -169,19 +171,15 @@ class MetadataApplier:
                 self.on_role_change(True)
 
     async def _apply(self, entries: Sequence[tuple[int, Entry]]) -> None:
-        records: list[Record] = []
-        for index, entry in entries:
-            if index <= self.applied:
-                continue
-            if entry.kind is EntryKind.DATA:
-                records += decode_decision(entry.data)
-            elif entry.kind is EntryKind.CONFIG:
-                self._configuration = Configuration.decode(entry.data)
-            self.applied, self._term = index, entry.term
-        if records:
-            delta = advance(self.image, records)
+        fresh = [(index, entry) for index, entry in entries if index > self.applied]
+        if fresh:
+            delta = await advance_in_turns(self.image, _records_of(fresh))
+            self.applied, self._term = fresh[-1][0], fresh[-1][1].term
+            for _, entry in fresh:
+                if entry.kind is EntryKind.CONFIG:
+                    self._configuration = Configuration.decode(entry.data)
             self.image = delta.after
-            if self.tell is not None:
+            if self.tell is not None and not delta.is_empty:
                 await self.tell(delta)
         for index, entry in entries:
             for awaited in (self._expected, self._orphans):
@@ -245,6 +243,12 @@ class MetadataApplier:
                 continue
             await running
             return
+
+
+def _records_of(entries: Sequence[tuple[int, Entry]]) -> Iterator[Record]:
+    return chain.from_iterable(
+        decoded_records(entry.data) for _, entry in entries if entry.kind is EntryKind.DATA
+    )
 
 
 def _no_controller() -> KafkaError:

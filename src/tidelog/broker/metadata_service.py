@@ -7,7 +7,7 @@ then acted on and answered. On every other broker the same entries arrive and ar
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -17,14 +17,17 @@ from tidelog.base.ids import NodeId, Offset
 from tidelog.base.voters import parse_address
 from tidelog.broker.metadata_applier import MetadataApplier
 from tidelog.broker.quorum import Quorum
-from tidelog.metadata.decision import Decision, Outcome
+from tidelog.broker.turns import advance_in_turns, decide_in_turns
+from tidelog.metadata.decision import Decision, Outcome, Steps
 from tidelog.metadata.entities import BrokerImage
 from tidelog.metadata.entry_data import encode_decision
-from tidelog.metadata.image import ClusterImage, ImageDelta, advance
+from tidelog.metadata.image import ClusterImage, ImageDelta
 from tidelog.metadata.records import Endpoint
 from tidelog.raft.errors import NotLeader
 
 T = TypeVar("T")
+Decide: TypeAlias = Callable[[ClusterImage], Decision[T] | Steps[T]]
+"""Pure; a decision that may be large takes steps."""
 Listener = Callable[[ImageDelta], Awaitable[None] | None]
 
 log = logging.getLogger("tidelog.broker.metadata")
@@ -134,7 +137,7 @@ class MetadataService:
         """Wait until this broker knows what the cluster knew at `version`."""
         await self._applier.until(version)
 
-    async def change(self, decide: Callable[[ClusterImage], Decision[T]]) -> Sequence[T]:
+    async def change(self, decide: Decide[T]) -> Sequence[T]:
         """As active controller. On another broker nothing changes, and the results say NOT_CONTROLLER.
 
         Whoever gives up waiting does not end it: the next decision must see what becomes of this one.
@@ -149,43 +152,45 @@ class MetadataService:
         if not task.cancelled():
             task.exception()  # told to whoever waits, if anybody still does
 
-    async def _change(self, decide: Callable[[ClusterImage], Decision[T]]) -> Sequence[T]:
+    async def _change(self, decide: Decide[T]) -> Sequence[T]:
         async with self._one_at_a_time:
-            decision = await self._decided(decide)
+            image, decision = await self._decided(decide)
             if not decision.records:
                 return decision.results
             try:
                 # What cannot be applied must not be agreed on: no broker could ever go past it.
-                advance(self.image, decision.records)
-                await self._commit(encode_decision(decision.records))
+                await advance_in_turns(image, decision.records)
+                await self._commit(encode_decision(decision.records), image)
             except TidelogError as error:
                 if not (isinstance(error, KafkaError) and error.code is ErrorCode.NOT_CONTROLLER):
                     log.error("the cluster's metadata cannot be changed: %s", error)
                 return [_refused(result, error) for result in decision.results]
             return decision.results
 
-    async def _decided(self, decide: Callable[[ClusterImage], Decision[T]]) -> Decision[T]:
-        """A decision that changes something is confirmed by its commit. One that does not, such as "there is
-        no such topic", is confirmed here: a controller that was replaced unawares may not know of it."""
+    async def _decided(self, decide: Decide[T]) -> tuple[ClusterImage, Decision[T]]:
+        """With the image it stands on. A decision that changes something is confirmed by its commit. One that
+        does not, such as "there is no such topic", is confirmed here: a controller that was replaced unawares
+        may not know of it."""
         while True:
             image = self.image
             refusal, decision = None, Decision[T]([], [])
             try:
-                decision = decide(image)
+                decided = decide(image)
+                decision = decided if isinstance(decided, Decision) else await decide_in_turns(decided)
             except KafkaError as error:
                 refusal = error
-            if decision.records:
-                return decision
+            if decision.records and self.image is image:
+                return image, decision
             try:
                 await self._confirm_controller()
             except KafkaError as error:
                 if refusal is not None:
                     raise
-                return Decision([], [_refused(result, error) for result in decision.results])
+                return image, Decision([], [_refused(result, error) for result in decision.results])
             if self.image is image:
                 if refusal is not None:
                     raise refusal
-                return decision
+                return image, decision
 
     async def _confirm_controller(self) -> None:
         """Returns once the image has all that was agreed on before, if this broker was controller then."""
@@ -198,7 +203,7 @@ class MetadataService:
         except NotLeader as error:
             raise self._not_controller() from error
 
-    async def _commit(self, data: bytes) -> None:
+    async def _commit(self, data: bytes, image: ClusterImage) -> None:
         """Propose, and wait until it is agreed on, applied, and acted on by this broker."""
         if isinstance(self.failure, KafkaError):
             raise self.failure
@@ -206,6 +211,8 @@ class MetadataService:
             raise self._not_controller()
 
         def propose() -> "asyncio.Future[None]":
+            if self.image is not image:  # others led meanwhile, and what was decided may be wrong by now
+                raise NotLeader(self._quorum.raft.leader_id)
             index = self._quorum.raft.propose(data, self._quorum.now)
             return self._applier.expect(index, self._quorum.raft.term)
 

@@ -2,10 +2,12 @@
 
 import logging
 from collections.abc import Sequence
+from functools import partial
+from hashlib import sha256
 
 from tidelog.base.ids import Uuid, uuid_from_random
 from tidelog.broker.context import Services
-from tidelog.metadata.create_topics import CreatedTopic, NewTopic, TopicDefaults, decide_create_topics
+from tidelog.metadata.create_topics import CreatedTopic, NewTopic, TopicDefaults, create_topics_in_steps
 from tidelog.metadata.topic_names import INTERNAL_TOPICS
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -20,22 +22,29 @@ def new_topic_id(services: Services) -> Uuid:
     return uuid_from_random(services.random.bytes(16))
 
 
+def topic_id_by(token: bytes, name: str) -> Uuid:
+    """As good as random, and the same whenever a request with this token is tried."""
+    return uuid_from_random(sha256(token + name.encode()).digest()[:16])
+
+
 async def create(
-    services: Services, topics: Sequence[NewTopic], *, validate_only: bool = False
+    services: Services, topics: Sequence[NewTopic], *, validate_only: bool = False, token: bytes = b""
 ) -> Sequence[CreatedTopic]:
+    """`token`: of a request that may be tried again, with another controller too."""
     config = services.config
     defaults = TopicDefaults(
         num_partitions=config.int("num.partitions"),
         replication_factor=config.int("default.replication.factor"),
     )
     return await services.metadata.change(
-        lambda image: decide_create_topics(
+        lambda image: create_topics_in_steps(
             image,
             topics,
             defaults=defaults,
             new_id=lambda: new_topic_id(services),
             validate_only=validate_only,
             config=config,
+            id_of=partial(topic_id_by, token) if token else None,
         )
     )
 

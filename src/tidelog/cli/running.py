@@ -54,6 +54,8 @@ class Running:
             return runner.run(self.until_stopped())
 
     async def until_stopped(self) -> int:
+        from tidelog.server.garbage import ShortCollections
+
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._on_signal, number)
@@ -63,6 +65,7 @@ class Running:
         if node is None:
             return Exit.OK
         try:
+            ShortCollections().begin()
             self._announce(node)
             await self._serve(node)
         finally:

@@ -13,7 +13,8 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import ZERO_UUID, NodeId, Uuid, uuid_text
 from tidelog.metadata.assignments import ordered_assignments, partition_records
 from tidelog.metadata.config_rules import check_topic_configs
-from tidelog.metadata.decision import Decision, Outcome
+from tidelog.metadata.decision import Decision, Outcome, Steps, decide_at_once
+from tidelog.metadata.entities import TopicImage
 from tidelog.metadata.image import ClusterImage
 from tidelog.metadata.placement import place_replicas
 from tidelog.metadata.records import ConfigChanged, Record, ResourceKind, TopicCreated
@@ -22,6 +23,9 @@ from tidelog.metadata.topic_names import CLUSTER_METADATA, NameCollisions, why_i
 DEFAULT = -1
 NEW_PARTITIONS_MAX = 10_000
 """Partitions that one request may create, as in Kafka: the records of a decision are one batch in the log."""
+
+
+PARTITIONS_PER_STEP = 256
 
 
 class NewTopic(msgspec.Struct, frozen=True):
@@ -57,21 +61,55 @@ def decide_create_topics(
     config: BrokerConfig | None = None,
 ) -> Decision[CreatedTopic]:
     """`config` is what topics inherit from; without one, the defaults of all settings."""
+    return decide_at_once(
+        create_topics_in_steps(
+            image, topics, defaults=defaults, new_id=new_id, validate_only=validate_only, config=config
+        )
+    )
+
+
+def create_topics_in_steps(
+    image: ClusterImage,
+    topics: Sequence[NewTopic],
+    *,
+    defaults: TopicDefaults,
+    new_id: Callable[[], Uuid],
+    validate_only: bool = False,
+    config: BrokerConfig | None = None,
+    id_of: Callable[[str], Uuid] | None = None,
+) -> Steps[CreatedTopic]:
+    """As `decide_create_topics`, with a rest after some hundred partitions.
+
+    `id_of` gives a topic's id by its name, in each try of one request the same and in no other: a topic that
+    has this id was made by an earlier try whose answer was lost, and is answered as that would have been.
+    """
     config = config or BrokerConfig()
     named = Counter(topic.name for topic in topics)
     collisions = NameCollisions(image.topics)
     records: list[Record] = []
     results: list[CreatedTopic] = []
-    created = 0
-    for topic in topics:
+    created = rested_at = 0
+    for number, topic in enumerate(topics):
+        if created + number - rested_at >= PARTITIONS_PER_STEP:
+            rested_at = created + number
+            yield
         try:
             if named[topic.name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+            topic_id = new_id() if id_of is None else id_of(topic.name)
+            known = image.topics.get(topic.name)
+            if known is not None and known.id == topic_id:
+                results.append(_made_before(known))
+                continue
             _check_name(image, topic.name, collisions)
             configs = _checked_configs(topic.configs, config)
-            topic_id = new_id()
             placements = _place(image, topic, topic_id, defaults, created)
-            partitions = partition_records(image, topic_id, 0, placements)
+            partitions = []
+            for first in range(0, len(placements), PARTITIONS_PER_STEP):
+                if first:
+                    yield
+                some = placements[first : first + PARTITIONS_PER_STEP]
+                partitions += partition_records(image, topic_id, first, some)
         except KafkaError as error:
             results.append(CreatedTopic.refused(error, name=topic.name))
             continue
@@ -90,6 +128,16 @@ def decide_create_topics(
             )
         )
     return Decision([] if validate_only else records, results)
+
+
+def _made_before(topic: TopicImage) -> CreatedTopic:
+    return CreatedTopic(
+        name=topic.name,
+        topic_id=topic.id,
+        num_partitions=len(topic.partitions),
+        replication_factor=topic.replication_factor,
+        configs=topic.configs,
+    )
 
 
 def placement_seed(topic_id: Uuid) -> int:

@@ -3,8 +3,8 @@
 Decisions are pure. The shell appends the records durably, applies them, and only then gives the answers.
 """
 
-from collections.abc import Sequence
-from typing import Any, Generic, Self, TypeVar
+from collections.abc import Generator, Sequence
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 import msgspec
 
@@ -19,6 +19,20 @@ class Decision(msgspec.Struct, Generic[ResultT], frozen=True):
     """To be appended as one batch, so that all of them hold or none. Empty: there is nothing to write."""
     results: Sequence[ResultT]
     """One for each item of the request, in its order."""
+
+
+Steps: TypeAlias = Generator[None, None, Decision[ResultT]]
+"""A decision on so many items that it rests at each `yield`, so that others have their turn meanwhile."""
+
+
+def decide_at_once(steps: Steps[ResultT]) -> Decision[ResultT]:
+    """Without a rest."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as decided:
+            decision: Decision[ResultT] = decided.value
+            return decision
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

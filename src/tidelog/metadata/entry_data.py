@@ -3,7 +3,7 @@
 An entry is checked as a whole: all of its records hold, or none.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -30,8 +30,14 @@ def encode_decision(records: Iterable[Record]) -> bytes:
 
 def decode_decision(data: bytes) -> list[Record]:
     """StorageError, to which the caller adds the place."""
+    return list(decoded_records(data))
+
+
+def decoded_records(data: bytes) -> Iterator[Record]:
+    """As `decode_decision`, one record after the other as they are taken."""
     try:
         parts = _array.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise StorageError(f"not an array of metadata records: {error}") from error
-    return [decode_record(bytes(part)) for part in parts]  # type: ignore[misc]  # refused when applied
+    for part in parts:
+        yield decode_record(bytes(part))  # type: ignore[misc]  # refused when applied

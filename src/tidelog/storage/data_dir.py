@@ -115,15 +115,22 @@ class DataDir:
         partition_folder.write_topic_id(self._disk, path, topic_id)
         return path
 
-    def doom_partition(self, folder: PartitionFolder, unique: Uuid) -> PartitionFolder:
-        """Rename the folder, so that it is gone whatever happens next; `remove` takes the bytes."""
+    def doom_partition(self, folder: PartitionFolder, unique: Uuid, *, sync: bool = True) -> PartitionFolder:
+        """Rename the folder, so that it is gone whatever happens next; `remove` takes the bytes.
+
+        Without `sync`, for many at once: `sync` must follow.
+        """
         if folder.is_doomed:
             return folder
         doomed = partition_folder.doomed_name(folder.topic, folder.partition, uuid_text(unique))
         target = f"{self.path}/{doomed}"
         self._disk.rename(folder.path, target)
-        self._disk.sync_dir(self.path)
+        if sync:
+            self.sync()
         return folder._replace(path=target, is_doomed=True)
+
+    def sync(self) -> None:
+        self._disk.sync_dir(self.path)
 
     def remove(self, folder: PartitionFolder) -> None:
         """May take long; touches nothing but the folder."""

@@ -58,7 +58,7 @@ class Flush:
         self.mark, self._files, self._directories = unsynced.snapshot()
         self._disk = disk
         self._active = active
-        self.seals = any(path.endswith(LOG) for path in self._files)
+        self.seals = any(path.endswith(LOG) and path != active.path for path in self._files)
         """It syncs a segment for good, and not the newest batches alone."""
 
     def run(self) -> None:

@@ -3,7 +3,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
-from tidelog.broker.flusher import SYNCS_MAX, Flusher
+from tidelog.broker.flusher import QUIET_SYNCS_MAX, SYNCS_MAX, Flusher
 from tidelog.replication.partition import Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
@@ -170,10 +170,32 @@ def test_a_segment_that_was_synced_for_good_is_worth_a_checkpoint_and_newest_bat
             sealed, flusher.has_sealed = flusher.has_sealed, False
             return sealed
 
-        assert await sync(), "the file of the first segment is new"
+        assert not await sync(), "the first segment is new, and none is sealed"
         assert not await sync()
         orders.log.roll(0)
         assert await sync()
         assert not await sync()
+
+    run(main())
+
+
+def test_records_do_not_wait_behind_a_thousand_new_logs() -> None:
+    async def main() -> None:
+        threads = Threads()
+        flusher = Flusher(threads.run)
+        disk = MemoryDisk()
+        for number in range(1, 1000):
+            flusher.request(partition(disk, flusher, number))  # nothing in them but the names of their files
+        await turns()
+        assert len(threads.jobs) == QUIET_SYNCS_MAX
+        orders = partition(disk, flusher)
+        done: list[KafkaError | None] = []
+        orders.when_safe(produce(orders), done.append)
+        await turns()
+        await threads.finish(QUIET_SYNCS_MAX + 1)
+        assert done == [None]
+        while threads.jobs:
+            await threads.finish()
+        await flusher.drain()
 
     run(main())

@@ -2,7 +2,13 @@ import pytest
 
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ids import ZERO_UUID
-from tidelog.metadata.create_topics import NewTopic, TopicDefaults, decide_create_topics
+from tidelog.metadata.create_topics import (
+    NewTopic,
+    TopicDefaults,
+    create_topics_in_steps,
+    decide_create_topics,
+)
+from tidelog.metadata.decision import decide_at_once
 from tidelog.metadata.entities import UNASSIGNED_DIRECTORY
 from tidelog.metadata.image import advance
 from tidelog.metadata.records import BrokerRegistered
@@ -220,3 +226,27 @@ def test_directory_stays_open_where_a_broker_has_several(cluster, decide):
     assert len(image.brokers[1].directories) == 2 != len(known.directories)
     topic = advance(image, decide(image, NewTopic("a")).records).after.topic("a")
     assert topic.partitions[0].directories == (UNASSIGNED_DIRECTORY,)
+
+
+def test_a_second_try_of_one_request_is_answered_as_the_first(cluster):
+    """Its answer was lost, with the connection or the controller, after the topic was made."""
+    image = cluster()
+    wanted = [NewTopic("mine", 2, 1, configs=[("retention.ms", "5")]), NewTopic("taken", 1, 1)]
+
+    def decide(image, token):
+        steps = create_topics_in_steps(
+            image,
+            wanted,
+            defaults=DEFAULTS,
+            new_id=lambda: bytes(16),
+            id_of=lambda name: (token + name.encode()).ljust(16, b"."),
+        )
+        return decide_at_once(steps)
+
+    first = decide(image, b"1")
+    made = advance(image, first.records).after
+    second = decide(made, b"1")
+    assert not second.records
+    assert second.results == first.results
+    other = decide(made, b"2")
+    assert {result.error for result in other.results} == {ErrorCode.TOPIC_ALREADY_EXISTS}

@@ -15,7 +15,7 @@ async def handle(context: Context, request: ForwardRequest) -> ForwardResponse:
         return ForwardResponse(error_code=ErrorCode.NOT_CONTROLLER)
     client = Peer(request.client_host, 0, request.listener)
     client.principal = request.principal
-    answer = await services.answer_forwarded(memoryview(request.request_data), client)
+    answer = await services.answer_forwarded(memoryview(request.request_data), client, request.token)
     if answer is None:  # it ceased to be the controller meanwhile
         return ForwardResponse(error_code=ErrorCode.NOT_CONTROLLER)
     return ForwardResponse(metadata_version=metadata.version, response_data=answer)

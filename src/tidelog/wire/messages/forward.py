@@ -11,6 +11,7 @@ class ForwardRequest(Message):
     principal: str = ''
     client_host: str = ''
     request_data: bytes = b''
+    token: bytes = b''
 
 
 class ForwardResponse(Message):
@@ -27,6 +28,7 @@ ForwardRequest 20001 req 0-0 flex=0
  principal str
  client_host str
  request_data bytes
+ token bytes 0+ tag=0
 """,
     "ForwardResponse": """\
 ForwardResponse 20001 resp 0-0 flex=0
