@@ -120,6 +120,8 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
+__all__ = list(_HOME_OF)  # for `from tidelog import *` and `help(tidelog)`
+
 
 def __getattr__(name: str) -> Any:
     home = _HOME_OF.get(name)

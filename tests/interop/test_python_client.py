@@ -1,6 +1,8 @@
 """The Python client against a real broker: sending records, and reading assigned partitions."""
 
 import gc
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -213,6 +215,23 @@ def test_extra_properties_and_callbacks_reach_librdkafka(servers: list[str], top
     with Producer(ProducerConfig(bootstrap_servers=servers, extra=extra)) as producer:
         producer.send(topic, "x")
         assert '"client_id":"tidelog"' in statistics.result(20).replace(" ", "")
+
+
+def test_a_script_that_sends_and_ends_loses_nothing(servers: list[str], place: TopicPartition) -> None:
+    script = f"""
+import tidelog
+
+def main():
+    producer = tidelog.Producer({{"bootstrap.servers": "{servers[0]}", "linger.ms": 500}})
+    producer.send("{place.topic}", "the last word", partition=0)
+
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "a producer was not closed, and 1 of its records" in done.stderr
+    with Consumer(from_start(servers)) as consumer:
+        consumer.assign([place])
+        assert [message.value for message in read(consumer, 1)] == [b"the last word"]
 
 
 def test_a_forgotten_producer_ends_with_a_warning(servers: list[str]) -> None:

@@ -16,7 +16,8 @@ class Admin(TopicAdmin, ConfigAdmin, OffsetAdmin, GroupAdmin):
         from tidelog import Admin, AdminConfig
 
         with Admin(AdminConfig(bootstrap_servers=["localhost:9092"])) as admin:
-            admin.create_topic("payments", partitions=3, config={"retention.ms": 86_400_000})
+            admin.create_topic("payments", partitions=3, if_not_exists=True)
+            admin.alter_topic_config("payments", {"retention.ms": 86_400_000})
             print(admin.describe_topic("payments").partitions[0].leader)
             print(admin.topic_config("payments")["retention.ms"].value)
 

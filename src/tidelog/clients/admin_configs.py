@@ -55,7 +55,7 @@ class ConfigAdmin(AdminSession):
             from tidelog import Admin, AdminConfig
 
             with Admin(AdminConfig(bootstrap_servers=["localhost:9092"])) as admin:
-                admin.create_topic("logs", config={"retention.ms": 60_000})
+                admin.create_topic("logs", config={"retention.ms": 60_000}, if_not_exists=True)
                 admin.alter_topic_config("logs", {"max.message.bytes": 2_000_000}, unset=["retention.ms"])
                 print(admin.topic_config("logs")["max.message.bytes"].is_own)
 

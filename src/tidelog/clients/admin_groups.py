@@ -123,9 +123,9 @@ class GroupAdmin(AdminSession):
             from tidelog import Admin, AdminConfig, TopicPartition
 
             with Admin(AdminConfig(bootstrap_servers=["localhost:9092"])) as admin:
-                admin.create_topic("orders")
-                admin.set_group_offsets("billing", {TopicPartition("orders", 0): 0})
-                print(admin.group_offsets("billing"))
+                admin.create_topic("orders", if_not_exists=True)
+                admin.set_group_offsets("replay", {TopicPartition("orders", 0): 0})
+                print(admin.group_offsets("replay"))
 
         Args:
             group_id: The group.

@@ -1,6 +1,7 @@
 """Which offsets partitions hold, and deleting records up to an offset."""
 
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from enum import Enum
 from typing import Any
@@ -9,10 +10,15 @@ from confluent_kafka import OFFSET_END
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from tidelog.clients.admin_results import FoundOffset
-from tidelog.clients.admin_session import AdminSession
+from tidelog.clients.admin_session import AdminSession, raise_first_refusal
+from tidelog.clients.errors import NoLeader, UnknownTopic
 from tidelog.clients.places import to_librdkafka
 from tidelog.clients.records import TopicPartition
 from tidelog.clients.sender import milliseconds
+
+PAUSE_S = 0.1
+UNKNOWN_S = 1.0
+"""A partition that no broker knows for so long does not exist."""
 
 
 class OffsetAt(Enum):
@@ -42,7 +48,7 @@ class OffsetAdmin(AdminSession):
             from tidelog import Admin, AdminConfig, OffsetAt
 
             with Admin(AdminConfig(bootstrap_servers=["localhost:9092"])) as admin:
-                admin.create_topic("orders", partitions=2)
+                admin.create_topic("orders", if_not_exists=True)
                 places = admin.describe_topic("orders").places()
                 for place, found in admin.list_offsets(places, OffsetAt.LATEST).items():
                     print(place, found.offset)
@@ -56,12 +62,14 @@ class OffsetAdmin(AdminSession):
             UnknownTopic: One of the partitions does not exist.
         """
         spec = _spec(at)
-        wanted = {to_librdkafka(place): spec for place in places}
-        if not wanted:
-            return {}
-        answers = self._all("Asking for the offset of", AdminClient.list_offsets, wanted)
+        answers = self._ask_leaders(
+            "Asking for the offset of",
+            AdminClient.list_offsets,
+            lambda asked: {to_librdkafka(place): spec for place in asked},
+            places,
+        )
         return {
-            TopicPartition(place.topic, place.partition): FoundOffset(
+            place: FoundOffset(
                 found.offset if found.offset >= 0 else None,
                 found.timestamp if found.timestamp is not None and found.timestamp >= 0 else None,
                 found.leader_epoch,
@@ -81,16 +89,44 @@ class OffsetAdmin(AdminSession):
         Raises:
             OffsetOutOfRange: An offset lies behind the end of its partition.
         """
-        if not before:
-            return {}
-        wanted = [
-            to_librdkafka(place, OFFSET_END if offset is None else offset) for place, offset in before.items()
-        ]
-        answers = self._all("Deleting records of", AdminClient.delete_records, wanted)
-        return {
-            TopicPartition(place.topic, place.partition): done.low_watermark
-            for place, done in answers.items()
-        }
+        ends = {place: OFFSET_END if offset is None else offset for place, offset in before.items()}
+        answers = self._ask_leaders(
+            "Deleting records of",
+            AdminClient.delete_records,
+            lambda asked: [to_librdkafka(place, ends[place]) for place in asked],
+            before,
+        )
+        return {place: done.low_watermark for place, done in answers.items()}
+
+    def _ask_leaders(
+        self,
+        what: str,
+        call: Callable[..., Mapping[Any, Any]],
+        form: Callable[[Iterable[TopicPartition]], Any],
+        places: Iterable[TopicPartition],
+    ) -> dict[TopicPartition, Any]:
+        """{partition: answer of its leader}; `form` makes the call's argument of some partitions.
+
+        Brokers learn one after the other of a new topic or leader, so those that do not know yet are asked
+        again.
+        """
+        began = time.monotonic()
+        answers: dict[TopicPartition, Any] = {}
+        left = list(places)
+        while left:
+            found = self._answers(what, call, form(left))
+            answers |= {TopicPartition(at.topic, at.partition): answer for at, answer in found.items()}
+            passed_s = time.monotonic() - began
+            left = [place for place in left if self._may_pass(answers[place], passed_s)]
+            if left:
+                time.sleep(PAUSE_S)
+        raise_first_refusal(answers)
+        return answers
+
+    def _may_pass(self, answer: object, passed_s: float) -> bool:
+        if isinstance(answer, NoLeader):
+            return passed_s < self._timeout_s
+        return isinstance(answer, UnknownTopic) and answer.reason == "_NOENT" and passed_s < UNKNOWN_S
 
 
 def _spec(at: OffsetAt | int | datetime) -> Any:

@@ -47,9 +47,7 @@ class AdminSession:
     ) -> dict[Any, Any]:
         """{item: result}; raises the first refusal."""
         answers = self._answers(what, call, *arguments, **named)
-        for answer in answers.values():
-            if isinstance(answer, ClientError):
-                raise answer
+        raise_first_refusal(answers)
         return answers
 
     def _one(self, what: str, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
@@ -104,6 +102,12 @@ class AdminSession:
     def _on_error(self, error: Any) -> None:
         self._connection.heard(error)
         LOG.debug("librdkafka reports %s", error)
+
+
+def raise_first_refusal(answers: Mapping[Any, Any]) -> None:
+    for answer in answers.values():
+        if isinstance(answer, ClientError):
+            raise answer
 
 
 def node_of(node: Any) -> Node | None:

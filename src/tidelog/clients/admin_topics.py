@@ -34,8 +34,8 @@ class TopicAdmin(AdminSession):
             from tidelog import Admin, AdminConfig
 
             with Admin(AdminConfig(bootstrap_servers=["localhost:9092"])) as admin:
-                admin.create_topic("users", partitions=6, config={"cleanup.policy": "compact"})
-                print(admin.create_topic("users", if_not_exists=True))
+                settings = {"cleanup.policy": "compact"}
+                print(admin.create_topic("users", partitions=6, config=settings, if_not_exists=True))
 
         Args:
             name: The topic: letters, digits, dots, dashes and underscores.

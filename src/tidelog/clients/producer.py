@@ -22,8 +22,8 @@ class Producer(Generic[Key, Value]):
     """Writes records to topics.
 
     `send` hands a record over at once and gives a future; records travel in batches. Producers are
-    thread-safe: one for the whole process fills its batches best. Use `with`, or call `close`, so that what
-    is waiting gets sent.
+    thread-safe: one for the whole process fills its batches best. Use `with`, or call `close`, which sends
+    what is waiting. A producer that is never closed does so when the program ends, with a warning.
 
     Example:
         from tidelog import Producer, ProducerConfig, json_serializer

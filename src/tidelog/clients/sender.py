@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from confluent_kafka import KafkaException
 from confluent_kafka import Producer as LibrdkafkaProducer
 
+from tidelog.clients import last_call
 from tidelog.clients.callback_service import CallbackService
 from tidelog.clients.connection import Connection
 from tidelog.clients.delivery import LOG, Delivery, report_to, sending
@@ -60,6 +61,7 @@ class Sender:
         self._flush = heeding_fatal_errors(self.client.flush, self._on_error)
         self._callbacks = CallbackService(self.poll, f"{config.client_id}-deliveries")
         self._closed = False
+        last_call.OPEN.add(self)
 
     def prepare(
         self,
@@ -172,6 +174,7 @@ class Sender:
         if self._closed:
             return
         self._closed = True
+        last_call.OPEN.discard(self)
         try:
             self._flush(FOR_EVER if timeout_s is None else timeout_s)
             if self.unsettled:

@@ -39,6 +39,12 @@ def test_a_wrong_name_is_an_attribute_error() -> None:
         _ = tidelog.Produser  # type: ignore[attr-defined]
 
 
+def test_everything_can_be_imported_at_once() -> None:
+    names: dict[str, object] = {}
+    exec("from tidelog import *", names)
+    assert names.keys() >= set(tidelog._HOME_OF)
+
+
 def test_importing_tidelog_loads_nothing() -> None:
     code = "import sys, tidelog; print(*[n for n in sys.modules if n.startswith(('tidelog', 'confluent'))])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
