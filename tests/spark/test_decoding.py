@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import fastavro
 import pytest
 
-from tidelog.spark.decoding import OnError, decoded, load_decoding, undecoded
+from tidelog.spark.decoding import load_decoding
 from tidelog.spark.decoding_errors import BadSchema
+from tidelog.spark.screening import OnError, Screen, Tombstones, decoded, undecoded
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,7 +37,7 @@ def test_json(spark: "SparkSession") -> None:
     values = frame(
         spark, b'{"id":"a","n":1.5}', b'{"id":"a","n":"x"}', b"nope", b'{"n":2}', None, b"[1]", b'{"id":"z"}'
     )
-    good = decoded(values, decoding, OnError.DROP)
+    good = decoded(values, decoding, Screen(OnError.DROP))
     assert good.columns == ["id", "n", "_key", "_topic", "_partition", "_offset", "_timestamp"]
     assert [(row.id, row.n, row._key, row._offset) for row in good.collect()] == [
         ("a", 1.5, "k", 0),
@@ -53,7 +54,7 @@ def test_json(spark: "SparkSession") -> None:
 
 def test_a_record_that_does_not_decode_stops_a_query_that_only_counts(spark: "SparkSession") -> None:
     decoding = load_decoding("json", schema="id STRING")
-    with pytest.raises(Exception, match=r"cannot decode events\[0\] offset 1: not JSON of the schema: nope"):
+    with pytest.raises(Exception, match=r"cannot take events\[0\] offset 1: not JSON of the schema: nope"):
         decoded(frame(spark, b'{"id":"a"}', b"nope"), decoding).count()
 
 
@@ -63,7 +64,7 @@ def test_a_record_that_does_not_decode_stops_a_query_that_only_counts(spark: "Sp
 )
 def test_a_record_that_is_no_text_is_named_too(spark: "SparkSession", value: bytes | None, said: str) -> None:
     decoding = load_decoding("json", schema="id STRING")
-    with pytest.raises(Exception, match=r"cannot decode events\[0\] offset 0: " + said):
+    with pytest.raises(Exception, match=r"cannot take events\[0\] offset 0: " + said):
         decoded(frame(spark, value), decoding).count()
 
 
@@ -73,7 +74,7 @@ def test_avro_by_python_workers(spark: "SparkSession") -> None:
     fastavro.schemaless_writer(stream, schema, {"n": 7})
     decoding = load_decoding("avro", schema=AVRO)
     values = frame(spark, stream.getvalue(), b"")
-    assert [row.n for row in decoded(values, decoding, OnError.DROP).collect()] == [7]
+    assert [row.n for row in decoded(values, decoding, Screen(OnError.DROP)).collect()] == [7]
     assert list(reasons(undecoded(values, decoding))) == [1]
 
 
@@ -82,3 +83,44 @@ def test_schemas_that_cannot_be(spark: "SparkSession") -> None:
         decoded(frame(spark), load_decoding("json", schema="id STRNG"))
     with pytest.raises(BadSchema, match="has a field _offset, which is a column about the record"):
         decoded(frame(spark), load_decoding("json", schema="_offset BIGINT"))
+
+
+def test_a_record_of_which_a_rule_is_not_true_is_bad_too(spark: "SparkSession") -> None:
+    decoding = load_decoding("json", schema="id STRING, n INT")
+    screen = Screen(OnError.DROP, {"n is positive": "n > 0", "id is short": "length(id) < 3 AND _key = 'k'"})
+    values = frame(
+        spark, b'{"id":"a","n":1}', b'{"id":"b","n":0}', b'{"id":"c"}', b'{"id":"long","n":1}', b"no"
+    )
+    assert [row.id for row in decoded(values, decoding, screen).collect()] == ["a"]
+    found = reasons(undecoded(values, decoding, screen))
+    assert found.pop(4).startswith("not JSON: ")
+    assert found == {
+        1: "the rule 'n is positive' is not met: n > 0",
+        2: "the rule 'n is positive' is not met: n > 0",  # null is not true
+        3: "the rule 'id is short' is not met: length(id) < 3 AND _key = 'k'",
+    }
+    with pytest.raises(
+        Exception, match=r"cannot take events\[0\] offset \d: the rule 'n is positive' is not met"
+    ):
+        decoded(values, decoding, Screen(OnError.FAIL, screen.rules)).count()
+
+
+def test_rules_of_values_that_are_not_decoded(spark: "SparkSession") -> None:
+    screen = Screen(OnError.DROP, {"it is short": "length(value) < 3"})
+    values = frame(spark, b"ab", b"abc", None)
+    assert [row.value for row in decoded(values, load_decoding("string"), screen).collect()] == ["ab"]
+    assert [bytes(row.value) for row in decoded(values, load_decoding("raw"), screen).collect()] == [b"ab"]
+    assert list(reasons(undecoded(values, load_decoding("string"), screen))) == [1, 2]
+
+
+def test_tombstones(spark: "SparkSession") -> None:
+    decoding = load_decoding("json", schema="id STRING NOT NULL")
+    values = frame(spark, b'{"id":"a"}', None, b"{}")
+    rules = {"id is a": "id = 'a'"}
+    kept = Screen(OnError.DROP, rules, Tombstones.KEEP)
+    rows = decoded(values, decoding, kept).collect()
+    assert [(row.id, row._key, row._deleted) for row in rows] == [("a", "k", False), (None, "k", True)]
+    assert list(reasons(undecoded(values, decoding, kept))) == [2]
+    dropped = Screen(OnError.DROP, rules, Tombstones.DROP)
+    assert [row.id for row in decoded(values, decoding, dropped).collect()] == ["a"]
+    assert list(reasons(undecoded(values, decoding, dropped))) == [2]

@@ -91,7 +91,7 @@ def test_what_does_not_decode_fails_or_goes_to_another_topic(spark, broker, topi
         source=source,
         decoding=load_decoding("json", schema=DDL),
     )
-    with pytest.raises(Exception, match=rf"cannot decode {topic}\[0\] offset 1"):
+    with pytest.raises(Exception, match=rf"cannot take {topic}\[0\] offset 1"):
         run_sync(spark, strict, tmp_path / "strict")
     run_sync(spark, replace(strict, on_bad=OnBad.DEAD_LETTER), tmp_path / "checkpoint")
     assert [row["id"] for row in rows_of(strict)] == [1, 2]

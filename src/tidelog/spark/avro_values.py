@@ -59,6 +59,36 @@ class AvroValues:
             raise BadValue(f"not Avro of the schema: {left} bytes are left over")
         return _plain(record)  # type: ignore[no-any-return]
 
+    @property
+    def required(self) -> list[str]:
+        return [field["name"] for field in self._fields if "default" not in field]
+
+    @property
+    def path(self) -> list[int]:
+        return []
+
+    def encode(self, row: Mapping[str, Any]) -> bytes:
+        for field in self._fields:
+            name = field["name"]
+            if name in row and row[name] is None and not self.type.field(name).nullable:
+                raise BadValue(f"field {name} is null, and the Avro schema does not let it be")
+        stream = io.BytesIO()
+        try:
+            fastavro.schemaless_writer(stream, self._schema, _for_avro(dict(row), self.type))
+        except (
+            Exception
+        ) as error:  # fastavro lets many kinds through: ValueError, TypeError, OverflowError, …
+            raise BadValue(
+                f"the row does not fit the Avro schema: {error or type(error).__name__}"
+            ) from error
+        return stream.getvalue()
+
+    @property
+    def _fields(self) -> list[Mapping[str, Any]]:
+        schema: Any = self._schema
+        fields: list[Mapping[str, Any]] = schema["fields"]
+        return fields
+
     def _arrow(self, schema: Any, where: str, inside: tuple[str, ...]) -> pa.DataType:
         if isinstance(schema, list):
             return self._union(schema, where, inside)
@@ -113,6 +143,19 @@ class AvroValues:
         if len(kinds) != 1:
             raise BadSchema(f"{where} is a union of {len(kinds)} types, which Spark has no type for")
         return self._arrow(kinds[0], where, inside)
+
+
+def _for_avro(value: Any, kind: pa.DataType) -> Any:
+    """What Arrow gives, but for maps, which it gives as pairs."""
+    if value is None:
+        return None
+    if pa.types.is_struct(kind):
+        return {name: _for_avro(inner, kind.field(name).type) for name, inner in value.items()}
+    if pa.types.is_map(kind):
+        return {key: _for_avro(inner, kind.item_type) for key, inner in value}
+    if pa.types.is_list(kind):
+        return [_for_avro(inner, kind.value_type) for inner in value]
+    return value
 
 
 def _plain(value: Any) -> Any:

@@ -1,8 +1,7 @@
-"""Record values as columns: raw, text, JSON, Avro or Protobuf; and what becomes of those that don't decode.
+"""Record values as columns: raw, text, JSON, Avro or Protobuf.
 
-`with_decoded` adds the struct and, where a value does not decode, the reason. `decoded` gives the fields as
-columns, beside `_key`, `_topic`, `_partition`, `_offset`, `_timestamp`; `undecoded` gives the other records
-as they came, with the reason.
+`with_decoded` adds the struct and, where a value does not decode, the reason; `screening.py` says what
+becomes of those records.
 """
 
 from dataclasses import dataclass
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
 DECODED, REASON = "_decoded", "_reason"
 CORRUPT = "_corrupt"
-ABOUT = ("key", "topic", "partition", "offset", "timestamp", "headers")
-EXCERPT = 200
 
 
 class Kind(StrEnum):
@@ -36,12 +33,6 @@ class Framing(StrEnum):
     NONE = "none"
     CONFLUENT = "confluent"
     """A zero byte and a schema's number first, as clients of a schema registry write."""
-
-
-class OnError(StrEnum):
-    FAIL = "fail"
-    DROP = "drop"
-    DEAD_LETTER = "dead-letter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,41 +100,6 @@ def with_decoded(frame: "DataFrame", decoding: Decoding) -> "DataFrame":
     )
 
 
-def decoded(frame: "DataFrame", decoding: Decoding, on_error: OnError = OnError.FAIL) -> "DataFrame":
-    """The source's records as a pipeline wants to see them."""
-    from pyspark.sql.functions import col
-
-    if decoding.kind is Kind.RAW:
-        return frame
-    if decoding.kind is Kind.STRING:
-        return frame.withColumns({name: col(name).cast("string") for name in ("key", "value")})
-    both = with_decoded(frame, decoding)
-    good = col(REASON).isNull()
-    kept = both.where(good | failing() if on_error is OnError.FAIL else good)
-    about = [name for name in ABOUT if name in frame.columns]
-    fields = kept.select(f"{DECODED}.*").columns
-    taken = {f"_{name}" for name in about}.intersection(fields)
-    if taken:
-        raise BadSchema(f"the schema has a field {taken.pop()}, which is a column about the record")
-    keys = [col(name).cast("string") if name == "key" else col(name) for name in about]
-    return kept.select(
-        f"{DECODED}.*", *(key.alias(f"_{name}") for key, name in zip(keys, about, strict=True))
-    )
-
-
-def undecoded(frame: "DataFrame", decoding: Decoding) -> "DataFrame":
-    """Only the records that don't decode: the columns of the source, and `_reason`."""
-    from pyspark.sql.functions import col
-
-    bad = with_decoded(frame, decoding).where(col(REASON).isNotNull())
-    if decoding.kind is Kind.JSON:
-        from tidelog.spark.value_udf import explain_udf
-
-        fields = bad.select(f"{DECODED}.*").columns
-        bad = bad.withColumn(REASON, explain_udf(fields)("value", DECODED, REASON))
-    return bad.drop(DECODED)
-
-
 def _with_json(frame: "DataFrame", decoding: Decoding) -> "DataFrame":
     """By Spark's own parser, in the JVM. A field that is NOT NULL in the schema has to be there."""
     from pyspark.sql.functions import array, coalesce, col, explode, from_json, lit, when
@@ -182,26 +138,6 @@ def parsed_ddl(ddl: str) -> "StructType":
     if not isinstance(parsed, StructType):
         raise BadSchema(f"the schema is one type, {parsed.simpleString()}, and not fields with names")
     return parsed
-
-
-def failing() -> "Column":
-    """Always true or an error; an error of a filter, because an unused column would never be looked at."""
-    from pyspark.sql.functions import (
-        coalesce,
-        col,
-        concat,
-        format_string,
-        left,
-        lit,
-        make_valid_utf8,
-        raise_error,
-    )
-
-    where = format_string("%s[%d] offset %d: ", col("topic"), col("partition"), col("offset"))
-    # Of what is null or no text, an error that is not about this record would come instead.
-    excerpt = left(make_valid_utf8(col("value").cast("string")), lit(EXCERPT))
-    said = concat(lit("cannot decode "), where, col(REASON), coalesce(concat(lit(": "), excerpt), lit("")))
-    return raise_error(said).cast("boolean")
 
 
 def _text(folder: Path, name: str) -> str:

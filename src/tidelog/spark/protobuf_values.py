@@ -4,15 +4,16 @@ The types are those of Spark's own from_protobuf: enums are their names, timesta
 are nullable scalars, and an unset message or `optional` field is null.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import DecodeError, EncodeError, Message
 
 from tidelog.spark.decoding_errors import BadSchema, BadValue
+from tidelog.spark.protobuf_filling import TIMESTAMP, WRAPPERS, fill
 
 SCALARS: dict[int, pa.DataType] = {
     FieldDescriptor.CPPTYPE_INT32: pa.int32(),
@@ -25,11 +26,6 @@ SCALARS: dict[int, pa.DataType] = {
     FieldDescriptor.CPPTYPE_BOOL: pa.bool_(),
     FieldDescriptor.CPPTYPE_ENUM: pa.string(),
     FieldDescriptor.CPPTYPE_STRING: pa.string(),
-}
-TIMESTAMP = "google.protobuf.Timestamp"
-WRAPPERS = {
-    f"google.protobuf.{name}Value"
-    for name in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
 }
 
 Convert = Callable[[Any], Any]
@@ -52,6 +48,7 @@ class ProtobufValues:
         except KeyError as error:
             known = sorted(f"{file.package}.{kind.name}" for file in files.file for kind in file.message_type)
             raise BadSchema(f"no message {message}; there are {', '.join(known) or 'none'}") from error
+        self._descriptor = descriptor
         self._class = message_factory.GetMessageClass(descriptor)
         self.type, self._convert = _message(descriptor, ())
 
@@ -61,6 +58,26 @@ class ProtobufValues:
         except DecodeError as error:
             raise BadValue(f"not Protobuf of the message: {error}") from error
         return self._convert(parsed)  # type: ignore[no-any-return]
+
+    @property
+    def required(self) -> list[str]:
+        return [field.name for field in self._descriptor.fields if field.is_required]
+
+    @property
+    def path(self) -> list[int]:
+        found, inner = [self._descriptor.index], self._descriptor
+        while inner.containing_type is not None:
+            inner = inner.containing_type
+            found.insert(0, inner.index)
+        return found
+
+    def encode(self, row: Mapping[str, Any]) -> bytes:
+        message = self._class()
+        try:
+            fill(message, row)
+            return bytes(message.SerializeToString(deterministic=True))
+        except (EncodeError, ValueError, TypeError) as error:
+            raise BadValue(f"the row does not fit the Protobuf message: {error}") from error
 
 
 def _message(descriptor: Descriptor, inside: tuple[str, ...]) -> tuple[pa.DataType, Convert]:

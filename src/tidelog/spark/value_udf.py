@@ -1,4 +1,7 @@
-"""Decoding in Spark's Python workers, an Arrow batch at a time. Only a query that needs it imports this."""
+"""Decoding and encoding in Spark's Python workers, an Arrow batch at a time.
+
+Only a query that needs it imports this.
+"""
 
 import json
 from collections.abc import Callable
@@ -8,11 +11,12 @@ from typing import Any, cast
 import pyarrow as pa
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import from_arrow_type
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql.types import BinaryType, DataType, StringType, StructType
 from pyspark.sql.udf import UserDefinedFunction
 
 from tidelog.spark.decoding import Decoding, Framing, Kind
 from tidelog.spark.decoding_errors import BadValue
+from tidelog.spark.encoding import Encoding
 from tidelog.spark.values import values_of
 
 _udf = cast(Callable[..., UserDefinedFunction], arrow_udf)  # its stub demands what it infers from the hints
@@ -68,6 +72,22 @@ def _array(rows: list[dict[str, Any] | None], reasons: list[str | None], kind: p
             except (pa.ArrowException, OverflowError, ValueError, TypeError) as error:
                 rows[number], reasons[number] = None, f"a value does not fit its column: {error}"
         return pa.array(rows, kind)
+
+
+def field_types(decoding: Decoding) -> dict[str, DataType]:
+    """The fields of the schema, in Spark's types."""
+    return {field.name: from_arrow_type(field.type) for field in values_of(decoding).type}
+
+
+def encode_udf(encoding: Encoding) -> UserDefinedFunction:
+    """struct of fields -> the value's bytes."""
+
+    def encode(rows: pa.Array) -> pa.Array:
+        codec = _values_of(encoding.schema)
+        header = encoding.header(codec.path)
+        return pa.array([header + codec.encode(row) for row in rows.to_pylist()], pa.binary())
+
+    return _udf(encode, BinaryType())
 
 
 def explain_udf(fields: list[str]) -> UserDefinedFunction:

@@ -1,5 +1,6 @@
 """How Avro and Protobuf values are read and written, with what both have in common."""
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -12,6 +13,17 @@ class Values(Protocol):
     """The fields, as a struct."""
 
     def decode(self, value: bytes) -> dict[str, Any]: ...
+
+    def encode(self, row: Mapping[str, Any]) -> bytes:
+        """BadValue where the row does not fit the schema."""
+
+    @property
+    def required(self) -> list[str]:
+        """The fields that a row must have."""
+
+    @property
+    def path(self) -> list[int]:
+        """Which message of the schema's file it is; none where a schema is one record."""
 
 
 def values_of(decoding: Decoding) -> Values:

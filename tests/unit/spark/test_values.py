@@ -1,7 +1,8 @@
-"""Avro and Protobuf values in Arrow, and each value that does not decode with its reason."""
+"""Avro and Protobuf values in Arrow and back, and each value that does not decode with its reason."""
 
 import io
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -13,8 +14,10 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, timestamp_pb2
 
 from tidelog.spark.decoding import Decoding, Framing, Kind, load_decoding
-from tidelog.spark.decoding_errors import BadSchema
+from tidelog.spark.decoding_errors import BadSchema, BadValue
+from tidelog.spark.encoding import Encoding, fields_of
 from tidelog.spark.value_udf import decode_array
+from tidelog.spark.values import values_of
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 AVRO: dict[str, Any] = {
@@ -149,6 +152,45 @@ def test_protobuf_of_a_schema_registry(descriptors: Path) -> None:
     header = b"\0\0\0\0\7"
     rows = decode(decoding, header + b"\x00" + proto_bytes(), header + b"\x02\x02" + proto_bytes(), header)
     assert [row["reason"] for row in rows] == [None, None, "the schema registry header is cut short"]
+
+
+def test_a_row_is_written_as_it_is_read(descriptors: Path) -> None:
+    avro = load_decoding("avro", schema=json.dumps(AVRO), framing="confluent")
+    shop = load_decoding("protobuf", schema=str(descriptors), message="shop.Order", framing="confluent")
+    for decoding, value, head in (
+        (avro, avro_bytes(), b"\0\0\0\1\7"),
+        (shop, proto_bytes(), b"\0\0\0\1\7\2\2"),  # the second message of the file
+    ):
+        codec = values_of(decoding)
+        [row] = decode(replace(decoding, framing=Framing.NONE), value)
+        assert codec.encode(row["decoded"]) == value
+        assert Encoding(decoding, 263).header(codec.path) == head
+        assert Encoding(replace(decoding, framing=Framing.NONE)).header(codec.path) == b""
+    assert Encoding(shop, 263).header([0]) == b"\0\0\0\1\7\0"
+
+
+def test_rows_that_do_not_fit(descriptors: Path) -> None:
+    avro = values_of(load_decoding("avro", schema=json.dumps(AVRO)))
+    with pytest.raises(BadValue, match="field id is null, and the Avro schema does not let it be"):
+        avro.encode({**ORDER, "id": None, "tags": []})
+    with pytest.raises(BadValue, match="the row does not fit the Avro schema"):
+        avro.encode({**ORDER, "price": Decimal("1e20"), "tags": []})
+    shop = values_of(load_decoding("protobuf", schema=str(descriptors), message="shop.Order"))
+    with pytest.raises(BadValue, match="'LOST' is no State; there are OPEN, PAID"):
+        shop.encode({"state": "LOST"})
+    with pytest.raises(BadValue, match="the row does not fit the Protobuf message"):
+        shop.encode({"big": -1})
+
+
+def test_which_columns_become_fields() -> None:
+    encoding = Encoding(load_decoding("avro", schema=json.dumps(AVRO)))
+    columns = ["note", "tags", "price", "at", "id", "_offset"]
+    assert fields_of(encoding, columns) == ["id", "at", "price", "tags", "note"]
+    assert fields_of(encoding, [*columns, "shop"], unused=["shop"]) == ["id", "at", "price", "tags", "note"]
+    with pytest.raises(BadSchema, match="field 'price' has to be there, .*; did you mean 'prices'"):
+        fields_of(encoding, ["id", "at", "prices", "tags", "note"])
+    with pytest.raises(BadSchema, match="no field for the column 'notes'; did you mean 'note'"):
+        fields_of(encoding, [*columns, "notes"])
 
 
 def test_a_message_that_is_not_there_is_named_with_those_that_are(descriptors: Path) -> None:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidelog.spark.decoding import DECODED, REASON, Decoding, failing, with_decoded
+from tidelog.spark.decoding import DECODED, REASON, Decoding, with_decoded
 from tidelog.spark.decoding_errors import BadSchema
 from tidelog.spark.errors import OptionError
 from tidelog.spark.lake.options import parse_options
@@ -18,6 +18,7 @@ from tidelog.spark.pipeline.build import Build
 from tidelog.spark.pipeline.moments import start_options
 from tidelog.spark.pipeline.sources import dead_letters
 from tidelog.spark.pipeline.spec import Sink, Source
+from tidelog.spark.screening import failing
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

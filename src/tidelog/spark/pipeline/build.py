@@ -19,9 +19,10 @@ from tidelog.spark.pipeline.faults import Fault, InvalidPipeline
 from tidelog.spark.pipeline.lines import Lines, Place
 from tidelog.spark.pipeline.load import Loaded, line_in
 from tidelog.spark.pipeline.nodes import of_plain
+from tidelog.spark.pipeline.rule_checks import refuse_rule
 from tidelog.spark.pipeline.rules import check_sink, check_source, sink_name
 from tidelog.spark.pipeline.sinks import prepared
-from tidelog.spark.pipeline.sources import dead_letters, open_source
+from tidelog.spark.pipeline.sources import dead_letter_sink, dead_letters, open_source
 from tidelog.spark.pipeline.spark_faults import Part, sentence, told_of, without_spark_log
 from tidelog.spark.pipeline.spec import STEP_KINDS, Pipeline, Sink, Source
 from tidelog.spark.pipeline.steps import apply_step, travel_by_value
@@ -122,10 +123,11 @@ class Build:
             name: The name of the source.
             source: Its description, already checked.
         """
+        self._check_rules(name, source)
         frame = open_source(self.spark, source, self.brokers, self.folder)
         if source.dead_letter is not None:
             bad = dead_letters(self.spark, source, self.brokers, self.folder, self.name)
-            self.add_sink(bad, Sink(from_=name, name=f"dead-letter-{name}", topic=source.dead_letter))
+            self.add_sink(bad, dead_letter_sink(name, source))
         self.sources[name] = source
         return self._named(name, frame)
 
@@ -165,6 +167,15 @@ class Build:
         for number, said in enumerate(spec.sinks):
             sink = msgspec.structs.replace(said, every=said.every or spec.every)
             self._add_told_sink(self.frames[sink.from_], sink, ("sinks", number))
+
+    def _check_rules(self, name: str, source: Source) -> None:
+        if not source.rules:
+            return
+        without = msgspec.structs.replace(source, rules={}, watermark=None)
+        frame = open_source(self.spark, without, self.brokers, self.folder)
+        for rule, sql in source.rules.items():
+            with self._told(("sources", name, "rules", rule), f"the rule '{rule}'", sql):
+                refuse_rule(frame, sql)
 
     def _add_told_sink(self, frame: "DataFrame", sink: Sink, place: Place) -> None:
         from pyspark.sql.functions import expr

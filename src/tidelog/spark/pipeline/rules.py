@@ -11,6 +11,7 @@ from tidelog.spark.ddl import check_ddl
 from tidelog.spark.decoding import Kind, load_decoding
 from tidelog.spark.decoding_errors import BadSchema
 from tidelog.spark.pipeline.checking import Checker
+from tidelog.spark.pipeline.encoding_checks import check_encoding
 from tidelog.spark.pipeline.faults import nearest
 from tidelog.spark.pipeline.lines import Place
 from tidelog.spark.pipeline.moments import start_options
@@ -33,7 +34,7 @@ IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 DURATION = re.compile(r"\d+(\.\d+)? *(millisecond|second|minute|hour|day)s?\Z", re.IGNORECASE)
 FUNCTION = re.compile(r"(?P<file>[^:]+\.py):(?P<name>[A-Za-z_][A-Za-z0-9_]*)\Z")
 TABLES = ("delta", "iceberg", "parquet")
-OF_TOPICS = ("key", "value", "headers", "brokers")
+OF_TOPICS = ("key", "value", "headers", "brokers", "encode")
 OF_FILES = {"file", "options", "schema"}
 
 
@@ -107,6 +108,7 @@ def check_sink(sink: Sink, folder: Path, place: Place, checker: Checker) -> None
         for key in OF_TOPICS:
             if getattr(sink, key) is not None:
                 checker.add((*place, key), f"'{key}' is for topics only")
+    check_encoding(sink, folder, place, checker)
     if sink.kind in TABLES and sink.mode != "append":
         checker.add((*place, "mode"), "a table only takes 'append': what was written stays")
     if sink.kind == "console" and sink.delivery != "at-least-once":
@@ -211,8 +213,14 @@ def _check_unused_decoding(source: Source, place: Place, checker: Checker) -> No
     for key in ("schema", "sample", "message"):
         if getattr(source, key) is not None and key not in used:
             checker.add((*place, key), f"'{key}' means nothing with 'decode: {source.decode}'")
-    if source.decode in ("raw", "string") and source.on_error != "fail":
-        checker.add((*place, "on_error"), f"nothing can fail with 'decode: {source.decode}'")
+    is_plain = source.decode in ("raw", "string")
+    if is_plain and source.on_error != "fail" and not source.rules:
+        said = f"nothing can fail with 'decode: {source.decode}' and without 'rules'"
+        checker.add((*place, "on_error"), said)
+    if is_plain and source.tombstones != "error":
+        checker.add(
+            (*place, "tombstones"), f"with 'decode: {source.decode}' they are rows whose value is null"
+        )
     if source.framing != "none" and source.decode not in ("avro", "protobuf"):
         checker.add((*place, "framing"), "is for Avro and Protobuf")
 

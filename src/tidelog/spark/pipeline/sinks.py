@@ -1,9 +1,12 @@
 """Sinks: a frame's rows as records of a topic, rows of a table, or lines on the console."""
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidelog.spark.decoding import load_decoding
+from tidelog.spark.encoding import Encoding, encoded, fields_of
 from tidelog.spark.foreach_batch import each_batch
 from tidelog.spark.lake.options import parse_options
 from tidelog.spark.lake.plan import check_partition_columns
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 CONSOLE_ROWS = 40
+WORD = re.compile(r"\w+")
 RECORD_COLUMNS = ("key", "value", "headers", "topic", "partition")
 
 Show = Callable[[str, int, Sequence[str], Sequence[Sequence[Any]], int], None]
@@ -58,7 +62,7 @@ def prepared(frame: "DataFrame", sink: Sink, brokers: str, folder: Path = Path()
     """What the sink writes of the frame. Raises for what it could not take, before anything runs."""
     options = sink_options(sink, brokers, folder)
     if sink.kind == "topic":
-        records = as_records(frame, sink)
+        records = as_records(frame, sink, folder)
         columns = {field.name: field.dataType.simpleString() for field in records.schema.fields}
         shape_of(columns, sink.topic, with_headers=read_sink_options(options).with_headers)
         return records
@@ -69,7 +73,7 @@ def prepared(frame: "DataFrame", sink: Sink, brokers: str, folder: Path = Path()
     return frame
 
 
-def as_records(frame: "DataFrame", sink: Sink) -> "DataFrame":
+def as_records(frame: "DataFrame", sink: Sink, folder: Path = Path()) -> "DataFrame":
     """Key, value and headers as the sink says; else a column `value` as it is, or the whole row as JSON."""
     from pyspark.sql.functions import col, expr, struct, to_json
 
@@ -78,9 +82,13 @@ def as_records(frame: "DataFrame", sink: Sink) -> "DataFrame":
         columns.append(expr(sink.key).cast("string").alias("key"))
     elif "key" in frame.columns and "value" in frame.columns:
         columns.append(col("key"))
-    if sink.value is not None:
+    if sink.encode in ("avro", "protobuf"):
+        encoding = encoding_of(sink, folder)
+        elsewhere = WORD.findall(f"{sink.key} {sink.headers}")
+        columns.append(encoded(encoding, fields_of(encoding, frame.columns, elsewhere)).alias("value"))
+    elif sink.value is not None:
         columns.append(expr(sink.value).alias("value"))
-    elif "value" in frame.columns:
+    elif "value" in frame.columns and sink.encode is None:
         columns.append(col("value"))
     else:
         columns.append(to_json(struct(*(col(f"`{name}`") for name in frame.columns))).alias("value"))
@@ -89,6 +97,14 @@ def as_records(frame: "DataFrame", sink: Sink) -> "DataFrame":
     elif "headers" in frame.columns and "value" in frame.columns:
         columns.append(col("headers"))
     return frame.select(*columns)
+
+
+def encoding_of(sink: Sink, folder: Path) -> Encoding:
+    """BadSchema says what is missing or wrong."""
+    schema = load_decoding(
+        sink.encode or "", schema=sink.schema, message=sink.message, framing=sink.framing, folder=folder
+    )
+    return Encoding(schema, sink.schema_id)
 
 
 def _in_order(rows: list[Any]) -> list[Any]:

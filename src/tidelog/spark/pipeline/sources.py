@@ -4,14 +4,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidelog.spark.decoding import Decoding, OnError, decoded, load_decoding, undecoded
+from tidelog.spark.decoding import Decoding, load_decoding
 from tidelog.spark.pipeline.moments import start_options
-from tidelog.spark.pipeline.spec import Scalar, Source
+from tidelog.spark.pipeline.spec import Scalar, Sink, Source
+from tidelog.spark.screening import OnError, Screen, Tombstones, decoded, undecoded
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 HEADERS = "array<struct<key:string,value:binary>>"
+OF_CONNECTION = ("kafka.security.", "kafka.sasl.", "kafka.ssl.", "kafka.client.")
 FILE_FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet"}
 
 
@@ -20,7 +22,7 @@ def open_source(spark: "SparkSession", source: Source, brokers: str, folder: Pat
     if source.file is not None:
         return _file(spark, source, folder)
     raw = _stream(spark, source_options(source, brokers))
-    frame = decoded(raw, decoding_of(source, folder), OnError(source.on_error))
+    frame = decoded(raw, decoding_of(source, folder), screen_of(source))
     if source.watermark is not None:
         frame = frame.withWatermark(source.watermark.column, source.watermark.delay)
     return frame
@@ -29,7 +31,7 @@ def open_source(spark: "SparkSession", source: Source, brokers: str, folder: Pat
 def dead_letters(
     spark: "SparkSession", source: Source, brokers: str, folder: Path, pipeline: str
 ) -> "DataFrame":
-    """The records that don't decode, as they came, with headers that say from where and why."""
+    """The records that don't decode or break a rule, as they came, with headers that say where and why."""
     from pyspark.sql.functions import array, coalesce, col, concat, lit, struct
 
     about = {
@@ -47,9 +49,26 @@ def dead_letters(
         )
     )
     raw = _stream(spark, source_options(source, brokers) | {"includeHeaders": "true"})
-    bad = undecoded(raw, decoding_of(source, folder))
+    bad = undecoded(raw, decoding_of(source, folder), screen_of(source))
     own = coalesce(col("headers"), array().cast(HEADERS))  # null where a record has none
     return bad.select("key", "value", concat(own, made).alias("headers"))
+
+
+def dead_letter_sink(name: str, source: Source) -> Sink:
+    """Beside the source's topic, reached in the same way. Each record once: a repeated batch adds none."""
+    reached = {key: value for key, value in source.options.items() if key.startswith(OF_CONNECTION)}
+    return Sink(
+        from_=name,
+        name=f"dead-letter-{name}",
+        topic=source.dead_letter,
+        brokers=source.brokers,
+        delivery="exactly-once",
+        options=reached,
+    )
+
+
+def screen_of(source: Source) -> Screen:
+    return Screen(OnError(source.on_error), source.rules, Tombstones(source.tombstones))
 
 
 def decoding_of(source: Source, folder: Path) -> Decoding:

@@ -31,6 +31,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     sample: str | None = None
     message: str | None = None
     framing: Literal["none", "confluent"] = "none"
+    rules: dict[str, str] = {}
+    tombstones: Literal["error", "drop", "keep"] = "error"
     on_error: Literal["fail", "drop", "dead-letter"] = "fail"
     dead_letter: str | None = None
     watermark: Watermark | None = None
@@ -72,6 +74,11 @@ class Sink(msgspec.Struct, frozen=True, kw_only=True, rename={"from_": "from"}):
     brokers: str | None = None
     key: str | None = None
     value: str | None = None
+    encode: Literal["json", "avro", "protobuf"] | None = None
+    schema: str | None = None
+    message: str | None = None
+    framing: Literal["none", "confluent"] = "none"
+    schema_id: int | None = None
     headers: str | None = None
     delivery: Literal["at-least-once", "exactly-once"] = "at-least-once"
     mode: Literal["append", "update", "complete"] = "append"
