@@ -183,6 +183,13 @@ class PipelineRun:
         """Their writer asks the session which query it works for, and Connect keeps that to itself."""
         for query in built.queries:
             sink = query.sink
+            if self.remote is not None and sink.upsert is not None:
+                raise CliError(
+                    "With --remote, rows of a table cannot be upserted.",
+                    cause="the writer asks the session which query it works for, and Connect keeps that.",
+                    attempt="--master",
+                    code=Exit.USAGE,
+                )
             if self.remote is not None and sink.mode != "append" and sink.delivery == "exactly-once":
                 raise CliError(
                     f"With --remote, the topic '{sink.topic}' cannot be updated exactly once.",

@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 if TYPE_CHECKING:
     from tidelog.spark.readers import TidelogBatchReader, TidelogStreamReader
     from tidelog.spark.sink import BatchWriter, StreamWriter
+    from tidelog.spark.topic_table import TopicTableReader
 
 
 class TidelogDataSource(DataSource):
@@ -27,11 +28,16 @@ class TidelogDataSource(DataSource):
         subscription_of(given)
         return source_schema(with_headers=given.flag("includeHeaders"))
 
-    def reader(self, schema: StructType) -> "TidelogBatchReader":
+    def reader(self, schema: StructType) -> "TidelogBatchReader | TopicTableReader":
         from tidelog.spark.readers import TidelogBatchReader
         from tidelog.spark.source_options import read_source_options
 
-        return TidelogBatchReader(read_source_options(self.options, is_stream=False), schema)
+        options = read_source_options(self.options, is_stream=False)
+        if options.is_table:
+            from tidelog.spark.topic_table import TopicTableReader
+
+            return TopicTableReader(options, schema)
+        return TidelogBatchReader(options, schema)
 
     def streamReader(self, schema: StructType) -> "TidelogStreamReader":
         from tidelog.spark.readers import TidelogStreamReader

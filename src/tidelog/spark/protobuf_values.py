@@ -65,11 +65,14 @@ class ProtobufValues:
 
     @property
     def path(self) -> list[int]:
-        found, inner = [self._descriptor.index], self._descriptor
-        while inner.containing_type is not None:
-            inner = inner.containing_type
-            found.insert(0, inner.index)
-        return found
+        inner, found = self._descriptor, []
+        while (outer := inner.containing_type) is not None:
+            found.append([other.name for other in outer.nested_types].index(inner.name))
+            inner = outer
+        file = descriptor_pb2.FileDescriptorProto()
+        inner.file.CopyToProto(file)
+        found.append([other.name for other in file.message_type].index(inner.name))
+        return found[::-1]
 
     def encode(self, row: Mapping[str, Any]) -> bytes:
         message = self._class()

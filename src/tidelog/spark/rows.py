@@ -72,7 +72,7 @@ def read_rows(
 def _reader(
     options: SourceOptions, ranges: Sequence[OffsetRange], columns: Sequence[str]
 ) -> Iterable[tuple[TopicPartition, Decoded]]:
-    cluster = _cluster(options.cluster)
+    cluster = cluster_of_worker(options.cluster)
     limits = FetchLimits(
         read_committed=options.read_committed,
         bytes_max=options.fetch_bytes_max,
@@ -106,7 +106,7 @@ def _column(name: str, partition: TopicPartition, rows: Decoded) -> pa.Array:
     return rows.columns[name]
 
 
-def _cluster(settings: ClusterSettings) -> Cluster:
+def cluster_of_worker(settings: ClusterSettings) -> Cluster:
     """A Python worker runs many tasks of a query, one at a time; connections outlive each of them."""
     found = _clusters.get(settings)
     if found is None:

@@ -69,6 +69,12 @@ SOURCE = (
         default="network",
         choices=("network", "segments"),
     ),
+    Option(
+        "read.as",
+        "table: only the latest record of each key in each partition, looked for anew whenever tasks run",
+        default="records",
+        choices=("records", "table"),
+    ),
     Option("read.dirs", "where those directories are, with commas between them; else brokers are asked"),
     Option(
         "decoder",
@@ -130,6 +136,7 @@ class SourceOptions:
     reads_segments: bool = False
     segment_directories: tuple[str, ...] = ()
     decoder: str = AUTO
+    is_table: bool = False
 
 
 def read_source_options(options: Mapping[str, str], *, is_stream: bool) -> SourceOptions:
@@ -161,6 +168,7 @@ def read_source_options(options: Mapping[str, str], *, is_stream: bool) -> Sourc
         reads_segments=given["read.path"] == "segments",
         segment_directories=tuple(filter(None, map(str.strip, (given["read.dirs"] or "").split(",")))),
         decoder=given["decoder"],
+        is_table=given["read.as"] == "table",
     )
 
 
@@ -199,6 +207,8 @@ def _assigned(value: Any) -> tuple[TopicPartition, ...]:
 def _check_kind_of_query(given: Given, is_stream: bool) -> None:
     ends = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
     limits = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "commitOffsets")
+    if is_stream and given["read.as"] == "table":
+        raise OptionError("read.as=table is for spark.read: a stream has every record")
     for name in ends if is_stream else limits:
         if name in given:
             kind = "a stream has no end" if is_stream else "only a stream has micro-batches"

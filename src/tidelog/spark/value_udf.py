@@ -83,11 +83,16 @@ def encode_udf(encoding: Encoding) -> UserDefinedFunction:
     """struct of fields -> the value's bytes."""
 
     def encode(rows: pa.Array) -> pa.Array:
-        codec = _values_of(encoding.schema)
-        header = encoding.header(codec.path)
-        return pa.array([header + codec.encode(row) for row in rows.to_pylist()], pa.binary())
+        return encode_array(rows, encoding)
 
     return _udf(encode, BinaryType())
+
+
+def encode_array(rows: pa.Array, encoding: Encoding) -> pa.Array:
+    """The values of one Arrow batch of rows. BadValue at a row that does not fit the schema."""
+    codec = _values_of(encoding.schema)
+    header = encoding.header(codec.path)
+    return pa.array([header + codec.encode(row) for row in rows.to_pylist()], pa.binary())
 
 
 def explain_udf(fields: list[str]) -> UserDefinedFunction:

@@ -174,7 +174,7 @@ def test_rows_that_do_not_fit(descriptors: Path) -> None:
     with pytest.raises(BadValue, match="field id is null, and the Avro schema does not let it be"):
         avro.encode({**ORDER, "id": None, "tags": []})
     with pytest.raises(BadValue, match="the row does not fit the Avro schema"):
-        avro.encode({**ORDER, "price": Decimal("1e20"), "tags": []})
+        avro.encode({**ORDER, "id": 5, "tags": []})
     shop = values_of(load_decoding("protobuf", schema=str(descriptors), message="shop.Order"))
     with pytest.raises(BadValue, match="'LOST' is no State; there are OPEN, PAID"):
         shop.encode({"state": "LOST"})
@@ -187,7 +187,7 @@ def test_which_columns_become_fields() -> None:
     columns = ["note", "tags", "price", "at", "id", "_offset"]
     assert fields_of(encoding, columns) == ["id", "at", "price", "tags", "note"]
     assert fields_of(encoding, [*columns, "shop"], unused=["shop"]) == ["id", "at", "price", "tags", "note"]
-    with pytest.raises(BadSchema, match="field 'price' has to be there, .*; did you mean 'prices'"):
+    with pytest.raises(BadSchema, match=r"field 'price' has to be there, .*; did you mean 'prices'"):
         fields_of(encoding, ["id", "at", "prices", "tags", "note"])
     with pytest.raises(BadSchema, match="no field for the column 'notes'; did you mean 'note'"):
         fields_of(encoding, [*columns, "notes"])

@@ -7,21 +7,30 @@ library finds itself: of two commits of one batch, the second fails.
 import json
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
-from deltalake import DeltaTable, Schema
+from deltalake import DeltaTable, Schema, WriterProperties
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, CommitProperties, Transaction
 
 from tidelog.spark.lake import schema as schemas
 from tidelog.spark.lake.batch import LakeBatch
 from tidelog.spark.lake.errors import CommitConflict, LakeError
-from tidelog.spark.lake.options import LakeOptions
+from tidelog.spark.lake.options import LakeOptions, Upsert
 from tidelog.spark.lake.partitions import text
 from tidelog.spark.lake.plan import FilePlan, check_partition_columns, partitions_of
 from tidelog.spark.lake.storage import Storage, is_local, local_path, open_storage
 from tidelog.spark.lake.tables import LakeTable
 from tidelog.spark.lake.written import WrittenFile
+
+_COMPRESSIONS: dict[str, Any] = {
+    "zstd": "ZSTD",
+    "snappy": "SNAPPY",
+    "lz4": "LZ4",
+    "gzip": "GZIP",
+    "none": "UNCOMPRESSED",
+}
 
 
 class DeltaLakeTable(LakeTable):
@@ -58,17 +67,44 @@ class DeltaLakeTable(LakeTable):
         return self._table.transaction_version(application(query))
 
     def add(self, batch: LakeBatch, files: Sequence[WrittenFile], *, overwrite: bool) -> None:
-        done = CommitProperties(app_transactions=[Transaction(application(batch.query), batch.number)])
         try:
             self._table.create_write_transaction(
                 [_action(file) for file in files],
                 "overwrite" if overwrite else "append",
                 self._table.schema(),
                 list(self._partition_by),
-                commit_properties=done,
+                commit_properties=_noting(batch),
             )
         except CommitFailedError as error:
             raise CommitConflict(str(error)) from error
+
+    def upsert(self, batch: LakeBatch, rows: pa.Table, upsert: Upsert) -> set[str]:
+        """By Delta's own MERGE. Rows that change nothing make no commit, and may come again."""
+        columns = [name for name in rows.column_names if name != upsert.deleted]
+        values = {_quoted(name): f"s.{_quoted(name)}" for name in columns}
+        is_newer, goes, stays = "TRUE", "FALSE", "TRUE"
+        if upsert.order:
+            order = _quoted(upsert.order)
+            is_newer = f"(t.{order} IS NULL OR s.{order} >= t.{order})"
+        if upsert.deleted:
+            goes = f"coalesce(s.{_quoted(upsert.deleted)}, FALSE)"
+            stays = f"NOT {goes}"
+        merger = self._table.merge(
+            rows,
+            " AND ".join(f"t.{_quoted(name)} = s.{_quoted(name)}" for name in upsert.by),
+            source_alias="s",
+            target_alias="t",
+            writer_properties=WriterProperties(compression=_COMPRESSIONS[self._options.compression]),
+            commit_properties=_noting(batch),
+        )
+        if upsert.deleted:
+            merger = merger.when_matched_delete(f"{goes} AND {is_newer}")
+        merger = merger.when_matched_update(values, f"{stays} AND {is_newer}")
+        try:
+            merger.when_not_matched_insert(values, stays).execute()
+        except CommitFailedError as error:
+            raise CommitConflict(str(error)) from error
+        return set()
 
 
 def open_delta(options: LakeOptions, schema: pa.Schema | None) -> DeltaLakeTable:
@@ -90,6 +126,14 @@ def columns_of(table: DeltaTable) -> pa.Schema:
 
 def application(query: str) -> str:
     return f"tidelog-{query}"
+
+
+def _noting(batch: LakeBatch) -> CommitProperties:
+    return CommitProperties(app_transactions=[Transaction(application(batch.query), batch.number)])
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _create(options: LakeOptions, schema: pa.Schema) -> DeltaTable:

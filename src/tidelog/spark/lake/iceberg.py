@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError, TableAlreadyExistsError
 from pyiceberg.io.pyarrow import parquet_file_to_data_file, schema_to_pyarrow
+from pyiceberg.manifest import DataFile
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
@@ -19,7 +20,7 @@ from pyiceberg.transforms import IdentityTransform
 from tidelog.spark.lake import schema as schemas
 from tidelog.spark.lake.batch import LakeBatch
 from tidelog.spark.lake.errors import CommitConflict, LakeError
-from tidelog.spark.lake.options import LakeOptions
+from tidelog.spark.lake.options import LakeOptions, Upsert
 from tidelog.spark.lake.plan import FilePlan, check_partition_columns, partitions_of
 from tidelog.spark.lake.storage import Storage, is_local, local_path, open_storage
 from tidelog.spark.lake.tables import LakeTable
@@ -69,16 +70,29 @@ class IcebergLakeTable(LakeTable):
         return None if number is None else int(number)
 
     def add(self, batch: LakeBatch, files: Sequence[WrittenFile], *, overwrite: bool) -> None:
+        gone = [task.file for task in self._table.scan().plan_files()] if overwrite else []
+        self._commit(batch, files, gone, adds_only=not overwrite)
+
+    def upsert(self, batch: LakeBatch, rows: pa.Table, upsert: Upsert) -> set[str]:
+        from tidelog.spark.lake.iceberg_upsert import Rewrite
+
+        rewrite = Rewrite(self._table, self.plan(), batch, upsert)
+        files = rewrite.take(rows)
+        self._commit(batch, files, rewrite.replaced, adds_only=not rewrite.replaced)
+        return {file.path for file in files}
+
+    def _commit(
+        self, batch: LakeBatch, files: Sequence[WrittenFile], gone: Sequence[DataFile], *, adds_only: bool
+    ) -> None:
         _without_blind_retries(self._table)
         told = {"tidelog.query": batch.query, "tidelog.batch": str(batch.number)}
         try:
             with self._table.transaction() as transaction:
                 transaction.set_properties({_property(batch.query): str(batch.number)})
                 update = transaction.update_snapshot(snapshot_properties=told)
-                with update.overwrite() if overwrite else update.merge_append() as snapshot:
-                    if overwrite:
-                        for task in self._table.scan().plan_files():
-                            snapshot.delete_data_file(task.file)
+                with update.merge_append() if adds_only else update.overwrite() as snapshot:
+                    for old in gone:
+                        snapshot.delete_data_file(old)
                     for file in files:
                         snapshot.append_data_file(
                             parquet_file_to_data_file(

@@ -17,6 +17,11 @@ OPTIONS = {
     "mergeSchema": "true (the default): columns that the table lacks are added; false: they are refused",
     "compression": "of the Parquet files: zstd (the default), snappy, lz4, gzip or none",
     "maxFileBytes": "a task begins another file when one has this size (default 512 MiB)",
+    "upsertBy": "columns by which a row takes the place of the table's, with commas between them",
+    "upsertOrder": "with upsertBy: a column that says which of two such rows is newer",
+    "upsertDelete": "with upsertBy: a column that is true where the row is to go; the table does not get it",
+    "txnAppId": "of batch jobs: a name, under which a job that is repeated with its txnVersion writes once",
+    "txnVersion": "of batch jobs: a number that grows with each write under that name",
     "table": "of Iceberg: the table's name in its catalog, such as shop.orders",
 }
 PREFIXES = {
@@ -28,6 +33,17 @@ OF_SPARK = ("checkpointlocation", "queryname")
 
 
 @dataclass(frozen=True, slots=True)
+class Upsert:
+    """Rows that take the place of those with the same values in some columns."""
+
+    by: tuple[str, ...]
+    order: str = ""
+    """A column that says which of two is newer; none where a batch has one row of each."""
+    deleted: str = ""
+    """A column of the data alone: true where the row is to go."""
+
+
+@dataclass(frozen=True, slots=True)
 class LakeOptions:
     path: str
     table_format: str = "delta"
@@ -36,6 +52,9 @@ class LakeOptions:
     compression: str = "zstd"
     file_bytes_max: int = FILE_BYTES_MAX
     table: str = ""
+    upsert: "Upsert | None" = None
+    write_name: tuple[str, int] | None = None
+    """(txnAppId, txnVersion)"""
     catalog: Mapping[str, str] = field(default_factory=dict)
     storage: Mapping[str, str] = field(default_factory=dict)
 
@@ -61,6 +80,8 @@ def parse_options(raw: Mapping[str, str]) -> LakeOptions:
         compression=_choice(given, "compression", COMPRESSIONS),
         file_bytes_max=_positive(given, "maxFileBytes", FILE_BYTES_MAX),
         table=given.get("table", ""),
+        upsert=_upsert(given, table_format),
+        write_name=_write_name(given),
         catalog=catalog,
         storage=_with_prefix(raw, "storage."),
     )
@@ -86,6 +107,27 @@ def _with_prefix(raw: Mapping[str, str], prefix: str) -> dict[str, str]:
 def _absolute(path: str) -> str:
     """Tasks may run in another folder than the driver."""
     return os.path.abspath(path) if path and "://" not in path and not path.startswith("file:") else path
+
+
+def _upsert(given: Mapping[str, str], table_format: str) -> Upsert | None:
+    by = _names(given.get("upsertby", ""))
+    order, deleted = given.get("upsertorder", ""), given.get("upsertdelete", "")
+    if not by:
+        if order or deleted:
+            raise OptionError("upsertOrder and upsertDelete go with upsertBy, which is not set")
+        return None
+    if table_format == "parquet":
+        raise OptionError("a folder of Parquet files only grows; delta and iceberg have upserts")
+    return Upsert(by, order, deleted)
+
+
+def _write_name(given: Mapping[str, str]) -> tuple[str, int] | None:
+    app, version = given.get("txnappid", ""), given.get("txnversion", "")
+    if not app and not version:
+        return None
+    if not app or not version.isdigit():
+        raise OptionError("txnAppId and txnVersion must be set together, a name and a number")
+    return app, int(version)
 
 
 def _names(text: str) -> tuple[str, ...]:

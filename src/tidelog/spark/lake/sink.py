@@ -19,13 +19,15 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from tidelog.base.invariant import invariant
+from tidelog.spark.errors import OptionError
 from tidelog.spark.lake.batch import LakeBatch
 from tidelog.spark.lake.errors import LakeError
 from tidelog.spark.lake.options import LakeOptions, parse_options
 from tidelog.spark.lake.plan import FilePlan
 from tidelog.spark.lake.spark_types import arrow_schema
-from tidelog.spark.lake.tables import commit_batch, open_table
+from tidelog.spark.lake.tables import LakeTable, commit_batch, open_table
 from tidelog.spark.lake.task_files import TaskFiles
+from tidelog.spark.lake.upserts import commit_upsert, staging_plan, table_columns, with_keys
 from tidelog.spark.lake.written import WrittenFile
 
 QUERY_PROPERTY = "sql.streaming.queryId"
@@ -51,23 +53,36 @@ class LakeSource(DataSource):
 
 
 class JobWriter(DataSourceArrowWriter):
-    """A batch job is one commit under a name of its own, which no other job can have."""
+    """A batch job is one commit, under the name it was given or one that no other job can have."""
 
     def __init__(self, options: LakeOptions, schema: pa.Schema, overwrite: bool) -> None:
         self._options = options
         self._schema = schema
         self._overwrite = overwrite
-        self._batch = LakeBatch(f"job-{uuid.uuid4()}", 0)
-        self._plan = open_table(options, schema).plan()
+        self._upsert = options.upsert
+        self._batch = LakeBatch(*options.write_name or (f"job-{uuid.uuid4()}", 0))
+        if self._upsert is not None:
+            if overwrite:
+                raise OptionError("upsertBy and the mode overwrite contradict each other")
+            self._schema = table_columns(schema, self._upsert)
+        self._plan = open_table(options, self._schema).plan()
+        if self._upsert is not None:
+            self._plan = staging_plan(self._plan, self._upsert)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskReport:
-        return write_task(self._plan, self._batch, iterator)
+        rows = iterator if self._upsert is None else with_keys(iterator, self._upsert)
+        return write_task(self._plan, self._batch, rows)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         files = [file for report in _reports(messages) for file in report.files]
-        commit_batch(
-            lambda: open_table(self._options, self._schema), self._batch, files, overwrite=self._overwrite
-        )
+
+        def reopen() -> LakeTable:
+            return open_table(self._options, self._schema)
+
+        if self._upsert is not None:
+            commit_upsert(reopen, self._batch, files, self._upsert)
+        else:
+            commit_batch(reopen, self._batch, files, overwrite=self._overwrite)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         abandon(self._plan, messages)
@@ -78,6 +93,8 @@ class StreamWriter(DataSourceStreamArrowWriter):
         self._options = options
         self._schema = schema
         self._overwrite = overwrite
+        if options.upsert is not None or options.write_name is not None:
+            raise OptionError("upsertBy and txnAppId are for batch jobs: write a stream by foreachBatch")
         self._plan = open_table(options, schema).plan()
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskReport:

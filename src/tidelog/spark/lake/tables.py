@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tidelog.spark.lake.batch import LakeBatch
 from tidelog.spark.lake.errors import CommitConflict, LakeError
-from tidelog.spark.lake.options import LakeOptions
+from tidelog.spark.lake.options import LakeOptions, Upsert
 from tidelog.spark.lake.plan import FilePlan
 from tidelog.spark.lake.storage import Storage
 from tidelog.spark.lake.written import WrittenFile
@@ -50,6 +50,11 @@ class LakeTable(ABC):
     @abstractmethod
     def add(self, batch: LakeBatch, files: Sequence[WrittenFile], *, overwrite: bool) -> None:
         """Make the files part of the table and `batch` its last one of the query, in one atomic step."""
+
+    def upsert(self, batch: LakeBatch, rows: pa.Table, upsert: Upsert) -> set[str]:
+        """Put the rows in the place of those that they replace, and make `batch` the last one of the query,
+        in one atomic step. The paths of the files that were written into the batch's folder for it."""
+        raise LakeError("a table of this format only grows")
 
     def settle(self, batch: LakeBatch) -> None:
         """Finish what a crash right after `add` may have left undone."""
@@ -89,6 +94,27 @@ def commit_batch(
     LakeError where it holds a later batch: Spark repeats none but the last, so these are other records under
     an old number, and to leave them out would lose them.
     """
+
+    def add(table: LakeTable) -> set[str] | None:
+        if not files and not overwrite:
+            return None
+        table.add(batch, files, overwrite=overwrite)
+        return {file.path for file in files}
+
+    # After a conflict it is not sure whose batch is there: it may be ours, if a store tried twice and heard
+    # only that the second time was too late.
+    return commit_once(reopen, batch, add, lambda has_tried: () if has_tried else files)
+
+
+def commit_once(
+    reopen: Callable[[], LakeTable],
+    batch: LakeBatch,
+    change: Callable[[LakeTable], set[str] | None],
+    unused: Callable[[bool], Sequence[WrittenFile]],
+) -> bool:
+    """`change` brings the batch into the table and gives the files of it that are part of the table then, or
+    None where there is nothing to bring. `unused` are those that cannot be part of a table that held the
+    batch already, by whether we have tried to bring it."""
     has_tried = False
 
     def attempt() -> bool:
@@ -96,22 +122,20 @@ def commit_batch(
         table = reopen()
         last = table.last_batch(batch.query)
         if last is not None and last >= batch.number:
-            _give_up(table, batch, last, () if has_tried else files)
+            _give_up(table, batch, last, unused(has_tried))
             return False
-        if not files and not overwrite:
-            return True
         has_tried = True
-        table.add(batch, files, overwrite=overwrite)
-        table.settle(batch)
-        _sweep(table, batch, {file.path for file in files})
+        kept = change(table)
+        if kept is not None:
+            table.settle(batch)
+            _sweep(table, batch, kept)
         return True
 
     return insist(attempt)
 
 
 def _give_up(table: LakeTable, batch: LakeBatch, last: int, files: Sequence[WrittenFile]) -> None:
-    """`files`: those that cannot be part of the table. After a conflict that is not sure: the batch that is
-    there may be ours, if a store tried twice and heard only that the second time was too late."""
+    """`files`: those that cannot be part of the table."""
     if last == batch.number:
         table.settle(batch)
     # Only what this attempt wrote: what else lies there may belong to the commit that was first.

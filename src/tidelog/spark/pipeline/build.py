@@ -184,6 +184,12 @@ class Build:
             if (text := getattr(sink, key)) is not None:
                 with self._told((*place, key), f"'{key}'", text):
                     frame.select(expr(text))
+        if sink.upsert is not None:
+            with self._told((*place, "upsert"), "'upsert'", sink.upsert.delete):
+                frame.select(
+                    *(f"`{name}`" for name in (*sink.upsert.columns, *filter(None, [sink.upsert.order])))
+                )
+                frame.where(sink.upsert.delete or "true")
         with self._told((*place, "mode") if sink.mode != "append" else place, "the sink"):
             self.add_sink(frame, sink)
 

@@ -1,4 +1,4 @@
-"""The keys of a sink that say how values are written: which belong together, and whether the schema is one."""
+"""The keys of a sink that say how values are written: which go together, and whether the schema is one."""
 
 from pathlib import Path
 

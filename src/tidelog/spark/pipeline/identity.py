@@ -29,7 +29,7 @@ class WrongCheckpoint(TidelogError):
 def identity_of(name: str, sources: Mapping[str, Source], text: str) -> dict[str, Any]:
     return {
         "pipeline": name,
-        "sources": {key: _reads(source) for key, source in sorted(sources.items()) if source.file is None},
+        "sources": {key: _reads(source) for key, source in sorted(sources.items()) if source.is_stream},
         "digest": hashlib.sha256(text.encode()).hexdigest()[:16],
     }
 

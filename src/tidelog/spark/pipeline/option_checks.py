@@ -15,6 +15,7 @@ from tidelog.spark.source_options import read_source_options
 
 ANYWHERE = "localhost:9092"
 OF_CONSOLE = {"rows"}
+OF_LOOKUPS = ("sep", "quote", "nullvalue")
 
 
 def check_brokers(brokers: str, place: Place, checker: Checker) -> None:
@@ -25,7 +26,18 @@ def check_brokers(brokers: str, place: Place, checker: Checker) -> None:
 
 
 def check_source_options(source: Source, place: Place, checker: Checker) -> None:
-    _tell(lambda: read_source_options(source_options(source, ANYWHERE), is_stream=True), place, checker)
+    given = source_options(source, ANYWHERE)
+    _tell(lambda: read_source_options(given, is_stream=not source.table), place, checker)
+
+
+def check_reload(source: Source, folder: Path, place: Place, checker: Checker) -> None:
+    path = folder / str(source.file)
+    if "://" in str(source.file) or path.is_dir():
+        checker.add((*place, "reload"), "only a single file on this machine is read again when it changes")
+    for name in source.options:
+        if path.suffix.lower() != ".csv" or name.lower() not in OF_LOOKUPS:
+            said = "with 'reload' there are the options sep, quote and nullValue, of CSV files"
+            checker.add((*place, "options", name), said)
 
 
 def check_sink_options(sink: Sink, folder: Path, place: Place, checker: Checker) -> None:

@@ -15,7 +15,12 @@ from tidelog.spark.pipeline.encoding_checks import check_encoding
 from tidelog.spark.pipeline.faults import nearest
 from tidelog.spark.pipeline.lines import Place
 from tidelog.spark.pipeline.moments import start_options
-from tidelog.spark.pipeline.option_checks import check_brokers, check_sink_options, check_source_options
+from tidelog.spark.pipeline.option_checks import (
+    check_brokers,
+    check_reload,
+    check_sink_options,
+    check_source_options,
+)
 from tidelog.spark.pipeline.spec import (
     SINK_KINDS,
     STEP_KINDS,
@@ -25,6 +30,7 @@ from tidelog.spark.pipeline.spec import (
     Source,
     State,
     Step,
+    Upsert,
     Watermark,
 )
 from tidelog.spark.values import values_of
@@ -34,8 +40,10 @@ IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 DURATION = re.compile(r"\d+(\.\d+)? *(millisecond|second|minute|hour|day)s?\Z", re.IGNORECASE)
 FUNCTION = re.compile(r"(?P<file>[^:]+\.py):(?P<name>[A-Za-z_][A-Za-z0-9_]*)\Z")
 TABLES = ("delta", "iceberg", "parquet")
+UPSERTABLE = ("delta", "iceberg")
 OF_TOPICS = ("key", "value", "headers", "brokers", "encode")
-OF_FILES = {"file", "options", "schema"}
+OF_FILES = {"file", "options", "schema", "reload"}
+OF_STREAMS = ("start", "watermark", "tombstones", "dead_letter")
 
 
 def check_pipeline(pipeline: Pipeline, folder: Path, checker: Checker) -> None:
@@ -50,8 +58,8 @@ def check_pipeline(pipeline: Pipeline, folder: Path, checker: Checker) -> None:
         _check_name(name, known, ("sources", name), checker)
         check_source(source, folder, ("sources", name), checker)
         known.append(name)
-    if all(source.file for source in pipeline.sources.values()):
-        checker.add(("sources",), "at least one source has to be a stream: a topic")
+    if not any(source.is_stream for source in pipeline.sources.values()):
+        checker.add(("sources",), "at least one source has to be a stream: a topic that is no table")
     for number, step in enumerate(pipeline.steps):
         _check_step(step, known, folder, ("steps", number), checker)
         known.append(step.name)
@@ -73,6 +81,10 @@ def check_source(source: Source, folder: Path, place: Place, checker: Checker) -
     if source.file is not None:
         _check_file(source, folder, place, checker)
         return
+    if source.reload:
+        checker.add((*place, "reload"), "is for files; topics are read on and on")
+    if source.table:
+        _check_table(source, kind, place, checker)
     try:
         start_options(source.start)
         if kind is not None:
@@ -109,10 +121,29 @@ def check_sink(sink: Sink, folder: Path, place: Place, checker: Checker) -> None
             if getattr(sink, key) is not None:
                 checker.add((*place, key), f"'{key}' is for topics only")
     check_encoding(sink, folder, place, checker)
-    if sink.kind in TABLES and sink.mode != "append":
-        checker.add((*place, "mode"), "a table only takes 'append': what was written stays")
+    if sink.upsert is not None:
+        _check_upsert(sink, sink.upsert, place, checker)
+    elif sink.kind in TABLES and sink.mode != "append":
+        checker.add(
+            (*place, "mode"), "a table only takes 'append', unless 'upsert' says which rows replace which"
+        )
     if sink.kind == "console" and sink.delivery != "at-least-once":
         checker.add((*place, "delivery"), "the console cannot take back what it showed")
+
+
+def _check_upsert(sink: Sink, upsert: Upsert, place: Place, checker: Checker) -> None:
+    place = (*place, "upsert")
+    if sink.kind not in UPSERTABLE:
+        checker.add(
+            place, "is for tables of delta and iceberg; a topic has a 'key', by which it is compacted"
+        )
+    if sink.mode == "complete":
+        checker.add((*place[:-1], "mode"), "with 'upsert' the modes are 'append' and 'update'")
+    if not upsert.columns:
+        checker.add((*place, "by"), "names no column")
+    strange = [name for name in upsert.columns if "," in name]
+    if strange:
+        checker.add((*place, "by"), f"'{strange[0]}' has a comma; write a list: [a, b]")
 
 
 def sink_name(sink: Sink) -> str:
@@ -175,6 +206,8 @@ def _check_file(source: Source, folder: Path, place: Place, checker: Checker) ->
         checker.add((*place, "file"), f"'{source.file}' is no .csv, .json, .jsonl or .parquet")
     elif "://" not in str(source.file) and not (folder / path).exists():
         checker.add((*place, "file"), f"there is no {folder / path}")
+    if source.reload:
+        check_reload(source, folder, place, checker)
 
 
 def _check_decoding(source: Source, folder: Path, place: Place, checker: Checker) -> None:
@@ -200,6 +233,15 @@ def _check_ddl(text: str | None, place: Place, checker: Checker) -> None:
             check_ddl(text)
     except BadSchema as error:
         checker.add(place, str(error))
+
+
+def _check_table(source: Source, kind: str | None, place: Place, checker: Checker) -> None:
+    if kind != "topic":
+        checker.add((*place, "table"), "a table is of one 'topic'")
+    defaults = Source()
+    for key in OF_STREAMS:
+        if getattr(source, key) != getattr(defaults, key):
+            checker.add((*place, key), f"'{key}' is for streams; a table has the latest record of each key")
 
 
 def _check_unused_decoding(source: Source, place: Place, checker: Checker) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tidelog.spark.decoding import load_decoding
 from tidelog.spark.encoding import Encoding, encoded, fields_of
-from tidelog.spark.foreach_batch import each_batch
-from tidelog.spark.lake.options import parse_options
+from tidelog.spark.foreach_batch import each_batch, each_upsert
+from tidelog.spark.lake.options import LakeOptions, parse_options
 from tidelog.spark.lake.plan import check_partition_columns
 from tidelog.spark.pipeline.sources import as_text
 from tidelog.spark.pipeline.spec import Sink
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 CONSOLE_ROWS = 40
+DELETED = "__deleted"
+"""True in rows that are to go from the table; the table has no such column."""
 WORD = re.compile(r"\w+")
 RECORD_COLUMNS = ("key", "value", "headers", "topic", "partition")
 
@@ -35,6 +37,9 @@ def writer_of(
     if sink.kind == "console":
         rows = int(sink.options.get("rows", CONSOLE_ROWS))
         return frame.writeStream.foreachBatch(_shower(name, rows, show)).outputMode(sink.mode)
+    if sink.upsert is not None:
+        each = each_upsert(options, sink.upsert.columns, sink.upsert.order)
+        return frame.writeStream.foreachBatch(each).outputMode(sink.mode)
     if sink.kind != "topic":
         return frame.writeStream.format("tidelog_lake").options(**options).outputMode(sink.mode)
     if sink.mode == "append":
@@ -55,6 +60,10 @@ def sink_options(sink: Sink, brokers: str, folder: Path = Path()) -> dict[str, s
         path: str = getattr(sink, sink.kind)
         place = path if "://" in path else str((folder / path).resolve())
         made = {"path": place, "tableFormat": sink.kind}
+        if sink.upsert is not None:
+            made["upsertBy"] = ",".join(sink.upsert.columns)
+            made |= {"upsertOrder": sink.upsert.order} if sink.upsert.order is not None else {}
+            made |= {"upsertDelete": DELETED} if sink.upsert.delete is not None else {}
     return made | as_text(sink.options)
 
 
@@ -66,11 +75,25 @@ def prepared(frame: "DataFrame", sink: Sink, brokers: str, folder: Path = Path()
         columns = {field.name: field.dataType.simpleString() for field in records.schema.fields}
         shape_of(columns, sink.topic, with_headers=read_sink_options(options).with_headers)
         return records
-    if sink.kind != "console":
-        from tidelog.spark.lake.spark_types import arrow_schema
+    if sink.kind == "console":
+        return frame
+    if sink.upsert is not None and sink.upsert.delete is not None:
+        from pyspark.sql.functions import expr
 
-        check_partition_columns(arrow_schema(frame.schema), parse_options(options).partition_by)
+        frame = frame.withColumn(DELETED, expr(sink.upsert.delete).cast("boolean"))
+    _check_columns(frame, parse_options(options))
     return frame
+
+
+def _check_columns(frame: "DataFrame", options: LakeOptions) -> None:
+    from tidelog.spark.lake.spark_types import arrow_schema
+
+    schema = arrow_schema(frame.schema)
+    if options.upsert is not None:
+        from tidelog.spark.lake.upserts import table_columns
+
+        schema = table_columns(schema, options.upsert)
+    check_partition_columns(schema, options.partition_by)
 
 
 def as_records(frame: "DataFrame", sink: Sink, folder: Path = Path()) -> "DataFrame":

@@ -21,7 +21,8 @@ def open_source(spark: "SparkSession", source: Source, brokers: str, folder: Pat
     """What the steps see of it."""
     if source.file is not None:
         return _file(spark, source, folder)
-    raw = _stream(spark, source_options(source, brokers))
+    options = source_options(source, brokers)
+    raw = _table(spark, options) if source.table else _stream(spark, options)
     frame = decoded(raw, decoding_of(source, folder), screen_of(source))
     if source.watermark is not None:
         frame = frame.withWatermark(source.watermark.column, source.watermark.delay)
@@ -89,7 +90,8 @@ def source_options(source: Source, brokers: str) -> dict[str, str]:
         made["subscribePattern"] = source.pattern
     else:
         made["subscribe"] = ",".join(source.topics or [source.topic or ""])
-    return made | start_options(source.start) | as_text(source.options)
+    start = {"read.as": "table"} if source.table else start_options(source.start)
+    return made | start | as_text(source.options)
 
 
 def as_text(options: Mapping[str, Scalar]) -> dict[str, str]:
@@ -102,9 +104,41 @@ def _stream(spark: "SparkSession", options: Mapping[str, str]) -> "DataFrame":
     return spark.readStream.format("tidelog").options(**options).load()
 
 
+def _table(spark: "SparkSession", options: Mapping[str, str]) -> "DataFrame":
+    """The latest record of each key, unless it has no value. A key may be in several partitions, where the
+    topic has got more of them in the meantime."""
+    from pyspark.sql.functions import col, max_by, struct
+
+    raw = spark.read.format("tidelog").options(**options).load()
+    newest = max_by(struct(*(col(name) for name in raw.columns)), struct("timestamp", "offset"))
+    return raw.groupBy("key").agg(newest.alias("record")).select("record.*").where("value IS NOT NULL")
+
+
+def _lookup(spark: "SparkSession", path: str, source: Source) -> "DataFrame":
+    """A file that is read again when it changes; its columns stay those that it has now."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    from tidelog.spark.decoding import parsed_ddl
+    from tidelog.spark.lookup import LookupSource, lookup_file
+    from tidelog.spark.lookup_files import read_lookup
+
+    options = as_text(source.options)
+    if source.schema is not None:
+        schema = parsed_ddl(source.schema)
+    else:
+        file = Path(path)
+        schema = from_arrow_schema(read_lookup(file, file.read_bytes(), None, options).schema)
+    given = {"path": path, **options}
+    lookup_file(given, schema).renewed()
+    spark.dataSource.register(LookupSource)
+    return spark.read.format(LookupSource.name()).schema(schema).options(**given).load()
+
+
 def _file(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":
     name = source.file or ""
     path = name if "://" in name else str((folder / name).resolve())
+    if source.reload:
+        return _lookup(spark, path, source)
     kind = FILE_FORMATS[Path(name).suffix.lower()]
     reader = spark.read.format(kind)
     if kind == "csv":

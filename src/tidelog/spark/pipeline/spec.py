@@ -18,12 +18,14 @@ class Watermark(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream of topics, or a file that stays the same and is joined to streams."""
+    """A stream of topics; or what streams are joined with, a table of a topic or a file."""
 
     topic: str | None = None
     topics: list[str] | None = None
     pattern: str | None = None
     file: str | None = None
+    table: bool = False
+    reload: bool = False
     brokers: str | None = None
     start: str = "earliest"
     decode: Literal["raw", "string", "json", "avro", "protobuf"] = "raw"
@@ -37,6 +39,10 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     dead_letter: str | None = None
     watermark: Watermark | None = None
     options: dict[str, Scalar] = {}
+
+    @property
+    def is_stream(self) -> bool:
+        return self.file is None and not self.table
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +67,18 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, rename={"from_": "from"}):
     watermark: Watermark | None = None
 
 
+class Upsert(msgspec.Struct, frozen=True, kw_only=True):
+    """A row takes the place of the one that has the same values in the columns `by`."""
+
+    by: str | list[str]
+    order: str | None = None
+    delete: str | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        return [self.by] if isinstance(self.by, str) else self.by
+
+
 class Sink(msgspec.Struct, frozen=True, kw_only=True, rename={"from_": "from"}):
     """Where a frame goes: a topic, a table or the console. Each is a query with a checkpoint of its own."""
 
@@ -71,6 +89,7 @@ class Sink(msgspec.Struct, frozen=True, kw_only=True, rename={"from_": "from"}):
     iceberg: str | None = None
     parquet: str | None = None
     console: bool = False
+    upsert: Upsert | None = None
     brokers: str | None = None
     key: str | None = None
     value: str | None = None

@@ -81,7 +81,7 @@ def test_a_right_one_is_read_with_its_defaults() -> None:
         ),
         (
             changed("    topic: totals\n", "    delta: table\n"),
-            "line 14, sinks[0].mode: a table only takes 'append': what was written stays",
+            "line 14, sinks[0].mode: a table only takes 'append', unless 'upsert' says",
         ),
         (
             changed("    schema: id STRING, amount DOUBLE, at TIMESTAMP\n", ""),
@@ -103,6 +103,36 @@ def test_a_right_one_is_read_with_its_defaults() -> None:
         (
             changed("id STRING,", "id STRNG,"),
             "line 6, sources.orders.schema: field id: 'STRNG' is no type of Spark; did you mean 'STRING'?",
+        ),
+        (
+            changed("    decode: json", "    decode: json\n    table: true").replace(
+                "sources:\n", "sources:\n  more: {topic: more}\n"
+            ),
+            "line 9, sources.orders.watermark: 'watermark' is for streams; a table has the latest record of",
+        ),
+        (
+            changed("    decode: json", "    decode: json\n    reload: true"),
+            "line 6, sources.orders.reload: is for files; topics are read on and on",
+        ),
+        (
+            changed("    topic: totals\n", "    topic: totals\n    upsert: {by: id}\n"),
+            "line 14, sinks[0].upsert: is for tables of delta and iceberg",
+        ),
+        (
+            changed("    topic: totals\n", "    delta: totals\n    upsert: {by: []}\n"),
+            "line 14, sinks[0].upsert.by: names no column",
+        ),
+        (
+            changed("    topic: totals\n", "    topic: totals\n    encode: avro\n"),
+            "line 12, sinks[0]: Avro needs a schema: the path of an .avsc file",
+        ),
+        (
+            changed("    topic: totals\n", "    topic: totals\n    schema: a.avsc\n"),
+            "line 14, sinks[0].schema: 'schema' is for 'encode: avro' and 'encode: protobuf'",
+        ),
+        (
+            changed("    topic: totals\n", "    topic: totals\n    encode: json\n    value: id\n"),
+            "line 15, sinks[0].value: 'value' does not go with 'encode: json'",
         ),
         (changed("name: revenue", "name: my revenue"), "line 1, name: has to be letters"),
         (changed("name: revenue", 'name: "revenue\\n"'), "line 1, name: has to be letters"),
