@@ -56,6 +56,7 @@ from tidelog.server.clock import SystemClock, SystemRandom
 from tidelog.server.disk_threads import DiskThreads
 from tidelog.server.limits import Limits
 from tidelog.server.open_files import raise_open_file_limit
+from tidelog.server.process_memory import give_back_large_blocks
 from tidelog.server.shared_state import RequestDispatcher
 from tidelog.server.tcp_network import TcpNetwork
 from tidelog.server.tickers import Chore, Tickers
@@ -183,6 +184,7 @@ class Node:
         for warning in config.warnings:
             log.warning("%s", warning)
         raise_open_file_limit()
+        give_back_large_blocks()
         folders = DataFolders.open(
             self._disk,
             _absolute(config.list("log.dirs")),

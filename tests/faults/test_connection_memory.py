@@ -47,10 +47,10 @@ def test_announced_frames_cost_nothing(start: Callable[..., Running], sockets: c
 def test_half_received_large_frames_stay_within_the_cap(
     start: Callable[..., Running], sockets: contextlib.ExitStack
 ) -> None:
-    running = start(held_bytes_max=64 * MIB, express_after_seconds=100.0)
+    running = start(held_bytes_max=64 * MIB, memory_patience_seconds=100.0)
     many = connect_many(running, 300, sockets)
     before = resident_bytes()
-    part = struct.pack(">i", 100 * MIB) + bytes(MIB)
+    part = struct.pack(">i", 40 * MIB) + bytes(MIB)
     for sock in many:
         send_what_fits(sock, part)
     wait_for(lambda: running.server.counters.memory_stalls > 100)
@@ -63,12 +63,12 @@ def test_half_received_large_frames_stay_within_the_cap(
         assert receive_frame(other) == body
 
 
-def test_the_express_lane_moves_when_half_frames_hold_all_memory(
+def test_half_frames_that_hold_all_memory_make_way(
     start: Callable[..., Running], sockets: contextlib.ExitStack, caplog: pytest.LogCaptureFixture
 ) -> None:
-    running = start(held_bytes_max=8 * MIB, express_after_seconds=0.04, express_seconds=0.1)
-    for sock in connect_many(running, 12, sockets):
-        send_what_fits(sock, struct.pack(">i", 100 * MIB) + bytes(MIB))
+    running = start(held_bytes_max=8 * MIB, memory_patience_seconds=0.04, stall_seconds=0.1)
+    for sock in connect_many(running, 40, sockets):
+        send_what_fits(sock, struct.pack(">i", 3 * MIB) + bytes(MIB))
     wait_for(lambda: running.server.counters.memory_stalls > 0)
     with running.connect() as honest:
         body = b"e" + random.Random(4).randbytes(3 * MIB)
@@ -77,6 +77,24 @@ def test_the_express_lane_moves_when_half_frames_hold_all_memory(
         assert receive_frame(honest) == body
         sender.join()
     assert "did not finish a frame while memory was short" in caplog.text
+
+
+def test_one_that_waits_for_memory_is_not_forgotten(
+    start: Callable[..., Running], sockets: contextlib.ExitStack, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither that it has sent half a frame, nor that its peer has gone; and all it held comes back."""
+    running = start(held_bytes_max=8 * MIB, memory_patience_seconds=100, half_frame_seconds=3)
+    first, *others = connect_many(running, 10, sockets)
+    send_what_fits(first, struct.pack(">i", 7 * MIB) + bytes(MIB))
+    for sock in others:
+        send_what_fits(sock, struct.pack(">i", 6 * MIB) + bytes(100_000))
+    wait_for(lambda: running.server.counters.memory_stalls == 9)
+    others[0].close()
+    wait_for(lambda: running.server.connection_count == 9)
+    assert not caplog.text
+    wait_for(lambda: running.server.connection_count == 0)
+    assert "memory was short for" in caplog.text
+    assert running.server.held_bytes == 0
 
 
 def test_two_thousand_silent_connections(

@@ -6,6 +6,7 @@ Measured from outside, on a broker in its own process, while an ordinary client 
 import resource
 import socket
 import struct
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -78,6 +79,56 @@ def test_300_connections_that_send_a_part_of_100_mb(broker: BrokerProcess, socke
     with broker.connect() as client:
         works(client)
     assert broker.memory_bytes - before < 320 * MIB
+
+
+class Feeder:
+    """Sends 4 MB of a frame of 100 MB on each socket, as far as the broker takes them, and then nothing."""
+
+    def __init__(self, many: list[socket.socket]) -> None:
+        begun = struct.pack(">i", ANNOUNCED_BYTES) + header_bytes(ApiKey.PRODUCE, 7)
+        self._data = memoryview(begun + bytes(4 * MIB - len(begun)))
+        self._sent = dict.fromkeys(many, 0)
+        for sock in many:
+            sock.setblocking(False)
+
+    def feed(self) -> None:
+        for sock, sent in tuple(self._sent.items()):
+            try:
+                self._sent[sock] += sock.send(self._data[sent : sent + 256 * 1024])
+            except BlockingIOError:
+                pass
+            except OSError:  # the broker has closed it
+                del self._sent[sock]
+
+
+def test_300_connections_that_send_4_of_100_mb_and_stop(tmp_path: Path) -> None:
+    """They starve nobody, they stay within the cap, the broker lets go of them, and the memory comes back."""
+    half_frame_ms = 6000
+    with (
+        BrokerProcess(tmp_path, durability="os", connections_half_frame_timeout_ms=half_frame_ms) as broker,
+        ExitStack() as attack,
+    ):
+        with broker.connect() as client:
+            create_topic(client, "t")
+            large = batch(bytes(300_000))
+            for _ in range(5):
+                produce(client, "t", large)
+        before, files_before = broker.memory_bytes, broker.open_files
+        many = connect(broker, attack, 300)
+        feeder = Feeder(many)
+        waits = []
+        began = time.monotonic()
+        while time.monotonic() - began < half_frame_ms / 2000:
+            feeder.feed()
+            with broker.connect() as client:
+                asked = time.monotonic()
+                assert produce(client, "t", large).error_code == ErrorCode.NONE
+                waits.append(time.monotonic() - asked)
+            assert broker.memory_bytes - before < 288 * MIB
+        assert max(waits) < 3
+        wait_until(lambda: broker.open_files <= files_before + 2, "half frames time out")
+        wait_until(lambda: broker.memory_bytes - before < 48 * MIB, "memory comes back")
+        assert "Traceback" not in broker.log_text()
 
 
 def test_2000_silent_connections(broker: BrokerProcess, sockets: ExitStack) -> None:

@@ -23,6 +23,8 @@ class Transport(Protocol):
 
     def has_unread_input(self) -> bool: ...
 
+    def peer_has_left(self) -> bool: ...
+
     def end_of_answers(self) -> None: ...
 
     def close(self) -> None: ...
@@ -35,7 +37,6 @@ class BoundedConnection(asyncio.BufferedProtocol):
         "_alone",
         "_answers",
         "_at_rest",
-        "_claimed",
         "_closed",
         "_finishing",
         "_held",
@@ -45,6 +46,7 @@ class BoundedConnection(asyncio.BufferedProtocol):
         "_lingering",
         "_local_port",
         "_mute",
+        "_promised",
         "_put_off",
         "_reading",
         "_receive",
@@ -71,7 +73,7 @@ class BoundedConnection(asyncio.BufferedProtocol):
         self._held = 0  # bytes counted in the shared budget
         self._reading = False
         self._in_line = False  # for memory
-        self._claimed = False  # memory for the frame under way
+        self._promised = 0  # memory that the frame under way may take
         self._scheduled = False
         self._mute: asyncio.TimerHandle | None = None
         self._finishing = False  # no more requests; close when the answers are out
@@ -93,19 +95,29 @@ class BoundedConnection(asyncio.BufferedProtocol):
 
     # Memory.
 
+    @property
+    def begun_bytes(self) -> int:
+        return self._receive.held_bytes
+
     def memory_granted(self, count: int) -> None:
         self._in_line = False
+        self._promised = count
         self._held += count
         self._receive.grow()
         self._last_read = self._shared.now
         if not self._blocked():
             self._read_on()
 
+    def is_late(self, now: float, due: float) -> bool:
+        """Not where this end does not read: then the peer cannot help it."""
+        return self._reading and (now >= due or now - self._last_read >= self._shared.limits.stall_seconds)
+
     def memory_overdue(self) -> None:
         self._refuse("memory", "did not finish a frame while memory was short")
 
     def _count_memory(self) -> None:
-        held = self._receive.held_bytes + self._answers.bytes + self._writer.memory_bytes
+        received = max(self._promised, self._receive.held_bytes)
+        held = received + self._answers.bytes + self._writer.memory_bytes
         if self._put_off is not None:
             held += len(self._put_off)
         if held != self._held:
@@ -115,20 +127,21 @@ class BoundedConnection(asyncio.BufferedProtocol):
     def _has_room(self) -> bool:
         receive = self._receive
         budget = self._shared.budget
-        wanted = receive.room_wanted(short=budget.exhausted)
-        if not wanted:
+        if not receive.room_wanted(short=budget.exhausted):
             if self._in_line:  # others gave enough back meanwhile
                 self._in_line = False
                 budget.leave_line(self)
             return True
         if self._in_line:
             return False
-        self._claimed = True
-        if not budget.take(self, wanted, receive.frame_size, self._shared.now):
-            self._in_line = True
-            self._shared.counters.memory_stalls += 1
-            return False
-        self._held += wanted
+        if not self._promised:
+            claim = min(receive.frame_room, budget.limit)
+            if not budget.take(self, claim, receive.frame_size, self._shared.now):
+                self._in_line = True
+                self._shared.counters.memory_stalls += 1
+                return False
+            self._promised = claim
+            self._held += claim
         receive.grow()
         return True
 
@@ -186,15 +199,24 @@ class BoundedConnection(asyncio.BufferedProtocol):
             return
         if self._answers.count or self._unread_since is not None:
             self._last_busy = now
-        if not self._reading:
-            return
         quiet = now - self._last_read
+        if not self._reading:
+            if self._in_line:
+                self._sweep_waiting(quiet)
+            return
         if self._receive.mid_frame:
             if quiet >= limits.half_frame_seconds:
                 self._time_out("half frames", f"sent half a frame, then nothing for {quiet:.1f} s")
         elif quiet >= limits.idle_seconds and now - self._last_busy >= limits.idle_seconds:
             log.debug("%s: idle for %.1f s; closing", self.peer, quiet)
             self._close()
+
+    def _sweep_waiting(self, quiet: float) -> None:
+        """Nothing is read while it waits for memory, so it does not hear that its peer has gone, either."""
+        if self._transport.peer_has_left():
+            self._close()
+        elif quiet >= self._shared.limits.half_frame_seconds:
+            self._time_out("half frames", f"sent half a frame, and memory was short for {quiet:.1f} s")
 
     def _unread_for(self, now: float) -> float:
         """Seconds since the peer last took a byte of the answers that wait for it."""
@@ -257,7 +279,9 @@ class BoundedConnection(asyncio.BufferedProtocol):
         if self._mute is not None:
             self._mute.cancel()
             self._mute = None
+        # Parts of a connection know each other, so it may be a while before Python lets go of it.
         self._put_off = None
+        self._receive.drop()
         self._writer.close()
         self._answers.cancel()
         shared.budget.forget(self)

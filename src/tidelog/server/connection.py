@@ -142,8 +142,9 @@ class Connection(BoundedConnection):
             frame = next_frame() if self._put_off is None else self._put_off
             if frame is None:
                 return False
-            if self._claimed:
-                self._claimed = self._in_line = False
+            if self._promised or self._in_line:
+                self._promised = 0
+                self._in_line = False
                 shared.budget.frame_arrived(self)
             if answers.count and (self._alone or not shared.dispatcher.may_overlap(frame)):
                 self._put_off = frame

@@ -33,9 +33,9 @@ class Limits:
     half_frame_seconds: float = 30.0  # connections.half.frame.timeout.ms
     unread_answer_seconds: float = 30.0  # connections.unread.answer.timeout.ms
     linger_seconds: float = 2.0  # for a peer to take the last answer before the socket is closed
-    # A frame that found no memory for this long may exceed the cap, one at a time, ...
-    express_after_seconds: float = 1.0
-    express_seconds: float = 10.0  # ... and then has this long to arrive whole.
+    # Once a frame has found no memory for this long, ...
+    memory_patience_seconds: float = 1.0
+    stall_seconds: float = 2.0  # ... others that have it must not be silent for longer than this.
 
     backlog: int = 1024  # socket.listen.backlog.size
     send_buffer_bytes: int = -1  # socket.send.buffer.bytes; -1 leaves it to the kernel
@@ -67,7 +67,7 @@ class Limits:
             self.half_frame_seconds,
             self.unread_answer_seconds,
             self.linger_seconds,
-            self.express_after_seconds,
-            self.express_seconds,
+            self.memory_patience_seconds,
+            self.stall_seconds,
         )
         return max(0.01, min(1.0, shortest / 4))

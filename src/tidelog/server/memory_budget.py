@@ -1,43 +1,74 @@
 """One cap on the request and answer bytes that all connections hold together.
 
-A frame that needs room beyond the cap waits in line; bytes that others give back are granted oldest
-first. Half-received frames could hold the whole cap and wait for each other for ever, so the frame
-that has waited longest gets the express lane: it may exceed the cap, alone, and must arrive by a
-deadline or lose its connection.
+A frame that needs memory of its own claims all that it has announced before it goes on, so that every frame
+that was let in can be finished, and the cap holds. Others wait in line, and claims that are given back are
+granted oldest first. Small, large and huge frames stand in lines of their own, and the larger ones may fill
+less of the memory: those that announce much never hold up ordinary requests.
 
-Frames above `LARGE_FRAME_BYTES` may fill only three quarters, so that ordinary requests get through
-while large ones clog.
+Where somebody waits for long, frames that were let in and do not arrive lose their connections. Beginnings of
+frames that wait hold memory, too; if that alone keeps everybody waiting, the largest ones go.
 """
 
 from collections import OrderedDict
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 LARGE_FRAME_BYTES = 128 * 1024
+HUGE_FRAME_BYTES = 16 * 1024 * 1024
+BYTES_PER_SECOND_MIN = 256 * 1024
+"""A frame that was let in and arrives more slowly makes way while others wait."""
 
 
 class Waiter(Protocol):
+    @property
+    def begun_bytes(self) -> int:
+        """What has arrived of its frame and is in memory."""
+        ...
+
     def memory_granted(self, count: int) -> None:
         """`count` bytes are yours and already counted; go on."""
         ...
 
+    def is_late(self, now: float, due: float) -> bool:
+        """Whether the rest of its frame could arrive, and does not: not by `due`, or not a byte of late."""
+        ...
+
     def memory_overdue(self) -> None:
-        """The express lane is needed by others: give everything back (close)."""
+        """Others need the memory: give everything back (close)."""
         ...
 
 
+class _Claim(NamedTuple):
+    bytes: int
+    frame_size: int
+    since: float
+    line: "_Line"
+
+
+class _Line:
+    """Frames of one kind: those that wait, oldest first, and how many were let in."""
+
+    __slots__ = ("frames_let_in", "limit", "waiting")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.waiting: OrderedDict[Waiter, _Claim] = OrderedDict()
+        self.frames_let_in = 0
+
+    @property
+    def head(self) -> _Claim:
+        return next(iter(self.waiting.values()))
+
+
 class MemoryBudget:
-    def __init__(self, limit: int, express_after_seconds: float, express_seconds: float) -> None:
+    def __init__(self, limit: int, patience_seconds: float, stall_seconds: float) -> None:
         self.limit = limit
         self.held = 0
-        self.large_limit = limit * 3 // 4
-        self._express_after = express_after_seconds
-        self._express_seconds = express_seconds
-        # Waiting frames, oldest first: (bytes wanted, waiting since). Large ones wait apart, so
-        # that one that wants 50 MB does not hold up those that want 16 KB.
-        self._small: OrderedDict[Waiter, tuple[int, float]] = OrderedDict()
-        self._large: OrderedDict[Waiter, tuple[int, float]] = OrderedDict()
-        self._express: Waiter | None = None
-        self._express_until = 0.0
+        self.half = limit // 2
+        self._patience = patience_seconds
+        self._stall_seconds = stall_seconds
+        self._small, self._large, self._huge = _Line(limit), _Line(limit * 3 // 4), _Line(self.half)
+        self._lines = (self._small, self._large, self._huge)
+        self._let_in: dict[Waiter, _Claim] = {}
 
     @property
     def exhausted(self) -> bool:
@@ -45,64 +76,84 @@ class MemoryBudget:
 
     @property
     def waiting(self) -> int:
-        return len(self._small) + len(self._large)
+        return sum(len(line.waiting) for line in self._lines)
 
     def change(self, count: int) -> None:
         """Count bytes that are held already (positive) or given back (negative)."""
         self.held += count
-        if count < 0 and (self._small or self._large):
+        if count < 0:
             self._grant()
 
     def take(self, waiter: Waiter, count: int, frame_size: int, now: float) -> bool:
         """Claim `count` bytes for a frame of `frame_size`; False puts the waiter in line."""
-        large = frame_size > LARGE_FRAME_BYTES
-        queue, limit = (self._large, self.large_limit) if large else (self._small, self.limit)
-        fits = not queue and self.held + count <= limit  # no overtaking
-        if fits or waiter is self._express:
-            self.held += count
+        line = self._line_for(frame_size)
+        claim = _Claim(count, frame_size, now, line)
+        if not line.waiting and self._fits(claim):  # no overtaking
+            self._admit(waiter, claim)
             return True
-        queue[waiter] = (count, now)
+        line.waiting[waiter] = claim
         return False
 
     def frame_arrived(self, waiter: Waiter) -> None:
-        """The waiter's frame is complete: it wants no more room; the express lane is free for the next."""
+        """The waiter's frame is complete: it wants no more room. What it holds is counted with `change`."""
         self.leave_line(waiter)
-        if waiter is self._express:
-            self._express = None
+        claim = self._let_in.pop(waiter, None)
+        if claim is not None:
+            claim.line.frames_let_in -= 1
 
     def leave_line(self, waiter: Waiter) -> None:
         """The waiter can go on without being granted anything."""
-        self._small.pop(waiter, None)
-        self._large.pop(waiter, None)
+        for line in self._lines:
+            line.waiting.pop(waiter, None)
 
     def forget(self, waiter: Waiter) -> None:
         """The waiter is gone; what it held must be given back with `change`."""
         self.frame_arrived(waiter)
 
     def tick(self, now: float) -> None:
-        if self._express is not None:
-            if now < self._express_until:
-                return
-            late, self._express = self._express, None
-            late.memory_overdue()
         self._grant()
-        heads = [(*next(iter(queue.items())), queue) for queue in (self._small, self._large) if queue]
-        if not heads:
+        if not self._is_short(now):
             return
-        waiter, (count, since), queue = min(heads, key=lambda head: head[1][1])
-        if now - since >= self._express_after:
-            del queue[waiter]
-            self._express = waiter
-            self._express_until = now + self._express_seconds
-            self.held += count
-            waiter.memory_granted(count)
+        for waiter, claim in tuple(self._let_in.items()):
+            due = claim.since + self._stall_seconds + claim.frame_size / BYTES_PER_SECOND_MIN
+            if waiter in self._let_in and waiter.is_late(now, due):
+                waiter.memory_overdue()
+        if not self._let_in:
+            self._drop_beginnings()
+
+    def _is_short(self, now: float) -> bool:
+        return any(line.waiting and now - line.head.since >= self._patience for line in self._lines)
+
+    def _drop_beginnings(self) -> None:
+        """No frame can be finished: if that is due to those that wait, the largest of them make way."""
+        waiting = [pair for line in self._lines for pair in line.waiting.items()]
+        begun = sum(waiter.begun_bytes for waiter, _ in waiting)
+        # The oldest of the smallest kind goes on first.
+        if not waiting or not self._fits(waiting[0][1], self.held - begun):
+            return
+        for waiter, _ in sorted(waiting[1:], key=lambda pair: -pair[1].frame_size):
+            if self._let_in:
+                return
+            waiter.memory_overdue()
+
+    def _line_for(self, frame_size: int) -> _Line:
+        if frame_size > HUGE_FRAME_BYTES:
+            return self._huge
+        return self._large if frame_size > LARGE_FRAME_BYTES else self._small
+
+    def _fits(self, claim: _Claim, held: int | None = None) -> bool:
+        """Within the share of its line, or alone in it: else a huge one might wait for ever."""
+        total = (self.held if held is None else held) + claim.bytes
+        return total <= claim.line.limit or (total <= self.limit and not claim.line.frames_let_in)
+
+    def _admit(self, waiter: Waiter, claim: _Claim) -> None:
+        self.held += claim.bytes
+        self._let_in[waiter] = claim
+        claim.line.frames_let_in += 1
 
     def _grant(self) -> None:
-        for queue, limit in ((self._small, self.limit), (self._large, self.large_limit)):
-            while queue:
-                waiter, (count, _) = next(iter(queue.items()))
-                if self.held + count > limit:
-                    break
-                del queue[waiter]
-                self.held += count
-                waiter.memory_granted(count)
+        for line in self._lines:
+            while line.waiting and self._fits(line.head):
+                waiter, claim = line.waiting.popitem(last=False)
+                self._admit(waiter, claim)
+                waiter.memory_granted(claim.bytes)

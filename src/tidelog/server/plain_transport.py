@@ -8,6 +8,7 @@ no peer can starve the others.
 import asyncio
 import contextlib
 import fcntl
+import select
 import socket
 import struct
 import termios
@@ -16,6 +17,7 @@ from typing import Protocol
 # A full buffer means that more is waiting; then it is taken without asking the loop again.
 RECEIVES_PER_TURN = 3
 
+_LEFT: int = getattr(select, "POLLRDHUP", 0)
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER with no time: drop what is queued, tell the peer at once
 
 
@@ -57,6 +59,14 @@ class PlainTransport:
             return any(fcntl.ioctl(self._fd, termios.FIONREAD, bytes(4)))
         except OSError:
             return False
+
+    def peer_has_left(self) -> bool:
+        """Whether the peer has ended its side, seen past what was not received yet. Only Linux can tell."""
+        if self._fd < 0 or not _LEFT:
+            return False
+        look = select.poll()
+        look.register(self._fd, _LEFT)
+        return bool(look.poll(0))
 
     def end_of_answers(self) -> None:
         """Tell the peer that nothing more will come; it may still send."""

@@ -81,6 +81,11 @@ class ReceiveBuffer:
         """The announced size of the frame under way, -1 where there is none."""
         return self._size
 
+    @property
+    def frame_room(self) -> int:
+        """The memory that all of the frame under way takes."""
+        return round_up(self._size)
+
     def writable(self) -> memoryview | None:
         """The rest of a large frame's own buffer; None where bytes go into the shared chunk."""
         return None if self._room is None else self._room[self._filled :]
@@ -178,6 +183,13 @@ class ReceiveBuffer:
         outgrown, self._frame, self._room = self._frame, grown, room
         if len(outgrown) >= POOLED_BYTES:
             self._pool.give(outgrown)
+
+    def drop(self) -> None:
+        """Nobody wants what has arrived any more."""
+        self._source = self._frame = _NOTHING
+        self._room = None
+        self._position = self._end = self._filled = 0
+        self._size = -1
 
     def _rest_of_frame(self) -> memoryview | None:
         if self._room is None:

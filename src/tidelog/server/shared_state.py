@@ -51,7 +51,7 @@ class SharedState:
         self.on_end = on_end
         self.counters = Counters()
         self.budget = MemoryBudget(
-            limits.held_bytes_max, limits.express_after_seconds, limits.express_seconds
+            limits.held_bytes_max, limits.memory_patience_seconds, limits.stall_seconds
         )
         self.pool = BufferPool(min(POOL_BYTES_MAX, limits.held_bytes_max // 8))
         self.gate = LogGate(log)
@@ -69,7 +69,7 @@ class SharedState:
         beyond the cap.
         """
         budget = self.budget
-        if budget.held < budget.large_limit:
+        if budget.held < budget.half:
             return self._chunk_view
         return self._chunk_view[: SIP_BYTES if budget.exhausted else CUP_BYTES]
 

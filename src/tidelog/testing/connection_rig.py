@@ -49,7 +49,7 @@ class Wire(OutputQueue):
     def __init__(self) -> None:
         super().__init__()
         self.out = b""
-        self.reading = self.closed = self.waits_for_disk = False
+        self.reading = self.closed = self.waits_for_disk = self.left = False
         self.takes = True
 
     def flush(self) -> None:
@@ -66,6 +66,9 @@ class Wire(OutputQueue):
 
     def has_unread_input(self) -> bool:
         return False
+
+    def peer_has_left(self) -> bool:
+        return self.left
 
     def end_of_answers(self) -> None: ...
 

@@ -157,3 +157,51 @@ def test_a_request_that_was_put_off_is_counted_and_let_go_with_its_connection() 
     assert room.shared.budget.held >= 100_000
     connection.abort()
     assert room.shared.budget.held == 0
+
+
+def arrive_while_read(room: Room, connection: Connection, wire: Wire, data: bytes) -> None:
+    while data and wire.reading:
+        data = data[room.arrive_once(connection, data) :]
+
+
+def test_a_large_frame_is_counted_as_announced_once_it_has_begun_in_earnest() -> None:
+    room = Room(held_bytes_max=20_000_000)
+    budget = room.shared.budget
+    (one, _), (two, wire) = at_rest(room), at_rest(room)
+    room.arrive(one, frame(b"e" * 12_000_000)[:1000])
+    assert budget.held < 10_000  # whoever sends next to nothing gets next to nothing
+    room.arrive(one, bytes(100_000))
+    assert 12_000_000 <= budget.held < 15_000_000
+    arrive_while_read(room, two, wire, frame(b"e" * 12_000_000)[:100_000])
+    assert not wire.reading  # both would not fit
+    assert budget.waiting == 1
+    one.abort()
+    assert wire.reading
+    two.abort()
+    assert budget.held == 0
+
+
+def test_a_closed_connection_keeps_no_memory_alive() -> None:
+    room = Room()
+    connection, _ = at_rest(room)
+    room.arrive(connection, frame(b"e" * 5_000_000)[:3_000_000])
+    assert connection.begun_bytes >= 3_000_000
+    connection.abort()
+    assert connection.begun_bytes == 0
+
+
+def test_one_that_waits_for_memory_and_whose_peer_is_gone_goes_too() -> None:
+    room = Room(held_bytes_max=10_000_000, half_frame_seconds=30)
+    budget = room.shared.budget
+    budget.change(9_000_000)
+    left, stays = at_rest(room), at_rest(room)
+    for connection, wire in (left, stays):
+        arrive_while_read(room, connection, wire, frame(b"e" * 3_000_000)[:100_000])
+    assert budget.waiting == 2
+    left[1].left = True
+    for connection, _ in (left, stays):
+        connection.sweep(29.0)
+    assert (left[1].closed, stays[1].closed) == (True, False)
+    stays[0].sweep(30.0)
+    assert stays[1].closed
+    assert budget.held == 9_000_000

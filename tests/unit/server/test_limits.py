@@ -17,5 +17,5 @@ def test_minus_one_means_no_limit() -> None:
 
 
 def test_ticks_follow_the_shortest_limit() -> None:
-    assert Limits(linger_seconds=10, express_after_seconds=8).tick_seconds == 1.0
+    assert Limits(linger_seconds=10, memory_patience_seconds=8, stall_seconds=8).tick_seconds == 1.0
     assert Limits(half_frame_seconds=0.2).tick_seconds == 0.05

@@ -1,7 +1,16 @@
-from tidelog.server.memory_budget import LARGE_FRAME_BYTES, MemoryBudget
+import pytest
+
+from tidelog.server.memory_budget import (
+    BYTES_PER_SECOND_MIN,
+    HUGE_FRAME_BYTES,
+    LARGE_FRAME_BYTES,
+    MemoryBudget,
+)
 
 SMALL = 1000
 LARGE = LARGE_FRAME_BYTES + 1
+HUGE = HUGE_FRAME_BYTES + 1
+PATIENCE, STALL = 1.0, 2.0
 
 
 class Frame:
@@ -10,7 +19,15 @@ class Frame:
     def __init__(self, budget: MemoryBudget) -> None:
         self.budget = budget
         self.held = 0
+        self.begun_bytes = 0
+        self.is_silent = False
         self.overdue = False
+
+    def begin(self, count: int) -> None:
+        """So much of its frame is in memory before it asks for room."""
+        self.begun_bytes = count
+        self.held += count
+        self.budget.change(count)
 
     def take(self, count: int, frame_size: int = SMALL, now: float = 0.0) -> bool:
         granted = self.budget.take(self, count, frame_size, now)
@@ -19,6 +36,9 @@ class Frame:
 
     def memory_granted(self, count: int) -> None:
         self.held += count
+
+    def is_late(self, now: float, due: float) -> bool:
+        return self.is_silent or now >= due
 
     def memory_overdue(self) -> None:
         self.overdue = True
@@ -30,9 +50,9 @@ class Frame:
         self.held = 0
 
 
-def make(limit: int = 100) -> tuple[MemoryBudget, list[Frame]]:
-    budget = MemoryBudget(limit, express_after_seconds=1.0, express_seconds=10.0)
-    return budget, [Frame(budget) for _ in range(4)]
+def make(limit: int = 100, count: int = 4) -> tuple[MemoryBudget, list[Frame]]:
+    budget = MemoryBudget(limit, PATIENCE, STALL)
+    return budget, [Frame(budget) for _ in range(count)]
 
 
 def test_bytes_are_granted_oldest_first_as_they_come_back() -> None:
@@ -65,58 +85,107 @@ def test_large_frames_leave_a_quarter_to_small_ones() -> None:
     assert small.take(25, SMALL)
 
 
-def test_a_large_waiter_does_not_hold_up_small_ones() -> None:
-    budget, (first, large, small, _) = make()
+def test_huge_frames_leave_half_to_others() -> None:
+    _, (first, second, large, _) = make()
+    assert first.take(40, HUGE)
+    assert not second.take(20, HUGE)
+    assert large.take(35, LARGE)
+
+
+@pytest.mark.parametrize("size", [LARGE, HUGE])
+def test_one_alone_may_take_more_than_its_share_and_never_more_than_there_is(size: int) -> None:
+    budget, (first, second, _, _) = make()
+    budget.change(10)
+    assert first.take(90, size)
+    first.end()
+    budget.change(1)
+    assert not second.take(90, size)
+
+
+def test_a_waiter_holds_up_nobody_with_a_smaller_frame() -> None:
+    budget, (first, huge, large, small) = make()
     first.take(100)
-    assert not large.take(70, LARGE)
+    assert not huge.take(40, HUGE)
+    assert not large.take(40, LARGE)
     assert not small.take(20)
     budget.change(-30)
-    assert (large.held, small.held) == (0, 20)
+    assert (huge.held, large.held, small.held) == (0, 0, 20)
+    budget.change(-55)
+    assert (huge.held, large.held) == (0, 40)
 
 
-def test_the_longest_waiter_gets_the_express_lane_and_only_one_does() -> None:
-    budget, (holder, first, second, _) = make()
-    holder.take(100)
-    first.take(50, LARGE, now=1.0)
-    second.take(50, SMALL, now=1.5)
-    budget.tick(1.9)
-    assert first.held == 0
-    budget.tick(2.1)
-    assert first.held == 50
-    budget.tick(3.0)
-    assert second.held == 0
-    assert first.take(500, LARGE, now=3.0)  # beyond the cap until its frame is whole
-    budget.frame_arrived(first)
-    budget.tick(3.1)
-    assert second.held == 50
+def test_a_frame_that_does_not_arrive_makes_way_for_one_that_waits() -> None:
+    budget, (silent, other, waiting, _) = make()
+    silent.take(40, now=99.5)
+    other.take(60, now=99.5)
+    silent.is_silent = True
+    budget.tick(100.0)
+    assert not silent.overdue  # nobody needs its memory
+    assert not waiting.take(30, now=100.0)
+    budget.tick(100.9)
+    assert not silent.overdue
+    budget.tick(101.0)
+    assert (silent.overdue, other.overdue) == (True, False)
+    assert waiting.held == 30
 
 
-def test_who_is_late_in_the_express_lane_is_told_to_go() -> None:
-    budget, (holder, first, second, _) = make()
-    holder.take(100)
-    first.take(50, now=0.0)
-    second.take(50, now=0.0)
-    budget.tick(1.0)
-    budget.tick(10.9)
-    assert not first.overdue
-    budget.tick(11.0)
-    assert first.overdue
-    assert second.held == 50
+def test_a_frame_that_arrives_too_slowly_makes_way() -> None:
+    budget, (slow, waiting, _, _) = make(limit=10 * LARGE)
+    assert slow.take(9 * LARGE, LARGE, now=0.0)
+    assert not waiting.take(3 * LARGE, LARGE, now=0.0)
+    due = STALL + LARGE / BYTES_PER_SECOND_MIN
+    budget.tick(due - 0.01)
+    assert not slow.overdue
+    budget.tick(due)
+    assert slow.overdue
+    assert waiting.held == 3 * LARGE
 
 
-def test_half_frames_that_hold_everything_cannot_block_for_ever() -> None:
-    budget, _ = make(limit=1000)
-    frames = [Frame(budget) for _ in range(20)]
+def test_beginnings_of_frames_do_not_keep_each_other_waiting_for_ever() -> None:
+    """The smallest frame goes on, those that announced most make way, and no more than needed."""
+    budget, frames = make(count=10)
     for frame in frames:
-        frame.take(100, LARGE, now=0.0)
-    waiting = [frame for frame in frames if not frame.take(100, LARGE, now=0.0)]
-    assert len(waiting) == 20
+        frame.begin(10)
+    ordinary, *greedy = frames
+    for frame in greedy:
+        assert not frame.take(50, HUGE)
+    assert not ordinary.take(30, LARGE)
+    budget.tick(PATIENCE - 0.1)
+    assert not any(frame.overdue for frame in frames)
+    budget.tick(PATIENCE)
+    assert ordinary.held == 40
+    assert sum(frame.overdue for frame in greedy) == 3
+
+
+def test_beginnings_stay_where_it_would_not_help_if_they_went() -> None:
+    """Requests that are being answered hold the memory: it comes back by itself."""
+    budget, (first, second, _, _) = make()
+    budget.change(90)
+    first.begin(5)
+    second.begin(5)
+    assert not first.take(30)
+    assert not second.take(30)
+    budget.tick(50.0)
+    assert not any(frame.overdue for frame in (first, second))
+    budget.change(-50)
+    assert first.held == 35
+
+
+def test_what_was_let_in_never_exceeds_the_cap() -> None:
+    budget, frames = make(limit=1000, count=60)
+    for frame in frames:
+        frame.begin(7)
+    for number, frame in enumerate(frames):
+        frame.take(100 + number, [SMALL, LARGE, HUGE][number % 3], now=0.0)
     now = 0.0
     while budget.waiting:
         now += 1.0
         budget.tick(now)
+        assert budget.held <= 1000
+        for frame in [frame for frame in frames if frame.held > 100]:
+            frame.is_silent = True  # none of them ever finishes
         assert now < 1000, "stuck"
-    assert all(frame.held or frame.overdue for frame in frames)
+    assert all(frame.held > 100 or frame.overdue for frame in frames)
 
 
 def test_forgetting_a_waiter_takes_it_out_of_the_line() -> None:

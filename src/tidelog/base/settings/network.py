@@ -103,7 +103,8 @@ SETTINGS = (
         "connections.half.frame.timeout.ms",
         Kind.LONG,
         30_000,
-        "A connection that has sent a part of a request and then nothing for this long is closed.",
+        "A connection that has sent a part of a request and then nothing for this long is closed; so is one "
+        "that has waited as long for memory for the rest of it.",
         minimum=1,
         unit=Unit.MILLISECONDS,
         ours=True,
