@@ -29,10 +29,12 @@ class CoordinatorWaits:
         """None where there is nothing to wait for: it is served here, or by another broker."""
         if self._closed or self._is_served(index):
             return None
-        image = self._metadata.image.partition(self._topic, index)
-        if image is not None and image.leader != self._metadata.node_id:
-            return None
-        return self._wait(index, UNKNOWN_SECONDS if image is None else LOADING_SECONDS)
+        image = self._metadata.image
+        partition = image.partition(self._topic, index)
+        if partition is None:
+            # Nobody else could have told the client of a topic that a broker alone does not know.
+            return self._wait(index, UNKNOWN_SECONDS) if len(image.brokers) > 1 else None
+        return self._wait(index, LOADING_SECONDS) if partition.leader == self._metadata.node_id else None
 
     def settled(self, index: int) -> None:
         """It is served now, or will not be."""

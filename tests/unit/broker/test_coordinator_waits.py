@@ -16,6 +16,7 @@ class Coordinators:
 
     def __init__(self, leader: int | None = HERE) -> None:
         self.leader = leader
+        self.brokers = [HERE, ELSEWHERE]
         self.served: set[int] = set()
         self.waits = CoordinatorWaits(self, "state", self.served.__contains__)  # type: ignore[arg-type]
 
@@ -24,7 +25,7 @@ class Coordinators:
     @property
     def image(self) -> Any:
         known = None if self.leader is None else SimpleNamespace(leader=self.leader)
-        return SimpleNamespace(partition=lambda topic, index: known)
+        return SimpleNamespace(partition=lambda topic, index: known, brokers=self.brokers)
 
     def until_served(self, key: str) -> Any:
         return self.waits.until_served(0)
@@ -48,6 +49,12 @@ def test_nobody_waits_for_what_is_served_here_or_elsewhere(is_served: bool) -> N
     coordinators = Coordinators(HERE if is_served else ELSEWHERE)
     if is_served:
         coordinators.served.add(0)
+    assert coordinators.waits.until_served(0) is None
+
+
+def test_a_broker_alone_knows_which_topics_there_are() -> None:
+    coordinators = Coordinators(leader=None)
+    coordinators.brokers.pop()
     assert coordinators.waits.until_served(0) is None
 
 
