@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from tidelog.base.config import BrokerConfig
 from tidelog.base.disk import PosixDisk
-from tidelog.base.ids import NO_EPOCH, uuid_from_random
+from tidelog.base.ids import NO_EPOCH, Epoch, uuid_from_random
 from tidelog.base.listener import Listener
 from tidelog.base.ports import Clock, Connection, Disk, Random
 from tidelog.broker.cleaner import LogCleaner
@@ -52,6 +52,8 @@ from tidelog.metadata.entities import BrokerImage
 from tidelog.metadata.features import SUPPORTED_FEATURES
 from tidelog.metadata.quorum_store import DIRECTORY, QuorumStore
 from tidelog.metadata.records import Endpoint
+from tidelog.metadata.registration_rules import CRASHED_SYNCED
+from tidelog.replication.replica import Durability
 from tidelog.server.clock import SystemClock, SystemRandom
 from tidelog.server.disk_threads import DiskThreads
 from tidelog.server.limits import Limits
@@ -283,7 +285,10 @@ class Node:
         if is_alone:
             # Nobody else could lead meanwhile, so there is nothing to wait for.
             epoch = await services.controller.register(
-                self._identity(folders), folders.cluster_id, fenced=False, was_clean=folders.all_clean
+                self._identity(folders),
+                folders.cluster_id,
+                fenced=False,
+                previous_epoch=self._previous_epoch(folders),
             )
             lifecycle.epoch = epoch
         else:
@@ -307,6 +312,13 @@ class Node:
             tuple(folders.ids),
             features=SUPPORTED_FEATURES,
         )
+
+    def _previous_epoch(self, folders: DataFolders) -> Epoch:
+        """For the controller: whether the logs may lack something since the process before this one ended."""
+        if folders.clean_epoch != NO_EPOCH:
+            return folders.clean_epoch
+        is_synced = self.services.config.text("durability") == Durability.FSYNC.value
+        return CRASHED_SYNCED if is_synced else NO_EPOCH
 
     async def _leave(self) -> None:
         """Controlled shutdown: others lead before this broker stops, so that no request fails."""
@@ -352,8 +364,14 @@ class Node:
         forwarding = Forwarding(metadata, peers)
         internal_topics = InternalTopics(metadata, forwarding)
         lifecycle = Lifecycle(
-            metadata, peers, clock, lambda: self._identity(folders), partitions.failed_folders
+            metadata,
+            peers,
+            clock,
+            lambda: self._identity(folders),
+            partitions.failed_folders,
+            previous_epoch=lambda: self._previous_epoch(folders),
         )
+        folders.broker_epoch = lambda: lifecycle.epoch
         producer_ids = ProducerIds(lifecycle.next_producer_ids)
         transactions = Transactions(
             metadata,

@@ -37,6 +37,7 @@ from tidelog.metadata.image import ClusterImage, advance
 from tidelog.metadata.partition_changes import PartitionAlteration, decide_alter_partition
 from tidelog.metadata.reassignments import Reassignment, decide_alter_reassignments, list_reassignments
 from tidelog.metadata.records import ClusterCreated, decode_record, encode_record
+from tidelog.metadata.registration_rules import Ended
 from tidelog.metadata.snapshot import image_records
 
 CONFIG = BrokerConfig()
@@ -132,7 +133,7 @@ class Cluster:
             endpoints=[],
             directories=[one for one in self.folders[id] if one != self.unmounted[id]],
             fenced=fenced,
-            was_clean=was_clean,
+            ended=Ended.CLEAN if was_clean else Ended.UNCLEAN,
             config=CONFIG,
         )
         self.change(decision)
@@ -329,7 +330,8 @@ def test_a_healed_cluster_has_every_leader_and_no_unfinished_reassignment(taken)
 
 @pytest.mark.parametrize("bug", ["takes_anybody", "elects_the_fenced"])
 def test_the_checker_sees_a_bad_election(bug, monkeypatch):
-    def elect(self, partition, replicas, isr, election=None):
+    def elect(self, partition, candidates, election=None):
+        replicas, isr, *_ = candidates
         for id in replicas:
             if id not in isr and bug == "takes_anybody" and self.may_lead(partition, id):
                 return id

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.metadata.entities import PartitionImage
 from tidelog.replication import partition as partition_module
 from tidelog.replication.following import Following
 from tidelog.replication.leadership import Leadership
-from tidelog.replication.partition import Durability
+from tidelog.replication.partition import CommittedIsr, Durability, IsrProposal, Partition
 from tidelog.replication.replica import Replica
 from tidelog.testing.replication_checks import Broken
 from tidelog.testing.replication_model import ReplicationModel
@@ -24,7 +25,7 @@ STEPS = 500
 
 
 def run(seed: int, durability: Durability) -> ReplicationModel:
-    model = ReplicationModel(seed, durability, min_insync_replicas=1 + seed % 2)
+    model = ReplicationModel(seed, durability, min_insync_replicas=1 + seed % 2, has_elr=seed % 3 > 0)
     model.run(STEPS)
     model.settle()
     return model
@@ -43,10 +44,31 @@ def test_the_model_does_something() -> None:
     for happened in ("acknowledges", "crashes", "is back", "diverged", "proposes", "out of range", "fences"):
         assert happened in told
     assert sum(len(model.acked) for model in models) > 50
+    assert sum(model.controller.eligible_elected for model in models) > 3
 
 
 def committed_only(leadership: Leadership) -> object:
     return tuple(leadership.follower(node) for node in leadership._isr if leadership.follower(node))
+
+
+def at_once(
+    partition: Partition,
+    proposal: IsrProposal,
+    error: ErrorCode | None,
+    committed: CommittedIsr | None = None,
+) -> None:
+    if error is None and committed is not None and partition.is_pending(proposal):
+        partition.apply(
+            PartitionImage(
+                0,
+                partition.replicas,
+                committed.isr,
+                partition.leader_id,
+                committed.leader_epoch,
+                committed.partition_epoch,
+            ),
+            0.0,
+        )
 
 
 Bug = Callable[[], AbstractContextManager[object]]
@@ -66,6 +88,12 @@ BUGS: dict[str, Bug] = {
     ),
     "skips truncation": lambda: patch.object(partition_module, "divergence", lambda *_: None),
     "takes late answers": lambda: patch.object(Following, "_is_current", lambda self, _: not self.is_leader),
+    "moves its high watermark with too few in sync": lambda: patch.object(
+        Replica, "has_enough_in_sync", property(lambda _: True)
+    ),
+    "takes a smaller set from an answer that overtook the metadata": lambda: patch.object(
+        Partition, "isr_answered", at_once
+    ),
     "acknowledges before it has synced": lambda: patch.object(Replica, "is_synced", property(lambda _: True)),
 }
 

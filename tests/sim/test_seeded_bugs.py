@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from tidelog.groups.shard import GroupShard
+from tidelog.metadata.entities import PartitionImage
 from tidelog.raft import leading
 from tidelog.replication.following import Following, Truncated
 from tidelog.replication.partition import Partition
@@ -170,3 +171,22 @@ def test_offsets_of_a_transaction_that_stay_when_it_is_taken_back(monkeypatch: p
         GroupShard, "end_transaction", lambda self, producer_id, commit: end(self, producer_id, True)
     )
     problems_until("times among the copies", lambda seed: rough(seed, "client_crash", "kill", copier=True))
+
+
+def test_a_high_watermark_that_moves_with_too_few_in_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Partition, "has_enough_in_sync", property(lambda self: True))
+    problems_until(
+        r"was acknowledged up to .* and ELR \(\d",
+        lambda seed: rough(seed, "isolate", nodes=5, durability="fsync", fault_gap_seconds=0.5),
+    )
+
+
+def test_an_eligible_leader_that_the_others_have_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def for_ever(old: PartitionImage, replicas: tuple[int, ...], isr: tuple[int, ...], **_: object) -> object:
+        return tuple(id for id in replicas if id in (*old.isr, *old.elr) and id not in isr)
+
+    monkeypatch.setattr("tidelog.metadata.partition_edit.eligible_replicas", for_ever)
+    problems_until(
+        r"was acknowledged up to .* and ELR \(\d",
+        lambda seed: rough(seed, "isolate", nodes=5, durability="fsync", fault_gap_seconds=0.5),
+    )

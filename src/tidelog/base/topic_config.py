@@ -45,6 +45,16 @@ def resolve_topic(overrides: Mapping[str, str], broker: BrokerConfig) -> TopicCo
     return TopicConfig(values, broker)
 
 
+def topic_setting(name: str, overrides: Mapping[str, str], broker: BrokerConfig) -> Value:
+    """One setting of a topic, without resolving all the others: where thousands of topics are looked at."""
+    if name in overrides:
+        try:
+            return parse(TOPIC_SETTINGS[name], overrides[name])
+        except ValueError:
+            pass
+    return broker.topic_defaults[name]
+
+
 def parse_topic_overrides(
     texts: Mapping[str, str | None], broker: BrokerConfig | None = None
 ) -> dict[str, Value]:

@@ -10,7 +10,7 @@ import logging
 from functools import partial
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import Epoch, NodeId, uuid_from_random, uuid_text
+from tidelog.base.ids import NO_EPOCH, Epoch, NodeId, uuid_from_random, uuid_text
 from tidelog.base.ports import Clock, Random
 from tidelog.broker.metadata_service import MetadataService
 from tidelog.metadata.brokers import decide_create_cluster, decide_fence_broker, decide_register_broker
@@ -20,7 +20,7 @@ from tidelog.metadata.entities import BrokerImage
 from tidelog.metadata.features import METADATA_VERSION, decide_default_features
 from tidelog.metadata.heartbeats import BrokerSessions, Heartbeat, HeartbeatAnswer, decide_heartbeat
 from tidelog.metadata.image import ClusterImage, ImageDelta
-from tidelog.metadata.registration_rules import check_broker_epoch
+from tidelog.metadata.registration_rules import check_broker_epoch, how_it_ended
 
 WATCH_SECONDS_MAX = 0.5
 
@@ -65,7 +65,7 @@ class Controller:
         cluster_id: str,
         *,
         fenced: bool = True,
-        was_clean: bool = False,
+        previous_epoch: Epoch = NO_EPOCH,
     ) -> Epoch:
         """The epoch of the registration; KafkaError where the broker must not take part."""
         self.check_active()
@@ -94,7 +94,7 @@ class Controller:
                 directories=broker.directories,
                 features=broker.features,
                 fenced=fenced,
-                was_clean=was_clean,
+                ended=how_it_ended(image.brokers.get(broker.id), previous_epoch),
                 session_alive=session_alive,
                 config=self._metadata.config,
             )
@@ -142,7 +142,9 @@ class Controller:
                 ):
                     checked_leaders = now
                     percent = config.int("leader.imbalance.per.broker.percentage")
-                    await self._metadata.change(partial(decide_preferred_leaders, imbalance_percent=percent))
+                    await self._metadata.change(
+                        partial(decide_preferred_leaders, imbalance_percent=percent, config=config)
+                    )
             except KafkaError as error:
                 log.warning("the controller could not act: %s", error.message)
             except Exception:
@@ -154,7 +156,7 @@ class Controller:
             wanted = self._cluster_id or uuid_text(uuid_from_random(self._random.bytes(16)))
             await self._metadata.change(lambda image: decide_create_cluster(image, cluster_id=wanted))
         if METADATA_VERSION not in self._metadata.image.features:  # also of one that an early version made
-            await self._metadata.change(decide_default_features)
+            await self._metadata.change(partial(decide_default_features, config=self._metadata.config))
 
     async def _fence_the_silent(self) -> None:
         for broker_id in self._sessions.expired(self._clock.monotonic()):

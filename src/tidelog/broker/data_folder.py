@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tidelog.base.errors import StorageError
-from tidelog.base.ids import Uuid, uuid_parse, uuid_text
+from tidelog.base.ids import NO_EPOCH, Epoch, Uuid, uuid_parse, uuid_text
 from tidelog.base.ports import Disk
 from tidelog.broker.folder_checkpoints import FolderCheckpoints, Offsets, write_high_watermarks
 from tidelog.replication.partition import Partition
@@ -83,6 +83,10 @@ class DataFolder:
     @property
     def was_clean(self) -> bool:
         return self.offline is not None or self.dir.was_clean
+
+    @property
+    def clean_epoch(self) -> Epoch:
+        return self.dir.clean_epoch
 
     def _find_partitions(self) -> None:
         for folder in self.dir.partitions():
@@ -273,11 +277,11 @@ class DataFolder:
             in_order = False
         self._closed_in_order = in_order
 
-    def close(self) -> None:
+    def close(self, broker_epoch: Epoch = NO_EPOCH) -> None:
         """Let go of the folder, marked as clean if every log in it was closed in order."""
         if self._dir is not None:
             try:
-                self._dir.close(clean=self._closed_in_order)
+                self._dir.close(clean=self._closed_in_order, broker_epoch=broker_epoch)
             except OSError as error:
                 log.error("%s cannot be marked as closed in order: %s", self.path, error)
             self._dir = None

@@ -7,7 +7,7 @@ what was lost.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tidelog.base.errors import StorageError, TidelogError
-from tidelog.base.ids import NodeId, Offset, Uuid, uuid_from_random, uuid_text
+from tidelog.base.ids import NO_EPOCH, Epoch, NodeId, Offset, Uuid, uuid_from_random, uuid_text
 from tidelog.base.ports import Disk, Random, read_file
 from tidelog.broker.data_folder import DataFolder
 from tidelog.replication.partition import Partition
@@ -26,6 +26,11 @@ class DataFolders:
         self._folders = list(folders)
         self.warm = warm
         """What the logs that are served share; those that a thread works on are not among them."""
+        self.broker_epoch: Callable[[], Epoch] = lambda: NO_EPOCH
+        """Of this process, once it is registered: what a clean end is marked with."""
+        epochs = {folder.clean_epoch for folder in folders if folder.offline is None}
+        self.clean_epoch: Epoch = epochs.pop() if len(epochs) == 1 else NO_EPOCH
+        """Of the process that used the folders last, if it ended in order; -1 if it did not."""
 
     @classmethod
     def open(
@@ -190,8 +195,9 @@ class DataFolders:
             folder.promote(path, topics[topic_id], topic_id, index)
 
     def close(self) -> None:
+        epoch = self.broker_epoch()
         for folder in self._folders:
-            folder.close()
+            folder.close(self.clean_epoch if epoch == NO_EPOCH else epoch)
 
 
 def _remembered_cluster(disk: Disk, paths: Sequence[str]) -> tuple[str, str] | None:

@@ -137,7 +137,7 @@ class GroupPartition:
     def when_safe(
         self, look: Callable[[], ResponseT], refusal: Callable[[ErrorCode], ResponseT]
     ) -> "ResponseT | asyncio.Future[ResponseT]":
-        """Look at the shard once all that it knows by now is safe: nobody may read what could be lost."""
+        """Look at the shard once all that it knows by now is on every replica that is in sync."""
         self._write_commits()
         future: asyncio.Future[ResponseT] = asyncio.get_running_loop().create_future()
 
@@ -146,7 +146,7 @@ class GroupPartition:
                 future.set_result(look() if error is None else refusal(told_after_failure(error.code)))
 
         try:
-            return look() if self.partition.when_safe(self.partition.log.end, done) else future
+            return look() if self.partition.when_held(self.partition.log.end, done) else future
         except KafkaError as error:
             return refusal(told_after_failure(error.code))
 

@@ -16,7 +16,7 @@ from tidelog.broker.group_partition import GroupPartition
 from tidelog.broker.hosted import HostedPartitions
 from tidelog.broker.internal_topics import InternalTopics
 from tidelog.broker.metadata_service import MetadataService
-from tidelog.broker.state_loading import report_failure, until_safe
+from tidelog.broker.state_loading import report_failure, until_held
 from tidelog.groups.modern.topics import TopicInfo, Topics
 from tidelog.groups.placement import offsets_partition
 from tidelog.groups.settings import GroupSettings, OffsetsTopicSettings
@@ -154,7 +154,7 @@ class Groups:
         try:
             # Not for long: the followers may be waiting for the very change that is waiting here.
             async with asyncio.timeout(FORGET_SECONDS):
-                await asyncio.gather(*(until_safe(serving.partition) for serving in self))
+                await asyncio.gather(*(until_held(serving.partition) for serving in self))
         except (KafkaError, TimeoutError) as error:
             log.error(
                 "offsets of deleted topics may come back after a crash: %s", str(error) or "not safe yet"
@@ -208,7 +208,7 @@ class Groups:
         began = self._clock.monotonic()
         while True:
             try:
-                await until_safe(partition)
+                await until_held(partition)
                 count = await load(partition, shard, self._run_in_thread)
                 break
             except Exception as error:

@@ -10,6 +10,7 @@ from tidelog.base.config import BrokerConfig, resolve_topic
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, NodeId, Uuid
 from tidelog.base.ports import Clock
+from tidelog.base.topic_config import topic_setting
 from tidelog.broker.data_folder import DataFolder
 from tidelog.broker.data_folders import DataFolders
 from tidelog.broker.flusher import Flusher, RunInThread
@@ -217,6 +218,8 @@ class HostedPartitions:
                     is_new = before is None or self._node_id not in before.replicas
                     (new if is_new else unopened).append((topic, partition))
                 elif self._has_roles:
+                    # With the role and not after it: a smaller in-sync set may come with a larger minimum.
+                    hosted.min_insync_replicas = _min_insync_replicas(topic, config)
                     self._take_role(hosted, partition)
                     changed_roles.append(hosted)
             # Before others are opened, which may take a while: followers of a new leader are waited for.
@@ -352,6 +355,11 @@ class HostedPartitions:
 
     def _in(self, folder: DataFolder) -> list[Partition]:
         return [p for p in self if folder.holds(p.log.directory)]
+
+
+def _min_insync_replicas(topic: TopicImage, config: BrokerConfig) -> int:
+    found = topic_setting("min.insync.replicas", topic.configs, config)
+    return found if isinstance(found, int) else 1
 
 
 def _close_logs(partitions: Iterable[Partition]) -> bool:

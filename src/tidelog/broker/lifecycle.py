@@ -46,12 +46,15 @@ class Lifecycle:
         clock: Clock,
         identity: Callable[[], BrokerImage],
         failed_folders: Callable[[], list[Uuid]],
+        *,
+        previous_epoch: Callable[[], Epoch],
     ) -> None:
         self._metadata = metadata
         self._peers = peers
         self._clock = clock
         self._identity = identity
         self._failed_folders = failed_folders
+        self._previous_epoch = previous_epoch
         self.epoch: Epoch = NO_EPOCH
         self._task: asyncio.Task[None] | None = None
         self._leaving = False
@@ -149,6 +152,8 @@ class Lifecycle:
             ],
             rack=me.rack,
             log_dirs=list(me.directories),
+            # This very process may have been registered before, and has lost nothing since.
+            previous_broker_epoch=self._previous_epoch() if self.epoch == NO_EPOCH else self.epoch,
         )
         answer: BrokerRegistrationResponse = await self._peers.call_controller(
             ApiKey.BROKER_REGISTRATION, REGISTRATION_VERSION, request, timeout=TELL_SECONDS

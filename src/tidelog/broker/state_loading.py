@@ -5,10 +5,11 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
+from tidelog.base.errors import KafkaError, TidelogError
 from tidelog.base.ids import Offset
 from tidelog.base.ports import FileSlice
 from tidelog.broker.flusher import RunInThread
+from tidelog.replication.acks_waiters import Done
 from tidelog.replication.partition import Partition
 from tidelog.wire.batch import BatchHeader, iter_batches
 from tidelog.wire.record import Control, read_control
@@ -20,22 +21,31 @@ TakeBatch = Callable[[BatchHeader, memoryview], int]
 
 
 async def until_safe(partition: Partition) -> None:
-    """Until the high watermark is where the log ends now.
+    """Until the high watermark is where the log ends now: then whoever leads next has it all, too."""
+    await _until(partition, partition.when_safe)
 
-    That too few replicas are in sync to take more is no reason not to serve what they all have.
+
+async def until_held(partition: Partition) -> None:
+    """Until all that are in sync have the log as it is now.
+
+    That too few are in sync to take more is no reason not to serve what they all have.
     """
-    safe: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    await _until(partition, partition.when_held)
+
+
+async def _until(partition: Partition, when: Callable[[Offset, Done], bool]) -> None:
+    reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def done(error: KafkaError | None) -> None:
-        if safe.done():
+        if reached.done():
             return
-        if error is None or error.code is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND:
-            safe.set_result(None)
+        if error is None:
+            reached.set_result(None)
         else:
-            safe.set_exception(error)
+            reached.set_exception(error)
 
-    if not partition.when_safe(partition.log.end, done):
-        await safe
+    if not when(partition.log.end, done):
+        await reached
 
 
 def report_failure(log: logging.Logger, partition: Partition, what: str, error: Exception) -> None:
@@ -45,11 +55,14 @@ def report_failure(log: logging.Logger, partition: Partition, what: str, error: 
 
 
 async def load_batches(partition: Partition, take: TakeBatch, run_in_thread: RunInThread) -> int:
-    """Replay all that is safe; answers how many records that was."""
+    """Replay all that is safe; answers how many records that was.
+
+    With too few in sync that is all they have: the high watermark stands still, maybe below what was safe.
+    """
     count = 0
     offset = partition.log.start
-    while offset < partition.high_watermark:
-        found = partition.log.read(offset, CHUNK_BYTES, end=partition.high_watermark)
+    while offset < (end := partition.high_watermark if partition.has_enough_in_sync else partition.log.end):
+        found = partition.log.read(offset, CHUNK_BYTES, end=end)
         if found is None:
             break
         offset, replayed = await run_in_thread(partial(_replay, found.slice, offset, take))

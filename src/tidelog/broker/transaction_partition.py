@@ -152,9 +152,7 @@ class TransactionPartition:
         def done(error: KafkaError | None) -> None:
             if timer is not None:
                 timer.cancel()
-            # Below the high watermark it holds, even if fewer replicas have it than the topic asks for.
-            is_kept = error is None or error.code is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
-            if is_kept and not self._closed:
+            if error is None and not self._closed:
                 self.shard.release(outcome)
                 self._settle()
             give(None if error is None else error.code)

@@ -22,8 +22,10 @@ from tidelog.metadata.config_rules import (
     check_topic_configs,
 )
 from tidelog.metadata.decision import Decision, Outcome
+from tidelog.metadata.electorate import MIN_INSYNC_SETTING
 from tidelog.metadata.entities import CLUSTER_DEFAULT, ConfigResource
 from tidelog.metadata.image import ClusterImage
+from tidelog.metadata.min_insync import after_min_insync_changed, check_min_insync
 from tidelog.metadata.records import ConfigChanged, Record, ResourceKind
 from tidelog.metadata.topic_names import why_illegal
 
@@ -103,12 +105,15 @@ class _Decider:
                 check_edits(item.edits)
                 resource = self._resource(kind, name)
                 after = change(resource, item.edits)
+                if self._image.has_elr and resource == CLUSTER_DEFAULT and not _names_min_insync(item.edits):
+                    after = _with_min_insync(self._image, after)
                 self._check(resource, after, item.edits)
             except KafkaError as error:
                 results.append(AlteredConfig.refused(error, resource_type=kind, resource_name=name))
                 continue
             records.extend(_difference(resource, self._image.configs(resource), after))
             results.append(AlteredConfig(resource_type=kind, resource_name=name))
+        records.extend(after_min_insync_changed(self._image, records, self._config))
         return Decision(records, results)
 
     def _resource(self, resource_type: int, name: str) -> ConfigResource:
@@ -149,6 +154,7 @@ class _Decider:
             return
         # Kafka's tools clear limits after their work, some of a kind that does not exist here.
         changed = {key for key in changed if key in after or key in BROKER_SETTINGS}
+        check_min_insync(self._image, resource, after, [edit.key for edit in edits])
         check_broker_configs(changed, of_cluster=resource == CLUSTER_DEFAULT)
         check_broker_values(after, changed)
         # The static settings of another broker are not known here; its own start tells what does not fit.
@@ -176,6 +182,16 @@ def _group(name: str) -> ConfigResource:
             f"The group id has {len(name)} characters, at most {GROUP_ID_CHARS_MAX} are allowed."
         )
     return ConfigResource(ResourceKind.GROUP, name)
+
+
+def _names_min_insync(edits: Sequence[ConfigEdit]) -> bool:
+    return any(edit.key == MIN_INSYNC_SETTING for edit in edits)
+
+
+def _with_min_insync(image: ClusterImage, after: Mapping[str, str]) -> dict[str, str]:
+    """AlterConfigs replaces all settings; the one that the cluster must have stays where nobody names it."""
+    known = image.configs(CLUSTER_DEFAULT).get(MIN_INSYNC_SETTING)
+    return {**after} if known is None else {**after, MIN_INSYNC_SETTING: known}
 
 
 def _difference(

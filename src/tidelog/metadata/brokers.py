@@ -5,7 +5,7 @@ fenced broker that leads. A broker that holds the last in-sync replica stays in 
 and the partition waits for it without a leader, unless the topic asks for unclean elections.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -27,6 +27,7 @@ from tidelog.metadata.records import (
     Record,
 )
 from tidelog.metadata.registration_rules import (
+    Ended,
     check_broker,
     check_broker_epoch,
     check_directories,
@@ -35,6 +36,7 @@ from tidelog.metadata.registration_rules import (
     check_not_running,
     check_registered,
     lost_its_data,
+    may_lack_records,
 )
 
 
@@ -68,7 +70,7 @@ def decide_register_broker(
     directories: Sequence[Uuid] = (),
     features: Sequence[FeatureRange] = (),
     fenced: bool = False,
-    was_clean: bool = True,
+    ended: Ended = Ended.CLEAN,
     session_alive: bool = False,
     config: BrokerConfig | None = None,
 ) -> Decision[Epoch]:
@@ -78,7 +80,7 @@ def decide_register_broker(
     of a quorum of one may register itself unfenced; after a crash it hands over what others hold, and leads
     the rest under new epochs. A replica whose directory is away does not lead. One whose directory is gone
     for good is out of the in-sync set even as its last member: the partition then has no leader until an
-    unclean election, rather than one with fewer records.
+    unclean election, rather than one with fewer records. `ended` says how the earlier process did.
     """
     known = image.brokers.get(broker_id)
     if known is not None and known.incarnation == incarnation != ZERO_UUID:
@@ -99,14 +101,12 @@ def decide_register_broker(
         tuple(features),
     )
     broker = BrokerImage(broker_id, epoch, incarnation, {}, directories=tuple(directories), fenced=fenced)
-    electorate = Electorate({**image.brokers, broker_id: broker}, config)
+    electorate = Electorate.of(image, config, broker)
     records: list[Record] = [record]
     for topic, partition in image.partitions():
         if broker_id in partition.replicas:
             lost = lost_its_data(partition, broker_id, known, directories)
-            change = _after_registration(
-                topic, partition, broker, electorate, lost=lost, crashed=not was_clean
-            )
+            change = _after_registration(topic, partition, broker, electorate, lost=lost, ended=ended)
             if change is not None:
                 records.append(change)
     return Decision(records, [epoch])
@@ -119,7 +119,7 @@ def decide_fence_broker(
     broker = check_registered(image, broker_id)
     if broker.fenced:
         return Decision([], [None])
-    electorate = _electorate(image, msgspec.structs.replace(broker, fenced=True), config)
+    electorate = Electorate.of(image, config, msgspec.structs.replace(broker, fenced=True))
     records: list[Record] = [BrokerChanged(broker_id, broker.epoch, fenced=True)]
     records += _leave_in_sync_sets(image, broker_id, electorate)
     return Decision(records, [None])
@@ -132,12 +132,12 @@ def decide_unfence_broker(
     broker = check_broker_epoch(image, broker_id, epoch)
     if not broker.fenced:
         return Decision([], [None])
-    electorate = _electorate(image, msgspec.structs.replace(broker, fenced=False), config)
+    electorate = Electorate.of(image, config, msgspec.structs.replace(broker, fenced=False))
     records: list[Record] = [BrokerChanged(broker_id, broker.epoch, fenced=False)]
     for topic, partition in image.partitions():
         if partition.leader == NO_LEADER:
             election = electorate.election_for(topic)
-            change = edit_partition(uuid_text(topic.id), partition, electorate, election=election)
+            change = edit_partition(topic, partition, electorate, election=election)
             if change is not None:
                 records.append(change)
     return Decision(records, [None])
@@ -150,7 +150,8 @@ def decide_unregister_broker(
     broker = check_registered(image, broker_id)
     rest = {id: other for id, other in image.brokers.items() if id != broker_id}
     records: list[Record] = [BrokerUnregistered(broker_id, broker.epoch)]
-    records += _leave_in_sync_sets(image, broker_id, Electorate(rest, config))
+    electorate = Electorate(rest, config, has_elr=image.has_elr)
+    records += _leave_in_sync_sets(image, broker_id, electorate)
     return Decision(records, [None])
 
 
@@ -163,7 +164,7 @@ def decide_controlled_shutdown(
     serves to the end, and a follower that catches up meanwhile takes over. Never unclean: nobody has failed.
     """
     broker = check_registered(image, broker_id)
-    electorate = _electorate(image, msgspec.structs.replace(broker, shutting_down=True), config)
+    electorate = Electorate.of(image, config, msgspec.structs.replace(broker, shutting_down=True))
     records: list[Record] = []
     if not broker.shutting_down:
         records.append(BrokerChanged(broker_id, broker.epoch, shutting_down=True))
@@ -173,7 +174,7 @@ def decide_controlled_shutdown(
             continue
         rest = without(partition.isr, (broker_id,))
         if any(electorate.may_lead(partition, other) for other in rest):
-            change = edit_partition(uuid_text(topic.id), partition, electorate, isr=rest)
+            change = edit_partition(topic, partition, electorate, isr=rest)
             if change is not None:
                 records.append(change)
         elif partition.leader == broker_id:
@@ -189,25 +190,29 @@ def _after_registration(
     electorate: Electorate,
     *,
     lost: bool,
-    crashed: bool,
+    ended: Ended,
 ) -> PartitionChanged | None:
-    topic_id, election = uuid_text(topic.id), electorate.election_for(topic)
+    election = electorate.election_for(topic)
     rest = without(partition.isr, (broker.id,))
     if lost:
         return edit_partition(
-            topic_id,
+            topic,
             partition,
             electorate,
             isr=rest,
             directories={broker.id: broker.directory_for_new_replica()},
             election=election,
-            may_empty_isr=True,
+            lost=(broker.id,),
         )
+    crashed = ended is not Ended.CLEAN
+    if electorate.has_elr and may_lack_records(topic, ended):
+        # Others may hold what it lost; where nobody does, the last leader leads again.
+        return edit_partition(topic, partition, electorate, isr=rest, doubted=(broker.id,), election=election)
     is_away = not broker.has_online(partition.directory_of(broker.id))
     if broker.fenced or (rest and (crashed or is_away)):
-        return edit_partition(topic_id, partition, electorate, isr=rest, election=election)
+        return edit_partition(topic, partition, electorate, isr=rest, election=election)
     led = partition.leader == broker.id
-    return edit_partition(topic_id, partition, electorate, election=election, new_epoch=led and crashed)
+    return edit_partition(topic, partition, electorate, election=election, new_epoch=led and crashed)
 
 
 def _leave_in_sync_sets(
@@ -216,7 +221,7 @@ def _leave_in_sync_sets(
     for topic, partition in image.partitions():
         if broker_id in partition.isr:
             change = edit_partition(
-                uuid_text(topic.id),
+                topic,
                 partition,
                 electorate,
                 isr=without(partition.isr, (broker_id,)),
@@ -224,8 +229,3 @@ def _leave_in_sync_sets(
             )
             if change is not None:
                 yield change
-
-
-def _electorate(image: ClusterImage, changed: BrokerImage, config: BrokerConfig | None) -> Electorate:
-    brokers: Mapping[NodeId, BrokerImage] = {**image.brokers, changed.id: changed}
-    return Electorate(brokers, config)

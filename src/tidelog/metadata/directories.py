@@ -14,7 +14,7 @@ from tidelog.base.ids import Epoch, NodeId, Uuid, uuid_text
 from tidelog.metadata.brokers import decide_fence_broker
 from tidelog.metadata.decision import Decision, Outcome
 from tidelog.metadata.electorate import Electorate
-from tidelog.metadata.entities import LOST_DIRECTORY, BrokerImage
+from tidelog.metadata.entities import LOST_DIRECTORY, BrokerImage, PartitionImage
 from tidelog.metadata.image import ClusterImage
 from tidelog.metadata.partition_edit import edit_partition, without
 from tidelog.metadata.records import BrokerChanged, PartitionChanged, Record
@@ -59,7 +59,7 @@ def decide_assign_directories(
 ) -> Decision[AssignedDirectory]:
     """Raises STALE_BROKER_EPOCH for all of it; else each replica is answered for itself."""
     broker = check_broker_epoch(image, broker_id, broker_epoch)
-    electorate = Electorate(image.brokers, config)
+    electorate = Electorate.of(image, config)
     records: list[Record] = []
     results: list[AssignedDirectory] = []
     seen: set[tuple[Uuid, int]] = set()
@@ -106,14 +106,14 @@ def decide_directories_offline(
     if not online:
         return decide_fence_broker(image, broker_id, config)
     changed = msgspec.structs.replace(broker, directories=online)
-    electorate = Electorate({**image.brokers, broker_id: changed}, config)
+    electorate = Electorate.of(image, config, changed)
     records: list[Record] = [
         BrokerChanged(broker_id, broker.epoch, directories=tuple(map(uuid_text, online)))
     ]
     for topic, partition in image.partitions():
         if broker_id in partition.isr and partition.directory_of(broker_id) in failed:
             record = edit_partition(
-                uuid_text(topic.id),
+                topic,
                 partition,
                 electorate,
                 isr=without(partition.isr, (broker_id,)),
@@ -140,11 +140,23 @@ def _assigned(
     is_new = before != LOST_DIRECTORY and not broker.has_online(before)
     leaves = is_new or not broker.has_online(item.directory)
     return edit_partition(
-        uuid_text(topic.id),
+        topic,
         partition,
         electorate,
         isr=without(partition.isr, (broker.id,)) if leaves else None,
         directories={broker.id: item.directory},
         election=electorate.election_for(topic),
-        may_empty_isr=is_new,
+        lost=(broker.id,) if is_new else (),
+        doubted=(broker.id,) if _can_do_without(partition, broker.id, item, electorate) else (),
     )
+
+
+def _can_do_without(
+    partition: PartitionImage, replica: NodeId, item: DirectoryAssignment, electorate: Electorate
+) -> bool:
+    """Whether others hold all that was acknowledged: then a damaged replica is just behind.
+
+    The last one that held it stays eligible, may not lead, and waits to be repaired.
+    """
+    others = without((*partition.isr, *partition.elr), (replica,))
+    return electorate.has_elr and item.directory == LOST_DIRECTORY and bool(others)

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 from tidelog.base.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import NodeId, uuid_text
+from tidelog.base.ids import NodeId
 from tidelog.metadata.decision import Decision, Outcome
 from tidelog.metadata.electorate import Election, Electorate
 from tidelog.metadata.entities import NO_LEADER, PartitionImage, TopicImage
@@ -40,7 +40,7 @@ def decide_elect_leaders(
 
     An unclean election is run whatever the topic's settings say, since somebody asked for it by name.
     """
-    electorate = Electorate(image.brokers, config)
+    electorate = Electorate.of(image, config)
     records: list[Record] = []
     answers: dict[tuple[str, int], ElectionResult] = {}
     for topic_name, index in _every_partition(image) if wanted is None else wanted:
@@ -60,7 +60,11 @@ def decide_elect_leaders(
 
 
 def decide_preferred_leaders(
-    image: ClusterImage, imbalance_percent: int, *, limit: int = ELECTIONS_PER_DECISION_MAX
+    image: ClusterImage,
+    imbalance_percent: int,
+    config: BrokerConfig | None = None,
+    *,
+    limit: int = ELECTIONS_PER_DECISION_MAX,
 ) -> Decision[None]:
     """Give leadership back to preferred replicas, for brokers that lead too few of those that prefer them."""
     prefer: Counter[NodeId] = Counter()
@@ -70,7 +74,7 @@ def decide_preferred_leaders(
         prefer[preferred] += 1
         if partition.leader != preferred:
             astray.setdefault(preferred, []).append((topic, partition))
-    electorate = Electorate(image.brokers)
+    electorate = Electorate.of(image, config)
     records: list[Record] = []
     for broker_id, found in astray.items():
         if len(found) * 100 <= imbalance_percent * prefer[broker_id]:
@@ -80,7 +84,7 @@ def decide_preferred_leaders(
                 return Decision(records, [])
             if broker_id not in partition.isr or not electorate.may_lead(partition, broker_id):
                 continue
-            record = edit_partition(uuid_text(topic.id), partition, electorate, election=Election.PREFERRED)
+            record = edit_partition(topic, partition, electorate, election=Election.PREFERRED)
             if record is not None:
                 records.append(record)
     return Decision(records, [])
@@ -90,13 +94,13 @@ def decide_missing_leaders(
     image: ClusterImage, config: BrokerConfig | None = None, *, limit: int = ELECTIONS_PER_DECISION_MAX
 ) -> Decision[None]:
     """Leaders for partitions without one: unclean where the topic has come to ask for that."""
-    electorate = Electorate(image.brokers, config)
+    electorate = Electorate.of(image, config)
     records: list[Record] = []
     for topic, partition in image.partitions():
         if partition.leader != NO_LEADER or len(records) >= limit:
             continue
         election = electorate.election_for(topic)
-        record = edit_partition(uuid_text(topic.id), partition, electorate, election=election)
+        record = edit_partition(topic, partition, electorate, election=election)
         if record is not None:
             records.append(record)
     return Decision(records, [])
@@ -119,7 +123,7 @@ def _elected(
         refusal = ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
     if not needed:
         raise KafkaError(ErrorCode.ELECTION_NOT_NEEDED)
-    record = edit_partition(uuid_text(topic.id), partition, electorate, election=election)
+    record = edit_partition(topic, partition, electorate, election=election)
     if record is None:
         raise KafkaError(refusal)
     return record

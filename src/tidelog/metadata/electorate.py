@@ -1,15 +1,18 @@
 """Who may lead a partition: the rules that every change of a leader or an in-sync set obeys.
 
 A replica may lead if its broker is neither fenced nor stopping and the directory that holds it is online.
-A clean election takes such a replica from the in-sync set only, so nothing that was acknowledged is lost.
+A clean election takes such a replica from the in-sync set, or where none of that may lead, from the
+eligible leader replicas (ELR, KIP-966), which hold all below the high watermark. So nothing that was
+acknowledged is lost.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
+from typing import NamedTuple
 
 from tidelog.base.config import BrokerConfig
 from tidelog.base.ids import NodeId, Uuid
-from tidelog.base.topic_config import resolve_topic
+from tidelog.base.topic_config import topic_setting
 from tidelog.metadata.entities import (
     NO_LEADER,
     UNASSIGNED_DIRECTORY,
@@ -17,8 +20,10 @@ from tidelog.metadata.entities import (
     PartitionImage,
     TopicImage,
 )
+from tidelog.metadata.image import ClusterImage
 
 UNCLEAN_SETTING = "unclean.leader.election.enable"
+MIN_INSYNC_SETTING = "min.insync.replicas"
 
 
 class Election(Enum):
@@ -30,15 +35,41 @@ class Election(Enum):
     """As a clean one, but rather a leader that misses records than none."""
 
 
+class Candidates(NamedTuple):
+    """The replicas of a partition as they are about to be, from the most trusted to the least."""
+
+    replicas: tuple[NodeId, ...]
+    isr: tuple[NodeId, ...]
+    elr: tuple[NodeId, ...] = ()
+    last_known: tuple[NodeId, ...] = ()
+    """The last leader of a partition that has lost all it could trust; taking it again is unclean."""
+
+
 class Electorate:
     """The brokers as they are once the change at hand has happened."""
 
-    __slots__ = ("_active", "_brokers", "_config")
+    __slots__ = ("_active", "_brokers", "_config", "has_elr")
 
-    def __init__(self, brokers: Mapping[NodeId, BrokerImage], config: BrokerConfig | None = None) -> None:
+    def __init__(
+        self,
+        brokers: Mapping[NodeId, BrokerImage],
+        config: BrokerConfig | None = None,
+        *,
+        has_elr: bool = False,
+    ) -> None:
         self._brokers = brokers
         self._active = {broker.id: broker for broker in brokers.values() if broker.is_active}
         self._config = config or BrokerConfig()
+        self.has_elr = has_elr
+        """Whether the cluster keeps eligible leader replicas."""
+
+    @classmethod
+    def of(
+        cls, image: ClusterImage, config: BrokerConfig | None = None, *changed: BrokerImage
+    ) -> "Electorate":
+        """With the brokers of the image, but for those that change."""
+        brokers = {**image.brokers, **{broker.id: broker for broker in changed}} if changed else image.brokers
+        return cls(brokers, config, has_elr=image.has_elr)
 
     def may_lead(self, partition: PartitionImage, replica: NodeId) -> bool:
         broker = self._active.get(replica)
@@ -59,23 +90,22 @@ class Electorate:
 
     def election_for(self, topic: TopicImage) -> Election:
         """What the topic's own setting, or the one it inherits, asks for when a leader is gone."""
-        if UNCLEAN_SETTING in topic.configs:
-            unclean = resolve_topic(topic.configs, self._config).bool(UNCLEAN_SETTING)
-        else:
-            unclean = bool(self._config.topic_defaults[UNCLEAN_SETTING])
+        unclean = topic_setting(UNCLEAN_SETTING, topic.configs, self._config)
         return Election.UNCLEAN if unclean else Election.CLEAN
 
-    def elect(
-        self,
-        partition: PartitionImage,
-        replicas: tuple[NodeId, ...],
-        isr: tuple[NodeId, ...],
-        election: Election = Election.CLEAN,
-    ) -> NodeId:
-        """The leader of a partition that is about to have these replicas and this in-sync set.
+    def needed_in_sync(self, topic: TopicImage, replicas: Sequence[NodeId]) -> int:
+        """As its leader counts: without so many in sync, the high watermark does not move."""
+        wanted = topic_setting(MIN_INSYNC_SETTING, topic.configs, self._config)
+        return min(int(wanted), len(replicas)) if isinstance(wanted, int) else 1
 
-        The result is in `isr`, or it is NO_LEADER, or the election was unclean.
+    def elect(
+        self, partition: PartitionImage, candidates: Candidates, election: Election = Election.CLEAN
+    ) -> NodeId:
+        """The leader of a partition that is about to have these candidates.
+
+        The result is in the in-sync set or eligible, or it is NO_LEADER, or the election was unclean.
         """
+        replicas, isr, elr, last_known = candidates
         clean = [replica for replica in replicas if replica in isr and self.may_lead(partition, replica)]
         if election is Election.PREFERRED and clean and clean[0] == replicas[0]:
             return clean[0]
@@ -86,6 +116,11 @@ class Electorate:
         stays = partition.leader in isr and partition.leader in replicas
         if stays and self.may_stay(partition, partition.leader):
             return partition.leader
+        for replica in replicas:
+            if replica in elr and self.may_lead(partition, replica):
+                return replica
+        if not isr and not elr and last_known and self.may_lead(partition, last_known[0]):
+            return last_known[0]
         if election is Election.UNCLEAN:
             for replica in replicas:
                 if self.may_lead(partition, replica):

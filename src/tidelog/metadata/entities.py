@@ -66,6 +66,8 @@ class PartitionImage(msgspec.Struct, frozen=True):
     directories: tuple[Uuid, ...] = ()  # one for each replica
     adding: tuple[NodeId, ...] = ()
     removing: tuple[NodeId, ...] = ()
+    elr: tuple[NodeId, ...] = ()  # eligible leaders: not in sync, but with all below the high watermark
+    last_known_elr: tuple[NodeId, ...] = ()  # the leader that a partition without one had last
 
     @property
     def is_reassigning(self) -> bool:

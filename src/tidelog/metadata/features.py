@@ -9,10 +9,12 @@ from enum import IntEnum
 
 import msgspec
 
+from tidelog.base.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.metadata.decision import Decision, Outcome
-from tidelog.metadata.image import ClusterImage
-from tidelog.metadata.records import FeatureChanged, FeatureRange
+from tidelog.metadata.image import ELR_VERSION, ClusterImage
+from tidelog.metadata.min_insync import one_min_insync
+from tidelog.metadata.records import FeatureChanged, FeatureRange, Record
 
 METADATA_VERSION = "metadata.version"
 
@@ -22,6 +24,7 @@ SUPPORTED_FEATURES = (
     FeatureRange("group.version", 0, 1),  # 1: the consumer group protocol of KIP-848
     FeatureRange("streams.version", 0, 1),  # 1: groups of Kafka Streams instances (KIP-1071)
     FeatureRange("transaction.version", 0, 2),  # 2: an epoch for each transaction (KIP-890)
+    FeatureRange(ELR_VERSION, 0, 1),  # 1: eligible leader replicas (KIP-966)
 )
 _RANGES = {feature.name: feature for feature in SUPPORTED_FEATURES}
 
@@ -46,17 +49,20 @@ def supported_features(api_version: int) -> tuple[FeatureRange, ...]:
     return tuple(feature for feature in SUPPORTED_FEATURES if feature.min_level or api_version > 3)
 
 
-def decide_default_features(image: ClusterImage) -> Decision[None]:
+def decide_default_features(image: ClusterImage, config: BrokerConfig | None = None) -> Decision[None]:
     """What a cluster uses from its beginning: all of it. One that an early version made gets it now."""
     if METADATA_VERSION in image.features:
         return Decision([], [None])
-    return Decision(
-        [FeatureChanged(feature.name, feature.max_level) for feature in SUPPORTED_FEATURES], [None]
-    )
+    records = [FeatureChanged(feature.name, feature.max_level) for feature in SUPPORTED_FEATURES]
+    return Decision([*records, *one_min_insync(image, config or BrokerConfig())], [None])
 
 
 def decide_update_features(
-    image: ClusterImage, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
+    image: ClusterImage,
+    updates: Sequence[FeatureUpdate],
+    *,
+    validate_only: bool = False,
+    config: BrokerConfig | None = None,
 ) -> Decision[Outcome]:
     """All of them or none: the single result is that of the whole request."""
     try:
@@ -68,11 +74,13 @@ def decide_update_features(
         )
         return Decision([], [Outcome(error=error.code, message=reason)])
     levels = {update.name: update.level for update in updates}
-    records = [
+    records: list[Record] = [
         FeatureChanged(name, level)
         for name, level in levels.items()
         if level != image.features.get(name, 0) and not validate_only
     ]
+    if records and levels.get(ELR_VERSION) and not image.has_elr:
+        records += one_min_insync(image, config or BrokerConfig())
     return Decision(records, [Outcome()])
 
 

@@ -12,6 +12,9 @@ from tidelog.base.ids import NodeId, ProducerId, Uuid
 from tidelog.metadata.entities import BrokerImage, ConfigResource, PartitionImage, TopicImage
 from tidelog.metadata.records import Record, ResourceKind
 
+ELR_VERSION = "eligible.leader.replicas.version"
+"""The feature of eligible leader replicas (KIP-966): at level 1 the controller keeps them."""
+
 
 class ClusterImage(msgspec.Struct, frozen=True):
     cluster_id: str = ""
@@ -49,6 +52,10 @@ class ClusterImage(msgspec.Struct, frozen=True):
         if resource.kind is ResourceKind.GROUP:
             return self.group_configs.get(resource.name, {})
         return self.broker_configs.get(resource.name, {})
+
+    @property
+    def has_elr(self) -> bool:
+        return self.features.get(ELR_VERSION, 0) > 0
 
     @property
     def active_brokers(self) -> list[BrokerImage]:

@@ -234,6 +234,8 @@ class ImageBuilder:
             tuple(map(_id, record.directories)),
             record.adding,
             record.removing,
+            record.elr,
+            record.last_known_elr,
         )
         _check_partition(partition)
         draft.partitions.append(partition)
@@ -252,6 +254,8 @@ class ImageBuilder:
             old.directories if record.directories is None else tuple(map(_id, record.directories)),
             old.adding if record.adding is None else record.adding,
             old.removing if record.removing is None else record.removing,
+            old.elr if record.elr is None else record.elr,
+            old.last_known_elr if record.last_known_elr is None else record.last_known_elr,
         )
         invariant(new.partition_epoch > old.partition_epoch, "partition epoch did not grow", old=old, new=new)
         grown = new.leader_epoch > old.leader_epoch
@@ -319,6 +323,9 @@ def _check_partition(partition: PartitionImage) -> None:
         and replicas.issuperset(partition.isr)
         and replicas.issuperset(partition.adding)
         and replicas.issuperset(partition.removing)
+        and replicas.issuperset(partition.elr)
+        and replicas.issuperset(partition.last_known_elr)
+        and (not partition.elr or set(partition.elr).isdisjoint(partition.isr))
         and (partition.leader == NO_LEADER or partition.leader in partition.isr)
         and len(partition.directories) in (0, len(partition.replicas))
         and partition.leader_epoch >= 0

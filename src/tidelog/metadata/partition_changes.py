@@ -10,7 +10,7 @@ import msgspec
 
 from tidelog.base.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import NO_EPOCH, Epoch, NodeId, Uuid, uuid_text
+from tidelog.base.ids import NO_EPOCH, Epoch, NodeId, Uuid
 from tidelog.metadata.decision import Decision, Outcome
 from tidelog.metadata.electorate import Electorate
 from tidelog.metadata.entities import NO_LEADER, BrokerImage, PartitionImage
@@ -58,7 +58,7 @@ def decide_alter_partition(
     answered with NEW_LEADER_ELECTED: the asker learns the rest from the metadata log.
     """
     check_broker_epoch(image, broker_id, broker_epoch)
-    electorate = Electorate(image.brokers, config)
+    electorate = Electorate.of(image, config)
     records: list[Record] = []
     results: list[AlteredPartition] = []
     seen: set[tuple[Uuid, int]] = set()
@@ -103,7 +103,7 @@ def _altered(
     _check_epochs(partition, broker_id, change)
     _check_members(image, partition, change)
     record = edit_partition(
-        uuid_text(topic.id),
+        topic,
         partition,
         electorate,
         isr=tuple(replica for replica, _ in change.isr),
@@ -120,6 +120,8 @@ def partition_after(partition: PartitionImage, record: PartitionChanged) -> Part
         leader=partition.leader if record.leader is None else record.leader,
         leader_epoch=partition.leader_epoch if record.leader_epoch is None else record.leader_epoch,
         isr=partition.isr if record.isr is None else record.isr,
+        elr=partition.elr if record.elr is None else record.elr,
+        last_known_elr=partition.last_known_elr if record.last_known_elr is None else record.last_known_elr,
     )
 
 

@@ -10,9 +10,10 @@ from collections.abc import Collection, Mapping
 from msgspec.structs import replace
 
 from tidelog.base.ids import NodeId, Uuid, uuid_text
-from tidelog.metadata.electorate import Election, Electorate
-from tidelog.metadata.entities import NO_LEADER, PartitionImage
-from tidelog.metadata.records import IdText, PartitionChanged
+from tidelog.metadata.electorate import Candidates, Election, Electorate
+from tidelog.metadata.eligible import eligible_replicas, last_leader
+from tidelog.metadata.entities import NO_LEADER, PartitionImage, TopicImage
+from tidelog.metadata.records import PartitionChanged
 
 Replicas = tuple[NodeId, ...]
 
@@ -22,7 +23,7 @@ def without(replicas: Replicas, gone: Collection[NodeId]) -> Replicas:
 
 
 def edit_partition(
-    topic_id: IdText,
+    topic: TopicImage,
     old: PartitionImage,
     electorate: Electorate,
     *,
@@ -32,15 +33,19 @@ def edit_partition(
     removing: Replicas | None = None,
     directories: Mapping[NodeId, Uuid] | None = None,
     election: Election = Election.CLEAN,
-    may_empty_isr: bool = False,
+    lost: Collection[NodeId] = (),
+    doubted: Collection[NodeId] = (),
     new_epoch: bool = False,
 ) -> PartitionChanged | None:
     """None for a field: as it was. `directories` names those replicas that have another one now.
 
-    The in-sync set keeps its last member, which holds all that was acknowledged, even while that one may
-    not lead; only where it is known to have lost its data (`may_empty_isr`) the set gets empty.
+    `lost` names replicas that lost their data, `doubted` those that may lack the end of it: neither is
+    trusted with a clean election, the former not even as the last known leader. Any other member of an
+    in-sync set holds all that was acknowledged, also while it may not lead: the last one stays in the set,
+    or becomes an eligible leader replica where the cluster keeps these.
     """
-    isr = old.isr if isr is None else isr
+    bad = (*lost, *doubted)
+    isr = without(old.isr if isr is None else isr, bad)
     replicas = old.replicas if replicas is None else replicas
     adding = old.adding if adding is None else adding
     removing = old.removing if removing is None else removing
@@ -52,17 +57,27 @@ def edit_partition(
         if replicas == old.replicas and places == tuple(map(old.directory_of, replicas)):
             places = None
     judged = old if places is None else replace(old, replicas=replicas, directories=places)
-    leader = electorate.elect(judged, replicas, isr, election)
+    needed = electorate.needed_in_sync(topic, replicas) if electorate.has_elr else 0
+    elr = eligible_replicas(old, replicas, isr, needed=needed, bad=bad)
+    last_known = last_leader(old, replicas, isr, lost=lost) if electorate.has_elr else ()
+    leader = electorate.elect(judged, Candidates(replicas, isr, elr, last_known), election)
     if leader != NO_LEADER and leader not in isr:
-        isr = (leader,)  # unclean: nobody else is known to hold what it holds
+        isr = (leader,)
+        # Unclean: nobody else is known to hold what it holds.
+        was_clean = leader in elr
+        elr = eligible_replicas(old, replicas, isr, needed=needed, bad=bad) if was_clean else ()
+        new_epoch = True
     elif leader not in (old.leader, NO_LEADER) and electorate.is_stopping(old.leader):
         isr = without(isr, (old.leader,))
-    if not isr and not may_empty_isr:
+        elr = eligible_replicas(old, replicas, isr, needed=needed, bad=bad)
+    if not isr and not lost and not electorate.has_elr:
         isr = old.isr
+    if leader != NO_LEADER:
+        last_known = ()
     shrunk = replicas is not old.replicas and not set(replicas).issuperset(old.replicas)
     new_epoch = new_epoch or leader != old.leader or shrunk
     changed = PartitionChanged(
-        topic_id,
+        uuid_text(topic.id),
         old.index,
         old.partition_epoch + 1,
         leader=leader if new_epoch else None,
@@ -72,8 +87,10 @@ def edit_partition(
         adding=adding if adding != old.adding else None,
         removing=removing if removing != old.removing else None,
         directories=None if places is None else tuple(map(uuid_text, places)),
+        elr=elr if elr != old.elr else None,
+        last_known_elr=last_known if last_known != old.last_known_elr else None,
     )
-    is_same = changed == PartitionChanged(topic_id, old.index, old.partition_epoch + 1)
+    is_same = changed == PartitionChanged(changed.topic_id, old.index, old.partition_epoch + 1)
     return None if is_same else changed
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from tidelog.base.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import NodeId, uuid_text
+from tidelog.base.ids import NodeId
 from tidelog.metadata.assignments import check_assignment
 from tidelog.metadata.decision import Decision, Outcome
 from tidelog.metadata.electorate import Election, Electorate
@@ -51,7 +51,7 @@ def decide_alter_reassignments(
     config: BrokerConfig | None = None,
 ) -> Decision[ReassignmentResult]:
     """Each partition succeeds or fails for itself. What needs no copying is done at once."""
-    electorate = Electorate(image.brokers, config)
+    electorate = Electorate.of(image, config)
     records: list[Record] = []
     results: list[ReassignmentResult] = []
     seen: set[tuple[str, int]] = set()
@@ -127,7 +127,7 @@ def _begun(
     original = without(partition.replicas, partition.adding)
     replicas = target + without(partition.replicas, target)
     return edit_partition(
-        uuid_text(topic.id),
+        topic,
         partition,
         electorate,
         replicas=replicas,
@@ -145,7 +145,10 @@ def _cancelled(
     original = without(partition.replicas, partition.adding)
     isr = without(partition.isr, partition.adding)
     election = electorate.election_for(topic)
-    if not isr:  # only new replicas are in sync: going back costs what the old ones miss
+    can_lead = any(
+        electorate.may_lead(partition, replica) for replica in without(partition.elr, partition.adding)
+    )
+    if not isr and not can_lead:  # only new replicas are in sync: going back costs what the old ones miss
         alive = tuple(replica for replica in original if electorate.may_lead(partition, replica))
         if election is not Election.UNCLEAN or not alive:
             raise KafkaError(
@@ -155,7 +158,7 @@ def _cancelled(
             )
         isr = alive[:1]
     return edit_partition(
-        uuid_text(topic.id),
+        topic,
         partition,
         electorate,
         replicas=original,

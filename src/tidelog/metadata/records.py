@@ -107,6 +107,8 @@ class PartitionCreated(MetadataRecord, frozen=True, omit_defaults=True, tag="par
     """The data directory of each replica, in the order of `replicas`; zeros where it is not known yet."""
     adding: tuple[NodeId, ...] = ()
     removing: tuple[NodeId, ...] = ()
+    elr: tuple[NodeId, ...] = ()
+    last_known_elr: tuple[NodeId, ...] = ()
 
 
 class PartitionChanged(MetadataRecord, frozen=True, omit_defaults=True, tag="partition-changed"):
@@ -122,6 +124,9 @@ class PartitionChanged(MetadataRecord, frozen=True, omit_defaults=True, tag="par
     adding: tuple[NodeId, ...] | None = None
     removing: tuple[NodeId, ...] | None = None
     directories: tuple[IdText, ...] | None = None
+    elr: tuple[NodeId, ...] | None = None
+    """Eligible leader replicas (KIP-966)."""
+    last_known_elr: tuple[NodeId, ...] | None = None
 
 
 class ConfigChanged(MetadataRecord, frozen=True, tag="config-changed"):

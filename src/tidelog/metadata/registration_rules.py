@@ -1,16 +1,51 @@
 """What a broker must say of itself to be let into the cluster, and which of its replicas lost their data."""
 
 from collections.abc import Sequence
+from enum import Enum
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import ZERO_UUID, Epoch, NodeId, Uuid, uuid_text
-from tidelog.metadata.entities import LOST_DIRECTORY, UNASSIGNED_DIRECTORY, BrokerImage, PartitionImage
+from tidelog.metadata.entities import (
+    LOST_DIRECTORY,
+    UNASSIGNED_DIRECTORY,
+    BrokerImage,
+    PartitionImage,
+    TopicImage,
+)
 from tidelog.metadata.image import ClusterImage
 from tidelog.metadata.records import Endpoint, FeatureRange
+
+CRASHED_SYNCED: Epoch = -2
+"""In place of the epoch of an earlier process that ended in order: it did not, but it had synced what it
+acknowledged by default, as under durability `fsync`."""
 
 TEXT_LENGTH_MAX = 255
 LISTENERS_MAX = 64
 DIRECTORIES_MAX = 1_000
+
+
+class Ended(Enum):
+    """How the process before this one ended, and so what its logs may lack."""
+
+    CLEAN = "clean"
+    SYNCED = "synced"
+    """It crashed, but what it acknowledged was synced, save for topics that ask for less."""
+    UNCLEAN = "unclean"
+    """It crashed, and a loss of power may have taken what it had acknowledged."""
+
+
+def how_it_ended(known: BrokerImage | None, previous_epoch: Epoch) -> Ended:
+    """`previous_epoch`: of the registration under which the broker last ended in order, as it says."""
+    if known is None or known.epoch == previous_epoch:
+        return Ended.CLEAN
+    return Ended.SYNCED if previous_epoch == CRASHED_SYNCED else Ended.UNCLEAN
+
+
+def may_lack_records(topic: TopicImage, ended: Ended) -> bool:
+    """Whether a replica of this topic, on a broker that ended so, may lack what was acknowledged."""
+    if ended is Ended.SYNCED:
+        return topic.configs.get("durability", "fsync") != "fsync"
+    return ended is Ended.UNCLEAN
 
 
 def check_broker_epoch(image: ClusterImage, broker_id: NodeId, broker_epoch: Epoch) -> BrokerImage:

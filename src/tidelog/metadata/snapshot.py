@@ -73,6 +73,8 @@ def _topic_records(topic: TopicImage) -> Iterator[Record]:
             tuple(map(uuid_text, partition.directories)),
             partition.adding,
             partition.removing,
+            partition.elr,
+            partition.last_known_elr,
         )
 
 

@@ -33,10 +33,10 @@ class AcksWaiters:
     def forget(self, done: Done) -> None:
         self.queue = deque(waiter for waiter in self.queue if waiter.done is not done)
 
-    def settle(self, high_watermark: Offset, error: KafkaError | None) -> None:
+    def settle(self, high_watermark: Offset) -> None:
         """Tell all who wait for no more than this. One that is told may add another one meanwhile."""
         while self.queue and self.queue[0].safe_at <= high_watermark:
-            self.queue.popleft().done(error)
+            self.queue.popleft().done(None)
 
     def fail_all(self, error: KafkaError) -> None:
         queue, self.queue = self.queue, deque()

@@ -75,9 +75,10 @@ class Following(Replica):
     def _cut_lost(self) -> None:
         """Outside of the in-sync set a damaged log is just behind: cut before the damage, it gets the rest.
 
-        A member of the set must not cut its log: it could be elected before it has the rest.
+        A member of the set, or an eligible leader, must not cut its log: it could be elected before it has
+        the rest.
         """
-        if self.log.lost is None or self.leader_id in {NO_LEADER, self.node_id} or self.node_id in self.isr:
+        if self.log.lost is None or self.leader_id in {NO_LEADER, self.node_id} or self.is_trusted:
             return
         lost = self.log.lost
         for doomed in self._shorten(self.log.cut_at_lost).doomed:

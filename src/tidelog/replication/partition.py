@@ -84,7 +84,8 @@ class Partition(Following):
         # Not so where the controller's own answer told of the change before the metadata do.
         is_change = image.partition_epoch != self.partition_epoch
         self.partition_epoch, self.leader_epoch = image.partition_epoch, image.leader_epoch
-        self.leader_id, self.replicas, self.isr = image.leader, image.replicas, image.isr
+        self.leader_id, self.replicas = image.leader, image.replicas
+        self.isr, self.elr = image.isr, image.elr
         if image.leader != self.node_id or self.log.lost is not None:
             # A leader that misses what its followers have would make them cut it off, too.
             self._leadership = None
@@ -204,9 +205,27 @@ class Partition(Following):
     def written_end(self) -> Offset:
         """Where the readable log ends once the leader's disk has all that is written.
 
-        Where followers are waited for, too, their leader cannot say, and this is where it ends now.
+        Where followers are waited for, too, or are too few, their leader cannot say: it is where it ends now.
         """
-        return self.log.end if self.is_leader and not self._limits else self.high_watermark
+        is_alone = self.is_leader and not self._limits and self.has_enough_in_sync
+        return self.log.end if is_alone else self.high_watermark
+
+    def when_held(self, offset: Offset, done: Done) -> bool:
+        """As `when_safe`, but it is enough that all that are in sync have it, however few they are.
+
+        For those who only read: too few to take more can still serve what they all have.
+        """
+        if self.is_leader and (offset <= self.high_watermark or self._is_held(offset)):
+            return True
+        self._led()
+        self._held.add(offset, done)
+        return False
+
+    def _is_held(self, offset: Offset) -> bool:
+        if self.has_enough_in_sync:
+            return False
+        end = self.log.recovery_point if self.durability is Durability.FSYNC else self.log.end
+        return offset <= end and all(offset <= limit.end for limit in self._limits)
 
     # Followers
 
@@ -310,10 +329,13 @@ class Partition(Following):
         if leadership is None or leadership.proposal != proposal:
             return
         if error is None:
+            # A smaller set waits for the metadata, which may bring a larger min.insync.replicas first: the
+            # controller counted with that, and takes those who left for eligible leaders.
             if (
                 committed is not None
                 and committed.leader_epoch == self.leader_epoch
                 and committed.partition_epoch > self.partition_epoch
+                and set(committed.isr).issuperset(self.isr)
             ):
                 self.isr, self.partition_epoch = committed.isr, committed.partition_epoch
                 leadership.commit(self.isr)

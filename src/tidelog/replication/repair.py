@@ -33,7 +33,7 @@ def awaits_repair(partition: Partition) -> bool:
         partition.log.lost is not None
         and partition.log.offline is None
         and partition.leader_id == NO_LEADER
-        and partition.node_id in partition.isr
+        and partition.is_trusted
     )
 
 

@@ -33,6 +33,7 @@ class Replica:
     __slots__ = (
         "_acks",
         "_append_watchers",
+        "_held",
         "_hidden",
         "_limits",
         "_on_unsynced",
@@ -40,6 +41,7 @@ class Replica:
         "_unsynced_since",
         "_watchers",
         "durability",
+        "elr",
         "high_watermark",
         "index",
         "is_leader",
@@ -80,10 +82,12 @@ class Replica:
         self.partition_epoch: Epoch = NO_EPOCH
         self.replicas: tuple[NodeId, ...] = ()
         self.isr: tuple[NodeId, ...] = ()
+        self.elr: tuple[NodeId, ...] = ()
         self.durability = durability
         self.min_insync_replicas = min_insync_replicas
         self._on_unsynced = on_unsynced
         self._acks = AcksWaiters()
+        self._held = AcksWaiters()  # those who do not mind that too few are in sync to take more
         self._sync_waiters: list[Callable[[], None]] = []
         # Appends above the high watermark, as (end offset, bytes): what a watcher will be told about.
         self._hidden: deque[tuple[Offset, int]] = deque()
@@ -135,11 +139,17 @@ class Replica:
             safe = min(safe, limit.end)
         if safe <= self.high_watermark:
             return
+        if self.is_leader and not self.has_enough_in_sync:
+            # The controller counts on it (KIP-966): whoever left the set by now has all that was readable.
+            self._held.settle(safe)
+            return
         self.high_watermark = safe
         if log.producers.ended:  # a follower has nobody who asks what is stable: forget it here
             log.producers.forget_ended(safe)
         if self._acks.queue:
-            self._acks.settle(safe, self._refusal_after_append())
+            self._acks.settle(safe)
+        if self._held.queue:
+            self._held.settle(safe)
         fresh = 0
         hidden = self._hidden
         while hidden and hidden[0][0] <= safe:
@@ -162,19 +172,18 @@ class Replica:
             self._on_unsynced(self)
 
     @property
+    def is_trusted(self) -> bool:
+        """Whether the controller counts on this replica to have all that was acknowledged."""
+        return self.node_id in self.isr or self.node_id in self.elr
+
+    @property
     def needed_in_sync(self) -> int:
         """For acks=all. No more than there are replicas, as in Kafka: else nothing could ever be written."""
         return min(self.min_insync_replicas, len(self.replicas))
 
-    def _refusal_after_append(self) -> KafkaError | None:
-        """What was meant for more replicas is now on all that are left, which is not what was asked for."""
-        if len(self.isr) >= self.needed_in_sync:
-            return None
-        return KafkaError(
-            ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-            f"written, but only {len(self.isr)} of {len(self.replicas)} replicas are still in sync, "
-            f"min.insync.replicas is {self.min_insync_replicas}",
-        )
+    @property
+    def has_enough_in_sync(self) -> bool:
+        return len(self.isr) >= self.needed_in_sync
 
     # Syncing
 
@@ -215,10 +224,12 @@ class Replica:
     def forget(self, done: Done) -> None:
         """One who waited for safety gave up (its time is over, or its connection is gone)."""
         self._acks.forget(done)
+        self._held.forget(done)
 
     def release_all(self, error: KafkaError) -> None:
         """The log is offline, the partition is going away or has another leader: nobody may wait on."""
         self._acks.fail_all(error)
+        self._held.fail_all(error)
         self._tell_sync_waiters()
         self.notify(0)
 

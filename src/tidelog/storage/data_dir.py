@@ -3,11 +3,12 @@
 Several directories are several of these objects; what fails on one disk leaves the others alone.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
 from tidelog.base.errors import StorageError
-from tidelog.base.ids import Offset, Uuid, uuid_text
+from tidelog.base.ids import NO_EPOCH, Epoch, Offset, Uuid, uuid_text
 from tidelog.base.ports import Disk, Lock, read_file, replace_file
 from tidelog.storage import checkpoints, partition_folder
 from tidelog.storage.checkpoints import TopicPartition
@@ -25,17 +26,19 @@ CLEANER_OFFSETS = "cleaner-offset-checkpoint"
 
 
 class DataDir:
-    __slots__ = ("_disk", "_lock", "identity", "path", "was_clean")
+    __slots__ = ("_disk", "_lock", "clean_epoch", "identity", "path", "was_clean")
 
     def __init__(
-        self, disk: Disk, path: str, identity: DirectoryIdentity, was_clean: bool, lock: Lock
+        self, disk: Disk, path: str, identity: DirectoryIdentity, clean_mark: bytes | None, lock: Lock
     ) -> None:
         self._disk = disk
         self._lock = lock
         self.path = path
         self.identity = identity
-        self.was_clean = was_clean
+        self.was_clean = clean_mark is not None
         """The last owner closed every log in order."""
+        self.clean_epoch: Epoch = _epoch_in(clean_mark)
+        """Under which it was registered then; -1 where it was not, or did not close them."""
 
     @classmethod
     def open(cls, disk: Disk, path: str, identity: DirectoryIdentity) -> "DataDir":
@@ -50,14 +53,14 @@ class DataDir:
         lock = disk.lock(f"{path}/{LOCK}")
         try:
             identity = cls._settle_identity(disk, path, identity)
-            was_clean = disk.exists(f"{path}/{CLEAN_SHUTDOWN}")
-            if was_clean:  # from now on only a new clean shutdown may say so
+            mark = read_file(disk, f"{path}/{CLEAN_SHUTDOWN}")
+            if mark is not None:  # from now on only a new clean shutdown may say so
                 disk.remove(f"{path}/{CLEAN_SHUTDOWN}")
                 disk.sync_dir(path)
         except BaseException:
             lock.release()
             raise
-        return cls(disk, path, identity, was_clean, lock)
+        return cls(disk, path, identity, mark, lock)
 
     @staticmethod
     def _settle_identity(disk: Disk, path: str, wanted: DirectoryIdentity) -> DirectoryIdentity:
@@ -91,11 +94,15 @@ class DataDir:
         self.identity = replace(self.identity, cluster_id=cluster_id)
         replace_file(self._disk, f"{self.path}/{META}", self.identity.dump())
 
-    def close(self, *, clean: bool) -> None:
-        """Clean: every log in here has been closed in order, and its recovery point written."""
+    def close(self, *, clean: bool, broker_epoch: Epoch = NO_EPOCH) -> None:
+        """Clean: every log in here has been closed in order, and its recovery point written.
+
+        `broker_epoch`: under which this broker was registered.
+        """
         try:
             if clean:
-                replace_file(self._disk, f"{self.path}/{CLEAN_SHUTDOWN}", b'{"version":0,"brokerEpoch":-1}\n')
+                mark = b'{"version":0,"brokerEpoch":%d}\n' % broker_epoch
+                replace_file(self._disk, f"{self.path}/{CLEAN_SHUTDOWN}", mark)
         finally:
             self._lock.release()
 
@@ -147,6 +154,12 @@ class DataDir:
     def free_bytes(self) -> tuple[int, int]:
         """(total, usable)."""
         return self._disk.free_bytes(self.path)
+
+
+def _epoch_in(clean_mark: bytes | None) -> Epoch:
+    """The mark is JSON as Kafka writes it, a few bytes long."""
+    found = re.search(rb'"brokerEpoch":\s*(\d{1,18})', clean_mark or b"")
+    return int(found[1]) if found else NO_EPOCH
 
 
 __all__ = [

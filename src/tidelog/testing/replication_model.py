@@ -33,10 +33,11 @@ class Answer(NamedTuple):
 
 
 class ReplicationModel(ReplicationChecks):
-    def __init__(self, seed: int, durability: Durability, min_insync_replicas: int = 1) -> None:
-        super().__init__(Controller(), durability)
+    def __init__(
+        self, seed: int, durability: Durability, min_insync_replicas: int = 1, *, has_elr: bool = False
+    ) -> None:
+        super().__init__(Controller(min_insync_replicas, has_elr=has_elr), durability)
         self.random = random.Random(seed)
-        self.min_insync_replicas = min_insync_replicas
         self.now = 0.0
         self.network: list[Callable[[], None]] = []
         self.history: list[str] = []
@@ -67,7 +68,7 @@ class ReplicationModel(ReplicationChecks):
             log,
             node_id=id,
             durability=self.durability,
-            min_insync_replicas=self.min_insync_replicas,
+            min_insync_replicas=self.controller.min_insync_replicas,
             on_unsynced=lambda _: None,
             high_watermark=high_watermark,
         )
@@ -91,6 +92,7 @@ class ReplicationModel(ReplicationChecks):
             (1, self.move_leader),
             (1, self.fence),
             (1, self.delete_records),
+            (1, lambda _: self.change_min_insync()),
         ]
         weights = [weight for weight, _ in actions]
         for _ in range(steps):
@@ -237,8 +239,14 @@ class ReplicationModel(ReplicationChecks):
             steps = 1 if self.random.random() < 0.7 else len(news)
             node.applied += steps
             self._checkpoint_first(node)
-            node.partition.apply(self.controller.log[node.applied], self.now)
+            self._apply(node)
             self.note(f"{node.id} hears: {node.partition} isr {node.partition.isr}")
+
+    def _apply(self, node: Node) -> None:
+        news = self.controller.log[node.applied]
+        node.partition.min_insync_replicas = news.min_insync_replicas
+        node.partition.apply(news.image, self.now)
+        node.partition.advance()
 
     def _checkpoint_first(self, node: Node) -> None:
         if node.partition.must_checkpoint:
@@ -304,14 +312,21 @@ class ReplicationModel(ReplicationChecks):
         node.partition = self._open(
             node.id, node.disk, node.recovery_checkpoint, node.mark_checkpoint, node.start_checkpoint
         )
-        node.broker_epoch = self.controller.register(node.id)
+        node.broker_epoch = self._register(node)
         node.applied = len(self.controller.log) - 1
-        node.partition.apply(self.controller.image, self.now)
+        self._apply(node)
         node.visible_to = node.partition.log.start
         node.marks.clear()
         self._checkpoint_first(node)
         self.note(f"{node.id} is back: {node.partition}; {self.controller.image}")
         self.check_acknowledged()
+
+    def _register(self, node: Node) -> Epoch:
+        return self.controller.register(node.id, is_doubted=self.durability is not Durability.FSYNC)
+
+    def change_min_insync(self) -> None:
+        self.controller.set_min_insync(self.random.randint(1, len(NODES)))
+        self.note(f"the controller decides {self.controller.log[-1]}")
 
     def move_leader(self, node: Node) -> None:
         self.controller.elect(node.id)
@@ -339,7 +354,7 @@ class ReplicationModel(ReplicationChecks):
             self.restart(node)
         for node in self.nodes.values():
             if node.id in self.controller.fenced:
-                node.broker_epoch = self.controller.register(node.id)
+                node.broker_epoch = self._register(node)
         for _ in range(400):
             if self._is_settled():
                 break
@@ -347,7 +362,7 @@ class ReplicationModel(ReplicationChecks):
             for node in self.nodes.values():
                 node.applied = len(self.controller.log) - 1
                 self._checkpoint_first(node)
-                node.partition.apply(self.controller.image, self.now)
+                self._apply(node)
                 for step in (self.begin_sync, self.finish_sync, self.checkpoint, self.fetch):
                     step(node)
                 self.look_at_isr(node)

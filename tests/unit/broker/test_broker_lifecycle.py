@@ -47,7 +47,14 @@ class World:
 
     def member(self, me: BrokerImage) -> Lifecycle:
         peers: Any = self
-        member = Lifecycle(self.rig.metadata, peers, self.rig.clock, lambda: me, lambda: self.failed)
+        member = Lifecycle(
+            self.rig.metadata,
+            peers,
+            self.rig.clock,
+            lambda: me,
+            lambda: self.failed,
+            previous_epoch=lambda: -1,
+        )
         self.rig.metadata.node_id = me.id
         return member
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.state_loading import until_safe
+from tidelog.broker.state_loading import until_held
 from tidelog.testing.virtual_time import run
 
 
@@ -19,7 +19,7 @@ class Waiting:
         self.log = SimpleNamespace(end=5)
         self.done: Callable[[KafkaError | None], None] | None = None
 
-    def when_safe(self, offset: int, done: Callable[[KafkaError | None], None]) -> bool:
+    def when_held(self, offset: int, done: Callable[[KafkaError | None], None]) -> bool:
         self.done = done
         return False
 
@@ -27,7 +27,7 @@ class Waiting:
 def settle(error: KafkaError | None) -> None:
     async def work() -> None:
         partition: Any = Waiting()
-        waiting = asyncio.ensure_future(until_safe(partition))
+        waiting = asyncio.ensure_future(until_held(partition))
         await asyncio.sleep(0)
         partition.done(error)
         await waiting
@@ -37,10 +37,6 @@ def settle(error: KafkaError | None) -> None:
 
 def test_safe_is_safe() -> None:
     settle(None)
-
-
-def test_too_few_replicas_to_take_more_are_enough_to_serve_what_there_is() -> None:
-    settle(KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND))
 
 
 def test_a_leader_that_is_none_any_more_does_not_serve() -> None:

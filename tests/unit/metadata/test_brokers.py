@@ -14,6 +14,7 @@ from tidelog.metadata.entities import NO_LEADER
 from tidelog.metadata.image import ClusterImage, advance
 from tidelog.metadata.partition_changes import PartitionAlteration, decide_alter_partition
 from tidelog.metadata.records import BrokerChanged, BrokerUnregistered, Endpoint
+from tidelog.metadata.registration_rules import Ended
 
 HERE = Endpoint("PLAINTEXT", "localhost", 9092)
 
@@ -74,13 +75,13 @@ class TestRegistration:
 
     def test_alone_it_goes_on_at_once(self, with_topic, apply):
         image = with_topic((1,), brokers=1)
-        assert len(register(image, was_clean=True).records) == 1
-        crashed = apply(image, register(image, was_clean=False))
+        assert len(register(image, ended=Ended.CLEAN).records) == 1
+        crashed = apply(image, register(image, ended=Ended.UNCLEAN))
         assert state(crashed) == (1, (1,), 6)
 
     def test_after_a_crash_others_take_over_from_a_lone_voter_too(self, with_topic, apply):
         image = with_topic((1, 2))
-        assert state(apply(image, register(image, was_clean=False))) == (2, (2,), 6)
+        assert state(apply(image, register(image, ended=Ended.UNCLEAN))) == (2, (2,), 6)
 
     def test_it_leads_again_what_waited_for_it(self, with_topic, apply):
         image = with_topic((1,), fenced=(1,))

@@ -1,7 +1,7 @@
 import pytest
 
 from tidelog.base.config import BrokerConfig
-from tidelog.metadata.electorate import Election, Electorate
+from tidelog.metadata.electorate import Candidates, Election, Electorate
 from tidelog.metadata.entities import NO_LEADER
 from tidelog.metadata.records import BrokerChanged
 
@@ -22,7 +22,7 @@ from tidelog.metadata.records import BrokerChanged
 def test_leader_comes_from_the_in_sync_set(with_topic, isr, fenced, election, leader):
     image = with_topic((1, 2, 3), isr=isr, fenced=fenced)
     partition = image.partition("t", 0)
-    assert Electorate(image.brokers).elect(partition, partition.replicas, isr, election) == leader
+    assert Electorate(image.brokers).elect(partition, Candidates(partition.replicas, isr), election) == leader
 
 
 def test_a_leader_that_may_lead_stays_unless_the_preferred_one_is_asked_for(with_topic):
@@ -30,24 +30,24 @@ def test_a_leader_that_may_lead_stays_unless_the_preferred_one_is_asked_for(with
     partition = image.partition("t", 0)
     electorate = Electorate(image.brokers)
     assert partition.leader == 2
-    assert electorate.elect(partition, (1, 2, 3), (1, 2, 3)) == 2
-    assert electorate.elect(partition, (1, 2, 3), (1, 2, 3), Election.PREFERRED) == 1
+    assert electorate.elect(partition, Candidates((1, 2, 3), (1, 2, 3))) == 2
+    assert electorate.elect(partition, Candidates((1, 2, 3), (1, 2, 3)), Election.PREFERRED) == 1
 
 
 def test_a_stopping_leader_goes_on_only_while_nobody_else_may(with_topic):
     image = with_topic((1, 2)).apply(BrokerChanged(1, 1, shutting_down=True))
     partition = image.partition("t", 0)
     electorate = Electorate(image.brokers)
-    assert electorate.elect(partition, (1, 2), (1,)) == 1
-    assert electorate.elect(partition, (1, 2), (1, 2)) == 2
+    assert electorate.elect(partition, Candidates((1, 2), (1,))) == 1
+    assert electorate.elect(partition, Candidates((1, 2), (1, 2))) == 2
     gone = Electorate(image.apply(BrokerChanged(1, 1, fenced=True)).brokers)
-    assert gone.elect(partition, (1, 2), (1,)) == NO_LEADER
+    assert gone.elect(partition, Candidates((1, 2), (1,))) == NO_LEADER
 
 
 def test_replica_in_a_failed_directory_does_not_lead(with_topic):
     image = with_topic((1, 2)).apply(BrokerChanged(1, 1, directories=("AAAAAAAAAAAAAAAAAAAACQ",)))
     partition = image.partition("t", 0)
-    assert Electorate(image.brokers).elect(partition, (1, 2), (1, 2)) == 2
+    assert Electorate(image.brokers).elect(partition, Candidates((1, 2), (1, 2))) == 2
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 
 
 def edit(image, **what):
-    return edit_partition(ID, image.partition("t", 0), Electorate(image.brokers), **what)
+    return edit_partition(image.topic("t"), image.partition("t", 0), Electorate(image.brokers), **what)
 
 
 def test_what_changes_nothing_is_no_record(with_topic):
@@ -29,7 +29,7 @@ def test_new_leader_new_epoch(with_topic):
 def test_last_in_sync_replica_is_kept_without_a_leader(with_topic):
     image = with_topic((1, 2), isr=(1,))
     assert edit(image, isr=()) == PartitionChanged(ID, 0, 8, leader=-1, leader_epoch=6)
-    emptied = edit(image, isr=(), may_empty_isr=True)
+    emptied = edit(image, isr=(), lost=(1,))
     assert emptied == PartitionChanged(ID, 0, 8, leader=-1, leader_epoch=6, isr=())
 
 

@@ -111,17 +111,28 @@ def test_a_shrunk_set_lets_it_go_on_only_when_the_controller_says_so(trio) -> No
     assert trio.offsets(1) == (1, 1)
 
 
-def test_safe_on_too_few_replicas_is_told_as_such(trio) -> None:
+def test_with_too_few_in_sync_it_stands_still_until_there_are_enough(trio) -> None:
     trio.start(min_insync_replicas=2)
     done: list[KafkaError | None] = []
+    held: list[KafkaError | None] = []
     trio[1].when_safe(trio.produce(1).safe_at, done.append)
+    assert not trio[1].when_held(1, held.append)
     trio.decide(isr=(1,))
     trio.tell(1)
-    assert [error.code for error in done if error] == [ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND]
+    assert trio.offsets(1) == (0, 1)
+    assert (done, held) == ([], [None]), "who only reads is served, nothing is acknowledged"
+    assert trio[1].when_held(1, held.append)
     with pytest.raises(KafkaError) as refused:
         trio.produce(1)
     assert refused.value.code is ErrorCode.NOT_ENOUGH_REPLICAS
     assert trio[1].log.end == 1
+    for _ in range(2):
+        trio.fetch(2)
+    assert trio.offsets(1) == (0, 1)
+    trio.decide(isr=(1, 2))
+    trio.tell(1)
+    assert trio.offsets(1) == (1, 1)
+    assert done == [None]
 
 
 def test_one_who_is_about_to_join_is_waited_for_until_it_falls_back(trio) -> None:

@@ -40,6 +40,10 @@ def test_one_who_stops_to_fetch_leaves_and_comes_back_when_it_has_all(trio) -> N
     assert trio[1].isr_proposed(proposal)
     assert wanted(trio) is None, "one change at a time"
     trio[1].isr_answered(proposal, None, CommittedIsr(0, (1, 3), 1))
+    assert trio[1].isr == (1, 2, 3), "a larger min.insync.replicas may be on its way before"
+    assert trio.offsets(1) == (0, 1)
+    trio.decide(isr=(1, 3))
+    trio.tell(1)
     assert (trio[1].isr, trio[1].partition_epoch) == ((1, 3), 1)
     assert trio.offsets(1) == (1, 1)
     assert wanted(trio) is None

@@ -25,7 +25,9 @@ async def handle(context: Context, request: BrokerRegistrationRequest) -> Broker
         ),
     )
     try:
-        epoch = await context.services.controller.register(broker, request.cluster_id)
+        epoch = await context.services.controller.register(
+            broker, request.cluster_id, previous_epoch=request.previous_broker_epoch
+        )
     except KafkaError as error:
         return BrokerRegistrationResponse(error_code=error.code)
     return BrokerRegistrationResponse(broker_epoch=epoch)

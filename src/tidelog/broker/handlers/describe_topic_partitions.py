@@ -86,7 +86,7 @@ def _partition(context: Context, partition: PartitionImage) -> DescribeTopicPart
         leader_epoch=partition.leader_epoch,
         replica_nodes=list(partition.replicas),
         isr_nodes=list(partition.isr),
-        eligible_leader_replicas=[],
-        last_known_elr=[],
+        eligible_leader_replicas=list(partition.elr),
+        last_known_elr=list(partition.last_known_elr),
         offline_replicas=partition.replicas_outside(context.services.metadata.live_broker_ids()),
     )

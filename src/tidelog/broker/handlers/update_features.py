@@ -17,7 +17,9 @@ async def handle(context: Context, request: UpdateFeaturesRequest) -> UpdateFeat
     try:
         services.controller.check_active()
         [result] = await services.metadata.change(
-            lambda image: decide_update_features(image, updates, validate_only=request.validate_only)
+            lambda image: decide_update_features(
+                image, updates, validate_only=request.validate_only, config=services.config
+            )
         )
     except KafkaError as error:
         return UpdateFeaturesResponse(error_code=error.code, error_message=error.message)

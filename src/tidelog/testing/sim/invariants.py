@@ -161,7 +161,7 @@ class EqualReplicas:
 
 
 class AckedOnIsr:
-    """What was acknowledged with acks=all is on every member of the ISR, and synced where promised."""
+    """What was acknowledged with acks=all is on every member of the ISR and the ELR, synced where promised."""
 
     def __init__(self, cluster: SimCluster) -> None:
         self._cluster = cluster
@@ -182,7 +182,7 @@ class AckedOnIsr:
             if image is None:
                 continue
             for view in seen:
-                if view.machine.id not in image.isr:
+                if view.machine.id not in (*image.isr, *image.elr):
                     continue
                 partition = view.partition(known.id, index)  # type: ignore[union-attr]
                 if partition is None or partition.leader_epoch != image.leader_epoch:
@@ -194,7 +194,7 @@ class AckedOnIsr:
                 if log.offline is None and has < end:
                     yield (
                         f"{topic}-{index} was acknowledged up to {end}, but {view.life} of its ISR "
-                        f"{image.isr} has {has}"
+                        f"{image.isr} and ELR {image.elr} has {has}"
                     )
 
     def _take_in(self) -> None:

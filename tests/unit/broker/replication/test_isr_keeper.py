@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from tidelog.base.errors import ErrorCode
@@ -49,20 +50,34 @@ def answer(request: AlterPartitionRequest, code: ErrorCode) -> AlterPartitionRes
 class Controller:
     node_id = 1
 
-    def __init__(self) -> None:
+    def __init__(self, rig: Any) -> None:
+        self.rig = rig
         self.answer: Answer = agree
         self.requests: list[AlterPartitionRequest] = []
 
     async def call_controller(self, key: int, version: int, request: Any, **_: Any) -> AlterPartitionResponse:
         self.requests.append(request)
         await asyncio.sleep(0.01)
-        return self.answer(request)
+        answered = self.answer(request)
+        for topic in answered.topics:
+            for one in topic.partitions:
+                if one.error_code == ErrorCode.NONE:
+                    asyncio.get_running_loop().call_later(0.01, self._tell, one)
+        return answered
+
+    def _tell(self, decided: AlterPartitionResponsePartitionData) -> None:
+        """The metadata come a moment after the answer."""
+        index = decided.partition_index
+        self.rig.images[index] = msgspec.structs.replace(
+            self.rig.images[index], isr=tuple(decided.isr), partition_epoch=decided.partition_epoch
+        )
+        self.rig.tell()
 
 
 class Keeping:
     def __init__(self, rig: Any) -> None:
         self.rig = rig
-        self.controller = Controller()
+        self.controller = Controller(rig)
         self.active = {1: True, 2: True, 3: True}
         self.keeper = IsrKeeper(
             rig[1].hosted,
