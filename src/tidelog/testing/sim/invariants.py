@@ -161,7 +161,7 @@ class EqualReplicas:
 
 
 class AckedOnIsr:
-    """What was acknowledged with acks=all is on every member of the ISR and the ELR, synced where promised."""
+    """What was acknowledged with acks=all is on every member of ISR and ELR, and synced where promised."""
 
     def __init__(self, cluster: SimCluster) -> None:
         self._cluster = cluster
