@@ -1,4 +1,4 @@
-"""How the last in-sync replica of a partition gets back what damage took, from a replica outside of the set.
+"""How the last trusted replica of a partition gets back what damage took, from a replica outside of the set.
 
 Nobody leads meanwhile: this replica must not, since it misses records, and the others must not, since nobody
 else is known to have all that was acknowledged. But this one still knows what it had: up to which offset, and
