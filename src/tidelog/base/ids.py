@@ -16,6 +16,7 @@ TimestampMs: TypeAlias = int
 NO_OFFSET = -1
 NO_EPOCH = -1
 NO_TIMESTAMP = -1
+LAST_TIMESTAMP = 2**63 - 1  # the latest that a record can hold
 NO_PRODUCER = -1
 
 Uuid: TypeAlias = bytes

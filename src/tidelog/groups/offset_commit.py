@@ -4,7 +4,7 @@ The busiest request of all: one pass over the partitions, one record each.
 """
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import NO_TIMESTAMP
+from tidelog.base.ids import LAST_TIMESTAMP, NO_TIMESTAMP
 from tidelog.groups.group import Group
 from tidelog.groups.offset_messages import CommitRequest, PartitionResult, TopicResult
 from tidelog.groups.outcome import OffsetsRecord, Outcome, Pending
@@ -29,7 +29,7 @@ def write_offsets(step: Step, request: CommitRequest) -> Outcome[CommitAnswer]:
     """One record for each partition; the member may commit."""
     metadata_max = step.context.settings.offset_metadata_chars_max
     retention_ms = request.retention_time_ms
-    expires = NO_TIMESTAMP if retention_ms < 0 else step.now_ms + retention_ms
+    expires = NO_TIMESTAMP if retention_ms < 0 else min(step.now_ms + retention_ms, LAST_TIMESTAMP)
     answer: CommitAnswer = []
     records = step.records
     for topic in request.topics:

@@ -100,3 +100,11 @@ def test_a_client_that_asks_for_a_retention_of_its_own(make_rig):
     rig.reload()
     rig.pass_time(2)
     assert rig.committed() == -1
+
+
+def test_a_retention_beyond_the_end_of_time_is_no_retention(make_rig):
+    rig = make_rig(offsets_retention_check_interval_ms=1_000)
+    rig.commit(retention_time_ms=2**63 - 1, api_version=4)
+    rig.reload()
+    rig.pass_time(10)
+    assert rig.committed() == 5
