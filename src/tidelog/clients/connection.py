@@ -5,7 +5,9 @@ worth waiting for: as long as no broker was ever reached, it is raised at once. 
 broker lives through every outage.
 """
 
+import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -19,10 +21,15 @@ Answer = TypeVar("Answer")
 SLICE_S = 0.25
 """How long a client's first question waits before it looks at what librdkafka says."""
 PROBE_AGAIN_S = 5.0
+PROBE_LIMIT_S = 5.0
 REFUSAL_HOLDS_S = 15.0
 """librdkafka tries again every ten seconds at the latest; silence means that the refusal is over."""
 REASONS = ("_TRANSPORT", "_RESOLVE", *REFUSALS)
 NO_ANSWER_YET = ("_TRANSPORT", "_TIMED_OUT", "_TIMED_OUT_QUEUE")
+
+
+def start_thread(work: Callable[[], None]) -> None:
+    threading.Thread(target=work, name="tidelog-probe", daemon=True).start()
 
 
 class Connection:
@@ -35,11 +42,12 @@ class Connection:
         *,
         find: Callable[[str, int], Listener | None] = find_listener,
         now: Callable[[], float] = time.monotonic,
+        start: Callable[[Callable[[], None]], None] = start_thread,
     ) -> None:
+        """`find` may take seconds, so `start` lets it run beside the client."""
         self.servers = servers
         self._protocol = security_protocol.lower()
-        self._find = find
-        self._now = now
+        self._find, self._now, self._start = find, now, start
         self.reached = False
         """A broker has answered, once."""
         self.reason = ""
@@ -48,13 +56,20 @@ class Connection:
         self._refused_at = 0.0
         self._mismatch: Trouble | None = None
         self._all_down = False
+        self._lock = threading.Lock()
         self._probed_at: float | None = None
+        self._is_probed = threading.Event()
+        self._when_in_vain: weakref.WeakMethod[Callable[[], None]] | None = None
 
     @classmethod
     def of(cls, properties: Mapping[str, Any]) -> "Connection":
         """For a client that librdkafka opens with these properties."""
         protocol = properties.get("security.protocol", "plaintext")
         return cls(str(properties.get("bootstrap.servers", "")), str(protocol))
+
+    def tell(self, method: Callable[[], None]) -> None:
+        """Call this method, which is held weakly, once it turns out that waiting is in vain."""
+        self._when_in_vain = weakref.WeakMethod(method)
 
     def heard(self, error: Any) -> None:
         """What librdkafka tells its error callback."""
@@ -66,32 +81,51 @@ class Connection:
             if name in REFUSALS:
                 self._refusal = refusal(name, self.reason, self.servers)
                 self._refused_at = self._now()
+        if self._all_down and not self.reached:
+            self._probe_if_due()
 
     def trouble(self, *, has_failed: bool = False) -> Trouble | None:
-        """Why waiting is in vain, if it is. It may ask the listeners themselves, which takes a moment.
+        """Why waiting is in vain, as far as it is known.
 
-        `has_failed`: a request did, so there is no doubt that something is wrong.
+        `has_failed`: a request has, so there is no doubt that something is wrong. It waits for the
+        listeners to say what they speak.
         """
         if self.reached or not (self._all_down or has_failed):
             return None
-        now = self._now()
-        if self._probed_at is None or now - self._probed_at >= PROBE_AGAIN_S:
-            self._probed_at = now
-            self._mismatch = find_mismatch(self.servers, self._protocol, self._find)
-        if self._mismatch is not None or now - self._refused_at > REFUSAL_HOLDS_S:
+        self._probe_if_due()
+        if has_failed:
+            self._is_probed.wait(PROBE_LIMIT_S)
+        if self._mismatch is not None or self._now() - self._refused_at > REFUSAL_HOLDS_S:
             return self._mismatch
-        return self._refusal
+        # A refusal may come from a protocol that does not fit, so what the listeners say goes first.
+        return self._refusal if self._is_probed.is_set() else None
+
+    def _probe_if_due(self) -> None:
+        with self._lock:
+            now = self._now()
+            if self._probed_at is not None and now - self._probed_at < PROBE_AGAIN_S:
+                return
+            self._probed_at = now
+            self._is_probed.clear()
+        self._start(self._probe)
+
+    def _probe(self) -> None:
+        self._mismatch = find_mismatch(self.servers, self._protocol, self._find)
+        self._is_probed.set()
+        told = self._when_in_vain() if self._when_in_vain is not None else None
+        if told is not None and self.trouble() is not None:
+            told()
 
     def check(self) -> None:
         found = self.trouble()
         if found is not None:
             raise found.as_error()
 
-    def explained(self, error: ClientError) -> ClientError:
+    def explained(self, error: ClientError, *, may_wait: bool = True) -> ClientError:
         """The same error, with the reason why no broker was reached; or the trouble behind it."""
         if self.reached or not isinstance(error, ConnectionFailed | RequestTimedOut | DeliveryTimedOut):
             return error
-        if (found := self.trouble(has_failed=True)) is not None:
+        if (found := self.trouble(has_failed=may_wait)) is not None:
             return found.as_error()
         if not self.reason:
             return error

@@ -56,6 +56,7 @@ class Sender:
         self._in_vain: Trouble | None = None
         properties = config.to_librdkafka()
         self.connection = Connection.of(properties)
+        self.connection.tell(self._give_up_if_in_vain)
         self.client = open_librdkafka(open_client, properties, self._on_error)
         self.poll = heeding_fatal_errors(self.client.poll, self._on_error)
         self._flush = heeding_fatal_errors(self.client.flush, self._on_error)
@@ -124,7 +125,7 @@ class Sender:
             return None
         if self._in_vain is not None and error.reason in GIVEN_UP:
             error = self._in_vain.as_error()
-        error = self.connection.explained(error)
+        error = self.connection.explained(error, may_wait=False)
         self.failure = self.failure or error
         return error
 

@@ -21,6 +21,8 @@ GONE = KafkaError(
     "a:1/bootstrap: Connect to a:1 failed: Connection refused (after 0ms in state CONNECT)",
 )
 
+LATE = RequestTimedOut("It took too long.")
+
 
 class World:
     """Listeners by address, and a clock."""
@@ -35,7 +37,9 @@ class World:
         return self.listeners.get(f"{host}:{port}")
 
     def connection(self, protocol: str = "plaintext", servers: str = "a:1,b:2") -> Connection:
-        return Connection(servers, protocol, find=self.find, now=lambda: self.time)
+        return Connection(
+            servers, protocol, find=self.find, now=lambda: self.time, start=lambda probe: probe()
+        )
 
 
 def test_nothing_is_asked_while_a_broker_may_come() -> None:
@@ -47,6 +51,36 @@ def test_nothing_is_asked_while_a_broker_may_come() -> None:
     connection.heard(ALL_DOWN)
     with pytest.raises(ConnectionFailed, match="a:1 speaks TLS, but the client speaks plain text"):
         connection.check()
+
+
+def test_nobody_waits_for_a_listener_unless_a_request_has_failed() -> None:
+    world, probes = World(Listener("a:1", is_tls=True)), list[Callable[[], None]]()
+    connection = Connection("a:1", find=world.find, now=lambda: world.time, start=probes.append)
+    connection.heard(ALL_DOWN)
+    connection.check()
+    assert connection.explained(LATE, may_wait=False) is LATE
+    [probe] = probes
+    probe()
+    with pytest.raises(ConnectionFailed):
+        connection.check()
+    assert connection.explained(LATE) is not LATE
+
+
+class Told:
+    def __init__(self) -> None:
+        self.times = 0
+
+    def hear(self) -> None:
+        self.times += 1
+
+
+def test_a_producer_is_told_when_it_turns_out() -> None:
+    connection, told = World(Listener("a:1", is_tls=True)).connection(), Told()
+    connection.tell(told.hear)
+    connection.heard(GONE)
+    assert told.times == 0
+    connection.heard(ALL_DOWN)
+    assert told.times == 1
 
 
 def test_one_listener_that_fits_is_enough() -> None:

@@ -15,7 +15,9 @@ class Polls:
         self.time = 0.0
         self.looks = 0
         self.answer = answer
-        self.connection = Connection("a:1", find=lambda host, port: None, now=lambda: self.time)
+        self.connection = Connection(
+            "a:1", find=lambda host, port: None, now=lambda: self.time, start=lambda probe: probe()
+        )
         self.contact = FirstContact(self.connection, LIMIT_S, self._look, now=lambda: self.time)
 
     def _look(self, limit_s: float) -> None:
