@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+from pages import run
 
 from tidelog.cli.exits import Exit
 from tidelog.cli.main import cli
@@ -119,22 +120,7 @@ def _cell(text: str) -> str:
     return re.sub(r"\s+", " ", text).replace("|", "\\|")
 
 
-def is_stale() -> bool:
-    return not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page()
-
-
-def main(arguments: list[str]) -> int:
-    stale = is_stale()
-    if "--check" in arguments:
-        if stale:
-            sys.stderr.write(f"{PAGE} is stale; run python tools/{Path(__file__).name}\n")
-        return int(stale)
-    if stale:
-        PAGE.parent.mkdir(parents=True, exist_ok=True)
-        PAGE.write_text(page(), encoding="utf-8")
-        sys.stdout.write(f"wrote {PAGE}\n")
-    return 0
-
+PAGES = {PAGE: page}
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run(PAGES, sys.argv[1:]))

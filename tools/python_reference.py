@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from docstrings import Doc, read_docstring
+from pages import run
 from public_names import SECTIONS, SPOKEN, Section, documented_base, function_of, members, public
 from signatures import annotated_fields, signature
 
@@ -186,22 +187,7 @@ def _link(name: str, names: set[str]) -> str:
     return f"[`{name}`](#{'errors' if _is_plain_error(thing) else name.lower()})"
 
 
-def is_stale() -> bool:
-    return not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page()
-
-
-def main(arguments: list[str]) -> int:
-    stale = is_stale()
-    if "--check" in arguments:
-        if stale:
-            sys.stderr.write(f"{PAGE} is stale; run python tools/{Path(__file__).name}\n")
-        return int(stale)
-    if stale:
-        PAGE.parent.mkdir(parents=True, exist_ok=True)
-        PAGE.write_text(page(), encoding="utf-8")
-        sys.stdout.write(f"wrote {PAGE}\n")
-    return 0
-
+PAGES = {PAGE: page}
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run(PAGES, sys.argv[1:]))

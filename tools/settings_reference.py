@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from pages import run
+
 from tidelog.base import units
 from tidelog.base.broker_settings import BROKER_THEMES
 from tidelog.base.config_load import env_name
@@ -145,26 +147,5 @@ PAGES = {
 }
 
 
-def stale_pages() -> list[Path]:
-    return [
-        path
-        for path, page in PAGES.items()
-        if not path.exists() or path.read_text(encoding="utf-8") != page()
-    ]
-
-
-def main(arguments: list[str]) -> int:
-    stale = stale_pages()
-    if "--check" in arguments:
-        for path in stale:
-            sys.stderr.write(f"{path} is stale; run python {Path(__file__).name}\n")
-        return 1 if stale else 0
-    DOCS.mkdir(parents=True, exist_ok=True)
-    for path in stale:
-        path.write_text(PAGES[path](), encoding="utf-8")
-        sys.stdout.write(f"wrote {path}\n")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run(PAGES, sys.argv[1:]))

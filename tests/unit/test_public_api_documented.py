@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
 import python_reference
 from docstrings import Doc, read_docstring
+from pages import stale_pages
 from public_names import function_of, members, parameters, public
 
 import tidelog
@@ -51,7 +52,7 @@ def field_names(kind: type) -> list[str] | None:
 
 
 def test_the_page_is_fresh() -> None:
-    assert not python_reference.is_stale(), "run: make docs"
+    assert not stale_pages(python_reference.PAGES), "run: make docs"
 
 
 def test_the_page_names_all_that_is_public() -> None:
