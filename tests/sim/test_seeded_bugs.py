@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from tidelog.groups.shard import GroupShard
+from tidelog.groups.streams.group import InTheWay
 from tidelog.metadata.entities import PartitionImage
 from tidelog.raft import leading
 from tidelog.replication.following import Following, Truncated
@@ -33,6 +34,7 @@ def rough(seed: int, *faults: str, **more: object) -> Scenario:
         "topics": {"t": 1},
         "acks": (-1, -1),
         "group_members": 0,
+        "streams_members": 0,
         "topic_churn": False,
         "transactors": 0,
         "copier": False,
@@ -132,6 +134,12 @@ def test_a_coordinator_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tidelog.broker.groups.load", nothing)
     problems_until("had committed", lambda seed: rough(seed, "kill", "isolate", group_members=2))
     problems_until("both own", lambda seed: rough(seed, "kill", "isolate", group_members=2))
+
+
+def test_a_task_that_is_given_away_before_it_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(InTheWay, "__contains__", lambda self, task: False)
+    shared = {"streams_members": 2, "topics": {"t": 3}}
+    problems_until("^s.* commits for", lambda seed: rough(seed, "client_crash", "pause", **shared))
 
 
 def test_records_that_are_acknowledged_and_forgotten_are_missed_by_their_producer(

@@ -48,6 +48,8 @@ def heartbeat(
     is_new = joins or holding.assigned != held.assigned
     if is_new and after.endpoint is not None:
         passing.endpoint_epoch += 1
+    # An answer may have been lost: a member that tells its tasks, and has others, is told them again.
+    has_others = request.tasks is not None and request.tasks != holding.assigned
     statuses += [status for status in (delayed, configured.problem, _shutdown(passing.shutdown_by)) if status]
     knows_endpoints = request.endpoint_information_epoch == passing.endpoint_epoch
     answer = HeartbeatAnswer(
@@ -57,7 +59,7 @@ def heartbeat(
             "streams.heartbeat.interval.ms"
         ),
         statuses=statuses,
-        tasks=holding.assigned if is_new else None,
+        tasks=holding.assigned if is_new or has_others else None,
         endpoint_information_epoch=passing.endpoint_epoch,
         endpoints=None if knows_endpoints else endpoints(draft.group, configured, topics),
         missing_topics=configured.missing,

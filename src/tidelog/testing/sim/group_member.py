@@ -34,6 +34,8 @@ class StartOver(Exception):
 
 
 class GroupMember:
+    commit_version = COMMIT_VERSION
+
     def __init__(
         self, loop: SimLoop, client: Client, history: History, topics: dict[str, int], ledger: GroupLedger
     ) -> None:
@@ -113,14 +115,17 @@ class GroupMember:
         await self._client.refresh(list(self._topics))
         while not self.is_stopping:
             before = dict(self._consumer.positions)
-            await (self._consumer.poll() if places else asyncio.sleep(0.3))
+            await (self._consumer.poll() if before else asyncio.sleep(0.3))
             if self._consumer.positions != before:
                 await self._commit()
-            heartbeat = HeartbeatRequest(
-                group_id=self._ledger.group, generation_id=self._generation, member_id=self._member_id
-            )
-            answer = await self._ask(ApiKey.HEARTBEAT, HEARTBEAT_VERSION, heartbeat)
-            self._check(answer.error_code)
+            await self._beat()
+
+    async def _beat(self) -> None:
+        heartbeat = HeartbeatRequest(
+            group_id=self._ledger.group, generation_id=self._generation, member_id=self._member_id
+        )
+        answer = await self._ask(ApiKey.HEARTBEAT, HEARTBEAT_VERSION, heartbeat)
+        self._check(answer.error_code)
 
     async def _committed(self, places: list[Place]) -> dict[Place, int]:
         topics: dict[str, OffsetFetchRequestTopic] = {}
@@ -156,11 +161,15 @@ class GroupMember:
             member_id=self._member_id,
             topics=list(topics.values()),
         )
-        answer = await self._ask(ApiKey.OFFSET_COMMIT, COMMIT_VERSION, request)
+        name, generation = self._client.name, self._generation
+        lost = {place for place in positions if self._ledger.is_anothers(name, generation, place)}
+        answer = await self._ask(ApiKey.OFFSET_COMMIT, self.commit_version, request)
         for topic in answer.topics:
             for partition in topic.partitions:
                 self._check(partition.error_code)
                 place = topic.name, partition.partition_index
+                if place in lost:
+                    self._ledger.commit_of_zombie(name, generation, place)
                 self._ledger.commit_acknowledged(place, positions[place])
 
     # The coordinator

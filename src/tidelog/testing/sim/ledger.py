@@ -2,7 +2,7 @@
 
 
 class GroupLedger:
-    """Each partition has one owner in a generation, and a committed offset is never forgotten."""
+    """Each partition has one owner in a generation, who alone commits for it, and no commit is forgotten."""
 
     def __init__(self, group: str) -> None:
         self.group = group
@@ -10,6 +10,8 @@ class GroupLedger:
         self.committed: dict[tuple[str, int], int] = {}
         """The highest offset of each partition whose commit was acknowledged."""
         self._owners: dict[tuple[int, tuple[str, int]], str] = {}
+        self._newest: dict[tuple[str, int], tuple[int, str]] = {}
+        """The last generation in which each partition was given to somebody, and to whom."""
 
     def assigned(self, member: str, generation: int, places: list[tuple[str, int]]) -> None:
         for place in places:
@@ -19,6 +21,19 @@ class GroupLedger:
                     f"{owner} and {member} both own {place[0]}-{place[1]} in generation {generation} of "
                     f"{self.group}"
                 )
+            self._newest[place] = max((generation, member), self._newest.get(place, (-1, "")))
+
+    def is_anothers(self, member: str, generation: int, place: tuple[str, int]) -> bool:
+        """Whether somebody else was given the partition since: then this member's commits must be refused."""
+        newest, owner = self._newest.get(place, (-1, ""))
+        return owner != member and newest > generation
+
+    def commit_of_zombie(self, member: str, generation: int, place: tuple[str, int]) -> None:
+        newest, owner = self._newest[place]
+        self.complaints.append(
+            f"{member} commits for {place[0]}-{place[1]} in generation {generation} of {self.group} after "
+            f"{owner} was given it in generation {newest}"
+        )
 
     def commit_acknowledged(self, place: tuple[str, int], offset: int) -> None:
         self.committed[place] = max(offset, self.committed.get(place, -1))

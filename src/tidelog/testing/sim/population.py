@@ -10,6 +10,7 @@ from tidelog.testing.sim.group_member import GroupMember
 from tidelog.testing.sim.ledger import GroupLedger
 from tidelog.testing.sim.life import Life
 from tidelog.testing.sim.producer import SimProducer
+from tidelog.testing.sim.streams_member import StreamsMember
 from tidelog.testing.sim.topic_churn import TopicChurn
 from tidelog.testing.sim.transactor import Transactor
 from tidelog.testing.sim.view import View
@@ -24,6 +25,7 @@ class Population:
         self._alive: dict[Life, AnyClient] = {}
         self._gone: list[AnyClient] = []
         self.ledger = GroupLedger("g")
+        self.streams_ledger = GroupLedger("s")
 
     def start(self) -> None:
         scenario = self._cluster.scenario
@@ -33,6 +35,8 @@ class Population:
             self._start_consumer()
         for _ in range(scenario.group_members):
             self._start_member()
+        for _ in range(scenario.streams_members):
+            self._start_streams_member()
         for number in range(scenario.transactors):
             self._start_transactor(f"tx-{number}")
         if scenario.copier:
@@ -69,6 +73,12 @@ class Population:
         life, client = self._cluster.new_client("m")
         topics = self._cluster.scenario.topics
         self._begin(life, GroupMember(self._loop, client, self._cluster.history, topics, self.ledger))
+
+    def _start_streams_member(self) -> None:
+        life, client = self._cluster.new_client("s")
+        plan = self._cluster.scenario
+        member = StreamsMember(self._loop, client, self._cluster.history, plan, self.streams_ledger)
+        self._begin(life, member)
 
     def _start_transactor(self, transactional_id: str) -> None:
         life, client = self._cluster.new_client("x")
@@ -114,6 +124,8 @@ class Population:
             self._start_producer(client.acks)
         elif isinstance(client, SimConsumer):
             self._start_consumer()
+        elif isinstance(client, StreamsMember):
+            self._start_streams_member()
         elif isinstance(client, GroupMember):
             self._start_member()
         elif isinstance(client, Transactor):
@@ -142,3 +154,4 @@ class Population:
         for client in (*self._alive.values(), *self._gone):
             yield from client.complaints
         yield from self.ledger.complaints
+        yield from self.streams_ledger.complaints

@@ -17,6 +17,7 @@ from tidelog.testing.sim.convergence import why_not_whole
 from tidelog.testing.sim.copier import COPY, copies_are_exact
 from tidelog.testing.sim.faults.world import World
 from tidelog.testing.sim.invariants import Invariants
+from tidelog.testing.sim.ledger import GroupLedger
 from tidelog.testing.sim.loop import SimLoop, Stuck
 from tidelog.testing.sim.machine import Machine
 from tidelog.testing.sim.nemesis import Nemesis
@@ -188,22 +189,24 @@ class _Run:
         now = self._loop.now
         self._cluster.history.add(Operation("final", "final", started=now, ended=now))
         if self._cluster.scenario.group_members:
-            await self._until_group_is_at(final.positions)
+            await self._until_group_is_at(self._clients.ledger, final.positions)
+        if self._cluster.scenario.streams_members:
+            await self._until_group_is_at(self._clients.streams_ledger, final.positions)
         if self._cluster.scenario.copier:
             await self._until_all_is_copied(final.name)
         self._clients.stop()
 
-    async def _until_group_is_at(self, ends: dict[tuple[str, int], int]) -> None:
+    async def _until_group_is_at(self, ledger: GroupLedger, ends: dict[tuple[str, int], int]) -> None:
         """What the group commits must come to the end, too."""
         deadline = self._loop.now + HEAL_SECONDS
         while self._loop.now < deadline:
-            behind = [
-                place for place, end in ends.items() if self._clients.ledger.committed.get(place, 0) < end
-            ]
+            behind = [place for place, end in ends.items() if ledger.committed.get(place, 0) < end]
             if not behind:
                 return
             await asyncio.sleep(0.2)
-        self._result.problems.append(f"the group does not come to the end of {behind} at {ends}")
+        self._result.problems.append(
+            f"the group {ledger.group} does not come to the end of {behind} at {ends}"
+        )
 
     async def _until_all_is_copied(self, final: str) -> None:
         history = self._cluster.history

@@ -41,6 +41,7 @@ class Scenario(msgspec.Struct, frozen=True):
     """How long the time of faults is."""
     sends_per_second: float
     segment_bytes: int
+    streams_members: int = 0
 
     @property
     def has_transactions(self) -> bool:
@@ -49,6 +50,7 @@ class Scenario(msgspec.Struct, frozen=True):
     def describe(self) -> str:
         topics = ", ".join(f"{name}({count})" for name, count in self.topics.items())
         extras = f", {self.group_members} group members" if self.group_members else ""
+        extras += f", {self.streams_members} streams members" if self.streams_members else ""
         extras += f", {self.transactors} transactional producers" if self.transactors else ""
         extras += ", copier" if self.copier else ""
         extras += ", topic churn" if self.topic_churn else ""
@@ -85,6 +87,7 @@ def scenario_of(seed: int) -> Scenario:
         fault_seconds=chance.choice((5.0, 7.0, 9.0)),
         sends_per_second=chance.choice((6.0, 10.0)),
         segment_bytes=chance.choice((1024, 4096, 1 << 20)),
+        streams_members=random.Random(f"streams of scenario {seed}").choice((0, 0, 0, 0, 0, 2)),
     )
     return _with_more(scenario, random.Random(f"more of scenario {seed}"))
 

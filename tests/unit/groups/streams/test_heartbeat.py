@@ -178,6 +178,15 @@ def test_the_next_assignment_waits_for_the_interval(make_team):
     assert len(one.tasks) == 2
 
 
+def test_a_clock_that_was_set_back_delays_nothing(make_team):
+    team = make_team({"group.streams.assignment.interval.ms": 1000})
+    one = team.instance("one")
+    team.rig.now -= 3600
+    team.instance("two")
+    one.beat()
+    assert len(one.tasks) == 2
+
+
 def test_a_member_may_stop_the_whole_application(team):
     one, two = team.instance("one"), team.instance("two")
     one.beat(shutdown_application=True)
@@ -209,6 +218,21 @@ def test_epochs_that_do_not_fit_fence_the_member(team):
     one.follow()
     assert one.beat(2, tasks=held).error is ErrorCode.FENCED_MEMBER_EPOCH
     assert one.beat(2, tasks=one.owned).error is ErrorCode.NONE  # the last answer was lost
+
+
+def test_a_member_that_missed_an_answer_is_told_its_tasks_again(team):
+    one, two = team.instance("one"), team.instance("two")
+    one.beat()
+    one.follow()
+    epoch = two.epoch
+    given = two.follow().tasks  # at the same epoch, since it waited for them
+    assert given
+    assert two.beat(epoch, tasks={}).tasks == given
+    assert two.beat(two.epoch, tasks=given).tasks is None
+    one.leave()
+    epoch = two.epoch
+    assert two.beat(tasks=given).member_epoch > epoch
+    assert two.beat(epoch, tasks=given).tasks == two.owned  # at the epoch before
 
 
 def test_a_member_that_joins_again_is_told_its_tasks(team):
