@@ -18,6 +18,7 @@ from tidelog.broker.cluster_start import (
     address_of,
     check_cluster,
     check_company,
+    check_disk,
     check_votes,
     inter_broker_endpoint,
     join_quorum,
@@ -229,6 +230,7 @@ class Node:
         self._endpoints = _endpoints(config.advertised_listeners(), server.addresses)
         me = inter_broker_endpoint(config, self._endpoints)
         raft = raft_of(config, store, storage_id=folders.first.id, me=me, clock=clock, random=self._random)
+        check_disk(config, folders, raft)
         self.quorum = join_quorum(raft, store, services, applier, threads.run)
         opened.push_async_callback(self.quorum.stop)
         opened.push_async_callback(applier.stop)

@@ -319,6 +319,17 @@ def test_a_folder_that_names_another_topic_is_kept(
     assert len(list((folder / "t-0-stray").glob("*.log"))) > 3
 
 
+def test_a_new_topic_does_not_take_over_a_folder_that_does_not_say_whose_it_is(
+    folder: Path, opened: Callable[[], RawClient]
+) -> None:
+    shutil.copytree(folder / "t-0", folder / "u-0")
+    (folder / "u-0" / "partition.metadata").unlink()
+    with opened() as client:
+        create_topic(client, "u")
+        assert offset_at(client, "u") == 0
+    assert len(list((folder / "u-0-stray").glob("*.log"))) > 3
+
+
 def test_records_that_were_deleted_stay_so(tmp_path: Path, written: Path) -> None:
     folder = tmp_path / "data"
     shutil.copytree(written, folder)
@@ -348,6 +359,19 @@ def test_meta_properties_that_say_nothing(written: Path, tmp_path: Path, content
     shutil.copytree(written, folder)
     (folder / "meta.properties").write_bytes(content)
     assert "meta.properties" in refusal(folder)
+
+
+def test_meta_properties_that_name_another_disk(written: Path, tmp_path: Path) -> None:
+    """Without a checksum, as earlier versions wrote it. The only voter would wait for ever for its vote."""
+    folder = tmp_path / "data"
+    shutil.copytree(written, folder)
+    path = folder / "meta.properties"
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
+    [mine] = [line for line in lines if line.startswith("directory.id=")]
+    path.write_text("\n".join(lines).replace(mine, f"directory.id={uuid_text(bytes(range(16)))}") + "\n")
+    said = refusal(folder)
+    assert str(path) in said
+    assert mine in said
 
 
 def test_the_folder_of_another_broker(written: Path) -> None:

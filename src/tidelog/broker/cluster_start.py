@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tidelog.base.config import BrokerConfig
 from tidelog.base.errors import StorageError
-from tidelog.base.ids import NodeId, Uuid
+from tidelog.base.ids import ZERO_UUID, NodeId, Uuid, uuid_text
 from tidelog.base.ports import Clock, Random
 from tidelog.base.voters import parse_voters
 from tidelog.broker.context import Services
@@ -22,6 +22,7 @@ from tidelog.raft.entries import Configuration, Voter
 from tidelog.raft.messages import AnyMessage, encode
 from tidelog.raft.ready import Restored
 from tidelog.raft.settings import RaftSettings
+from tidelog.storage.data_dir import META
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.raft import RaftMessage, RaftRequest
 
@@ -65,6 +66,18 @@ def check_votes(config: BrokerConfig, folders: DataFolders, store: QuorumStore) 
             f"{folders.first.path} belongs to cluster {folders.cluster_id}, but the metadata log in it is "
             "gone, and with it this broker's votes. Move the whole folder away: the broker then comes back "
             "empty, and copies everything from the others"
+        )
+
+
+def check_disk(config: BrokerConfig, folders: DataFolders, raft: Raft) -> None:
+    """A vote belongs to a disk. The only voter would wait for ever for others to take in its new one."""
+    voters, mine = raft.configuration.voters, folders.first.id
+    if len(voters) == 1 and voters[0].id == config.int("node.id") and voters[0].storage not in {None, mine}:
+        raise StorageError(
+            f"{folders.first.path}/{META} names the directory {uuid_text(mine)}, but the metadata log in the "
+            f"folder was written under {uuid_text(voters[0].storage or ZERO_UUID)}: the file was damaged or "
+            f"replaced. Set directory.id={uuid_text(voters[0].storage or ZERO_UUID)} in it again, and remove "
+            "the line with the checksum if it has one"
         )
 
 

@@ -111,16 +111,21 @@ class DataFolder:
         config: LogConfig,
         *,
         now_ms: int,
+        is_new: bool = False,
         is_synced_first: bool = False,
     ) -> PartitionLog:
         """Open the log, or begin it. Touches only its own files, so threads may do it side by side.
 
+        `is_new`: the topic was created just now, so a folder of its name belongs to another one.
         `is_synced_first`: nothing is committed before it is synced, so what was committed must be there.
         """
-        known = (topic_id, index) in self.homes
+        known = self.is_home_of(topic, topic_id, index) and not is_new
         path = self.dir.partition_path(topic, index)
-        if not known:
-            self._clear_way(path, topic_id)
+        if (topic_id, index) not in self.homes:
+            if known:
+                log.warning("%s is taken for %s-%d, by its name; it says so from now on", path, topic, index)
+            else:
+                self._clear_way(path, topic_id, is_new)
             self.dir.create_partition(topic, index, topic_id)
             self.homes[topic_id, index] = PartitionFolder(path, topic, index, False)
             self._nameless.discard((topic, index))
@@ -177,12 +182,12 @@ class DataFolder:
         """Folders of moves that a stop interrupted."""
         return [f"{self.path}/{name}" for name in self._disk.names(self.path) if name.endswith(FUTURE)]
 
-    def _clear_way(self, path: str, topic_id: Uuid) -> None:
+    def _clear_way(self, path: str, topic_id: Uuid, is_new: bool) -> None:
         """A folder of that name without our id: an older topic's, or one that a crash left half made."""
         if not self._disk.exists(path):
             return
         found = self.topic_id_of(path)
-        if found is not None and found != topic_id:
+        if is_new or (found is not None and found != topic_id):
             self.set_aside(path)
 
     def set_aside(self, path: str) -> None:

@@ -127,6 +127,7 @@ class LogOpening:
                 index,
                 settings,
                 now_ms=self._clock.now_ms(),
+                is_new=new,
                 is_synced_first=is_synced_first,
             )
             if new and partition.leader == self._node_id:

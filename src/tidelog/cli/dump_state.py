@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from tidelog.base.errors import StorageError
 from tidelog.cli.dumped import Dumped, moment
+from tidelog.storage import checkpoint_text
 from tidelog.storage.leader_epochs import LeaderEpochs
 from tidelog.storage.producer_snapshot import decode
 
@@ -58,14 +59,16 @@ def dump_leader_epochs(path: str) -> Iterator[Dumped]:
 
 def dump_checkpoint(path: str) -> Iterator[Dumped]:
     """`version`, `count`, then `topic partition offset` lines."""
-    with open(path, encoding="utf-8", errors="replace") as file:
-        lines = file.read().splitlines()
-    if len(lines) < 2 or lines[0] != "0" or not lines[1].isdigit() or int(lines[1]) != len(lines) - 2:
-        yield _damage(f"{path} is not a checkpoint: version 0, a count and so many lines are wanted")
+    with open(path, "rb") as file:
+        raw = file.read()
+    try:
+        lines = checkpoint_text.load(raw)
+    except ValueError as error:
+        yield _damage(f"{path} is damaged, or no checkpoint: {error}")
         return
     yield Dumped("heading", f"{'Offset':>20}  {'Partition':>9}  Topic")
-    for line in lines[2:]:
-        parts = line.split(" ")
+    for line in lines:
+        parts = line.split()
         if len(parts) != 3 or not parts[1].isdigit() or not parts[2].isdigit():
             yield _damage(f"'{line}' is not a topic, a partition and an offset")
             continue

@@ -18,7 +18,7 @@ class Exit(IntEnum):
         return member
 
     OK = (0, "Done. A closed pipe (`| head`) counts as done too.")
-    FAILED = (1, "The command failed, or `log dump` found damage.")
+    FAILED = (1, "The command failed, or `log dump` or `log check` found damage.")
     USAGE = (2, "The command line is not right; nothing was done.")
     NOT_FOUND = (3, "The topic, partition, group, setting, broker or file does not exist.")
     EXISTS = (4, "The topic exists already.")

@@ -1,4 +1,4 @@
-"""`tidelog log dump`: what is in the files of a partition, without a broker and without changing a byte."""
+"""`tidelog log dump` and `log check`: files of partitions, without a broker and without changing a byte."""
 
 import os
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ import click
 from tidelog.cli.dumped import Dumped
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.full_help import FullHelpGroup
+from tidelog.cli.log_check import check
 from tidelog.cli.output import coloured, print_json_line
 from tidelog.cli.session import Session, json_option, pass_session
 
@@ -21,7 +22,7 @@ CHECKPOINTS = (
 
 @click.group(cls=FullHelpGroup)
 def log() -> None:
-    """Look inside the files of a partition."""
+    """Look inside the files of partitions, and check them."""
 
 
 @log.command()
@@ -60,12 +61,28 @@ def _expand(path: str) -> list[str]:
         return [path]
     found = sorted(os.path.join(path, name) for name in os.listdir(path) if name.endswith(".log"))
     if not found:
-        raise CliError(
-            f"The folder {path} holds no .log file.",
-            cause="it is not the folder of a partition, which is named topic-number.",
-            code=Exit.NOT_FOUND,
-        )
+        raise _no_partition(path)
     return found
+
+
+def _no_partition(path: str) -> CliError:
+    from tidelog.base.disk import PosixDisk
+    from tidelog.storage.partition_folder import listing
+
+    found = listing(PosixDisk(), path.rstrip("/") or "/")
+    inside = [one.path for one in sorted(found, key=lambda one: (one.topic.startswith("__"), one.path))]
+    if inside:
+        return CliError(
+            f"The folder {path} holds {len(inside)} partitions, and no .log file itself.",
+            cause="it is the data folder of a broker.",
+            attempt=f"tidelog log dump {inside[0]} for one partition, or tidelog log check {path} for all",
+            code=Exit.USAGE,
+        )
+    return CliError(
+        f"The folder {path} holds no .log file.",
+        cause="it is not the folder of a partition, which is named topic-number.",
+        code=Exit.NOT_FOUND,
+    )
 
 
 def _print(session: Session, path: str, lines: Iterator[Dumped], count: int | None) -> int:
@@ -147,3 +164,6 @@ def _dump_metadata_snapshot(path: str, stem: str, records: bool) -> Iterator[Dum
 def _base(stem: str) -> int:
     """The offset that a file is named after; a file that was renamed counts from 0."""
     return int(stem) if stem.isdigit() else 0
+
+
+log.add_command(check)

@@ -25,7 +25,7 @@ COMMANDS = {
     "lake": Entry("tidelog.cli.lake", "lake", "Keep tables of Delta, Iceberg or Parquet filled from topics."),
     "cluster": Entry("tidelog.cli.cluster_command", "cluster", "See and change the brokers of a cluster."),
     "config": Entry("tidelog.cli.config", "config", "Show, change and explain settings."),
-    "log": Entry("tidelog.cli.log", "log", "Look inside the files of a partition."),
+    "log": Entry("tidelog.cli.log", "log", "Look inside the files of partitions, and check them."),
     "completion": Entry("tidelog.cli.completion", "completion", "Print a shell completion script."),
 }
 

@@ -18,14 +18,18 @@ _IN_MEMORY_MAX = 4
 
 Rebuild = Callable[[Offset], list[Aborted]]
 """What the batches of the segment with this base say."""
+IsTrue = Callable[[Aborted], bool]
+"""Whether the log has such a transaction: the format of the file has no checksum."""
 
 
 class AbortedTransactions:
-    __slots__ = ("_bases_known", "_folder", "_loaded", "_rebuild")
+    __slots__ = ("_bases_known", "_checked", "_folder", "_is_true", "_loaded", "_rebuild")
 
-    def __init__(self, folder: LogFolder, rebuild: Rebuild) -> None:
+    def __init__(self, folder: LogFolder, rebuild: Rebuild, is_true: IsTrue) -> None:
         self._folder = folder
         self._rebuild = rebuild
+        self._is_true = is_true
+        self._checked: set[Offset] = set()  # bases, once in the life of this process
         self._bases_known: list[Offset] | None = None
         self._loaded: dict[Offset, TransactionIndex] = {}
 
@@ -123,9 +127,12 @@ class AbortedTransactions:
         if index is None:
             try:
                 index = TransactionIndex.load(base, read_file(self._folder.disk, self._path(base)) or b"")
+                if base not in self._checked and not all(map(self._is_true, index.entries)):
+                    raise CorruptIndex("it speaks of a transaction that is not there")
             except CorruptIndex:
                 index = TransactionIndex(self._rebuild(base))
                 self._write(base, index)
+            self._checked.add(base)
         return self._put(base, index)
 
     def _put(self, base: Offset, index: TransactionIndex) -> TransactionIndex:

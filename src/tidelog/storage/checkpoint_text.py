@@ -30,13 +30,18 @@ def dump(lines: Sequence[str]) -> bytes:
 
 def load(raw: bytes) -> list[str]:
     """The lines; ValueError says why the file cannot be believed."""
-    text = raw.decode("ascii").removesuffix("\n")
+    text = raw.decode("ascii")
+    if not text.endswith("\n"):
+        raise ValueError("its last line is cut short")
+    text = text[:-1]
     content = text.rstrip(_BLANKS)
     blanks = text[len(content) :]
     if blanks and (
         len(blanks) != _BITS or int(blanks.translate(_TO_BITS), 2) != crc32c(content.encode("ascii"))
     ):
         raise ValueError("its checksum does not fit its content")
+    if "\t" in content or "  " in content:
+        raise ValueError("there is something behind its checksum")
     version, count, *lines = content.split("\n")
     if version != _VERSION or int(count) != len(lines):
         raise ValueError(f"version {version}, {count} lines announced, {len(lines)} found")

@@ -1,11 +1,18 @@
-"""Whose data directory it is: Kafka's `meta.properties`."""
+"""Whose data directory it is: Kafka's `meta.properties`.
+
+The last line is a comment with the CRC32C of what is above it. Kafka passes over it, and files that Kafka
+wrote have none.
+"""
 
 from dataclasses import dataclass
+
+from crc32c import crc32c
 
 from tidelog.base.errors import StorageError
 from tidelog.base.ids import NodeId
 
 _VERSION = "1"
+_CHECKSUM = b"# crc32c "
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,14 +22,18 @@ class DirectoryIdentity:
     directory_id: str
 
     def dump(self) -> bytes:
-        return (
+        content = (
             f"version={_VERSION}\ncluster.id={self.cluster_id}\n"
             f"node.id={self.node_id}\ndirectory.id={self.directory_id}\n"
         ).encode()
+        return content + _CHECKSUM + b"%08x\n" % crc32c(content)
 
     @classmethod
     def load(cls, raw: bytes, path: str) -> "DirectoryIdentity":
         try:
+            content, found, checksum = raw.rpartition(_CHECKSUM)
+            if found and checksum != b"%08x\n" % crc32c(content):
+                raise ValueError("its checksum does not fit its content")
             lines = [line for line in raw.decode().splitlines() if line and not line.startswith("#")]
             values = dict(line.split("=", 1) for line in lines)
             if values["version"] != _VERSION:
@@ -30,5 +41,8 @@ class DirectoryIdentity:
             return cls(values["cluster.id"], int(values["node.id"]), values.get("directory.id", ""))
         except (ValueError, KeyError) as error:
             raise StorageError(
-                f"{path} does not say whose folder this is ({error}); restore it, or use another folder"
+                f"{path} is damaged, it does not say whose folder this is: {error}. Restore it from a "
+                "backup; or correct it, with the ids that broker-registered and cluster-created records show "
+                "in `tidelog log dump --records` of the folder __cluster_metadata-0, and remove the line "
+                "with the checksum"
             ) from error

@@ -10,6 +10,7 @@ from tidelog.base.ports import read_file
 from tidelog.storage import compaction_swap
 from tidelog.storage.active_segment import ActiveSegment, activate, create_segment
 from tidelog.storage.batch_walk import walk
+from tidelog.storage.checkpoint_text import has_checksum
 from tidelog.storage.doomed import doom
 from tidelog.storage.file_names import (
     DAMAGED,
@@ -82,7 +83,7 @@ class Loader:
         self._was_clean = was_clean
         self._losses = Losses(folder, self._report)
         self._losses.synced_below = max(recovery_point or 0, committed)
-        self._epochs_are_bad = False
+        self._epochs_are_bad = self._epochs_have_checksum = False
         self._tail_newest: tuple[TimestampMs, Offset] | None = None
 
     def load(self, recovery_point: Offset | None, clean: bool, log_start: Offset | None) -> Loaded:
@@ -112,6 +113,11 @@ class Loader:
         start = max(log_start or 0, segments[0].base if segments else active.base)
         if known_epochs is not None and known_epochs.first_start <= end:
             # The epochs were cut where the log started, and nobody may have written down where that was.
+            if known_epochs.first_start > start and not self._epochs_have_checksum:
+                self._report.notes.append(
+                    f"{self._folder.path} starts at {known_epochs.first_start}, as {LEADER_EPOCHS} says, "
+                    f"which has no checksum yet; without it, the log would start at {start}"
+                )
             start = max(start, known_epochs.first_start)
         if start > end:
             if segments or active.size:
@@ -321,6 +327,7 @@ class Loader:
     def _read_epochs(self) -> LeaderEpochs | None:
         path = f"{self._folder.path}/{LEADER_EPOCHS}"
         raw = read_file(self._disk, path)
+        self._epochs_have_checksum = raw is not None and has_checksum(raw)
         try:
             return LeaderEpochs.load(raw, path) if raw is not None else None
         except StorageError as error:

@@ -106,7 +106,7 @@ class LogWriter:
         """Compaction has seen everything below; None where that is not known."""
         self.copies_under_way = 0
         """Compaction waits for them: a copy that has a value must not miss the tombstone that deletes it."""
-        self.aborted = AbortedTransactions(folder, self._tell_aborted)
+        self.aborted = AbortedTransactions(folder, self._tell_aborted, self._has_aborted)
         self.verifications = Verifications()
         if loaded.complete_at is None:
             told = [aborted_of(ended) for ended in self.producers.ended if ended.aborted]
@@ -282,6 +282,24 @@ class LogWriter:
         segments = self._segments.all
         producers = self._snapshots.at_or_below(base, segments[0].base)
         return replay_aborted(segments, producers, base)
+
+    def _has_aborted(self, told: Aborted) -> bool:
+        """By the batches at both ends, which compaction may have taken away."""
+        if self.config.compact:
+            return True
+        try:
+            marker, first = self._segments.locate(told.last), self._segments.locate(told.first)
+        except KafkaError:
+            return True  # a damaged batch says nothing of the index
+        ends = marker is not None and marker.is_control and marker.producer_id == told.producer_id
+        if not ends or told.first < self._segments.first_base:
+            return ends
+        return (
+            first is not None
+            and not first.is_control
+            and first.base_offset == told.first
+            and first.producer_id == told.producer_id
+        )
 
     def begin_epoch(self, epoch: Epoch) -> None:
         """This broker leads from now on: what is appended next belongs to `epoch`, whenever it comes."""

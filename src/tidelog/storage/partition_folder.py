@@ -1,7 +1,13 @@
-"""The folders of partitions: `topic-3`, and `topic-3.<unique>-delete` once the topic is gone."""
+"""The folders of partitions: `topic-3`, and `topic-3.<unique>-delete` once the topic is gone.
+
+Each says in `partition.metadata` which topic it belongs to. Kafka reads two lines of that file, `version: 0`
+and `topic_id: …`; a third one holds the CRC32C of what is above it. Files that Kafka wrote have none.
+"""
 
 import re
 from typing import NamedTuple
+
+from crc32c import crc32c
 
 from tidelog.base.errors import StorageError
 from tidelog.base.ids import Uuid, uuid_parse, uuid_text
@@ -11,6 +17,7 @@ from tidelog.storage.file_names import PARTITION_METADATA
 _FOLDER = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)")
 _DOOMED = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)\.[A-Za-z0-9_-]+-delete")
 _FOLDER_NAME_MAX = 255
+_CHECKSUM = "crc32c"
 
 
 class PartitionFolder(NamedTuple):
@@ -44,7 +51,8 @@ def write_topic_id(disk: Disk, folder: str, topic_id: Uuid) -> None:
     file = disk.open(temporary, create=True)
     try:
         file.truncate(0)
-        file.write_at(0, [f"version: 0\ntopic_id: {uuid_text(topic_id)}".encode()])
+        content = f"version: 0\ntopic_id: {uuid_text(topic_id)}\n"
+        file.write_at(0, [f"{content}{_CHECKSUM}: {crc32c(content.encode()):08x}\n".encode()])
     finally:
         file.close()
     disk.rename(temporary, path)
@@ -57,9 +65,12 @@ def read_topic_id(disk: Disk, folder: str) -> Uuid | None:
     if not raw:
         return None
     try:
-        values = dict(line.split(": ", 1) for line in raw.decode().splitlines() if line)
-        if values["version"] != "0":
-            raise ValueError(f"version {values['version']}, 0 is known")
+        content, found, checksum = raw.decode().partition(f"{_CHECKSUM}: ")
+        if found and checksum != f"{crc32c(content.encode()):08x}\n":
+            raise ValueError("its checksum does not fit its content")
+        values = dict(line.split(": ", 1) for line in content.splitlines() if line)
+        if values["version"] != "0" or values.keys() != {"version", "topic_id"}:
+            raise ValueError(f"it holds {values}")
         return uuid_parse(values["topic_id"])
     except (ValueError, KeyError) as error:
-        raise StorageError(f"{path} does not name a topic: {error}") from error
+        raise StorageError(f"{path} is damaged, it does not name a topic: {error}") from error

@@ -106,6 +106,30 @@ def test_what_was_read_tells_how_far_to_look(disk: MemoryDisk) -> None:
     assert log.aborted_in(whole, 4, 8) == [(2, 4), (3, 6)]
 
 
+def test_a_flipped_bit_in_the_file_misleads_no_reader(disk: MemoryDisk, log: PartitionLog) -> None:
+    """Whose transaction it was, where it began and where it ended can be told from the batches."""
+    append(log, [(b"k", b"v")] * 8)
+    for number in (5, 6):
+        writer = Writer(log, number)
+        writer.write()
+        writer.end(ABORT)
+    log.close(clean=True)
+    path = f"{DIRECTORY}/{0:020d}.txnindex"
+    whole = disk.open(path).read_at(0, 1000)
+    for at in range(8 * len(whole)):
+        entry, field = divmod(at // 8, 34)
+        if (
+            field >= 26
+        ):  # up to where the log was stable then: how far a reader must look, which is no harm here
+            continue
+        flipped = bytearray(whole)
+        flipped[at // 8] ^= 1 << at % 8
+        disk.open(path).write_at(0, [flipped])
+        again = reopened(disk, clean=True)
+        assert again.aborted_between(0, 100) == [(5, 8), (6, 10)], (entry, field)
+        again.close(clean=False)
+
+
 def test_they_are_known_after_a_clean_restart(disk: MemoryDisk, log: PartitionLog) -> None:
     writer = Writer(log, 1)
     writer.write()

@@ -5,7 +5,7 @@ import pytest
 from tidelog.base.disk import PosixDisk
 from tidelog.base.errors import StorageError
 from tidelog.storage.data_dir import LOG_STARTS, RECOVERY_POINTS, DataDir, DirectoryIdentity
-from tidelog.storage.partition_folder import PartitionFolder, read_topic_id
+from tidelog.storage.partition_folder import PartitionFolder, read_topic_id, write_topic_id
 from tidelog.testing.disk import MemoryDisk
 
 IDENTITY = DirectoryIdentity("cluster", 1, "folder")
@@ -16,7 +16,7 @@ def test_a_new_directory_gets_its_identity_in_kafkas_words() -> None:
     disk = MemoryDisk()
     data_dir = DataDir.open(disk, "/data/", IDENTITY)
     raw = disk.open("/data/meta.properties").read_at(0, 1000)
-    assert raw == b"version=1\ncluster.id=cluster\nnode.id=1\ndirectory.id=folder\n"
+    assert raw == b"version=1\ncluster.id=cluster\nnode.id=1\ndirectory.id=folder\n# crc32c 5ce43b96\n"
     assert data_dir.path == "/data"
     assert not data_dir.was_clean
 
@@ -80,7 +80,7 @@ def test_partitions_are_folders_with_the_id_of_their_topic() -> None:
     assert path == "/data/my-topic-12"
     assert (
         disk.open(f"{path}/partition.metadata").read_at(0, 100)
-        == b"version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw"
+        == b"version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw\ncrc32c: 491ca7be\n"
     )
     assert read_topic_id(disk, path) == TOPIC_ID
     assert data_dir.partitions() == [PartitionFolder(path, "my-topic", 12, False)]
@@ -128,6 +128,32 @@ def test_a_topic_id_that_cannot_be_read_is_named(raw: bytes) -> None:
     disk.open("/t-0/partition.metadata", create=True).write_at(0, [raw])
     with pytest.raises(StorageError, match=r"/t-0/partition\.metadata"):
         read_topic_id(disk, "/t-0")
+
+
+def test_every_flipped_bit_of_an_identity_is_noticed() -> None:
+    raw = IDENTITY.dump()
+    for at in range(8 * len(raw)):
+        flipped = bytearray(raw)
+        flipped[at // 8] ^= 1 << at % 8
+        try:
+            found = DirectoryIdentity.load(bytes(flipped), "meta.properties")
+        except StorageError:
+            continue
+        assert found == IDENTITY, at  # a letter of the comment, which means nothing by itself
+
+
+def test_every_flipped_bit_of_a_topic_id_is_noticed() -> None:
+    disk = MemoryDisk()
+    disk.make_dirs("/t-0")
+    topic_id = bytes(range(16))
+    write_topic_id(disk, "/t-0", topic_id)
+    raw = disk.open("/t-0/partition.metadata").read_at(0, 1000)
+    for at in range(8 * len(raw)):
+        flipped = bytearray(raw)
+        flipped[at // 8] ^= 1 << at % 8
+        disk.open("/t-0/partition.metadata").write_at(0, [flipped])
+        with pytest.raises(StorageError, match="damaged"):
+            read_topic_id(disk, "/t-0")
 
 
 class TestCheckpoints:
