@@ -119,9 +119,10 @@ class DataFolder:
         `is_new`: the topic was created just now, so a folder of its name belongs to another one.
         `is_synced_first`: nothing is committed before it is synced, so what was committed must be there.
         """
-        known = self.is_home_of(topic, topic_id, index) and not is_new
+        by_id, by_name = (topic_id, index) in self.homes, (topic, index) in self._nameless
+        known = by_id or (by_name and not is_new)
         path = self.dir.partition_path(topic, index)
-        if (topic_id, index) not in self.homes:
+        if not by_id:
             if known:
                 log.warning("%s is taken for %s-%d, by its name; it says so from now on", path, topic, index)
             else:

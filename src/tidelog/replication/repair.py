@@ -5,19 +5,19 @@ else is known to have all that was acknowledged. But this one still knows what i
 which leader epoch wrote it. One epoch has one leader, which writes each offset once. So a replica whose log
 holds the last lost offset under the same epoch holds all that was lost, byte for byte.
 
-The log is cut only after such a replica was found. What it sends is checked batch by batch against the epochs
-that wrote the lost part; when the log is as long as it was, the loss is forgotten.
+The log is cut only after such a replica was found. What it sends is checked batch by batch; when the log is
+as long as it was, the loss is forgotten. Which epoch that was is written down with the loss: the log forgets
+it with the cut, and what fails half-way is tried again.
 """
 
 from typing import NamedTuple
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import Epoch, Offset, TimestampMs
+from tidelog.base.ids import NO_EPOCH, Epoch, Offset, TimestampMs
 from tidelog.base.invariant import broken
 from tidelog.metadata.entities import NO_LEADER
 from tidelog.replication.partition import Partition
 from tidelog.storage.doomed import Doomed
-from tidelog.storage.leader_epochs import LeaderEpochs
 from tidelog.wire.batch import crc_ok, iter_batches
 
 
@@ -38,7 +38,7 @@ def awaits_repair(partition: Partition) -> bool:
 
 
 class Repair:
-    __slots__ = ("_end", "_epochs", "_high_watermark", "_partition")
+    __slots__ = ("_end", "_epoch", "_high_watermark", "_partition")
 
     def __init__(self, partition: Partition) -> None:
         lost = partition.log.lost
@@ -46,9 +46,8 @@ class Repair:
             broken("a log without damage needs no repair", partition=partition)
         self._partition = partition
         self._end = lost.end
-        self._epochs = LeaderEpochs()
-        for epoch, start in partition.log.leader_epochs.entries:
-            self._epochs.assign(epoch, start)
+        known = partition.log.leader_epochs.epoch_of(lost.end - 1)
+        self._epoch = known if lost.epoch == NO_EPOCH else lost.epoch
         self._high_watermark = partition.high_watermark
 
     @property
@@ -61,7 +60,7 @@ class Repair:
 
     def proof(self) -> RepairPosition:
         """A replica that agrees up to here has all that was lost."""
-        return RepairPosition(self._end, self._epochs.epoch_of(self._end - 1))
+        return RepairPosition(self._end, self._epoch)
 
     def begin(self) -> list[Doomed]:
         """Cut the log before the damage; another replica has proved that it has the rest."""
@@ -73,21 +72,22 @@ class Repair:
 
     def take(self, records: memoryview, now_ms: TimestampMs) -> int:
         """Append what belongs here; how many bytes that was. KafkaError where it is not what was lost."""
-        batches = []
+        batches, epoch = [], self._partition.log.leader_epochs.latest
         for position, header in iter_batches(records):
             if header.base_offset >= self._end:
                 break
-            wrote = self._epochs.epoch_of(header.base_offset)
-            if header.next_offset > self._end or header.leader_epoch != wrote:
+            if header.next_offset > self._end or not epoch <= header.leader_epoch <= self._epoch:
                 raise KafkaError(
                     ErrorCode.CORRUPT_MESSAGE,
                     f"offsets {header.base_offset} to {header.last_offset} came from epoch "
-                    f"{header.leader_epoch}, but epoch {wrote} wrote what was lost, up to {self._end - 1}",
+                    f"{header.leader_epoch}, but epochs {epoch} to {self._epoch} wrote what was lost, up to "
+                    f"{self._end - 1}",
                 )
             if not crc_ok(records, position, header):
                 raise KafkaError(
                     ErrorCode.CORRUPT_MESSAGE, f"offset {header.base_offset} came with a wrong CRC"
                 )
+            epoch = header.leader_epoch
             batches.append((position, header))
         if not batches:
             return 0

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tidelog.base.errors import KafkaError, StorageError
-from tidelog.base.ids import Epoch, Offset, TimestampMs
+from tidelog.base.ids import NO_EPOCH, Epoch, Offset, TimestampMs
 from tidelog.base.invariant import broken
 from tidelog.base.ports import read_file
 from tidelog.storage import compaction_swap
@@ -92,6 +92,7 @@ class Loader:
         bases, snapshots, names = self._sort_names()
         if self._was_clean and snapshots:  # one was taken where the log ended
             self._losses.synced_below = max(self._losses.synced_below, snapshots[-1])
+        known_epochs = self._losses.epochs = self._read_epochs()
         self._losses.read()
         segments = [self._segment(base) for base in bases]
         checked_from: Offset | None = None
@@ -106,9 +107,10 @@ class Loader:
             active, end, checked_from = self._recover(segments, trusted_below, names)
         if end < self._must_reach:
             self._losses.note(end, self._must_reach)
-        known_epochs = self._read_epochs()
         if self._losses.lost is not None and end < self._losses.lost.end:
-            epoch = self._epoch_at(self._losses.lost.end - 1, known_epochs, [*segments, active])
+            epoch = self._losses.lost.epoch
+            if epoch == NO_EPOCH:
+                epoch = self._epoch_at(self._losses.lost.end - 1, known_epochs, [*segments, active])
             active, end = self._losses.cover(segments, active, end, epoch, self._now_ms)
         start = max(log_start or 0, segments[0].base if segments else active.base)
         if known_epochs is not None and known_epochs.first_start <= end:

@@ -5,10 +5,11 @@ whole, and a crash in between must not let the loss be forgotten. Offsets that w
 empty batch covers those at the end of the log, as compaction leaves one, and readers pass over it.
 """
 
-from tidelog.base.ids import NO_TIMESTAMP, Epoch, Offset, TimestampMs
+from tidelog.base.ids import NO_EPOCH, NO_TIMESTAMP, Epoch, Offset, TimestampMs
 from tidelog.storage import lost_range
 from tidelog.storage.active_segment import ActiveSegment, create_segment
 from tidelog.storage.file_names import LOST_RANGE
+from tidelog.storage.leader_epochs import LeaderEpochs
 from tidelog.storage.log_folder import LogFolder
 from tidelog.storage.lost_range import LostRange
 from tidelog.storage.offset_index import RELATIVE_MAX
@@ -24,6 +25,8 @@ class Losses:
         self._report = report
         self.synced_below: Offset = 0
         """All below was on stable storage once, so what is missing of it is lost."""
+        self.epochs: LeaderEpochs | None = None
+        """As their file has them, which knows of lost batches, too."""
         self.lost: LostRange | None = None
 
     def read(self) -> None:
@@ -36,7 +39,8 @@ class Losses:
 
     def note(self, first: Offset, end: Offset) -> None:
         """Records from `first` on are gone, of a log that reached up to `end` or further."""
-        lost = LostRange(first, max(end, self.synced_below, first + 1)).joined(self.lost)
+        end = max(end, self.synced_below, first + 1)
+        lost = LostRange(first, end, self._epoch_at(end - 1)).joined(self.lost)
         if lost != self.lost:
             lost_range.write(self._disk, self._folder.path, lost)
             self.lost = lost
@@ -69,10 +73,14 @@ class Losses:
             return
         # Once final, it stays so: replicas that the topic gets later have it from this one.
         is_final = lost.is_final or not self._folder.config.is_replicated
-        self.lost = LostRange(max(lost.first, start), lost.end if is_final else end, is_final)
+        epoch = max(lost.epoch, self._epoch_at(end - 1))
+        self.lost = LostRange(max(lost.first, start), lost.end if is_final else end, epoch, is_final)
         if self.lost != lost:
             lost_range.write(self._disk, self._folder.path, self.lost)
         self._report.losses.append(Loss(self._folder.path, self.lost))
+
+    def _epoch_at(self, offset: Offset) -> Epoch:
+        return NO_EPOCH if self.epochs is None else self.epochs.epoch_of(offset)
 
     @property
     def to_repair(self) -> LostRange | None:

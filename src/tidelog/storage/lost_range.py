@@ -1,14 +1,15 @@
 """The offsets that a log is known to have held and holds no longer, written down until it has them again.
 
 Recovery leaves a log that looks whole: the damaged bytes lie in a file beside it, and the next start would
-not notice. The file `lost-range-checkpoint` in the partition's folder tells it: `first end`, the bounds of
-what is missing. A replica with this file must not lead while another one may have what it lost. Where the
-topic had no other replica, the line ends with `final`: the loss is told, and nothing waits for a repair.
+not notice. The file `lost-range-checkpoint` in the partition's folder tells it: `first end epoch`, the bounds
+of what is missing, and the leader epoch that wrote the last of it. A replica with this file must not lead
+while another one may have what it lost. Where the topic had no other replica, the line ends with `final`: the
+loss is told, and nothing waits for a repair.
 """
 
 from typing import NamedTuple
 
-from tidelog.base.ids import Offset
+from tidelog.base.ids import NO_EPOCH, Epoch, Offset
 from tidelog.base.ports import Disk, read_file, replace_file
 from tidelog.storage import checkpoint_text
 from tidelog.storage.file_names import LOST_RANGE
@@ -21,6 +22,8 @@ class LostRange(NamedTuple):
     """Records from here on are missing; not necessarily all of them."""
     end: Offset
     """The log was known to reach up to here. No offset below is ever given out again."""
+    epoch: Epoch = NO_EPOCH
+    """That wrote the last of them: a replica which has that, too, has them all. -1 where it is not known."""
     is_final: bool = False
     """There is no other replica that could have them."""
 
@@ -28,7 +31,10 @@ class LostRange(NamedTuple):
         return f"{self.first} to {self.end - 1}"
 
     def joined(self, other: "LostRange | None") -> "LostRange":
-        return self if other is None else LostRange(min(self.first, other.first), max(self.end, other.end))
+        if other is None:
+            return self
+        first, end = min(self.first, other.first), max(self.end, other.end)
+        return LostRange(first, end, max(self.epoch, other.epoch))
 
 
 def read(disk: Disk, folder: str) -> LostRange | None:
@@ -37,13 +43,13 @@ def read(disk: Disk, folder: str) -> LostRange | None:
     if raw is None:
         return None
     [line] = checkpoint_text.load(raw)
-    first, end, *final = line.split(" ")
-    return LostRange(int(first), int(end), final == [_FINAL])
+    first, end, epoch, *final = line.split(" ")
+    return LostRange(int(first), int(end), int(epoch), final == [_FINAL])
 
 
 def write(disk: Disk, folder: str, lost: LostRange) -> None:
     """Durable when this returns."""
-    line = f"{lost.first} {lost.end}" + (f" {_FINAL}" if lost.is_final else "")
+    line = f"{lost.first} {lost.end} {lost.epoch}" + (f" {_FINAL}" if lost.is_final else "")
     replace_file(disk, f"{folder}/{LOST_RANGE}", checkpoint_text.dump([line]))
 
 

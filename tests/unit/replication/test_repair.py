@@ -20,20 +20,20 @@ REPLICATED = LogConfig(is_replicated=True)
 ME, OTHER = 1, 2
 
 
-def written(count: int, *, last_epoch: int = 1) -> MemoryDisk:
-    """Records of epoch 0, and the last two of another."""
+def written(count: int, *, last_epoch: int = 1, last: int = 2) -> MemoryDisk:
+    """Records of epoch 0, and the last few of another."""
     disk = MemoryDisk()
     log = open_log(disk, REPLICATED)
     for number in range(count):
         batch = write_batch([Record(0, NOW_MS + number, b"k", b"%d" % number)])
-        epoch = last_epoch if number >= count - 2 else 0
+        epoch = last_epoch if number >= count - last else 0
         log.append(memoryview(batch), check_batches(batch), leader_epoch=epoch, now_ms=NOW_MS)
     log.close(clean=True)
     return disk
 
 
-def damaged(count: int = 10) -> MemoryDisk:
-    disk = written(count)
+def damaged(count: int = 10, *, last: int = 2) -> MemoryDisk:
+    disk = written(count, last=last)
     disk.flip_bit(LOG, disk.size(LOG) - 5)
     return disk
 
@@ -74,7 +74,7 @@ def test_it_does_not_lead_even_if_it_is_told_to() -> None:
     partition = replica(damaged())
     partition.apply(image(ME, (ME,)), 0.0)
     assert not partition.is_leader
-    assert partition.log.lost == LostRange(9, 10)
+    assert partition.log.lost == LostRange(9, 10, 1)
     assert not awaits_repair(partition)  # the controller must know first
     partition.apply(image(NO_LEADER, (ME,), 3), 0.0)
     assert awaits_repair(partition)
@@ -132,11 +132,30 @@ def test_a_replica_without_the_lost_records_is_found_out_before_anything_is_cut(
     assert another.divergence(proof.last_epoch, proof.offset) == (0, 8)
 
 
+def test_a_repair_that_was_broken_off_can_be_tried_again_even_after_a_restart() -> None:
+    """An epoch that began with what was lost is forgotten with the cut; the word of the loss knows it."""
+    disk, other = damaged(10, last=1), replica(written(10, last=1), node=OTHER)
+    partition = replica(disk)
+    partition.apply(image(NO_LEADER, (ME,)), 0.0)
+    Repair(partition).begin()
+    assert partition.log.leader_epochs.latest == 0
+    assert Repair(partition).proof() == (10, 1)
+    partition.log.close(clean=True)
+    again = replica(disk)
+    again.apply(image(NO_LEADER, (ME,)), 0.0)
+    repair = Repair(again)
+    assert repair.proof() == (10, 1)
+    repair.begin()
+    assert repair.take(batches(other, 9), NOW_MS)
+    assert repair.is_done
+    assert again.log.leader_epochs.entries == [(0, 0), (1, 9)]
+
+
 def test_batches_of_another_epoch_are_refused() -> None:
     partition, other = replica(damaged()), replica(written(10, last_epoch=2), node=OTHER)
     partition.apply(image(NO_LEADER, (ME,)), 0.0)
     repair = Repair(partition)
     repair.begin()
-    with pytest.raises(KafkaError, match="epoch 1 wrote what was lost"):
+    with pytest.raises(KafkaError, match="epochs 1 to 1 wrote what was lost"):
         repair.take(batches(other, 9), NOW_MS)
-    assert partition.log.lost == LostRange(9, 10)
+    assert partition.log.lost == LostRange(9, 10, 1)

@@ -70,8 +70,8 @@ def test_a_bit_of_the_last_batch_flipped_after_a_clean_stop_is_a_loss_and_no_tor
     disk.flip_bit(LOG, LAST + place, 1)
     damaged = disk.open(LOG).read_at(LAST, BATCH_BYTES)
     log = open_log(disk, config, clean=True, recovery_point=10)
-    assert told(disk) == LostRange(9, 10, config is ALONE)
-    assert log.lost == (None if config is ALONE else LostRange(9, 10))
+    assert told(disk) == LostRange(9, 10, 2, is_final=config is ALONE)
+    assert log.lost == (None if config is ALONE else LostRange(9, 10, 2))
     assert log.end == log.recovery_point == 10
     assert offsets(log) == list(range(9))
     assert disk.open(f"{LOG}.damaged-{LAST}").read_at(0, 1 << 20) == damaged
@@ -87,7 +87,7 @@ def test_the_loss_is_remembered_and_its_offsets_are_never_given_out() -> None:
     open_log(disk, clean=True, recovery_point=10).close(clean=True)
     for options in ({"clean": True, "recovery_point": 10}, {"recovery_point": 10}, {}):
         log = open_log(disk, **options)
-        assert (told(disk), log.end) == (LostRange(9, 10, is_final=True), 10)
+        assert (told(disk), log.end) == (LostRange(9, 10, 2, is_final=True), 10)
         assert log.recovery.losses
 
 
@@ -95,7 +95,7 @@ def test_a_synced_tail_that_is_gone_is_a_loss_after_a_clean_stop() -> None:
     disk = written()
     disk.open(LOG).truncate(LAST - BATCH_BYTES)
     log = open_log(disk, clean=True, recovery_point=10)
-    assert (told(disk), log.end) == (LostRange(8, 10, is_final=True), 10)
+    assert (told(disk), log.end) == (LostRange(8, 10, 2, is_final=True), 10)
 
 
 def test_a_log_that_is_gone_is_a_loss_after_a_clean_stop() -> None:
@@ -115,7 +115,7 @@ def test_after_a_crash_what_was_committed_is_not_torn(committed: int | None) -> 
     if committed is None:
         assert (log.lost, log.end, len(log.recovery.cuts)) == (None, 9, 1)
     else:
-        assert (log.lost, log.end, log.recovery.cuts) == (LostRange(9, 10), 10, [])
+        assert (log.lost, log.end, log.recovery.cuts) == (LostRange(9, 10, 2), 10, [])
 
 
 def test_a_log_that_was_cut_before_a_crash_is_no_loss() -> None:
@@ -133,7 +133,7 @@ def test_damage_among_what_was_synced_keeps_what_lies_behind_it() -> None:
     disk.remove(f"{FOLDER}/{0:020d}.index")
     disk.flip_bit(LOG, 6 * BATCH_BYTES + 70)
     log = open_log(disk, REPLICATED, clean=True, recovery_point=10)
-    assert log.lost == LostRange(6, 10)
+    assert log.lost == LostRange(6, 10, 2)
     assert offsets(log) == [0, 1, 2, 3, 4, 5, 7, 8, 9]
 
 
@@ -200,7 +200,7 @@ def test_a_power_cut_at_any_moment_of_the_recovery_loses_neither_bytes_nor_the_w
         else:
             break
         log = open_log(disk, recovery_point=10)  # the mark of the clean stop is gone by now
-        assert (told(disk), log.end) == (LostRange(9, 10, is_final=True), 10), cut_at
+        assert (told(disk), log.end) == (LostRange(9, 10, 2, is_final=True), 10), cut_at
         assert disk.open(f"{LOG}.damaged-{LAST}").read_at(0, 1 << 20) == damaged[LAST:], cut_at
     assert cut_at > 8
 
@@ -211,5 +211,5 @@ def test_a_damaged_mark_counts_for_the_whole_log() -> None:
     open_log(disk, REPLICATED, clean=True, recovery_point=10).close(clean=True)
     disk.flip_bit(MARK, 4)
     log = open_log(disk, REPLICATED, clean=True, recovery_point=10)
-    assert log.lost == LostRange(0, 10)
+    assert log.lost == LostRange(0, 10, 2)
     assert any("lost-range-checkpoint is damaged" in line for line in log.recovery.lines())
