@@ -18,6 +18,7 @@ from tidelog.storage.file_names import (
     INDEX,
     LEADER_EPOCHS,
     LOG,
+    LOST_RANGE,
     PARTITION_METADATA,
     RECOVERING,
     SNAPSHOT,
@@ -93,7 +94,8 @@ class Loader:
         if self._was_clean and snapshots:  # one was taken where the log ended
             self._losses.synced_below = max(self._losses.synced_below, snapshots[-1])
         known_epochs = self._losses.epochs = self._read_epochs()
-        self._losses.read()
+        if LOST_RANGE in names:
+            self._losses.read()
         segments = [self._segment(base) for base in bases]
         checked_from: Offset | None = None
         end: Offset | None = None

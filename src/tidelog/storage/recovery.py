@@ -30,7 +30,7 @@ class Known(NamedTuple):
     torn_from: Offset
     """Bytes that are no batch are a write that a crash tore, if they would have begun here or above."""
     ended_at: Offset | None = None
-    """Where a log ended that was closed in order: a batch that claims to reach further is damaged."""
+    """Where a log ended that was closed in order: a batch behind a gap that reaches further is damaged."""
 
 
 class Recovered:
@@ -83,7 +83,8 @@ def recover_segment(
         else:
             at_end = found.end == segment.size
             may_be_torn = next_offset >= (known.synced_below if found.zeros else known.torn_from)
-            tail_is_torn = at_end and may_be_torn and (is_last or found.zeros)
+            # What a log that was closed in order has behind its end may be anything: that is kept.
+            tail_is_torn = at_end and may_be_torn and (found.zeros or (is_last and known.ended_at is None))
             if not may_be_torn and first_lost is None:
                 first_lost = next_offset
             if hole is None and must_be_whole and may_be_torn and not (is_last and at_end):

@@ -85,7 +85,12 @@ class SegmentScan:
             return f"offsets {header.base_offset} to {header.last_offset} where {next_offset} or more is due"
         if header.last_offset - self._base > RELATIVE_MAX:
             return f"offset {header.last_offset} is out of the reach of the segment"
-        if self._ended_at is not None and header.last_offset >= self._ended_at:
+        if (
+            header.base_offset > next_offset
+            and self._ended_at is not None
+            and header.last_offset >= self._ended_at
+        ):
+            # No CRC covers the base offset. Without a gap in front of it, it is what was written.
             return f"offset {header.last_offset} in a log that ended at {self._ended_at}"
         if header.attributes & ~_ATTRIBUTES_KNOWN:
             return f"attributes {header.attributes:#x}"

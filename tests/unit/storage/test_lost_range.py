@@ -91,6 +91,22 @@ def test_the_loss_is_remembered_and_its_offsets_are_never_given_out() -> None:
         assert log.recovery.losses
 
 
+@pytest.mark.parametrize("recovery_point", [None, 0, 4, 9])
+def test_a_recovery_point_that_is_too_low_drops_nothing(recovery_point: int | None) -> None:
+    disk = written()
+    log = open_log(disk, REPLICATED, clean=True, recovery_point=recovery_point)
+    assert (log.lost, log.end) == (None, 10)
+    assert offsets(log) == list(range(10))
+
+
+def test_bytes_behind_the_end_of_a_log_that_was_closed_in_order_are_kept() -> None:
+    disk = written()
+    disk.open(LOG).write_at(10 * BATCH_BYTES, [b"whatever this is"])
+    log = open_log(disk, clean=True, recovery_point=10)
+    assert (told(disk), log.end) == (None, 10)
+    assert disk.open(f"{LOG}.damaged-{10 * BATCH_BYTES}").read_at(0, 100) == b"whatever this is"
+
+
 def test_a_synced_tail_that_is_gone_is_a_loss_after_a_clean_stop() -> None:
     disk = written()
     disk.open(LOG).truncate(LAST - BATCH_BYTES)
