@@ -43,6 +43,18 @@ class Report:
         return [part for part in self.view.partitions.values() if part.leader is None]
 
     @property
+    def unusable(self) -> list[Partition]:
+        """Without a leader, although the broker of an in-sync replica is alive."""
+        return [part for part in self.leaderless if any(map(self._is_alive, part.in_sync))]
+
+    def _is_alive(self, broker_id: int) -> bool:
+        broker = self.view.brokers.get(broker_id)
+        return broker is not None and not broker.fenced
+
+    def _holders(self, parts: Sequence[Partition]) -> str:
+        return numbers_text(sorted({id for part in parts for id in part.in_sync if self._is_alive(id)}))
+
+    @property
     def under_replicated(self) -> list[Partition]:
         # A reassignment under way has replicas that are still being filled; nothing is wrong with that.
         busy = set(self.reassigning)
@@ -107,14 +119,25 @@ class Report:
 
     def _about_partitions(self) -> list[Finding]:
         found = []
-        leaderless = self.leaderless
+        leaderless, unusable = self.leaderless, self.unusable
+        away = [part for part in leaderless if part not in unusable]
         below = [part for part in self.below_min_in_sync if part not in leaderless]
         under = [part for part in self.under_replicated if part not in leaderless and part not in below]
-        if leaderless:
+        if unusable:
             found.append(
                 Finding(
                     Health.IMPAIRED,
-                    f"{_count(leaderless)} without a leader: {_places(leaderless)}.",
+                    f"{_count(unusable)} without a leader, whose last in-sync replica is damaged or in a "
+                    f"data folder that failed: {_places(unusable)}.",
+                    f"see why in the log of broker {self._holders(unusable)}; bring back a replica that has "
+                    "the records",
+                )
+            )
+        if away:
+            found.append(
+                Finding(
+                    Health.IMPAIRED,
+                    f"{_count(away)} without a leader: {_places(away)}.",
                     "start the brokers that hold them; if they are lost for good: "
                     "tidelog cluster elect-leaders --unclean TOPIC:PARTITION, which may lose records",
                 )
