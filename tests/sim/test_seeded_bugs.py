@@ -159,6 +159,17 @@ def test_a_reader_that_does_not_wait_for_the_end_of_a_transaction(monkeypatch: p
     problems_until("^aborted read", lambda seed: rough(seed, "client_crash", "pause", transactors=2))
 
 
+def test_the_only_replica_that_may_lead_gets_back_what_a_flipped_bit_took() -> None:
+    """Where one in sync is enough, no other is eligible: the run must reach the repair, and pass."""
+    for seed in range(SEEDS_MAX):
+        scenario = rough(seed, "flipped_bit", durability="fsync", min_insync=1, sends_per_second=1.0)
+        result = run_seed(seed, scenario)
+        assert result.ok, result.problems[:5]
+        if any("are back, from the replica" in line for line in result.lines):
+            return
+    pytest.fail(f"no log was repaired within {SEEDS_MAX} seeds")
+
+
 def test_damage_that_is_cut_off_like_a_torn_write(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Losses, "note", lambda self, first, end: None)
     problems_until(
