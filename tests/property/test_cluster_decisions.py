@@ -82,7 +82,7 @@ class Cluster:
     def __init__(self):
         self.image = advance(ClusterImage(), [ClusterCreated("c")]).after
         self.records = [ClusterCreated("c")]
-        self.numbers = iter(range(1, 10**6))
+        self.numbers = iter(range(1_000, 10**6))
         self.folders = {id: [self.new_id() for _ in range(FOLDERS)] for id in BROKERS}
         self.unmounted = dict.fromkeys(BROKERS)
         for id in BROKERS:
