@@ -44,15 +44,15 @@ class Report:
 
     @property
     def unusable(self) -> list[Partition]:
-        """Without a leader, although the broker of an in-sync replica is alive."""
-        return [part for part in self.leaderless if any(map(self._is_alive, part.in_sync))]
+        """Without a leader, with a replica that is offline although its broker is alive: it is damaged."""
+        return [part for part in self.leaderless if any(map(self._is_alive, part.offline))]
 
     def _is_alive(self, broker_id: int) -> bool:
         broker = self.view.brokers.get(broker_id)
         return broker is not None and not broker.fenced
 
     def _holders(self, parts: Sequence[Partition]) -> str:
-        return numbers_text(sorted({id for part in parts for id in part.in_sync if self._is_alive(id)}))
+        return numbers_text(sorted({id for part in parts for id in part.offline if self._is_alive(id)}))
 
     @property
     def under_replicated(self) -> list[Partition]:
@@ -127,10 +127,9 @@ class Report:
             found.append(
                 Finding(
                     Health.IMPAIRED,
-                    f"{_count(unusable)} without a leader, whose last in-sync replica is damaged or in a "
-                    f"data folder that failed: {_places(unusable)}.",
-                    f"see why in the log of broker {self._holders(unusable)}; bring back a replica that has "
-                    "the records",
+                    f"{_count(unusable)} without a leader, with a damaged replica: {_places(unusable)}.",
+                    f"see what is lost in the log of broker {self._holders(unusable)}; start the brokers "
+                    "whose replicas may have it",
                 )
             )
         if away:

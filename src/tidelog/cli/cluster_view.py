@@ -31,6 +31,8 @@ class Partition:
     leader: int | None
     replicas: tuple[int, ...]
     in_sync: tuple[int, ...]
+    offline: tuple[int, ...] = ()
+    """Replicas that cannot serve: their broker is not alive, or their log is damaged."""
 
     @property
     def preferred(self) -> int | None:
@@ -116,7 +118,8 @@ def look_at_cluster(cluster: DirectCluster, topics: Collection[str] | None = Non
         for found in topic.partitions:
             place = TopicPartition(topic.name or "", found.partition_index)
             leader = found.leader_id if found.leader_id >= 0 else None
-            partitions.append(Partition(place, leader, tuple(found.replica_nodes), tuple(found.isr_nodes)))
+            replicas, in_sync = tuple(found.replica_nodes), tuple(found.isr_nodes)
+            partitions.append(Partition(place, leader, replicas, in_sync, tuple(found.offline_replicas)))
     in_order = {found.place: found for found in sorted(partitions, key=lambda found: found.place)}
     return ClusterView(view.cluster_id, view.controller, view.brokers, in_order)
 

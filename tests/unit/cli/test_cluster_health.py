@@ -56,11 +56,12 @@ def test_a_lost_leader_impairs() -> None:
 
 
 def test_a_replica_that_is_there_and_may_not_lead_is_named_with_its_broker() -> None:
-    """Its log is damaged, or its folder failed: to start brokers would not help."""
-    found = report(part(0, None, (1, 2), (1,)), part(1, None, (3,), (3,)), fenced=(3,))
+    """Its log is damaged: to start its broker would not help."""
+    lost = replace(part(0, None, (1, 2), ()), offline=(1,))
+    gone = replace(part(1, None, (3,), (3,)), offline=(3,))
+    found = report(lost, gone, fenced=(3,))
     damaged, away = found.findings()[1:]
-    assert damaged.what.startswith("1 partition without a leader, whose last in-sync replica is damaged")
-    assert damaged.what.endswith("t[0].")
+    assert damaged.what == "1 partition without a leader, with a damaged replica: t[0]."
     assert "the log of broker 1;" in (damaged.attempt or "")
     assert away.what == "1 partition without a leader: t[1]."
 
