@@ -1,6 +1,7 @@
 """What connections may hold: frames that are announced, half received, or answered to nobody who reads."""
 
 import contextlib
+import gc
 import random
 import socket
 import struct
@@ -12,6 +13,7 @@ import psutil
 import pytest
 from echo_server import Running, frame, make_slices, receive_frame, send_what_fits, still_answers, wait_for
 
+from tidelog.server.connection import Connection
 from tidelog.server.limits import MIB
 from tidelog.server.open_files import raise_open_file_limit
 
@@ -95,6 +97,26 @@ def test_one_that_waits_for_memory_is_not_forgotten(
     wait_for(lambda: running.server.connection_count == 0)
     assert "memory was short for" in caplog.text
     assert running.server.held_bytes == 0
+
+
+def test_a_connection_that_ended_leaves_nothing_for_the_garbage_collector(
+    start: Callable[..., Running],
+) -> None:
+    def left() -> int:
+        return sum(isinstance(each, Connection) for each in gc.get_objects())
+
+    running = start()
+    gc.collect()
+    before = left()
+    gc.disable()
+    try:
+        with running.connect() as sock:
+            sock.sendall(frame(b"l") + frame(b"e"))
+            assert receive_frame(sock) + receive_frame(sock) == b"le"
+            assert left() == before + 1
+        wait_for(lambda: left() == before)
+    finally:
+        gc.enable()
 
 
 def test_two_thousand_silent_connections(

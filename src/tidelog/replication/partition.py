@@ -206,9 +206,10 @@ class Partition(Following):
         """Where the readable log ends once the leader's disk has all that is written.
 
         Where followers are waited for, too, or are too few, their leader cannot say: it is where it ends now.
+        On a log that is offline it stays there.
         """
         is_alone = self.is_leader and not self._limits and self.has_enough_in_sync
-        return self.log.end if is_alone else self.high_watermark
+        return self.log.end if is_alone and self.log.offline is None else self.high_watermark
 
     def when_held(self, offset: Offset, done: Done) -> bool:
         """As `when_safe`, but it is enough that all that are in sync have it, however few they are.

@@ -116,8 +116,9 @@ class BoundedConnection(asyncio.BufferedProtocol):
         self._refuse("memory", "did not finish a frame while memory was short")
 
     def _count_memory(self) -> None:
-        received = max(self._promised, self._receive.held_bytes)
-        held = received + self._answers.bytes + self._writer.memory_bytes
+        held = self._receive.held_bytes
+        held = max(held, self._promised)
+        held += self._answers.bytes + self._writer.memory_bytes
         if self._put_off is not None:
             held += len(self._put_off)
         if held != self._held:
@@ -279,7 +280,7 @@ class BoundedConnection(asyncio.BufferedProtocol):
         if self._mute is not None:
             self._mute.cancel()
             self._mute = None
-        # Parts of a connection know each other, so it may be a while before Python lets go of it.
+        # Somebody may still know this connection for a while: what it has received must not live as long.
         self._put_off = None
         self._receive.drop()
         self._writer.close()

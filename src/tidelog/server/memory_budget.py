@@ -40,7 +40,7 @@ class Waiter(Protocol):
 class _Claim(NamedTuple):
     bytes: int
     frame_size: int
-    since: float
+    since: float  # it waits, or was let in
     line: "_Line"
 
 
@@ -69,6 +69,7 @@ class MemoryBudget:
         self._small, self._large, self._huge = _Line(limit), _Line(limit * 3 // 4), _Line(self.half)
         self._lines = (self._small, self._large, self._huge)
         self._let_in: dict[Waiter, _Claim] = {}
+        self._now = 0.0  # as of the last tick: when claims are granted
 
     @property
     def exhausted(self) -> bool:
@@ -81,7 +82,7 @@ class MemoryBudget:
     def change(self, count: int) -> None:
         """Count bytes that are held already (positive) or given back (negative)."""
         self.held += count
-        if count < 0:
+        if count < 0 and (self._small.waiting or self._large.waiting or self._huge.waiting):
             self._grant()
 
     def take(self, waiter: Waiter, count: int, frame_size: int, now: float) -> bool:
@@ -89,7 +90,7 @@ class MemoryBudget:
         line = self._line_for(frame_size)
         claim = _Claim(count, frame_size, now, line)
         if not line.waiting and self._fits(claim):  # no overtaking
-            self._admit(waiter, claim)
+            self._admit(waiter, claim, now)
             return True
         line.waiting[waiter] = claim
         return False
@@ -111,6 +112,7 @@ class MemoryBudget:
         self.frame_arrived(waiter)
 
     def tick(self, now: float) -> None:
+        self._now = now
         self._grant()
         if not self._is_short(now):
             return
@@ -127,8 +129,8 @@ class MemoryBudget:
     def _drop_beginnings(self) -> None:
         """No frame can be finished: if that is due to those that wait, the largest of them make way."""
         waiting = [pair for line in self._lines for pair in line.waiting.items()]
-        begun = sum(waiter.begun_bytes for waiter, _ in waiting)
         # The oldest of the smallest kind goes on first.
+        begun = sum(waiter.begun_bytes for waiter, _ in waiting[1:])
         if not waiting or not self._fits(waiting[0][1], self.held - begun):
             return
         for waiter, _ in sorted(waiting[1:], key=lambda pair: -pair[1].frame_size):
@@ -146,14 +148,14 @@ class MemoryBudget:
         total = (self.held if held is None else held) + claim.bytes
         return total <= claim.line.limit or (total <= self.limit and not claim.line.frames_let_in)
 
-    def _admit(self, waiter: Waiter, claim: _Claim) -> None:
+    def _admit(self, waiter: Waiter, claim: _Claim, now: float) -> None:
         self.held += claim.bytes
-        self._let_in[waiter] = claim
+        self._let_in[waiter] = claim._replace(since=now)
         claim.line.frames_let_in += 1
 
     def _grant(self) -> None:
         for line in self._lines:
             while line.waiting and self._fits(line.head):
                 waiter, claim = line.waiting.popitem(last=False)
-                self._admit(waiter, claim)
+                self._admit(waiter, claim, self._now)
                 waiter.memory_granted(claim.bytes)

@@ -40,7 +40,7 @@ class PlainTransport:
         self._loop = loop
         self.socket = sock
         self._fd = sock.fileno()
-        self._protocol = protocol
+        self._protocol: Receiver | None = protocol
         self._reading = False
 
     def resume_reading(self) -> None:
@@ -78,6 +78,7 @@ class PlainTransport:
         self.pause_reading()
         self._fd = -1
         self.socket.close()
+        self._protocol = None  # they know each other, and would wait for the garbage collector together
 
     def abort(self) -> None:
         """Let go of the socket and of everything the kernel holds for it."""
@@ -87,6 +88,8 @@ class PlainTransport:
 
     def _readable(self) -> None:
         protocol = self._protocol
+        if protocol is None:
+            return
         for _ in range(RECEIVES_PER_TURN):
             buffer = protocol.get_buffer(-1)
             try:

@@ -58,6 +58,10 @@ class Writer(Protocol):
     def close(self) -> None: ...
 
 
+def _nobody() -> None:
+    """Who waited is gone. A reference to it would keep both alive until the next garbage collection."""
+
+
 class SocketWriter(OutputQueue):
     __slots__ = ("_cold", "_loop", "_on_writable", "_socket", "_waiting", "waits_for_disk")
 
@@ -101,6 +105,7 @@ class SocketWriter(OutputQueue):
     def close(self) -> None:
         self._stop_waiting()
         self.clear()
+        self._on_writable = _nobody
         if self._cold is not None:
             self._cold.close()
             self._cold = None

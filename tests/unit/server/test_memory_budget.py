@@ -141,6 +141,21 @@ def test_a_frame_that_arrives_too_slowly_makes_way() -> None:
     assert waiting.held == 3 * LARGE
 
 
+def test_the_time_in_line_is_not_held_against_a_frame() -> None:
+    budget, (holder, waiting, other, _) = make()
+    holder.take(100, now=0.0)
+    assert not waiting.take(60, now=0.0)
+    assert not other.take(60, now=0.0)
+    budget.tick(1.0)
+    holder.end()
+    assert waiting.held == 60
+    budget.tick(1.5)
+    assert not waiting.overdue
+    budget.tick(1.0 + STALL + 1)
+    assert waiting.overdue
+    assert other.held == 60
+
+
 def test_beginnings_of_frames_do_not_keep_each_other_waiting_for_ever() -> None:
     """The smallest frame goes on, those that announced most make way, and no more than needed."""
     budget, frames = make(count=10)
