@@ -60,7 +60,9 @@ class Home:
 
         file = self.folder / f"{name}.yaml"
         file.write_text(text or documented(name))
-        running = Run(str(self.folder / "checkpoint"), once=once, show=lambda *_: None)
+        self.notes: list[str] = []
+        place = str(self.folder / "checkpoint")
+        running = Run(place, once=once, show=lambda *_: None, note=self.notes.append)
         running.start(build(self.spark, load_pipeline(str(file)), self.servers))
         return running
 
@@ -226,12 +228,15 @@ def test_streams_are_joined_with_what_is_newest(home: Home) -> None:
             order("b", "1", "FR")
         elif found == len(sent) == 2:
             (home.folder / "countries.csv").write_text("half a f")
+            os.utime(home.folder / "countries.csv", (1, 1))
             order("c", "2", "DE")
-        return found == 3
+        return found == 3 and bool(home.notes)
 
     running.until_done(is_done, lambda _: None)
     assert by(home.values("enriched-orders"), "id", "gross") == {"a": (120,), "b": (110,), "c": (130,)}
     assert [row.get("name") for row in home.values("enriched-orders")] == ["Ann", "Anna", None]
+    [note] = home.notes
+    assert "countries.csv has no column country, vat; it has half a f; 'countries' stays as it was" in note
 
 
 def test_what_differs_from_place_to_place(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,7 +102,7 @@ class PipelineRun:
     def _until_done(self, built: "Build", began: float) -> str:
         from tidelog.spark.pipeline.run import PipelineFailed, Run
 
-        run = Run(self._checkpoint, once=self.once, show=self.view.rows)
+        run = Run(self._checkpoint, once=self.once, show=self.view.rows, note=self._warn)
         try:
             run.start(built)
             names = [query.name for query in built.queries]
@@ -196,6 +196,9 @@ class PipelineRun:
                     attempt="'mode: append' or 'delivery: at-least-once' there, or --master",
                     code=Exit.USAGE,
                 )
+
+    def _warn(self, text: str) -> None:
+        self.view.say(f"Note: {text}", event="note", note=text)
 
     def _report(self, found: "list[QueryProgress]") -> None:
         self.view.progress(found)

@@ -57,6 +57,19 @@ class LookupFile:
         except BadLookup as error:
             return self._before(str(error))
 
+    def complaint(self) -> str | None:
+        """Why the file as it is now is not what is used; None where it is, or will be in a moment."""
+        try:
+            stamp, age_s = self._stamp()
+            kept = self._kept()
+            if kept is None or (kept[0] != stamp and age_s >= SETTLED_AFTER_S):
+                self.renewed()
+        except OSError as error:
+            return f"cannot read {self._path}: {error.strerror}"
+        except BadLookup as error:
+            return str(error)
+        return None
+
     def renewed(self) -> pa.Table:
         """The file as it is now, of which a copy is kept. BadLookup where it cannot be used."""
         try:

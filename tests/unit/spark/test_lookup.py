@@ -74,6 +74,19 @@ def test_what_cannot_be_read_is_passed_over(
     assert lookup.vat() == {"FR": 0.2}
 
 
+def test_why_the_newest_version_is_not_used(lookup: Lookup) -> None:
+    file = lookup.file()
+    lookup.write("country,vat\nDE,0.19\n")
+    assert file.complaint() is None
+    assert lookup.vat() == {"DE": 0.19}
+    lookup.write("country\n", age_s=0.1)
+    assert file.complaint() is None  # it may still be in the midst of being written
+    lookup.write("country\nDE\n")
+    assert "has no column vat; it has country" in str(file.complaint())
+    lookup.path.unlink()
+    assert "No such file" in str(file.complaint())
+
+
 def test_without_any_version_it_is_an_error(lookup: Lookup) -> None:
     with pytest.raises(BadLookup, match=r"cannot read .*: No such file"):
         lookup.vat()

@@ -22,7 +22,7 @@ from tidelog.spark.pipeline.nodes import of_plain
 from tidelog.spark.pipeline.rule_checks import refuse_rule
 from tidelog.spark.pipeline.rules import check_sink, check_source, sink_name
 from tidelog.spark.pipeline.sinks import prepared
-from tidelog.spark.pipeline.sources import dead_letter_sink, dead_letters, open_source
+from tidelog.spark.pipeline.sources import dead_letter_sink, dead_letters, open_lookup, open_source
 from tidelog.spark.pipeline.spark_faults import Part, sentence, told_of, without_spark_log
 from tidelog.spark.pipeline.spec import STEP_KINDS, Pipeline, Sink, Source
 from tidelog.spark.pipeline.steps import apply_step, travel_by_value
@@ -30,6 +30,8 @@ from tidelog.spark.pipeline.streaming_checks import refuse_unsupported
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from tidelog.spark.lookup import LookupFile
 
 
 OF_SQL = ("key", "value", "headers")
@@ -64,6 +66,7 @@ class Build:
         sources: The sources so far, by name.
         frames: The DataFrames so far, by the name that SQL finds them by.
         queries: What the sinks will write.
+        lookups: The files among the sources that are read again when they change, by name.
     """
 
     def __init__(
@@ -76,6 +79,7 @@ class Build:
         self.sources: dict[str, Source] = {}
         self.frames: dict[str, DataFrame] = {}
         self.queries: list[Query] = []
+        self.lookups: dict[str, LookupFile] = {}
         self._lines = lines or Lines()
 
     def source(self, name: str, **keys: Any) -> "DataFrame":
@@ -124,7 +128,10 @@ class Build:
             source: Its description, already checked.
         """
         self._check_rules(name, source)
-        frame = open_source(self.spark, source, self.brokers, self.folder)
+        if source.reload:
+            frame, self.lookups[name] = open_lookup(self.spark, source, self.folder)
+        else:
+            frame = open_source(self.spark, source, self.brokers, self.folder)
         if source.dead_letter is not None:
             bad = dead_letters(self.spark, source, self.brokers, self.folder, self.name)
             self.add_sink(bad, dead_letter_sink(name, source))

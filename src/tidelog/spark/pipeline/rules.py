@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tidelog.spark.ddl import check_ddl
-from tidelog.spark.decoding import Kind, load_decoding
+from tidelog.spark.decoding import Kind
 from tidelog.spark.decoding_errors import BadSchema
 from tidelog.spark.pipeline.checking import Checker
 from tidelog.spark.pipeline.encoding_checks import check_encoding
@@ -21,6 +21,7 @@ from tidelog.spark.pipeline.option_checks import (
     check_sink_options,
     check_source_options,
 )
+from tidelog.spark.pipeline.sources import decoding_of
 from tidelog.spark.pipeline.spec import (
     SINK_KINDS,
     STEP_KINDS,
@@ -212,14 +213,7 @@ def _check_file(source: Source, folder: Path, place: Place, checker: Checker) ->
 
 def _check_decoding(source: Source, folder: Path, place: Place, checker: Checker) -> None:
     try:
-        decoding = load_decoding(
-            source.decode,
-            schema=source.schema,
-            sample=source.sample,
-            message=source.message,
-            framing=source.framing,
-            folder=folder,
-        )
+        decoding = decoding_of(source, folder)
         if decoding.kind in (Kind.AVRO, Kind.PROTOBUF):
             values_of(decoding)
     except BadSchema as error:

@@ -40,10 +40,15 @@ class Outcome(Enum):
 
 
 class Run:
-    def __init__(self, checkpoint: str, *, once: bool, show: Show) -> None:
+    def __init__(
+        self, checkpoint: str, *, once: bool, show: Show, note: Callable[[str], None] = lambda text: None
+    ) -> None:
+        """`note` takes what a person should know though the pipeline runs on."""
         self._checkpoint = checkpoint.rstrip("/")
         self._once = once
         self._show = show
+        self._note = note
+        self._noted: dict[str, str | None] = {}
         self._built: Build | None = None
         self._slow_starts = 0
         self._queries: dict[str, StreamingQuery] = {}
@@ -104,8 +109,17 @@ class Run:
                 return Outcome.FINISHED
             if time.monotonic() - reported_s >= REPORT_EVERY_S:
                 report(self.progress())
+                self._look_at_lookups()
                 reported_s = time.monotonic()
             time.sleep(LOOK_EVERY_S)
+
+    def _look_at_lookups(self) -> None:
+        """A version that cannot be used is told once; the batches go on with the one before."""
+        for name, lookup in ({} if self._built is None else self._built.lookups).items():
+            said = lookup.complaint()
+            if said is not None and said != self._noted.get(name):
+                self._note(f"{said}; '{name}' stays as it was before.")
+            self._noted[name] = said
 
     def progress(self) -> list[QueryProgress]:
         now_s = time.time()

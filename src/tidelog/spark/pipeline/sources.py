@@ -12,6 +12,8 @@ from tidelog.spark.screening import OnError, Screen, Tombstones, decoded, undeco
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from tidelog.spark.lookup import LookupFile
+
 HEADERS = "array<struct<key:string,value:binary>>"
 OF_CONNECTION = ("kafka.security.", "kafka.sasl.", "kafka.ssl.", "kafka.client.")
 FILE_FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet"}
@@ -114,7 +116,7 @@ def _table(spark: "SparkSession", options: Mapping[str, str]) -> "DataFrame":
     return raw.groupBy("key").agg(newest.alias("record")).select("record.*").where("value IS NOT NULL")
 
 
-def _lookup(spark: "SparkSession", path: str, source: Source) -> "DataFrame":
+def open_lookup(spark: "SparkSession", source: Source, folder: Path) -> tuple["DataFrame", "LookupFile"]:
     """A file that is read again when it changes; its columns stay those that it has now."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -122,6 +124,7 @@ def _lookup(spark: "SparkSession", path: str, source: Source) -> "DataFrame":
     from tidelog.spark.lookup import LookupSource, lookup_file
     from tidelog.spark.lookup_files import read_lookup
 
+    path = str((folder / (source.file or "")).resolve())
     options = as_text(source.options)
     if source.schema is not None:
         schema = parsed_ddl(source.schema)
@@ -129,16 +132,15 @@ def _lookup(spark: "SparkSession", path: str, source: Source) -> "DataFrame":
         file = Path(path)
         schema = from_arrow_schema(read_lookup(file, file.read_bytes(), None, options).schema)
     given = {"path": path, **options}
-    lookup_file(given, schema).renewed()
+    lookup = lookup_file(given, schema)
+    lookup.renewed()
     spark.dataSource.register(LookupSource)
-    return spark.read.format(LookupSource.name()).schema(schema).options(**given).load()
+    return spark.read.format(LookupSource.name()).schema(schema).options(**given).load(), lookup
 
 
 def _file(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":
     name = source.file or ""
     path = name if "://" in name else str((folder / name).resolve())
-    if source.reload:
-        return _lookup(spark, path, source)
     kind = FILE_FORMATS[Path(name).suffix.lower()]
     reader = spark.read.format(kind)
     if kind == "csv":
