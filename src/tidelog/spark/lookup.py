@@ -21,12 +21,14 @@ from pyspark.sql.types import StructType
 from tidelog.spark.lookup_files import BadLookup, read_lookup
 from tidelog.spark.scripts import cache_folder
 
+RUN = "run"
+"""An option: what keeps the copies of one run apart from those of others."""
 SETTLED_AFTER_S = 0.5
 """A file that changed later than this may be in the midst of being written."""
 
 _log = logging.getLogger("tidelog.spark")
 _tables: dict[str, tuple[str, pa.Table]] = {}
-"""In a worker, by lookup: the version that was parsed last. A worker serves one query's tasks, so few."""
+"""In a worker, by lookup: the version that was parsed last. A pipeline has few."""
 
 
 class LookupFile:
@@ -72,6 +74,19 @@ class LookupFile:
 
     def renewed(self) -> pa.Table:
         """The file as it is now, of which a copy is kept. BadLookup where it cannot be used."""
+        stamp, data = self._read()
+        table = self._parsed(stamp, data)
+        self._copy.parent.mkdir(parents=True, exist_ok=True)
+        fresh = self._copy.with_name(f"{self._id}.{os.getpid()}")
+        fresh.write_bytes(stamp.encode() + b"\n" + data)
+        fresh.replace(self._copy)
+        return table
+
+    def forget(self) -> None:
+        """When nothing reads it any more."""
+        self._copy.unlink(missing_ok=True)
+
+    def _read(self) -> tuple[str, bytes]:
         try:
             before, _ = self._stamp()
             data = self._path.read_bytes()
@@ -80,12 +95,7 @@ class LookupFile:
             raise BadLookup(f"cannot read {self._path}: {error.strerror}") from error
         if before != after:
             raise BadLookup(f"{self._path} is being written")
-        table = self._parsed(before, data)
-        self._copy.parent.mkdir(parents=True, exist_ok=True)
-        fresh = self._copy.with_name(f"{self._id}.{os.getpid()}")
-        fresh.write_bytes(before.encode() + b"\n" + data)
-        fresh.replace(self._copy)
-        return table
+        return before, data
 
     def _before(self, why: str) -> pa.Table:
         kept = self._kept()

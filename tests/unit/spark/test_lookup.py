@@ -85,6 +85,10 @@ def test_why_the_newest_version_is_not_used(lookup: Lookup) -> None:
     assert "has no column vat; it has country" in str(file.complaint())
     lookup.path.unlink()
     assert "No such file" in str(file.complaint())
+    assert lookup.vat() == {"DE": 0.19}
+    file.forget()
+    with pytest.raises(BadLookup):
+        lookup.vat()
 
 
 def test_without_any_version_it_is_an_error(lookup: Lookup) -> None:

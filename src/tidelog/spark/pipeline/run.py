@@ -57,6 +57,7 @@ class Run:
     def start(self, built: Build) -> None:
         """All queries, or none: what Spark refuses to start stops the others again."""
         self._built = built
+        self._take_lookups(built)
         for query in built.queries:
             self._ensure_topic(query, built.brokers)
         for query in built.queries:
@@ -95,6 +96,15 @@ class Run:
         self, is_asked_to_stop: Callable[[], bool], report: Callable[[list[QueryProgress]], None]
     ) -> Outcome:
         """Until every query ended by itself, or it was asked to stop. PipelineFailed where one failed."""
+        try:
+            return self._until_done(is_asked_to_stop, report)
+        finally:
+            for lookup in self._built.lookups.values() if self._built is not None else ():
+                lookup.forget()
+
+    def _until_done(
+        self, is_asked_to_stop: Callable[[], bool], report: Callable[[list[QueryProgress]], None]
+    ) -> Outcome:
         reported_s = 0.0
         while True:
             self._raise_failure()
@@ -112,6 +122,13 @@ class Run:
                 self._look_at_lookups()
                 reported_s = time.monotonic()
             time.sleep(LOOK_EVERY_S)
+
+    def _take_lookups(self, built: Build) -> None:
+        for name, lookup in built.lookups.items():
+            try:
+                lookup.renewed()
+            except TidelogError as error:
+                raise PipelineFailed(f"the source '{name}' cannot be read: {error}") from error
 
     def _look_at_lookups(self) -> None:
         """A version that cannot be used is told once; the batches go on with the one before."""

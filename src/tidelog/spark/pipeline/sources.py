@@ -1,5 +1,6 @@
 """Sources as frames: topics, decoded; the records of them that don't decode; and files to join with."""
 
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -118,24 +119,22 @@ def _table(spark: "SparkSession", options: Mapping[str, str]) -> "DataFrame":
 
 def open_lookup(spark: "SparkSession", source: Source, folder: Path) -> tuple["DataFrame", "LookupFile"]:
     """A file that is read again when it changes; its columns stay those that it has now."""
-    from pyspark.sql.pandas.types import from_arrow_schema
+    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
     from tidelog.spark.decoding import parsed_ddl
-    from tidelog.spark.lookup import LookupSource, lookup_file
+    from tidelog.spark.lookup import RUN, LookupSource, lookup_file
     from tidelog.spark.lookup_files import read_lookup
 
     path = str((folder / (source.file or "")).resolve())
     options = as_text(source.options)
-    if source.schema is not None:
-        schema = parsed_ddl(source.schema)
-    else:
-        file = Path(path)
-        schema = from_arrow_schema(read_lookup(file, file.read_bytes(), None, options).schema)
-    given = {"path": path, **options}
-    lookup = lookup_file(given, schema)
-    lookup.renewed()
+    given = {"path": path, RUN: uuid.uuid4().hex, **options}
+    known = None if source.schema is None else parsed_ddl(source.schema)
+    wanted = None if known is None else to_arrow_schema(known, timezone="UTC")
+    found = read_lookup(Path(path), Path(path).read_bytes(), wanted, options)
+    schema = known or from_arrow_schema(found.schema)
     spark.dataSource.register(LookupSource)
-    return spark.read.format(LookupSource.name()).schema(schema).options(**given).load(), lookup
+    frame = spark.read.format(LookupSource.name()).schema(schema).options(**given).load()
+    return frame, lookup_file(given, schema)
 
 
 def _file(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":

@@ -6,7 +6,7 @@ import pytest
 
 from tidelog.spark.pipeline.faults import InvalidPipeline
 from tidelog.spark.pipeline.load import load_pipeline, read_spec
-from tidelog.spark.pipeline.rules import sink_name
+from tidelog.spark.pipeline.sink_checks import sink_name
 
 GOOD = """\
 name: revenue
