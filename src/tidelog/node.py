@@ -39,6 +39,7 @@ from tidelog.broker.housekeeping import Housekeeping
 from tidelog.broker.internal_topics import InternalTopics
 from tidelog.broker.lifecycle import Lifecycle
 from tidelog.broker.log_moves import LogMoves
+from tidelog.broker.log_revival import LOOK_SECONDS, LogRevival
 from tidelog.broker.loss_repair import REPAIR_SECONDS, LossRepair
 from tidelog.broker.metadata_applier import MetadataApplier
 from tidelog.broker.metadata_service import MetadataService
@@ -433,6 +434,7 @@ class Node:
         repair = LossRepair(
             services.partitions, services.peers, self._clock, services.run_in_thread, reports.send
         )
+        revival = LogRevival(self._disk, services.partitions, self._clock, services.run_in_thread)
 
         def every(setting: str, chore: Chore, name: str) -> None:
             tickers.every(lambda: metadata.config.int(setting) / 1000, chore, name)
@@ -449,6 +451,7 @@ class Node:
         tickers.every(lambda: SEALED_SECONDS, chores.checkpoint_sealed, "checkpoint of sealed segments")
         tickers.every(lambda: REPORT_SECONDS, reports.send, "folder reports")
         tickers.every(lambda: REPAIR_SECONDS, repair.run_once, "repair of damaged logs")
+        tickers.every(lambda: LOOK_SECONDS, revival.run_once, "logs without room")
         tickers.every(lambda: FLUSH_RULES_SECONDS, chores.sync_by_topic_rules, "flush rules")
         tickers.every(lambda: PRODUCER_EXPIRY_SECONDS, chores.forget_producers, "producer expiry")
         return tickers

@@ -1,4 +1,4 @@
-"""The disk of one broker is full: others lead at once what it led, and it says why it stopped."""
+"""The disk of one broker is full: others lead at once what it led, and it comes back by itself."""
 
 import pytest
 from campaign import TOPIC, campaign
@@ -25,12 +25,11 @@ def test_others_take_over_and_it_comes_back(make_cluster) -> None:
         for index in led:
             wait_until(lambda i=index: cluster.leader(TOPIC, i) != broker.node_id, "others lead", PATIENCE_S)
         run.crowd.until_writing()
-        assert broker.until_ended(PATIENCE_S) != 0
         told = broker.log_text()
         assert "No space left on device" in told
-        assert "make room" in told
+        assert "until there is room" in told
         disk.free()
-        broker.start()
         cluster.until_whole()
+        assert "takes records again" in broker.log_text()
         problems = run.problems()
         assert not problems, "\n".join(problems[:20])

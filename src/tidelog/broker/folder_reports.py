@@ -97,6 +97,9 @@ class FolderReports:
                 directory = folder.id
                 for key in tuple(folder.homes):
                     yield *key, LOST_DIRECTORY if key in damaged else directory
+        for key in damaged:
+            if not any(key in folder.homes for folder in self._folders):  # it could not even begin
+                yield *key, LOST_DIRECTORY
 
 
 def _grouped(replicas: list[DirectoryAssignment]) -> list[AssignReplicasToDirsRequestDirectoryData]:

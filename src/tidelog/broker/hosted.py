@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TypeAlias
 
@@ -15,7 +16,7 @@ from tidelog.broker.data_folder import DataFolder
 from tidelog.broker.data_folders import DataFolders
 from tidelog.broker.flusher import Flusher, RunInThread
 from tidelog.broker.log_dropping import LogDropping
-from tidelog.broker.log_opening import CHUNK, LogOpening, Opened, Replica, log_config
+from tidelog.broker.log_opening import CHUNK, LogOpening, Opened, Replica, Unopened, log_config
 from tidelog.broker.metadata_service import MetadataService
 from tidelog.broker.turns import in_turns
 from tidelog.metadata.entities import PartitionImage, TopicImage
@@ -51,6 +52,8 @@ class HostedPartitions:
         self._partitions: dict[tuple[str, int], Partition] = {}
         # Partitions that are ours but cannot be opened, with the reason that clients and operators get.
         self._unusable: dict[tuple[TopicKey, int], str] = {}
+        self._lacking_room: dict[tuple[Uuid, int], bool] = {}
+        """Of these, those that a full disk kept from being opened, and whether they are new."""
         self._config = BrokerConfig()
         self._image = ClusterImage()
         self._one_checkpoint = asyncio.Lock()
@@ -128,8 +131,11 @@ class HostedPartitions:
     def _host(self, replica: Replica, opened: Opened) -> None:
         topic, image = replica
         keys: list[tuple[TopicKey, int]] = [(topic.name, image.index), (topic.id, image.index)]
-        if isinstance(opened, str):
-            self._unusable.update(dict.fromkeys(keys, opened))
+        self._lacking_room.pop((topic.id, image.index), None)
+        if isinstance(opened, Unopened):
+            self._unusable.update(dict.fromkeys(keys, opened.why))
+            if opened.lacks_room:
+                self._lacking_room[topic.id, image.index] = opened.is_new
             return
         for key in keys:
             self._unusable.pop(key, None)
@@ -265,6 +271,7 @@ class HostedPartitions:
             self._by_key.pop(key, None)
             self._any_by_key.pop(key, None)
             self._unusable.pop(key, None)
+        self._lacking_room.pop((topic.id, index), None)
         partition = self._partitions.pop((topic.name, index), None)
         if partition is None:
             return
@@ -282,14 +289,45 @@ class HostedPartitions:
         """Folders with a log that a disk error took offline, and those whose disk failed as a whole."""
         found: dict[Uuid, None] = dict.fromkeys(self.folders.offline_ids)
         for partition in self:
-            if partition.log.offline is not None:
+            if partition.log.offline is not None and not partition.log.is_full:
                 homes = (folder for folder in self.folders if folder.holds(partition.log.directory))
                 found.update((home.known_id, None) for home in homes if home.known_id is not None)
         return list(found)
 
     def damaged(self) -> set[tuple[Uuid, int]]:
-        """Those that lost records which another replica may have."""
-        return {(one.topic_id, one.index) for one in self if one.log.lost is not None}
+        """Those that lost records which another replica may have, or have no room where another one may."""
+        found = {
+            (one.topic_id, one.index)
+            for one in self
+            if one.log.lost is not None or (one.log.is_full and self._is_dispensable(one.topic_id, one.index))
+        }
+        return found | {key for key in self._lacking_room if self._is_dispensable(*key)}
+
+    def _is_dispensable(self, topic_id: Uuid, index: int) -> bool:
+        """Another replica has all that this one has, so that it need not lead, or be waited for."""
+        topic = self._image.topics_by_id.get(topic_id)
+        image = None if topic is None else topic.partition(index)
+        return image is not None and any(node != self._node_id for node in image.isr)
+
+    def steady(self) -> AbstractAsyncContextManager[None]:
+        """Inside, no change of the metadata is acted on: no log is opened or dropped."""
+        return self._one_change
+
+    @property
+    def lacking_room(self) -> bool:
+        return bool(self._lacking_room)
+
+    async def open_where_room_lacked(self) -> None:
+        async with self._one_change:
+            for new in (True, False):
+                replicas = [
+                    (topic, image)
+                    for (topic_id, index), is_new in self._lacking_room.items()
+                    if is_new is new
+                    and (topic := self._image.topics_by_id.get(topic_id)) is not None
+                    and (image := topic.partition(index)) is not None
+                ]
+                await self._opening.open(replicas, self._config, self._host, new=new)
 
     # Checkpoints and the end
 

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from tidelog.base.config import BrokerConfig, resolve_topic
 from tidelog.base.errors import KafkaError, StorageError, TidelogError
@@ -15,14 +16,25 @@ from tidelog.broker.flusher import BUSY_SECONDS, RunInThread
 from tidelog.metadata.entities import PartitionImage, TopicImage
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
+from tidelog.storage.room import lacks_room
 
 CHUNK = 32
 """Logs that one job opens where each takes about a millisecond."""
 PROGRESS_SECONDS = 5.0
 
 Replica = tuple[TopicImage, PartitionImage]
-Opened = PartitionLog | str
-"""The log, or why it cannot be used."""
+
+
+class Unopened(NamedTuple):
+    """A log that cannot be used."""
+
+    why: str
+    lacks_room: bool
+    is_new: bool
+    """It was created just now: it may begin in any folder."""
+
+
+Opened = PartitionLog | Unopened
 
 log = logging.getLogger("tidelog.broker.partitions")
 
@@ -76,7 +88,7 @@ class LogOpening:
                 [opened] = await self._in_thread(partial(self._open_some, [replica], config, False))
             host(replica, opened)
             done += 1
-            if not isinstance(opened, str):
+            if not isinstance(opened, Unopened):
                 scanned += opened.recovery.scanned_bytes
             now = self._clock.monotonic()
             if now - told >= PROGRESS_SECONDS:
@@ -137,7 +149,7 @@ class LogOpening:
             return opened
         except (OSError, StorageError, KafkaError) as error:
             log.error("%s-%d cannot be opened and is offline: %s", topic.name, index, error)
-            return f"{topic.name}-{index} cannot be opened: {error}"
+            return Unopened(f"{topic.name}-{index} cannot be opened: {error}", lacks_room(error), new)
 
 
 def _begin_epochs(led: Sequence[tuple[PartitionLog, Epoch]]) -> list[Opened]:

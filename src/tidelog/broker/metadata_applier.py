@@ -45,6 +45,8 @@ class MetadataApplier:
         self.tell: Callable[[ImageDelta], Awaitable[None]] | None = None
         self.on_role_change: Callable[[bool], None] | None = None
         """Called with True when this broker becomes the active controller, with False when no longer."""
+        self.on_no_room: Callable[[KafkaError], None] | None = None
+        """Called as controller, when its disk has no room for what was decided."""
         self.leader_id: NodeId | None = None
         self.is_controller = False
         self.failure: Exception | None = None
@@ -89,8 +91,9 @@ class MetadataApplier:
             return
         raft = quorum.raft
         failed = quorum.failure or self.failure
-        self.leader_id = None if failed else raft.leader_id
-        if failed or not raft.is_ready_leader:
+        self.leader_id = None if failed else quorum.leader_id
+        is_replaced = quorum.leader_id != raft.leader_id
+        if failed or is_replaced or not raft.is_ready_leader:
             self._active_from = None
             if self.is_controller:
                 self.is_controller = False
@@ -99,8 +102,11 @@ class MetadataApplier:
                     self.on_role_change(False)
             if failed:
                 self._abandon(failed if isinstance(failed, KafkaError) else _no_controller())
-            elif not raft.is_leader:
+            elif is_replaced or not raft.is_leader:
                 self._await_fate()
+        elif quorum.without_room is not None:
+            if self.on_no_room is not None:
+                self.on_no_room(quorum.without_room)
         elif self._active_from is None:
             self._active_from = raft.commit_index
             self._arrived.set()

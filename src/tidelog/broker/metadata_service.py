@@ -7,6 +7,7 @@ then acted on and answered. On every other broker the same entries arrive and ar
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
@@ -39,11 +40,13 @@ class MetadataService:
         self._applier = applier
         self._static_config = static_config
         self._one_at_a_time = asyncio.Lock()
-        self._changing: dict[asyncio.Task[Any], None] = {}
+        self._changing: dict[asyncio.Task[Any], tuple[Decide[Any], asyncio.Future[Any]]] = {}
+        self._refusing: dict[asyncio.Task[Any], None] = {}
         self._listeners: list[Listener] = []
         self.config = static_config
         self._refresh_config()
         applier.tell = self._tell
+        applier.on_no_room = self._refuse_for_want_of_room
 
     def join(self, quorum: Quorum) -> None:
         """Once it exists: the quorum reports to the applier, so that one comes first."""
@@ -142,18 +145,55 @@ class MetadataService:
 
         Whoever gives up waiting does not end it: the next decision must see what becomes of this one.
         """
-        changing = asyncio.get_running_loop().create_task(self._change(decide), name="metadata change")
-        self._changing[changing] = None
+        if self._quorum.without_room is not None:
+            return await self._without_room(decide, self._quorum.without_room)
+        answer: asyncio.Future[Sequence[T]] = asyncio.get_running_loop().create_future()
+        changing = asyncio.get_running_loop().create_task(
+            self._change(decide, answer), name="metadata change"
+        )
+        self._changing[changing] = (decide, answer)
         changing.add_done_callback(self._changed)
-        return await asyncio.shield(changing)
+        return await answer
 
     def _changed(self, task: "asyncio.Task[Any]") -> None:
-        self._changing.pop(task, None)
-        if not task.cancelled():
-            task.exception()  # told to whoever waits, if anybody still does
+        _, answer = self._changing.pop(task)
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if answer.done():
+            return
+        if error is None:
+            answer.set_result(task.result())
+        elif task.cancelled():
+            answer.cancel()
+        else:
+            answer.set_exception(error)
 
-    async def _change(self, decide: Decide[T]) -> Sequence[T]:
+    def _refuse_for_want_of_room(self, error: KafkaError) -> None:
+        """Whoever waits is told. What was proposed is done all the same once there is room, and the next
+        decision waits for that; what was not is dropped."""
+        for decide, answer in tuple(self._changing.values()):
+            if not answer.done():
+                refusing = asyncio.get_running_loop().create_task(self._without_room(decide, error))
+                self._refusing[refusing] = None
+                refusing.add_done_callback(partial(self._refused, answer))
+
+    def _refused(self, answer: "asyncio.Future[Any]", task: "asyncio.Task[Any]") -> None:
+        self._refusing.pop(task, None)
+        if answer.done() or task.cancelled():
+            return
+        if (error := task.exception()) is not None:
+            answer.set_exception(error)
+        else:
+            answer.set_result(task.result())
+
+    async def _without_room(self, decide: Decide[T], error: KafkaError) -> Sequence[T]:
+        decided = decide(self.image)
+        decision = decided if isinstance(decided, Decision) else await decide_in_turns(decided)
+        return [_refused(result, error) for result in decision.results]
+
+    async def _change(self, decide: Decide[T], answer: "asyncio.Future[Sequence[T]]") -> Sequence[T]:
         async with self._one_at_a_time:
+            if answer.done() and not answer.cancelled():
+                return answer.result()
             image, decision = await self._decided(decide)
             if not decision.records:
                 return decision.results
@@ -162,7 +202,9 @@ class MetadataService:
                 await advance_in_turns(image, decision.records)
                 await self._commit(encode_decision(decision.records), image)
             except TidelogError as error:
-                if not (isinstance(error, KafkaError) and error.code is ErrorCode.NOT_CONTROLLER):
+                is_told = error is self._quorum.without_room
+                is_replaced = isinstance(error, KafkaError) and error.code is ErrorCode.NOT_CONTROLLER
+                if not (is_told or is_replaced):
                     log.error("the cluster's metadata cannot be changed: %s", error)
                 return [_refused(result, error) for result in decision.results]
             return decision.results
@@ -196,6 +238,8 @@ class MetadataService:
         """Returns once the image has all that was agreed on before, if this broker was controller then."""
         if isinstance(self.failure, KafkaError):
             raise self.failure
+        if self._quorum.without_room is not None:
+            raise self._quorum.without_room
         if not self.is_controller:
             raise self._not_controller()
         try:
@@ -207,6 +251,8 @@ class MetadataService:
         """Propose, and wait until it is agreed on, applied, and acted on by this broker."""
         if isinstance(self.failure, KafkaError):
             raise self.failure
+        if self._quorum.without_room is not None:
+            raise self._quorum.without_room
         if not self.is_controller:
             raise self._not_controller()
 

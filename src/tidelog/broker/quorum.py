@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from tidelog.base.errors import KafkaError, TidelogError
+from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
 from tidelog.base.ids import NodeId
 from tidelog.base.ports import Clock
 from tidelog.broker.flusher import BUSY_SECONDS, RunInThread
@@ -20,12 +20,15 @@ from tidelog.metadata.quorum_store import QuorumStore
 from tidelog.raft.core import Raft
 from tidelog.raft.entries import Entry
 from tidelog.raft.errors import ChangeRefused, NotLeader
-from tidelog.raft.messages import Addressed, AnyMessage
+from tidelog.raft.messages import Addressed, AnyMessage, Append
 from tidelog.raft.ready import InstallSnapshot, ReadTicket, Ready
 
 INBOX_MAX = 10_000
 INBOX_BYTES_MAX = 64 << 20
 """Messages that wait while the disk is busy; Raft sends again what is lost."""
+
+ROOM_SECONDS = 0.5
+"""How often a write is tried again that the disk has no room for."""
 
 HAND_OVER_SECONDS = 1.0
 HAND_OVER_LOOKS = 50
@@ -73,6 +76,9 @@ class Quorum:
         self._signs_of_life = SignsOfLife(raft, clock, self._post)
         self._task: asyncio.Task[None] | None = None
         self.failure: Exception | None = None
+        self.without_room: KafkaError | None = None
+        """Why nothing can be changed for the time being."""
+        self._other_leader: NodeId | None = None
 
     @property
     def now(self) -> float:
@@ -117,6 +123,18 @@ class Quorum:
             self._inbox_bytes += size
             self.soon(lambda: self.raft.step(message, self._clock.monotonic()))
             self._signs_of_life.heard(message)
+            if self.without_room is not None and isinstance(message, Append):
+                self._hear_of_leader(message)
+
+    def _hear_of_leader(self, message: Append) -> None:
+        """The core cannot take it in before the disk has room, but this broker must know whom to ask."""
+        if message.term > self.raft.term and message.sender != self._other_leader:
+            self._other_leader = message.sender
+            self._committed.on_role()
+
+    @property
+    def leader_id(self) -> NodeId | None:
+        return self.raft.leader_id if self._other_leader is None else self._other_leader
 
     def soon(self, work: Callable[[], None]) -> None:
         """Do something with the core when it is its turn."""
@@ -209,6 +227,10 @@ class Quorum:
         if write is not None:
             with self._signs_of_life.during(ready):
                 await self._in_thread(write.run)
+                while self._store.must_wait(write):
+                    await self._wait_for_room(write.error)
+                    await self._in_thread(write.run)
+            self._has_room()
             self._store.finish(write)
         if ready.messages:
             self._post(ready.messages)
@@ -220,6 +242,25 @@ class Quorum:
             self._committed.on_entries(ready.committed)
         for result in ready.reads:
             self._answer_read(self._reads.pop(result.ticket), result.index)
+
+    async def _wait_for_room(self, error: Exception | None) -> None:
+        """A full disk is no reason to leave the quorum for good. But others should do without this node for
+        as long, and nobody should wait for it."""
+        self._signs_of_life.end()
+        if self.without_room is None:
+            log.critical("the metadata log waits for room on its disk, and nothing can be changed: %s", error)
+            self.without_room = KafkaError(
+                ErrorCode.KAFKA_STORAGE_ERROR,
+                f"the cluster's metadata cannot be written: {error}; make room on the disk, and it goes on",
+            )
+            self._committed.on_role()
+        self._refuse_who_asked()
+        await asyncio.sleep(ROOM_SECONDS)
+
+    def _has_room(self) -> None:
+        if self.without_room is not None:
+            self.without_room = self._other_leader = None
+            log.warning("the metadata log has room again")
 
     def _answer_read(self, asked: "asyncio.Future[int]", index: int | None) -> None:
         if asked.done():

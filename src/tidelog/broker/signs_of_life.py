@@ -37,9 +37,12 @@ class SignsOfLife:
         try:
             yield
         finally:
-            self._writing = None
-            if self._timer is not None:
-                self._timer.cancel()
+            self.end()
+
+    def end(self) -> None:
+        self._writing = None
+        if self._timer is not None:
+            self._timer.cancel()
 
     def heard(self, message: AnyMessage) -> None:
         """A message has come, and waits until the write is done."""

@@ -22,6 +22,7 @@ from tidelog.metadata.quorum_state import QUORUM_STATE, REMEDY, read_state
 from tidelog.metadata.quorum_write import Write
 from tidelog.raft.entries import NO_TERM, Configuration, Entry, Index, Term
 from tidelog.raft.ready import HardState, Ready, Snapshot
+from tidelog.storage.room import lacks_room
 
 __all__ = [
     "DIRECTORY",
@@ -129,6 +130,12 @@ class QuorumStore:
             roll=self._roll_due,
         )
         return self._write
+
+    def must_wait(self, write: Write) -> bool:
+        """The disk had no room for it. Nothing else is written meanwhile, and it may be run once more: each
+        of its steps begins where it began the first time."""
+        invariant(write is self._write and write.done, "a write out of order")
+        return lacks_room(write.error)
 
     def finish(self, write: Write) -> None:
         """After `write.run`: it is on stable storage, or KafkaError, and nobody knows what is."""

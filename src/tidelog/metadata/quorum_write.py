@@ -70,7 +70,8 @@ class Write:
             invariant(ready.first_index == due, "a gap before entries", first=ready.first_index, due=due)
 
     def run(self) -> None:
-        """Never raises: `QuorumStore.finish` looks at what came of it."""
+        """Never raises: `QuorumStore.finish` looks at what came of it. A second time after a lack of room."""
+        self.error = None
         try:
             self._run()
         except (OSError, StorageError, KafkaError) as error:

@@ -253,7 +253,10 @@ class Partition(Following):
 
         True: it may join the in-sync set.
         """
-        leadership = self._led()
+        # A full log is read on, so that others can have all of it.
+        leadership = self._leadership if self.log.is_full else self._led()
+        if leadership is None:
+            raise self.not_leader_error()
         progress = leadership.follower(replica)
         if progress is None:
             raise KafkaError(

@@ -256,9 +256,10 @@ class Replica:
     # Refusals
 
     def offline_error(self) -> KafkaError:
+        what = "takes no more records, make room on the disk" if self.log.is_full else "is offline"
         return KafkaError(
             ErrorCode.KAFKA_STORAGE_ERROR,
-            f"{self.topic}-{self.index} is offline after a disk error: {self.log.offline}",
+            f"{self.topic}-{self.index} {what} after a disk error: {self.log.offline}",
         )
 
     def not_leader_error(self) -> KafkaError:

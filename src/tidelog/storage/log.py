@@ -23,6 +23,7 @@ from tidelog.storage.log_config import LogConfig
 from tidelog.storage.log_folder import LogFolder
 from tidelog.storage.log_writer import Appended, Batches, LogWriter
 from tidelog.storage.replay import replay
+from tidelog.storage.room import lacks_room
 from tidelog.storage.segment import LogRead, Segment
 from tidelog.storage.segment_list import out_of_place
 from tidelog.storage.time_lookup import TimeFound
@@ -198,6 +199,7 @@ class PartitionLog(LogWriter):
     def finish_flush(self, flush: Flush) -> None:
         """Move the recovery point, or go offline: after a failed fsync nobody knows what the disk holds."""
         if flush.error is not None:
+            self.sync_failed = True
             self._go_offline(flush.error)
             raise self._storage_error()
         if flush.truncations == self._truncations:
@@ -313,7 +315,7 @@ class PartitionLog(LogWriter):
         `limit`: none that reaches above (the high watermark: followers may still need it), or into a
         transaction that is open, of which nobody could read anything yet.
         """
-        if self.offline is not None:
+        if self.offline is not None and (not self.is_full or self.copies_under_way):
             return []
         segments = self.segments
         limit = self.end if limit is None else limit
@@ -324,13 +326,20 @@ class PartitionLog(LogWriter):
         )
         if not count:
             return []
-        if count == len(segments):
+        if self.is_full:  # there is no room for a new one
+            count = min(count, len(segments) - 1)
+        elif count == len(segments):
             self.roll(now_ms)
         with self._disk_errors():
             doomed = self._segments.drop_oldest(count, now_ms + self.config.file_delete_delay_ms)
             self._unsynced.add(directory=self._folder.path)
             self.aborted.keep(self._segments.bases)
-            self._move_start(max(self.start, self._segments.first_base))
+            try:
+                self._move_start(max(self.start, self._segments.first_base))
+            except OSError as error:
+                if not lacks_room(error):
+                    raise
+                self._go_offline(error)  # but what is removed makes room
             return doomed
 
     def _move_start(self, start: Offset) -> None:

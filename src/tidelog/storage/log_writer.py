@@ -1,8 +1,10 @@
 """The writing half of a partition's log: appends, rolls, and what a disk error does to them.
 
-One writer, no locks. A disk error takes the log offline; nothing is retried and nothing is pretended.
+One writer, no locks. A disk error takes the log offline; nothing is retried and nothing is pretended. A log
+that is offline for want of room can still be read, and is opened anew when there is room again.
 """
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -26,6 +28,7 @@ from tidelog.storage.producers import Duplicate, Producers
 from tidelog.storage.recovery_report import RecoveryReport
 from tidelog.storage.replay import aborted_of, replay_aborted
 from tidelog.storage.reused_sequences import check_reuse
+from tidelog.storage.room import lacks_room
 from tidelog.storage.segment import Segment
 from tidelog.storage.transaction_index import Aborted
 from tidelog.storage.verification import Verifications
@@ -38,6 +41,8 @@ from tidelog.wire.batch import (
     patch_front,
 )
 from tidelog.wire.record import read_control
+
+log = logging.getLogger("tidelog.storage")
 
 Batches = list[tuple[int, BatchHeader]]
 """(position in the records, header) of each batch, one behind the other without a gap."""
@@ -76,6 +81,7 @@ class LogWriter:
         "recovery",
         "recovery_point",
         "start",
+        "sync_failed",
         "verifications",
     )
 
@@ -100,6 +106,8 @@ class LogWriter:
         self.lost: LostRange | None = loaded.lost
         """What damage took. Another replica may have it, so this one should not lead."""
         self.offline: OSError | None = None
+        self.sync_failed = False
+        """Nobody knows then what the disk holds above the recovery point."""
         self.has_rolled = False
         """A segment was sealed since this was last taken back: now is the time to sync it, once for good."""
         self.cleaned_to: Offset | None = None
@@ -357,12 +365,22 @@ class LogWriter:
             raise self._storage_error() from error
 
     def _go_offline(self, error: OSError) -> None:
-        if self.offline is None:
-            self.offline = error
+        if self.offline is not None:
+            return
+        self.offline = error
+        until = "there is room on it" if self.is_full else "it is repaired and the broker restarted"
+        log.error("%s is offline after an error of its disk, until %s: %s", self._folder.path, until, error)
+
+    @property
+    def is_full(self) -> bool:
+        """Offline, but for want of room: what it has is there, and it will go on."""
+        return self.offline is not None and lacks_room(self.offline)
 
     def _storage_error(self) -> KafkaError:
+        what = "make room on it, and the log goes on"
+        if not self.is_full:
+            what = "repair it, then restart the broker"
         return KafkaError(
             ErrorCode.KAFKA_STORAGE_ERROR,
-            f"{self._folder.path} is offline since a disk error: {self.offline}; "
-            "repair the disk or make room on it, then restart the broker",
+            f"{self._folder.path} is offline since an error of its disk: {self.offline}; {what}",
         )

@@ -1,6 +1,7 @@
 """The partitions of a broker follow the metadata: opened, given roles and dropped as that says."""
 
 import asyncio
+import errno
 from collections.abc import Callable
 from typing import Any
 
@@ -128,5 +129,46 @@ def test_a_topic_of_the_same_name_begins_empty() -> None:
         new = host.hosted.find("t", 0)
         assert new is not old
         assert host.hosted.current(old.topic_id, 0) is None
+
+    run(life())
+
+
+@pytest.mark.parametrize(("replicas", "is_told"), [((1, 2), True), ((1,), False)])
+def test_a_log_that_finds_no_room_is_told_to_the_controller_if_others_can_lead(
+    replicas: tuple[NodeId, ...], is_told: bool
+) -> None:
+    async def life() -> None:
+        disk = MemoryDisk()
+        host = Host(disk)
+        await host.start(ClusterImage())
+        disk.fail("make_dirs", "t-0", error=errno.ENOSPC)
+        now = image(1, 0, replicas=replicas)
+        await host.hear(now)
+        key = now.topics["t"].id, 0
+        assert host.hosted.damaged() == ({key} if is_told else set())
+        with pytest.raises(KafkaError, match="No space left"):
+            host.hosted.find("t", 0)
+        assert host.hosted.lacking_room
+        disk.heal()
+        await host.hosted.open_where_room_lacked()
+        assert host.hosted.find("t", 0).is_leader
+        assert not host.hosted.damaged()
+        assert not host.hosted.lacking_room
+        await host.stop()
+
+    run(life())
+
+
+def test_a_full_log_is_no_failed_folder_and_a_broken_one_is() -> None:
+    async def life() -> None:
+        disk = MemoryDisk()
+        host = Host(disk)
+        await host.start(image(1, 0))
+        log = host.hosted.find("t", 0).log
+        for code, failed, told in ((errno.ENOSPC, 0, 1), (errno.EIO, 1, 0)):
+            log.offline = OSError(code, "a disk error")
+            assert len(host.hosted.failed_folders()) == failed
+            assert len(host.hosted.damaged()) == told
+        await host.stop()
 
     run(life())

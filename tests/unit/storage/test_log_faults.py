@@ -1,6 +1,7 @@
 """The disk fails at every operation in turn: the log goes offline in words, and nothing flushed is lost."""
 
 import errno
+from dataclasses import replace
 
 import pytest
 
@@ -116,6 +117,46 @@ def test_a_full_disk_cuts_what_was_written_in_part() -> None:
     again = open_log(disk)
     append(again, 1)
     assert bases(again) == [0, 2]
+
+
+def fill(disk: MemoryDisk) -> None:
+    total, free = disk.free_bytes("/")
+    disk.capacity_bytes = total - free
+
+
+def test_a_log_without_room_can_be_read_and_gives_up_what_is_old() -> None:
+    disk = MemoryDisk()
+    log = open_log(disk)
+    log.configure(replace(CONFIG, retention_bytes=1))
+    for number in range(40):
+        append(log, number)
+    fill(disk)
+    with pytest.raises(KafkaError, match="make room"):
+        append(log, 40)
+    assert log.is_full
+    before, segments = bases(log), len(log.segments)
+    assert before
+    doomed = log.retire(0)
+    assert len(doomed) == segments - 1, "but the one that is appended to"
+    for one in doomed:
+        one.run()
+    assert bases(log) == [base for base in before if base >= log.start]
+    assert disk.free_bytes("/")[1] > 1000
+    again = open_log(disk, recovery_point=0, log_start=log.start)
+    append(again, 40)
+
+
+@pytest.mark.parametrize(
+    ("code", "is_full"), [(errno.ENOSPC, True), (errno.EDQUOT, True), (errno.EIO, False)]
+)
+def test_which_errors_pass_by_themselves(code: int, is_full: bool) -> None:
+    disk = MemoryDisk()
+    log = open_log(disk)
+    append(log, 0)
+    disk.fail("write", error=code)
+    with pytest.raises(KafkaError, match="make room" if is_full else "restart the broker"):
+        append(log, 1)
+    assert log.is_full is is_full
 
 
 def test_a_full_disk_that_refuses_even_to_cut_is_sorted_out_at_the_next_start() -> None:

@@ -101,6 +101,12 @@ class Machine:
             self._end(self.life, quietly=False)
             self.disk.process_died()
 
+    def make_room(self) -> None:
+        """On a disk that was full; whatever runs goes on."""
+        self._note(f"there is room on the disk of {self.host}")
+        self.disk.heal()
+        self.disk_is_bad = False
+
     def replace_process(self) -> None:
         """Somebody looks after the machine: its disk works again, and the broker is started anew."""
         self.kill()

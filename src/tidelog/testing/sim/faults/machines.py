@@ -22,7 +22,7 @@ async def slow_disk(world: World) -> None:
 
 
 async def full_disk(world: World) -> None:
-    """Somebody makes room and starts the broker again."""
+    """Somebody makes room, and may start the broker again, too. It must come back either way."""
     machine = world.victim()
     if machine.disk_is_bad:
         return
@@ -30,7 +30,10 @@ async def full_disk(world: World) -> None:
     machine.disk_is_bad = True
     machine.disk.fill_up(world.chance.randint(0, 2_000))
     await world.some_time(4.0)
-    machine.replace_process()
+    if machine.lives % 2:
+        machine.make_room()
+    else:
+        machine.replace_process()
 
 
 async def failing_disk(world: World) -> None:

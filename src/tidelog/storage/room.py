@@ -1,0 +1,14 @@
+"""Which disk errors pass by themselves: those of a disk, or of a quota, that is full."""
+
+import errno
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+def lacks_room(error: BaseException | None) -> bool:
+    """Whether this error, or the one that caused it, would not be there if there were room."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            return True
+        error = error.__cause__
+    return False
