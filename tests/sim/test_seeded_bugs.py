@@ -133,7 +133,7 @@ def test_a_coordinator_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("tidelog.broker.groups.load", nothing)
     problems_until("had committed", lambda seed: rough(seed, "kill", "isolate", group_members=2))
-    problems_until("both own", lambda seed: rough(seed, "kill", "isolate", group_members=2))
+    problems_until("both own", lambda seed: rough(seed, "kill", "isolate", group_members=2), first_seed=30)
 
 
 def test_a_task_that_is_given_away_before_it_is_free(monkeypatch: pytest.MonkeyPatch) -> None:

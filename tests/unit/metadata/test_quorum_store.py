@@ -92,6 +92,32 @@ def test_one_write_at_a_time(folder):
         store.finish(begun)  # it has not run
 
 
+@pytest.mark.parametrize("operation", ["write", "sync", "create", "rename"])
+@pytest.mark.parametrize("truncate_from", [None, 1])
+def test_a_write_that_found_no_room_is_run_again(operation, truncate_from):
+    disk = MemoryDisk(2)
+    store = QuorumStore.open(disk, "/m", NOW)
+    fill(store, 3)
+    ready = Ready(hard_state=HardState(2, 1), truncate_from=truncate_from)
+    ready.first_index = 3 if truncate_from is None else truncate_from
+    ready.entries = [data(2, 7), data(2, 8)]
+    disk.fail(operation, error=errno.ENOSPC)
+    begun = store.begin(ready, NOW)
+    for _ in range(3):
+        begun.run()
+        assert store.must_wait(begun)
+    disk.heal()
+    begun.run()
+    assert not store.must_wait(begun)
+    store.finish(begun)
+    append(store, data(2, 9))
+    kept = [data(1, index) for index in range(ready.first_index)]
+    disk.crash()
+    again = QuorumStore.open(disk, "/m", NOW)
+    assert again.hard_state == HardState(2, 1)
+    assert list(again.entries) == [*kept, data(2, 7), data(2, 8), data(2, 9)]
+
+
 @pytest.mark.parametrize("operation", ["write", "sync"])
 @pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC])
 def test_disk_error_takes_the_store_offline_until_a_restart(operation, error):
