@@ -17,6 +17,7 @@ from tidelog.raft.state import Node
 from tidelog.testing.raft.checks import PromiseBroken
 from tidelog.testing.raft.disk import DumbDisk
 from tidelog.testing.raft.schedule import Schedule
+from tidelog.testing.raft.short_reigns import ShortReigns
 from tidelog.testing.raft.transcript import replay
 
 TRANSCRIPTS = Path(__file__).parents[1] / "unit" / "raft" / "transcripts"
@@ -37,6 +38,18 @@ def test_two_voters_need_each_other_and_recover(seed: int, steps: int) -> None:
     schedule = Schedule(seed, 2, observers=2, is_wild=False)
     schedule.run(steps)
     schedule.heal_and_converge()
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=seeds)
+def test_promises_hold_while_leaders_fall_one_after_the_other(seed: int) -> None:
+    ShortReigns(seed).run(40)
+
+
+def test_short_reigns_catch_old_terms_that_are_committed_by_counting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leading, "may_commit", lambda *_: True)
+    with pytest.raises(PromiseBroken, match="without the committed"):
+        ShortReigns(7).run(40)
 
 
 @settings(max_examples=10, deadline=None)

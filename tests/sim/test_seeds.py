@@ -5,7 +5,7 @@ import pytest
 
 from tidelog.testing.sim.faults.registry import FAULTS
 from tidelog.testing.sim.run import Result, run_seed
-from tidelog.testing.sim.scenario import FAULT_NAMES, scenario_of
+from tidelog.testing.sim.scenario import FAULT_NAMES, rough, scenario_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
 
@@ -36,6 +36,27 @@ def test_a_partition_without_records_needs_no_commit() -> None:
 def test_a_controller_that_was_replaced_unawares_does_not_deny_what_it_has_not_heard_of() -> None:
     """A paused one came back and said of a topic made meanwhile that there is none."""
     result = run_seed(736)
+    assert result.ok, told(result)
+
+
+def test_a_marker_that_is_sent_again_is_not_for_the_next_transaction() -> None:
+    """Its guard was taken away, and the batch that waited with it was refused with INVALID_TXN_STATE."""
+    result = run_seed(6, rough(6, "late", "loss", transactors=2, topics={"t": 2}))
+    assert result.ok, told(result)
+
+
+def test_a_coordinator_that_was_replaced_unawares_tells_no_producer_that_its_transaction_is_over() -> None:
+    """What it knew was older than what its successor had decided: a commit got INVALID_TXN_STATE."""
+    plan = rough(
+        35,
+        "deposed",
+        transactors=1,
+        topics={"t": 3},
+        sends_per_second=2.0,
+        fault_gap_seconds=2.0,
+        fault_seconds=9.0,
+    )
+    result = run_seed(35, plan)
     assert result.ok, told(result)
 
 

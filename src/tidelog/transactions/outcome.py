@@ -3,11 +3,11 @@
 The shell appends the records, calls `shard.apply(outcome, ...)` in the same breath, and once they are safe
 `shard.release(outcome)`; only then the answer goes out. Where they cannot be written, nothing has happened
 and the answer is `outcome.refused(error)`. An answer without records may rest on those before it, so it waits
-until they are safe.
+until they are safe. See `confirmed` for answers that must not come from a coordinator that was replaced.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
 from tidelog.base.errors import ErrorCode
@@ -33,6 +33,8 @@ class Outcome(Generic[AnswerT]):
     records: tuple[TransactionRecord, ...] = ()
     bumped_from: int = NO_EPOCH
     """The epoch that the producer came with and from which it got its new one; a retry brings it again."""
+    is_confirmation: bool = False
+    """Its records change nothing. That they are safe shows that no other coordinator has decided since."""
 
 
 def record(transaction: Transaction) -> TransactionRecord:
@@ -41,6 +43,31 @@ def record(transaction: Transaction) -> TransactionRecord:
 
 def tombstone(transactional_id: str) -> TransactionRecord:
     return TransactionRecord(encode_key(transactional_id), None)
+
+
+NEEDS_CONFIRMATION = {
+    ErrorCode.INVALID_PRODUCER_EPOCH,
+    ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+    ErrorCode.INVALID_TXN_STATE,
+    ErrorCode.PRODUCER_FENCED,
+    ErrorCode.TRANSACTION_ABORTABLE,
+}
+"""What ends a producer's transaction, or the producer."""
+
+
+def confirmed(
+    outcome: Outcome[AnswerT], transactional_id: str, found: Transaction | None
+) -> Outcome[AnswerT]:
+    """The same answer, given once the present record of the id was written again.
+
+    A coordinator that was replaced and has not heard of it knows an earlier state. What it would say of that
+    is wrong by now, and a producer that is told so gives up a transaction that is well, or takes one for
+    committed that is still open. Its write never becomes safe, and the producer looks for the coordinator.
+    """
+    if outcome.records:
+        return outcome
+    present = tombstone(transactional_id) if found is None else record(found)
+    return replace(outcome, records=(present,), is_confirmation=True)
 
 
 TOLD_AFTER_A_FAILED_APPEND = {

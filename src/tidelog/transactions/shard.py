@@ -30,7 +30,14 @@ from tidelog.transactions.messages import (
     ListFilter,
     VerifyAnswer,
 )
-from tidelog.transactions.outcome import Outcome, TransactionRecord, record, tombstone
+from tidelog.transactions.outcome import (
+    NEEDS_CONFIRMATION,
+    Outcome,
+    TransactionRecord,
+    confirmed,
+    record,
+    tombstone,
+)
 from tidelog.transactions.record_format import decode_key, decode_value
 from tidelog.transactions.settings import TransactionSettings
 from tidelog.transactions.states import State
@@ -107,6 +114,8 @@ class TransactionShard:
 
     def apply(self, outcome: Outcome[Any], now: float, now_ms: TimestampMs) -> None:
         """Its records were appended."""
+        if outcome.is_confirmation:
+            return
         for key, value in outcome.records:
             transactional_id = decode_key(key)
             before = None if transactional_id is None else self.transactions.get(transactional_id)
@@ -127,6 +136,8 @@ class TransactionShard:
 
     def release(self, outcome: Outcome[Any]) -> None:
         """Its records are safe: what was decided may be told to partitions."""
+        if outcome.is_confirmation:
+            return
         for key, value in outcome.records:
             transactional_id = decode_key(key)
             if transactional_id is None or value is None or not self._is_live:
@@ -154,19 +165,34 @@ class TransactionShard:
         """NeedsProducerId: ask again with a `spare_id`, which nobody may have used."""
         known = request.transactional_id
         spare = beginning.Spare(spare_id, self._bumped_from.get(known, NO_EPOCH))
-        return beginning.init(self.transactions.get(known), request, self.settings, spare, now_ms)
+        found = self.transactions.get(known)
+        outcome = beginning.init(found, request, self.settings, spare, now_ms)
+        return confirmed(outcome, known, found) if outcome.answer.error in NEEDS_CONFIRMATION else outcome
 
     def add(self, request: AddRequest, now_ms: TimestampMs) -> Outcome[ErrorCode]:
-        return joining.add(self.transactions.get(request.transactional_id), request, now_ms)
+        found = self.transactions.get(request.transactional_id)
+        outcome = joining.add(found, request, now_ms)
+        if outcome.answer not in NEEDS_CONFIRMATION:
+            return outcome
+        return confirmed(outcome, request.transactional_id, found)
 
     def verify(self, request: AddRequest) -> Outcome[list[VerifyAnswer]]:
-        return joining.verify(self.transactions.get(request.transactional_id), request)
+        found = self.transactions.get(request.transactional_id)
+        outcome = joining.verify(found, request)
+        if all(one.error not in NEEDS_CONFIRMATION for one in outcome.answer):
+            return outcome
+        return confirmed(outcome, request.transactional_id, found)
 
     def end(
         self, request: EndRequest, now_ms: TimestampMs, spare_id: ProducerId | None = None
     ) -> Outcome[EndAnswer]:
         """NeedsProducerId: ask again with a `spare_id`, which nobody may have used."""
-        return ending.end(self.transactions.get(request.transactional_id), request, spare_id, now_ms)
+        found = self.transactions.get(request.transactional_id)
+        outcome = ending.end(found, request, spare_id, now_ms)
+        # That it is ended already must be as true as that it cannot be.
+        error = outcome.answer.error
+        is_told = error is ErrorCode.NONE or error in NEEDS_CONFIRMATION
+        return confirmed(outcome, request.transactional_id, found) if is_told else outcome
 
     def complete(self, marker: Marker, now_ms: TimestampMs) -> Outcome[None] | None:
         """Every partition has this marker, or is gone. None: that is known already."""

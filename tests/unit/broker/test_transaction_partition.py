@@ -152,6 +152,25 @@ def test_what_takes_too_long_is_told_so_and_holds_all_the_same() -> None:
     run(main())
 
 
+def test_a_refusal_waits_until_it_is_sure_that_nobody_else_has_decided() -> None:
+    """A coordinator that was replaced cannot write: what it knows may be old, and it must not tell."""
+
+    async def main() -> None:
+        rig = Rig(Durability.FSYNC)
+        asked = asyncio.ensure_future(rig.init())
+        await asyncio.sleep(1)
+        rig.sync()
+        producer = (await asked).producer
+        ended = asyncio.ensure_future(rig.end(producer))
+        await asyncio.sleep(1)
+        assert not ended.done()
+        rig.sync()
+        assert (await ended).error is E.INVALID_TXN_STATE
+        assert (await rig.end(producer)).error is E.COORDINATOR_NOT_AVAILABLE
+
+    run(main())
+
+
 def test_what_cannot_be_written_did_not_happen() -> None:
     async def main() -> None:
         rig = Rig()

@@ -11,7 +11,8 @@ from tidelog.testing.history import History, Operation, Outcome, Read, Sent
 from tidelog.testing.sim.client import ERRORS, Address, Client
 from tidelog.testing.sim.consumer import Place, SimConsumer
 from tidelog.testing.sim.loop import SimLoop
-from tidelog.testing.sim.transactional_client import COME_BACK, GaveUp, TransactionalClient
+from tidelog.testing.sim.transactional_client import GaveUp, LookUp, TransactionalClient
+from tidelog.testing.sim.transactional_writes import COME_BACK
 from tidelog.testing.sim.transactor import end_recorded
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.message import Message
@@ -38,12 +39,15 @@ class Copier:
         *,
         topics: dict[str, int],
         second_protocol: bool,
+        look_up: LookUp,
     ) -> None:
         self._loop = loop
         self._client = client
         self._history = history
         self._sources = {name: count for name, count in topics.items() if name != COPY}
-        self._transactions = TransactionalClient(loop, client, "copier", second_protocol=second_protocol)
+        self._transactions = TransactionalClient(
+            loop, client, "copier", second_protocol=second_protocol, look_up=look_up
+        )
         # What it reads goes into the history with its transactions, not by itself.
         self._seen = History()
         self._consumer = SimConsumer(
@@ -56,7 +60,7 @@ class Copier:
 
     @property
     def complaints(self) -> list[str]:
-        return self._consumer.complaints
+        return [*self._consumer.complaints, *self._transactions.complaints]
 
     async def run(self) -> None:
         while not self.is_stopping:
@@ -109,7 +113,7 @@ class Copier:
         mark = f"{self._client.name}.{self._copies}"
         values = [f"{one.value}={mark}.{number}" for number, one in enumerate(read)]
         operation.sent = [Sent(f"{COPY}-0", value) for value in values]
-        offset = await self._transactions.write((COPY, 0), values)
+        [offset] = await self._transactions.write((COPY, 0), values)
         if offset >= 0:
             for number, sent in enumerate(operation.sent):
                 sent.offset = offset + number
@@ -148,7 +152,12 @@ class Copier:
             topics=list(topics.values()),
         )
         version = 5 if self._transactions.second_protocol else 3
-        await self._ask_group(ApiKey.TXN_OFFSET_COMMIT, version, request, _worst_of_commit)
+        try:
+            await self._ask_group(ApiKey.TXN_OFFSET_COMMIT, version, request, _worst_of_commit)
+        except GaveUp as failure:
+            if failure.error is not None:
+                self._transactions.expect_reason(failure.error, "committed offsets")
+            raise
 
     async def _ask_group(self, api_key: ApiKey, version: int, request: Message, code_of: Any) -> Any:
         deadline = self._loop.now + 6.0

@@ -47,6 +47,7 @@ class Nemesis:
         paths = self._cluster.network.paths
         paths.calm()
         paths.mend_all()
+        self._cluster.network.lateness.end()
         for machine in self._cluster.machines:
             machine.resume()
             machine.disk.power_cut_at = None

@@ -12,6 +12,7 @@ from tidelog.base.listener import Listener
 from tidelog.base.ports import Buffer, Connection, Network
 from tidelog.server.listener import ListenError
 from tidelog.server.shared_state import RequestDispatcher
+from tidelog.testing.sim.lateness import Lateness
 from tidelog.testing.sim.life import Life
 from tidelog.testing.sim.loop import SimLoop
 from tidelog.testing.sim.paths import Paths
@@ -30,6 +31,7 @@ class SimNetwork:
         self.chance = chance
         self.trace = trace
         self.paths = Paths(chance)
+        self.lateness = Lateness(chance)
         self.connections: dict[Tcp, None] = {}
         self._servers: dict[tuple[str, int], SimServer] = {}
         self._down: dict[str, None] = {}

@@ -10,12 +10,14 @@ Held = Callable[[bool], None]
 class Path:
     """From one machine to another."""
 
-    __slots__ = ("clogged_until", "cuts", "held")
+    __slots__ = ("clogged_until", "cuts", "extra_seconds", "held")
 
     def __init__(self) -> None:
         self.cuts = 0
         """Several faults may cut the same path at the same time."""
         self.clogged_until = 0.0
+        self.extra_seconds = 0.0
+        """How much longer a frame takes here than elsewhere."""
         self.held: list[Held] = []
         """What TCP would send again until it gets through."""
 
@@ -45,10 +47,12 @@ class Paths:
             path = self._paths[source, target] = Path()
         return path
 
-    def delay(self) -> float:
+    def delay(self, path: Path | None = None) -> float:
         chance = self._random
         delay = self.latency + chance.random() * self.jitter
-        return delay * 100 if self.slow_rate and chance.random() < self.slow_rate else delay
+        if self.slow_rate and chance.random() < self.slow_rate:
+            delay *= 100
+        return delay if path is None else delay + path.extra_seconds
 
     def happens(self, rate: float) -> bool:
         return rate > 0 and self._random.random() < rate
@@ -65,6 +69,12 @@ class Paths:
         path = self.between(source, target)
         path.clogged_until = max(path.clogged_until, until)
 
+    def stretch(self, sources: Iterable[str], targets: Iterable[str], seconds: float) -> None:
+        """Frames take so much longer there; 0: as long as everywhere."""
+        for source in sources:
+            for target in targets:
+                self.between(source, target).extra_seconds = seconds
+
     def mend(self, paths: Iterable[Path]) -> None:
         """Undo one cut of each. Of the connections that had stalled, some go on and some are gone."""
         for path in paths:
@@ -75,7 +85,7 @@ class Paths:
 
     def mend_all(self) -> None:
         for path in self._paths.values():
-            path.clogged_until = 0.0
+            path.clogged_until = path.extra_seconds = 0.0
             path.cuts = 0
             self._release(path)
 

@@ -13,7 +13,8 @@ from tidelog.testing.sim.producer import SimProducer
 from tidelog.testing.sim.streams_member import StreamsMember
 from tidelog.testing.sim.topic_churn import TopicChurn
 from tidelog.testing.sim.transactor import Transactor
-from tidelog.testing.sim.view import View
+from tidelog.testing.sim.view import View, transaction_of, views
+from tidelog.transactions.transaction import Transaction
 
 AnyClient = SimProducer | SimConsumer | GroupMember | TopicChurn | Transactor | Copier
 
@@ -90,6 +91,7 @@ class Population:
             topics=scenario.topics,
             transactional_id=transactional_id,
             second_protocol=client.chance.random() < 0.5,
+            look_up=self._transaction_of,
         )
         self._begin(life, transactor)
 
@@ -97,10 +99,18 @@ class Population:
         life, client = self._cluster.new_client("k")
         topics = self._cluster.scenario.topics
         is_second = client.chance.random() < 0.5
-        self._begin(
-            life,
-            Copier(self._loop, client, self._cluster.history, topics=topics, second_protocol=is_second),
+        copier = Copier(
+            self._loop,
+            client,
+            self._cluster.history,
+            topics=topics,
+            second_protocol=is_second,
+            look_up=self._transaction_of,
         )
+        self._begin(life, copier)
+
+    def _transaction_of(self, transactional_id: str) -> Transaction | None:
+        return transaction_of(views(self._cluster), transactional_id)
 
     def _start_churn(self) -> None:
         life, client = self._cluster.new_client("a")
@@ -134,6 +144,12 @@ class Population:
             self._start_copier()
         else:
             self._start_churn()
+
+    def committed(self) -> dict[str, int]:
+        """How many transactions each transactional producer that lives has committed."""
+        return {
+            one.transactional_id: one.committed for one in self._alive.values() if isinstance(one, Transactor)
+        }
 
     def stop_writers(self) -> None:
         for client in self._alive.values():

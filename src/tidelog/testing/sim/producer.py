@@ -10,6 +10,7 @@ from tidelog.base.errors import ErrorCode
 from tidelog.testing.history import History, Operation, Outcome, Sent
 from tidelog.testing.sim.client import ERRORS, Address, Client
 from tidelog.testing.sim.loop import SimLoop
+from tidelog.testing.sim.transactional_writes import COME_BACK
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.init_producer_id import InitProducerIdRequest
 from tidelog.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -29,6 +30,9 @@ CERTAINLY_NOT_WRITTEN = {
     ErrorCode.UNKNOWN_TOPIC_ID,
 }
 """All other errors may come after the records were written."""
+
+EXPECTED = COME_BACK | CERTAINLY_NOT_WRITTEN | {ErrorCode.INVALID_TIMESTAMP}
+"""A producer that does nothing wrong gets no other errors; the last one if the clock of a broker is wrong."""
 
 
 class Batch:
@@ -188,6 +192,9 @@ class SimProducer:
                     sent.offset = partition.base_offset + number
             return ErrorCode.NONE
         operation.error = code.name
+        if code not in EXPECTED:
+            told = f"{self._client.name} wrote to {topic}-{index} and was refused with {code.name}"
+            self.complaints.append(f"{told}: {partition.error_message}")
         batch.maybe_written = batch.maybe_written or code not in CERTAINLY_NOT_WRITTEN
         return code
 

@@ -164,6 +164,7 @@ class _Run:
 
     async def _finish(self) -> None:
         """Producers end, and everybody reads to the end."""
+        await self._until_all_commit()
         self._clients.stop_writers()
         await asyncio.sleep(PRODUCERS_END_SECONDS)
         life, client = self._cluster.new_client("final")
@@ -178,6 +179,15 @@ class _Run:
         self._result.problems += final.complaints
         self._clients.compare(views(self._cluster)[0])
         self._invariants.check()
+
+    async def _until_all_commit(self) -> None:
+        """Nobody may be stuck: in a healed cluster each transactional producer gets one through."""
+        before, deadline = self._clients.committed(), self._loop.now + HEAL_SECONDS
+        while stuck := [one for one, count in self._clients.committed().items() if count == before[one]]:
+            if self._loop.now > deadline:
+                self._result.problems.append(f"{stuck} committed nothing within {HEAL_SECONDS:g} s")
+                return
+            await asyncio.sleep(0.1)
 
     async def _read_all(self, final: SimConsumer) -> None:
         try:

@@ -10,7 +10,10 @@ _FIRST_FAULTS = (
     *("slow_disk", "full_disk", "failing_disk", "lost_disk", "clock_jump", "clock_drift"),
     *("reassign", "elect", "voters"),
 )
-_MORE_FAULTS = ("flipped_bit",)
+_MORE_FAULTS = (
+    *("old_coordinator", "deposed", "late", "far", "flap", "ghost"),
+    *("handover", "left_behind", "catching_up", "flipped_bit"),
+)
 """Drawn apart from the first ones, so that the plans of seeds that are kept in tests stay as they are."""
 
 FAULT_NAMES = (*_FIRST_FAULTS, *_MORE_FAULTS)
@@ -93,9 +96,17 @@ def scenario_of(seed: int) -> Scenario:
 
 
 def _with_more(scenario: Scenario, chance: random.Random) -> Scenario:
-    if scenario.nodes == 1 or not scenario.faults or chance.random() > 0.1:
+    """A third of the clusters meets the faults that need more than one of them to do harm."""
+    if scenario.nodes == 1 or not scenario.faults or chance.random() > 0.35:
         return scenario
-    return msgspec.structs.replace(scenario, faults=(*scenario.faults, chance.choice(_MORE_FAULTS)))
+    more = chance.sample(_MORE_FAULTS, chance.randint(1, 3))
+    transactors = max(scenario.transactors, chance.choice((0, 1, 2)))
+    return msgspec.structs.replace(
+        scenario,
+        faults=(*scenario.faults, *more),
+        transactors=transactors,
+        sends_per_second=chance.choice((scenario.sends_per_second, 0.7)),
+    )
 
 
 def _fits(fault: str, nodes: int, durability: str) -> bool:
@@ -103,3 +114,26 @@ def _fits(fault: str, nodes: int, durability: str) -> bool:
         # Without a sync before the acknowledgement nobody promises what survives a power cut.
         return durability == "fsync"
     return nodes > 1 or fault not in WITH_OTHERS
+
+
+def rough(seed: int, *faults: str, **more: object) -> Scenario:
+    """Three nodes, many faults of these kinds, and nothing else but what is named: to look for one bug."""
+    plan: dict[str, object] = {
+        "nodes": 3,
+        "replicas": 3,
+        "min_insync": 2,
+        "durability": "os",
+        "topics": {"t": 1},
+        "acks": (-1, -1),
+        "group_members": 0,
+        "streams_members": 0,
+        "topic_churn": False,
+        "transactors": 0,
+        "copier": False,
+        "consumers": 1,
+        "faults": faults,
+        "fault_gap_seconds": 0.7,
+        "fault_seconds": 7.0,
+        "sends_per_second": 12.0,
+    }
+    return msgspec.structs.replace(scenario_of(seed), **(plan | more))

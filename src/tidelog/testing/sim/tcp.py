@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tidelog.testing.sim.lateness import must_be_in_time
 from tidelog.testing.sim.life import Life
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ SILENCE_SECONDS = 4.0
 
 STRAY_SECONDS = 0.05
 REPEAT_SECONDS = 1.0
+LATE_END_SECONDS = 0.05
 
 
 class Request:
@@ -89,12 +91,19 @@ class Tcp:
         if network.paths.happens(network.paths.loss_rate):
             self.break_up()
             return
+        late = network.lateness.of(request.frame, self.client_host) if request.answer is not None else None
+        if late is not None:
+            self._loop.call_at_world_time(
+                self._loop.now + late, self._arrive_late, request.frame, context=self._loop.world.context
+            )
+            self.break_up()
+            return
         path = network.paths.between(self.client_host, self.address[0])
         if path.is_cut:
             path.held.append(partial(self._resumed, partial(self._carry_up, request)))
             self._give_up_after_silence()
             return
-        self._last_up = max(self._loop.now + network.paths.delay(), self._last_up, path.clogged_until)
+        self._last_up = max(self._loop.now + network.paths.delay(path), self._last_up, path.clogged_until)
         end = self.server_end
         if end is not None and end.life.is_alive:
             # The kernel has nothing to decide: straight to the process.
@@ -119,6 +128,17 @@ class Tcp:
             self._nobody_there()
             return
         self._loop.call_soon(self._received, request, context=life.context)
+
+    def _arrive_late(self, frame: bytearray) -> None:
+        """The connection is long over; a process reads what is left of it, and then that it is over."""
+        server = self._network.server_at(self.address)
+        if server is None or (self.client.is_alive and must_be_in_time(frame)):
+            return
+        end = server.accept(self)
+        context = end.life.context
+        self._loop.call_soon(end.receive, Request(frame, None), context=context)
+        gone = self._loop.now + self._network.chance.random() * LATE_END_SECONDS
+        self._loop.call_at_world_time(gone, end.lost, context=context)
 
     def _received(self, request: Request) -> None:
         end = self.server_end
@@ -146,7 +166,7 @@ class Tcp:
             path.held.append(partial(self._resumed, partial(self.answer, request, frame)))
             self._loop.call_later(SILENCE_SECONDS, self._server_gives_up)
             return
-        self._last_down = max(self._loop.now + network.paths.delay(), self._last_down, path.clogged_until)
+        self._last_down = max(self._loop.now + network.paths.delay(path), self._last_down, path.clogged_until)
         self._loop.call_at_world_time(
             self._last_down, self._answered, request, frame, context=self.client.context
         )

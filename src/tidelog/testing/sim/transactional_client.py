@@ -4,11 +4,15 @@ In the first protocol partitions are added to a transaction before they are writ
 (KIP-890) writing adds them, and each end of a transaction gives the producer a new epoch.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from tidelog.base.errors import ErrorCode
 from tidelog.testing.sim.client import ERRORS, Address, Client
 from tidelog.testing.sim.loop import SimLoop
+from tidelog.testing.sim.refusals import Refusal, complaint_of
+from tidelog.testing.sim.transactional_writes import COME_BACK, PATIENCE_SECONDS, TransactionalBatch, Writes
+from tidelog.transactions.transaction import Transaction
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.message import Message
 from tidelog.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
@@ -23,26 +27,12 @@ FIND_COORDINATOR_VERSION, ADD_PARTITIONS_VERSION = 3, 3
 TRANSACTION = 1
 STAMP_MS = 1_600_000_000_000
 """Long ago, so that it is not in the future of a broker whose clock was set back."""
-PATIENCE_SECONDS = 6.0
 TIMEOUT_MS = 4_000
 
-COME_BACK = {
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.CONCURRENT_TRANSACTIONS,
-    ErrorCode.NOT_COORDINATOR,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    ErrorCode.LEADER_NOT_AVAILABLE,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    ErrorCode.NOT_ENOUGH_REPLICAS,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-    ErrorCode.REQUEST_TIMED_OUT,
-    ErrorCode.KAFKA_STORAGE_ERROR,
-    ErrorCode.NETWORK_EXCEPTION,
-}
-
-
 CERTAINLY_NOT_DONE = {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.CONCURRENT_TRANSACTIONS}
+
+LookUp = Callable[[str], Transaction | None]
+"""How a transaction stands inside the cluster, by its transactional id; None where nobody can tell."""
 
 
 class GaveUp(Exception):
@@ -50,28 +40,47 @@ class GaveUp(Exception):
 
     def __init__(self, error: ErrorCode | None = None, *, maybe_done: bool = True) -> None:
         super().__init__(error.name if error is not None else "no answer")
+        self.error = error
         self.maybe_done = maybe_done
         """An earlier attempt may have been carried out."""
 
 
 class TransactionalClient:
     def __init__(
-        self, loop: SimLoop, client: Client, transactional_id: str, *, second_protocol: bool
+        self,
+        loop: SimLoop,
+        client: Client,
+        transactional_id: str,
+        *,
+        second_protocol: bool,
+        look_up: LookUp,
     ) -> None:
         self._loop = loop
         self._client = client
         self.transactional_id = transactional_id
         self.second_protocol = second_protocol
+        self._look_up = look_up
         self._coordinator: Address | None = None
         self._producer_id = self._producer_epoch = -1
         self._sequences: dict[tuple[str, int], int] = {}
         self._added: dict[tuple[str, int], None] = {}
+        self._has_written = False
+        self.complaints: list[str] = []
+        """Answers that nobody had a reason to give."""
 
     async def begin(self) -> None:
         request = InitProducerIdRequest(
             transactional_id=self.transactional_id, transaction_timeout_ms=TIMEOUT_MS
         )
-        answer = await self.ask_coordinator(ApiKey.INIT_PRODUCER_ID, 4, request, lambda a: a.error_code)
+        try:
+            answer = await self.ask_coordinator(ApiKey.INIT_PRODUCER_ID, 4, request, lambda a: a.error_code)
+        except GaveUp as failure:
+            if failure.error is not None:
+                self.complaints.append(
+                    f"{self.transactional_id} asked for an epoch and got {failure.error.name}"
+                )
+            raise
+        self._has_written = False
         self._take_identity(answer.producer_id, answer.producer_epoch)
 
     def _take_identity(self, producer_id: int, epoch: int) -> None:
@@ -96,23 +105,47 @@ class TransactionalClient:
                 producer_epoch=self._producer_epoch,
                 group_id=group,
             )
-            await self.ask_coordinator(ApiKey.ADD_OFFSETS_TO_TXN, 3, request, lambda a: a.error_code)
+            await self._ask_with_reason(
+                ApiKey.ADD_OFFSETS_TO_TXN, 3, request, lambda a: a.error_code, "added a group"
+            )
 
     def lose_identity(self) -> None:
         """Nobody knows what became of the last transaction: the next identity ends it."""
         self._producer_id = -1
         self._added.clear()
 
-    async def write(self, place: tuple[str, int], values: list[str]) -> int:
-        """Within the transaction; the offset, or -1 where it is not told."""
-        topic, index = place
+    async def write(self, place: tuple[str, int], *values: list[str]) -> list[int]:
+        """A batch of each, within the transaction. Their offsets, -1 where one is not told."""
+        await self.join(place)
+        batches, sequence = [], self._sequences.get(place, 0)
+        for some in values:
+            batches.append(TransactionalBatch(some, sequence))
+            sequence += len(some)
+        version = 12 if self.second_protocol else 9
+        writes = Writes(
+            self._loop,
+            self._client,
+            place,
+            batches,
+            version=version,
+            request_of=lambda batch: self._request(place, batch),
+        )
+        error = await writes.run()
+        if error is None:
+            raise GaveUp
+        if error is not ErrorCode.NONE:
+            if error is not ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER or not writes.may_be_forgotten:
+                self.expect_reason(error, f"wrote to {place[0]}-{place[1]}")
+            raise GaveUp(error)
+        self._sequences[place] = sequence
+        self._has_written = True
+        return [-1 if batch.offset is None else batch.offset for batch in batches]
+
+    async def join(self, place: tuple[str, int]) -> None:
+        """In the second protocol writing does it."""
         if not self.second_protocol and place not in self._added:
-            await self._add(topic, index)
+            await self._add(*place)
             self._added[place] = None
-        sequence = self._sequences.get(place, 0)
-        offset = await self._write(topic, index, values, sequence)
-        self._sequences[place] = sequence + len(values)
-        return offset
 
     async def _add(self, topic: str, index: int) -> None:
         request = AddPartitionsToTxnRequest(
@@ -121,51 +154,29 @@ class TransactionalClient:
             v3_and_below_producer_epoch=self._producer_epoch,
             v3_and_below_topics=[AddPartitionsToTxnTopic(name=topic, partitions=[index])],
         )
-        await self.ask_coordinator(
+        await self._ask_with_reason(
             ApiKey.ADD_PARTITIONS_TO_TXN,
             ADD_PARTITIONS_VERSION,
             request,
             lambda answer: (
                 answer.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code
             ),
+            f"added {topic}-{index}",
         )
 
-    async def _write(self, topic: str, index: int, values: list[str], sequence: int) -> int:
-        """The offset; again and again under the same sequence number until it is known."""
-        deadline = self._loop.now + PATIENCE_SECONDS
-        while self._loop.now < deadline:
-            found = await self._client.leader_of(topic, index)
-            if found is not None:
-                request = self._request(topic, index, values, sequence)
-                version = 12 if self.second_protocol else 9
-                try:
-                    answer = await self._client.call(found[0], ApiKey.PRODUCE, version, request, 1.5)
-                except OSError:
-                    pass
-                else:
-                    partition = answer.responses[0].partition_responses[0]
-                    code = ERRORS[partition.error_code]
-                    if code is ErrorCode.NONE:
-                        return int(partition.base_offset)
-                    if code is ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
-                        return -1
-                    if code not in COME_BACK:
-                        raise GaveUp(code)
-            await self._client.pause()
-            await self._client.refresh([topic])
-        raise GaveUp
-
-    def _request(self, topic: str, index: int, values: list[str], sequence: int) -> ProduceRequest:
-        records = [Record(number, STAMP_MS, None, value.encode(), []) for number, value in enumerate(values)]
+    def _request(self, place: tuple[str, int], batch: TransactionalBatch) -> ProduceRequest:
+        records = [
+            Record(number, STAMP_MS, None, value.encode(), []) for number, value in enumerate(batch.values)
+        ]
         data = write_batch(
             records,
             producer_id=self._producer_id,
             producer_epoch=self._producer_epoch,
-            base_sequence=sequence,
+            base_sequence=batch.sequence,
             transactional=True,
         )
-        partition = PartitionProduceData(index=index, records=memoryview(data))
-        named = TopicProduceData(name=topic, partition_data=[partition])
+        partition = PartitionProduceData(index=place[1], records=memoryview(data))
+        named = TopicProduceData(name=place[0], partition_data=[partition])
         return ProduceRequest(
             transactional_id=self.transactional_id, acks=-1, timeout_ms=1_000, topic_data=[named]
         )
@@ -179,11 +190,35 @@ class TransactionalClient:
             committed=commit,
         )
         version = 5 if self.second_protocol else 3
-        answer: EndTxnResponse = await self.ask_coordinator(
-            ApiKey.END_TXN, version, request, lambda a: a.error_code
-        )
+        has_written, self._has_written = self._has_written, False
+        if has_written:
+            what = "committed" if commit else "aborted"
+            answer: EndTxnResponse = await self._ask_with_reason(
+                ApiKey.END_TXN, version, request, lambda a: a.error_code, what
+            )
+        else:  # a transaction that reached no partition cannot be ended in the first protocol
+            answer = await self.ask_coordinator(ApiKey.END_TXN, version, request, lambda a: a.error_code)
         if self.second_protocol:
             self._take_identity(answer.producer_id, answer.producer_epoch)
+
+    # What it is told
+
+    def expect_reason(self, error: ErrorCode, what: str) -> None:
+        """It was refused for good: unless somebody else ended the transaction, that is wrong."""
+        refusal = Refusal(self.transactional_id, self.identity, self.second_protocol, what, error)
+        complaint = complaint_of(refusal, self._look_up(self.transactional_id))
+        if complaint is not None:
+            self.complaints.append(f"{self._client.name}: {complaint}")
+
+    async def _ask_with_reason(
+        self, api_key: ApiKey, version: int, request: Message, code_of: Any, what: str
+    ) -> Any:
+        try:
+            return await self.ask_coordinator(api_key, version, request, code_of)
+        except GaveUp as failure:
+            if failure.error is not None:
+                self.expect_reason(failure.error, what)
+            raise
 
     # The coordinator
 

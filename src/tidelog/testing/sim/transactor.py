@@ -8,7 +8,7 @@ import asyncio
 from tidelog.testing.history import History, Operation, Outcome, Sent
 from tidelog.testing.sim.client import Client
 from tidelog.testing.sim.loop import SimLoop
-from tidelog.testing.sim.transactional_client import GaveUp, TransactionalClient
+from tidelog.testing.sim.transactional_client import GaveUp, LookUp, TransactionalClient
 
 
 class Transactor:
@@ -21,6 +21,7 @@ class Transactor:
         topics: dict[str, int],
         transactional_id: str,
         second_protocol: bool,
+        look_up: LookUp,
     ) -> None:
         self._loop = loop
         self._client = client
@@ -28,15 +29,21 @@ class Transactor:
         self._partitions = [(name, index) for name, count in topics.items() for index in range(count)]
         self.transactional_id = transactional_id
         self._transactions = TransactionalClient(
-            loop, client, transactional_id, second_protocol=second_protocol
+            loop, client, transactional_id, second_protocol=second_protocol, look_up=look_up
         )
         self._next_value = 0
-        self.complaints: list[str] = []
+        self._fickleness = client.chance.choice((0.0, 0.1, 0.6))
         self.is_stopping = False
+        self.committed = 0
+        """Transactions, so far."""
+
+    @property
+    def complaints(self) -> list[str]:
+        return self._transactions.complaints
 
     async def run(self) -> None:
         while not self.is_stopping:
-            await asyncio.sleep(self._client.chance.uniform(0.05, 0.5))
+            await asyncio.sleep(self._client.chance.choice((0.0, 0.05, 0.2, 0.5)))
             try:
                 if self._transactions.has_identity:
                     await self._transact()
@@ -50,28 +57,57 @@ class Transactor:
         operation = self._history.add(
             Operation(self._client.name, "txn", Outcome.INFO, started=self._loop.now)
         )
-        wants_commit = chance.random() < 0.85
+        changes_its_mind = chance.random() < self._fickleness
+        wants_commit = not changes_its_mind and chance.random() < 0.85
         try:
-            for _ in range(chance.randint(1, 4)):
+            for number in range(chance.randint(0 if changes_its_mind else 1, 4)):
+                if number and chance.random() < 0.5:
+                    await asyncio.sleep(chance.uniform(0.0, 0.3))
                 await self._send(operation, chance.choice(self._partitions))
+            if changes_its_mind:
+                operation.error = "changed its mind"
+                await self._send_and_leave(operation)
         except GaveUp as failure:
             operation.error = str(failure)
             wants_commit = False
         await end_recorded(self._transactions, operation, commit=wants_commit, loop=self._loop)
-        if operation.error:
-            # Nobody knows which sequence numbers were used: only a new epoch begins them anew.
+        self.committed += wants_commit
+        if operation.error and not self._transactions.second_protocol:
+            # Nobody knows which sequence numbers were used: only a new epoch begins them anew. In the second
+            # protocol the end of the transaction has brought one.
             self._transactions.lose_identity()
 
     async def _send(self, operation: Operation, place: tuple[str, int]) -> None:
+        sent = [self._new(operation, place) for _ in range(self._client.chance.choice((1, 1, 1, 2, 3)))]
+        offsets = await self._transactions.write(place, *([one.value for one in some] for some in sent))
+        for some, offset in zip(sent, offsets, strict=True):
+            if offset >= 0:
+                for number, one in enumerate(some):
+                    one.offset = offset + number
+
+    async def _send_and_leave(self, operation: Operation) -> None:
+        """To all partitions at once; the transaction is taken back while these batches are under way."""
+        for place in self._partitions:
+            await self._transactions.join(place)
+        writing = [
+            asyncio.ensure_future(
+                self._transactions.write(place, [one.value for one in self._new(operation, place)])
+            )
+            for place in self._partitions
+        ]
+        await asyncio.sleep(self._client.chance.choice((0.002, 0.005, 0.02)))
+        for one in writing:
+            one.cancel()
+        await asyncio.gather(*writing, return_exceptions=True)
+
+    def _new(self, operation: Operation, place: tuple[str, int]) -> list[Sent]:
+        """The records of one batch."""
         count = self._client.chance.choice((1, 1, 2))
         values = [f"{self._client.name}-{self._next_value + number}" for number in range(count)]
         self._next_value += count
         sent = [Sent(f"{place[0]}-{place[1]}", value) for value in values]
         operation.sent += sent
-        offset = await self._transactions.write(place, values)
-        if offset >= 0:
-            for number, one in enumerate(sent):
-                one.offset = offset + number
+        return sent
 
 
 async def end_recorded(

@@ -5,12 +5,17 @@ from typing import NamedTuple
 
 from tidelog.base.ids import Uuid
 from tidelog.metadata.image import ClusterImage
+from tidelog.metadata.topic_names import TRANSACTION_STATE
 from tidelog.node import Node
 from tidelog.raft.core import Raft
 from tidelog.raft.log import RaftLog
 from tidelog.replication.partition import Partition
 from tidelog.testing.sim.cluster import SimCluster
 from tidelog.testing.sim.machine import Machine
+from tidelog.transactions.transaction import Transaction
+
+Place = tuple[str, int]
+"""The name of a topic, and the index of a partition."""
 
 
 class View(NamedTuple):
@@ -52,6 +57,11 @@ class View(NamedTuple):
     def partitions(self) -> Iterator[Partition]:
         return iter(self.node.services.partitions)
 
+    @staticmethod
+    def leader_mark(partition: Partition) -> int:
+        """Up to where the leader has committed, as far as a follower heard of it."""
+        return partition._leader_mark.end
+
     def partition(self, topic_id: Uuid, index: int) -> Partition | None:
         return self.node.services.partitions.current(topic_id, index)
 
@@ -65,3 +75,27 @@ def views(cluster: SimCluster) -> list[View]:
 def newest(seen: list[View]) -> View | None:
     """The broker that knows most of the cluster's metadata."""
     return max(seen, key=lambda view: view.version, default=None)
+
+
+def transaction_of(seen: list[View], transactional_id: str) -> Transaction | None:
+    """As its coordinator knows it; None where that cannot be told now."""
+    best = newest(seen)
+    if best is None:
+        return None
+    index = best.node.services.transactions.partition_of(transactional_id)
+    image = best.image.partition(TRANSACTION_STATE, index)
+    for view in seen:
+        for home in view.node.services.transactions:
+            partition = home.partition
+            current = index, None if image is None else image.leader_epoch
+            if (partition.index, partition.leader_epoch) == current:
+                return home.shard.transactions.get(transactional_id)
+    return None
+
+
+def place_of(partition: Partition) -> Place:
+    return partition.topic, partition.index
+
+
+def name_of(partition: Partition) -> str:
+    return f"{partition.topic}-{partition.index}"

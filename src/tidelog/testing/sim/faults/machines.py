@@ -5,6 +5,7 @@ import asyncio
 from tidelog.testing.sim.convergence import why_not_whole
 from tidelog.testing.sim.faults.world import World, start
 from tidelog.testing.sim.view import views
+from tidelog.wire.apis import ApiKey
 
 SLOW_DISK_SECONDS = 0.1
 DISK_SECONDS = 0.002
@@ -59,12 +60,39 @@ async def lost_disk(world: World) -> None:
     machine.lose_disk()
     await world.some_time()
     start(machine)
+    await _until_whole(world)
+
+
+async def _until_whole(world: World) -> None:
     try:
         async with asyncio.timeout(20.0):
             while why_not_whole(world.cluster) is not None:  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
     except TimeoutError:
         world.cluster.note(f"still not whole: {why_not_whole(world.cluster)}")
+
+
+async def ghost(world: World) -> None:
+    """A follower comes back with an empty disk, and what it had asked its leader for arrives after that."""
+    found = world.followed(by_controller=False)
+    voters = [len(view.raft.configuration.voters) for view in views(world.cluster) if view.is_controller]
+    if found is None or why_not_whole(world.cluster) is not None or voters[0] < VOTERS_MIN:
+        return
+    leader, follower = found
+    network = world.cluster.network
+    world.cluster.note(f"fetches of {follower.host} come late")
+    network.lateness.begin(1.0, (follower.host,), (2.0, 5.0), (ApiKey.FETCH,))
+    await world.some_time(0.7)
+    follower.kill()
+    follower.lose_disk()
+    network.lateness.end()
+    # Its new process gets through to the controller, and not to the leader.
+    cut = network.paths.cut([follower.host], [leader.host])
+    await world.some_time(1.0)
+    start(follower)
+    await asyncio.sleep(world.chance.uniform(2.0, 4.0))
+    network.paths.mend(cut)
+    await _until_whole(world)
 
 
 async def clock_jump(world: World) -> None:

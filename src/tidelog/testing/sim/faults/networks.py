@@ -1,7 +1,10 @@
 """Paths that are cut, clogged, slow, or lose what they carry."""
 
+import asyncio
+
 from tidelog.testing.sim.faults.world import World
 from tidelog.testing.sim.paths import Path
+from tidelog.wire.apis import ApiKey
 
 Cut = tuple[list[str], list[str]]
 
@@ -19,6 +22,19 @@ async def _cut(world: World, what: str, *cuts: Cut) -> None:
 async def isolate(world: World) -> None:
     alone, *others = world.hosts()
     await _cut(world, "isolate", ([alone], others), (others, [alone]))
+
+
+async def deposed(world: World) -> None:
+    """A coordinator is cut off from the other brokers, not from clients, for so long that it is replaced."""
+    machine = world.coordinator()
+    if machine is None:
+        return
+    others = [one.host for one in world.cluster.machines if one is not machine]
+    world.cluster.note(f"{machine.host}, a coordinator, is cut off from {','.join(others)}")
+    paths = world.cluster.network.paths
+    cut = [*paths.cut([machine.host], others), *paths.cut(others, [machine.host])]
+    await asyncio.sleep(world.chance.uniform(3.0, 5.0))
+    paths.mend(cut)
 
 
 async def halves(world: World) -> None:
@@ -67,7 +83,50 @@ async def loss(world: World) -> None:
 
 async def slow_network(world: World) -> None:
     paths = world.cluster.network.paths
-    paths.slow_rate = world.chance.choice((0.02, 0.2))
+    paths.slow_rate = world.chance.choice((0.02, 0.2, 0.5))
     world.cluster.note("the network is slow")
     await world.some_time(4.0)
     paths.slow_rate = 0.0
+
+
+async def late(world: World) -> None:
+    """Requests of brokers arrive long after they were given up and made again."""
+    hosts = [machine.host for machine in world.cluster.machines]
+    rate = world.chance.choice((0.02, 0.1, 0.3))
+    apis = world.chance.choice((None, (ApiKey.WRITE_TXN_MARKERS,), (ApiKey.ALTER_PARTITION,)))
+    name = "requests" if apis is None else apis[0].name
+    world.cluster.note(f"{rate:.0%} of the {name} between brokers come late")
+    world.cluster.network.lateness.begin(rate if apis is None else 0.5, hosts, (0.1, 4.0), apis)
+    await world.some_time(4.0)
+    world.cluster.network.lateness.end()
+
+
+async def far(world: World) -> None:
+    """A broker is far away: it is a few records behind, and hears of everything a little later."""
+    alone, *others = world.hosts()
+    seconds = world.chance.choice((0.03, 0.1, 0.3))
+    world.cluster.note(f"{alone} is {seconds:g} s away")
+    paths = world.cluster.network.paths
+    paths.stretch([alone], others, seconds)
+    paths.stretch(others, [alone], seconds)
+    await world.some_time(5.0)
+    paths.stretch([alone], others, 0.0)
+    paths.stretch(others, [alone], 0.0)
+
+
+async def flap(world: World) -> None:
+    """A follower falls behind, catches up and falls behind again, and word that it caught up comes late."""
+    found = world.followed(by_controller=False)
+    if found is None:
+        return
+    leader, follower = found
+    network = world.cluster.network
+    for is_last in (False, True):
+        world.cluster.note(f"flap: {follower.host} to {leader.host} is cut")
+        cut = network.paths.cut([follower.host], [leader.host])
+        await asyncio.sleep(5.0 if is_last else world.chance.uniform(2.5, 3.5))
+        if not is_last:
+            network.lateness.begin(0.7, (leader.host,), (3.3, 5.0), (ApiKey.ALTER_PARTITION,))
+        network.paths.mend(cut)
+        await asyncio.sleep(world.chance.uniform(0.1, 0.8))
+        network.lateness.end()

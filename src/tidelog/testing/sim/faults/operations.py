@@ -19,7 +19,7 @@ REASSIGN_VERSION, ELECT_VERSION, ADD_VOTER_VERSION, REMOVE_VOTER_VERSION = 0, 2,
 PORT = 9092
 
 
-async def _ask(world: World, api_key: ApiKey, version: int, request: Message) -> Any:
+async def ask(world: World, api_key: ApiKey, version: int, request: Message) -> Any:
     """None where no answer comes: an operator shrugs and tries something else."""
     try:
         return await world.operator.call_any(api_key, version, request, 3.0)
@@ -35,15 +35,15 @@ async def reassign(world: World) -> None:
     ids = [machine.id for machine in world.cluster.machines]
     replicas = world.chance.sample(ids, scenario.replicas) if world.chance.random() < 0.85 else None
     world.cluster.note(f"{topic}-{index} moves to {replicas}")
-    request = AlterPartitionReassignmentsRequest(
-        timeout_ms=2_000,
-        topics=[
-            ReassignableTopic(
-                name=topic, partitions=[ReassignablePartition(partition_index=index, replicas=replicas)]
-            )
-        ],
+    request = reassignment(topic, index, replicas)
+    await ask(world, ApiKey.ALTER_PARTITION_REASSIGNMENTS, REASSIGN_VERSION, request)
+
+
+def reassignment(topic: str, index: int, replicas: list[int] | None) -> AlterPartitionReassignmentsRequest:
+    partition = ReassignablePartition(partition_index=index, replicas=replicas)
+    return AlterPartitionReassignmentsRequest(
+        timeout_ms=2_000, topics=[ReassignableTopic(name=topic, partitions=[partition])]
     )
-    await _ask(world, ApiKey.ALTER_PARTITION_REASSIGNMENTS, REASSIGN_VERSION, request)
 
 
 async def elect(world: World) -> None:
@@ -54,7 +54,7 @@ async def elect(world: World) -> None:
     ]
     world.cluster.note("preferred leaders are elected")
     request = ElectLeadersRequest(election_type=0, topic_partitions=topics, timeout_ms=2_000)
-    await _ask(world, ApiKey.ELECT_LEADERS, ELECT_VERSION, request)
+    await ask(world, ApiKey.ELECT_LEADERS, ELECT_VERSION, request)
 
 
 async def voters(world: World) -> None:
@@ -62,9 +62,9 @@ async def voters(world: World) -> None:
     machine = world.victim()
     world.cluster.note(f"{machine.host} loses its vote")
     removal = RemoveRaftVoterRequest(voter_id=machine.id)
-    await _ask(world, ApiKey.REMOVE_RAFT_VOTER, REMOVE_VOTER_VERSION, removal)
+    await ask(world, ApiKey.REMOVE_RAFT_VOTER, REMOVE_VOTER_VERSION, removal)
     await world.some_time(2.0)
     world.cluster.note(f"{machine.host} gets a vote")
     where = VoterListener(name="PLAINTEXT", host=machine.host, port=PORT)
     addition = AddRaftVoterRequest(voter_id=machine.id, listeners=[where], timeout_ms=2_000)
-    await _ask(world, ApiKey.ADD_RAFT_VOTER, ADD_VOTER_VERSION, addition)
+    await ask(world, ApiKey.ADD_RAFT_VOTER, ADD_VOTER_VERSION, addition)

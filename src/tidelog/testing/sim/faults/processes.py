@@ -3,6 +3,8 @@
 import asyncio
 
 from tidelog.testing.sim.faults.world import World, start
+from tidelog.testing.sim.machine import Machine
+from tidelog.wire.apis import ApiKey
 
 
 async def kill(world: World) -> None:
@@ -40,13 +42,17 @@ async def restart(world: World) -> None:
     machine = world.victim()
     if not machine.serves or machine.is_paused:
         return
+    await _stop(machine)
+    await world.some_time(1.0)
+    start(machine)
+
+
+async def _stop(machine: Machine) -> None:
     try:
         async with asyncio.timeout(8.0):
             await machine.stop()
     except TimeoutError:
         machine.kill()  # as a supervisor does
-    await world.some_time(1.0)
-    start(machine)
 
 
 async def pause(world: World) -> None:
@@ -59,3 +65,21 @@ async def pause(world: World) -> None:
 
 async def client_crash(world: World) -> None:
     world.crash_client(world.chance.randrange(100))
+
+
+async def old_coordinator(world: World) -> None:
+    """Markers of a coordinator arrive when another one has taken its place."""
+    machine = world.coordinator()
+    if machine is None:
+        return
+    lateness = world.cluster.network.lateness
+    world.cluster.note(f"markers of {machine.host} come late")
+    lateness.begin(0.7, (machine.host,), (2.0, 6.0), (ApiKey.WRITE_TXN_MARKERS,))
+    await world.some_time(1.0)
+    if machine.serves and not machine.is_paused and world.chance.random() < 0.7:
+        await _stop(machine)
+    else:
+        machine.kill()
+    lateness.end()
+    await world.some_time(1.0)
+    start(machine)

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from tidelog.testing.sim.faults import damage, machines, networks, operations, processes
+from tidelog.testing.sim.faults import damage, handovers, machines, networks, operations, processes
 from tidelog.testing.sim.faults.world import World
 
 Fault = Callable[[World], Awaitable[None]]
@@ -32,9 +32,18 @@ FAULTS: dict[str, Fault] = {
         operations.reassign,
         operations.elect,
         operations.voters,
+        processes.old_coordinator,
+        networks.deposed,
+        networks.late,
+        networks.far,
+        networks.flap,
+        machines.ghost,
+        handovers.handover,
+        handovers.left_behind,
+        handovers.catching_up,
         damage.flipped_bit,
     )
 }
 
-ALONE = {"lost_disk", "flipped_bit"}
+ALONE = {"lost_disk", "ghost", "flipped_bit"}
 """Nothing else may happen before the cluster is whole again."""

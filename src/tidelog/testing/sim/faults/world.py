@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Callable
 
+from tidelog.metadata.topic_names import TRANSACTION_STATE
 from tidelog.testing.sim.client import Client
 from tidelog.testing.sim.cluster import SimCluster
 from tidelog.testing.sim.machine import Machine
@@ -34,6 +35,31 @@ class World:
         if leaders and self.chance.random() < 0.5:
             return self.chance.choice(leaders)
         return self.chance.choice(self.cluster.machines)
+
+    def followed(self, *, by_controller: bool = True) -> tuple[Machine, Machine] | None:
+        """The leader of some partition, which may be the controller or not, and one of its followers."""
+        led = [
+            (view.machine, partition)
+            for view in views(self.cluster)
+            for partition in view.partitions
+            if partition.is_leader
+            and len(partition.replicas) > 1
+            and (by_controller or not view.is_controller)
+        ]
+        if not led:
+            return None
+        leader, partition = self.chance.choice(led)
+        follower = self.chance.choice([one for one in partition.replicas if one != leader.id])
+        return leader, self.cluster.machine(follower)
+
+    def coordinator(self) -> Machine | None:
+        """One of those that see to transactions."""
+        found = [
+            view.machine
+            for view in views(self.cluster)
+            if any(one.is_leader and one.topic == TRANSACTION_STATE for one in view.partitions)
+        ]
+        return self.chance.choice(found) if found else None
 
     def hosts(self) -> list[str]:
         """In any order, but for the first, which is a likely victim."""
