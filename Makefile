@@ -1,6 +1,6 @@
 # What a newcomer types. Everything is installed into .venv, once, and again when pyproject.toml changes.
 .DEFAULT_GOAL := help
-.PHONY: help up test unit sim chaos interop lint fmt bench bench-quick docs clean
+.PHONY: help up test unit sim mutants chaos interop lint fmt bench bench-quick docs clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -35,6 +35,9 @@ interop: $(DEV) ## The tests with real clients, real processes and real faults
 
 sim: $(DEV) ## Clusters under faults on virtual time; SEEDS=0-1999 chooses, a failure says how to replay it
 	$(BIN)/python -m tidelog.testing.sim --seeds $(or $(SEEDS),0-199)
+
+mutants: $(DEV) ## Break the rules of the pure rooms one by one, and list what nothing notices; MUTANTS="--rooms raft --sample 50"
+	$(BIN)/python tools/mutants.py $(MUTANTS)
 
 chaos: $(DEV) ## Clusters of processes under random faults; MINUTES=30 says how long, CHAOS="--seed 7" more
 	$(BIN)/python tests/chaos/long_run.py --minutes $(or $(MINUTES),5) $(CHAOS)
