@@ -399,7 +399,13 @@ class Node:
                 metadata, partitions, peers, clock, random, broker_epoch=lambda: lifecycle.epoch
             ),
             partitions=partitions,
-            moves=LogMoves(self._disk, partitions, clock, threads.run),
+            moves=LogMoves(
+                self._disk,
+                partitions,
+                clock,
+                threads.run,
+                rate=lambda: metadata.config.int("replica.alter.log.dirs.io.max.bytes.per.second"),
+            ),
             groups=Groups(
                 metadata,
                 partitions,

@@ -8,7 +8,6 @@ from log_calls import batch, create_topic, produce_request
 from raw_client import RawClient, framed, header_bytes, request_bytes, versions
 
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.handlers import HANDLERS
 from tidelog.testing import Broker
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.frame import read_response
@@ -20,7 +19,8 @@ pytestmark = pytest.mark.usefixtures("no_failures")
 HUGE = b"\xff\xff\xff\xff\x0f"
 """2^32 - 1 as an unsigned varint."""
 
-NOT_OFFERED = min(set(API) - set(HANDLERS))
+NOT_OFFERED = ApiKey.READ_SHARE_GROUP_STATE
+"""One whose answer has no room for an error; others are told that it is not offered."""
 
 FRAMES: dict[str, tuple[bytes, str]] = {
     "size -1": (struct.pack(">i", -1), "a frame of -1 bytes"),
@@ -36,7 +36,10 @@ FRAMES: dict[str, tuple[bytes, str]] = {
     "client id not UTF-8": (framed(struct.pack(">hhih", ApiKey.METADATA, 1, 1, 1) + b"\xff"), "UTF-8"),
     "unknown API": (framed(header_bytes(999, 0)), "API key 999"),
     "API -1": (framed(header_bytes(-1, 0)), "API key -1"),
-    "API not offered": (framed(header_bytes(NOT_OFFERED, 0)), f"API key {NOT_OFFERED} is not offered"),
+    "API not offered": (
+        framed(header_bytes(NOT_OFFERED, 0) + b"\0"),
+        f"API key {NOT_OFFERED} is not offered",
+    ),
     "version below": (framed(header_bytes(ApiKey.PRODUCE, 0)), "version 0 of Produce"),
     "version above": (framed(header_bytes(ApiKey.FETCH, 99)), "version 99 of Fetch"),
     "version -1": (framed(header_bytes(ApiKey.METADATA, -1)), "version -1 of Metadata"),

@@ -75,6 +75,28 @@ def test_kafka_configs_of_a_broker(tool: Tool, reference: Any) -> None:
     assert "num.partitions=1" in described
 
 
+def test_the_limit_of_moves_between_folders_is_a_setting(tool: Tool, reference: Any) -> None:
+    [broker] = reference.describe_cluster().brokers
+    entity = ["--entity-type", "brokers", "--entity-name", str(broker)]
+    limit = "replica.alter.log.dirs.io.max.bytes.per.second"
+    tool(CONFIGS, "--alter", *entity, "--add-config", f"{limit}=1000000")
+    eventually(lambda: f"{limit}=1000000" in tool(CONFIGS, "--describe", *entity))
+    tool(CONFIGS, "--alter", *entity, "--delete-config", limit)
+
+
+def test_kafka_acls_without_an_authorizer(tool: Tool) -> None:
+    with pytest.raises(ToolFailed, match="No Authorizer is configured"):
+        tool("org.apache.kafka.tools.AclCommand", "--list")
+
+
+def test_kafka_features_of_a_release(tool: Tool) -> None:
+    """It raises all features of Kafka 4.3 at once, some of which are not here."""
+    printed = tool("org.apache.kafka.tools.FeatureCommand", "upgrade", "--release-version", "4.3")
+    assert "eligible.leader.replicas.version was upgraded to 1" in printed
+    with pytest.raises(ToolFailed, match=r"share\.version"):
+        tool("org.apache.kafka.tools.FeatureCommand", "upgrade", "--feature", "share.version=1")
+
+
 def test_kafka_configs_of_a_group(tool: Tool) -> None:
     entity = ["--entity-type", "groups", "--entity-name", "a-group"]
     tool(CONFIGS, "--alter", *entity, "--add-config", "consumer.session.timeout.ms=50000")

@@ -23,6 +23,7 @@ from tidelog.broker.forwarding import (
 )
 from tidelog.broker.handlers import HANDLERS, load
 from tidelog.broker.handlers.api_versions import unsupported_version
+from tidelog.broker.not_offered import refusal_of
 from tidelog.broker.peer import Peer
 from tidelog.broker.produce_shortcut import PRODUCE, ProduceShortcut
 from tidelog.broker.reply import CloseConnection, LateReply, PendingReply, Reply
@@ -159,16 +160,19 @@ class Dispatcher:
 
     def _find_route(self, api_key: int, version: int) -> "Route | None":
         """None for a version of ApiVersions that is not ours, which is no reason to close a connection."""
-        if api_key not in HANDLERS:
+        spec = API.get(api_key)
+        handle: Handler | None = None
+        if spec is not None:
+            handle = load(ApiKey(api_key)) if api_key in HANDLERS else refusal_of(spec)
+        if spec is None or handle is None:
             raise ProtocolError(f"API key {api_key} is not offered by this broker")
-        spec = API[api_key]
         if not spec.supports(version):
             if api_key == ApiKey.API_VERSIONS:
                 return None
             raise ProtocolError(f"version {version} of {spec.name} is not offered by this broker")
         route = Route(
             spec.name,
-            load(ApiKey(api_key)),
+            handle,
             decoder(spec.request_class(), version),
             spec.response_class(),
             response_writer(api_key, version),

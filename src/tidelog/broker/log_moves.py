@@ -18,12 +18,16 @@ from tidelog.broker.data_folder import DataFolder, ReplicaHere
 from tidelog.broker.data_folders import SwapFailed
 from tidelog.broker.flusher import RunInThread
 from tidelog.broker.hosted import HostedPartitions
+from tidelog.broker.replication_quota import UNLIMITED, ByteRate
 from tidelog.replication.partition import Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.segment import LogRead
 from tidelog.wire.batch import iter_batches
 
 CHUNK_BYTES = 16 << 20
+CHUNK_BYTES_MIN = 64 << 10
+"""Under a limit of less than this a second, a chunk takes longer than one."""
+PACE_SECONDS = 0.1
 FINAL_BYTES = 2 << 20
 """The last part, which is copied without letting anybody else run."""
 
@@ -39,13 +43,22 @@ class Move(NamedTuple):
 
 class LogMoves:
     def __init__(
-        self, disk: Disk, partitions: HostedPartitions, clock: Clock, run_in_thread: RunInThread
+        self,
+        disk: Disk,
+        partitions: HostedPartitions,
+        clock: Clock,
+        run_in_thread: RunInThread,
+        *,
+        rate: Callable[[], int] = lambda: UNLIMITED,
     ) -> None:
+        """`rate`: bytes a second that all moves together may copy."""
         self._disk = disk
         self._partitions = partitions
         self._clock = clock
         self._run_in_thread = run_in_thread
         self._moves: dict[tuple[Uuid, int], Move] = {}
+        self._rate = rate
+        self._quota = ByteRate(rate, clock.monotonic)
 
     def begin(self, topic: str, index: int, path: str) -> None:
         """Start a move, or turn one round that is under way. KafkaError says why it cannot be."""
@@ -132,7 +145,11 @@ class LogMoves:
         source, little = partition.log, FINAL_BYTES
         cuts = source.cuts
         while _bytes_behind(source, copy) > little:
-            chunk = _next_chunk(source, copy)
+            if self._quota.is_exceeded():
+                await asyncio.sleep(PACE_SECONDS)
+                continue
+            chunk = _next_chunk(source, copy, min(CHUNK_BYTES, max(self._rate(), CHUNK_BYTES_MIN)))
+            self._quota.record(len(chunk.slice))
             await self._run_in_thread(partial(_append, chunk, copy, self._clock.now_ms()))
             if source.cuts == cuts and _bytes_behind(source, copy) <= little:
                 flush = copy.begin_flush()
@@ -191,10 +208,10 @@ def _bytes_behind(source: PartitionLog, copy: PartitionLog) -> int:
     return source.size_bytes - copy.size_bytes if is_behind else 0
 
 
-def _next_chunk(source: PartitionLog, copy: PartitionLog) -> LogRead:
+def _next_chunk(source: PartitionLog, copy: PartitionLog, size: int = CHUNK_BYTES) -> LogRead:
     """Where the next whole batches lie. What retention removed meanwhile is skipped."""
     offset = max(copy.end, source.start)
-    found = source.read(offset, CHUNK_BYTES, end=source.end)
+    found = source.read(offset, size, end=source.end)
     if found is None:
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"nothing to copy at offset {offset}")
     return found

@@ -1,4 +1,4 @@
-"""How many bytes a second of replication may pass where an operator limits it (KIP-73).
+"""How many bytes a second of replication may pass where an operator limits it (KIP-73, KIP-113).
 
 Only replicas that a topic names are limited, and only while they are not in sync: who keeps up must not
 be made to fall behind. A burst counts over ten seconds, as in Kafka.
@@ -14,6 +14,35 @@ UNLIMITED = 2**31 - 1
 ALL = "*"
 
 
+class ByteRate:
+    """Whether more bytes have passed than a rate allows, on average over the last seconds."""
+
+    def __init__(self, rate: Callable[[], int], now: Callable[[], float]) -> None:
+        self._rate = rate
+        self._now = now
+        self._seconds: deque[tuple[int, int]] = deque()  # (second, bytes in it)
+        self._total = 0
+
+    def is_exceeded(self) -> bool:
+        rate = self._rate()
+        if rate >= UNLIMITED or not self._seconds:
+            return False
+        oldest = int(self._now()) - WINDOW_SECONDS
+        while self._seconds and self._seconds[0][0] <= oldest:
+            self._total -= self._seconds.popleft()[1]
+        return self._total > rate * WINDOW_SECONDS
+
+    def record(self, count: int) -> None:
+        """So many bytes have passed."""
+        if not count:
+            return
+        second = int(self._now())
+        self._total += count
+        if self._seconds and self._seconds[-1][0] == second:
+            count += self._seconds.pop()[1]
+        self._seconds.append((second, count))
+
+
 class ReplicationQuota:
     """One of the two sides: what a leader gives out, or what a follower takes in."""
 
@@ -26,11 +55,8 @@ class ReplicationQuota:
     ) -> None:
         """`throttled` answers a topic's list of limited replicas as it was set, None where there is none."""
         self._node_id = node_id
-        self._rate = rate
         self._throttled = throttled
-        self._now = now
-        self._seconds: deque[tuple[int, int]] = deque()  # (second, bytes in it)
-        self._total = 0
+        self._passed = ByteRate(rate, now)
         self._parsed: tuple[str, frozenset[int] | None] = ("", frozenset())
 
     def limits(self, topic: str, index: int) -> bool:
@@ -44,23 +70,11 @@ class ReplicationQuota:
         return mine is None or index in mine
 
     def is_exceeded(self) -> bool:
-        rate = self._rate()
-        if rate >= UNLIMITED or not self._seconds:
-            return False
-        oldest = int(self._now()) - WINDOW_SECONDS
-        while self._seconds and self._seconds[0][0] <= oldest:
-            self._total -= self._seconds.popleft()[1]
-        return self._total > rate * WINDOW_SECONDS
+        return self._passed.is_exceeded()
 
     def record(self, count: int) -> None:
         """So many bytes of limited replicas have passed."""
-        if not count:
-            return
-        second = int(self._now())
-        self._total += count
-        if self._seconds and self._seconds[-1][0] == second:
-            count += self._seconds.pop()[1]
-        self._seconds.append((second, count))
+        self._passed.record(count)
 
 
 def _partitions_of(text: str, node_id: NodeId) -> frozenset[int] | None:

@@ -26,6 +26,9 @@ SUPPORTED_FEATURES = (
     FeatureRange("transaction.version", 0, 2),  # 2: an epoch for each transaction (KIP-890)
     FeatureRange(ELR_VERSION, 0, 1),  # 1: eligible leader replicas (KIP-966)
 )
+NOT_HERE = frozenset({"share.version"})
+"""Features of Kafka that this software lacks. A release is raised without them; alone they are refused."""
+
 _RANGES = {feature.name: feature for feature in SUPPORTED_FEATURES}
 
 
@@ -64,7 +67,13 @@ def decide_update_features(
     validate_only: bool = False,
     config: BrokerConfig | None = None,
 ) -> Decision[Outcome]:
-    """All of them or none: the single result is that of the whole request."""
+    """All of them or none: the single result is that of the whole request.
+
+    Kafka's tool raises all features of a release at once, those that are not here too (`NOT_HERE`): they are
+    passed over where the request raises the release itself, and stay off.
+    """
+    if any(update.name == METADATA_VERSION for update in updates):
+        updates = [update for update in updates if not _is_elsewhere(update)]
     try:
         for update in updates:
             _check(image, update)
@@ -82,6 +91,10 @@ def decide_update_features(
     if records and levels.get(ELR_VERSION) and not image.has_elr:
         records += one_min_insync(image, config or BrokerConfig())
     return Decision(records, [Outcome()])
+
+
+def _is_elsewhere(update: FeatureUpdate) -> bool:
+    return update.name in NOT_HERE and update.name not in _RANGES
 
 
 def _check(image: ClusterImage, update: FeatureUpdate) -> None:

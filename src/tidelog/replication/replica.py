@@ -139,7 +139,7 @@ class Replica:
             safe = min(safe, limit.end)
         if safe <= self.high_watermark:
             return
-        if self.is_leader and not self.has_enough_in_sync:
+        if len(self.isr) < self.min_insync_replicas and self.is_leader and not self.has_enough_in_sync:
             # The controller counts on it (KIP-966): whoever left the set by now has all that was readable.
             self._held.settle(safe)
             return

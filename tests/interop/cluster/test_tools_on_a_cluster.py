@@ -25,6 +25,7 @@ CONFIGS = "kafka.admin.ConfigCommand"
 REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 ELECTION = "org.apache.kafka.tools.LeaderElectionCommand"
 QUORUM = "org.apache.kafka.tools.MetadataQuorumCommand"
+TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
 LOG_DIRS = "org.apache.kafka.tools.LogDirsCommand"
 
 
@@ -58,6 +59,17 @@ def test_kafka_topics(tool: Tool, reference: Any, topic_name: str) -> None:
     with pytest.raises(ToolFailed, match="InvalidReplicationFactorException"):
         tool(TOPICS, "--create", "--topic", f"{topic_name}-x", "--replication-factor", "4")
     tool(TOPICS, "--delete", "--topic", topic_name)
+
+
+def test_every_replica_describes_the_producers_of_its_log(
+    tool: Tool, reference: Any, place_topic: PlaceTopic
+) -> None:
+    topic = place_topic([1, 2, 3])
+    reference.produce(topic, [Record(b"k", b"v")])
+    where = ["--topic", topic, "--partition", "0"]
+    for broker in ("1", "2", "3"):
+        printed = tool(TRANSACTIONS, "describe-producers", *where, "--broker-id", broker)
+        assert "CurrentTransactionStartOffset" in printed
 
 
 def test_kafka_reassign_partitions(

@@ -10,6 +10,7 @@ import pytest
 from tidelog.broker import log_moves
 from tidelog.broker.data_folders import DataFolders
 from tidelog.broker.log_moves import LogMoves
+from tidelog.broker.replication_quota import UNLIMITED
 from tidelog.metadata.entities import PartitionImage
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log import PartitionLog
@@ -31,7 +32,7 @@ def write(log: PartitionLog, epoch: int, *values: bytes) -> None:
 
 
 class TwoFolders:
-    def __init__(self) -> None:
+    def __init__(self, rate: int = UNLIMITED) -> None:
         self.disk = MemoryDisk()
         for path in ("/one", "/two"):
             self.disk.make_dirs(path)
@@ -50,7 +51,7 @@ class TwoFolders:
             on_unsynced=lambda _: None,
         )
         self.meanwhile: Callable[[], None] | None = None
-        self.moves = LogMoves(self.disk, self._hosted(), LoopClock(), self._in_thread)
+        self.moves = LogMoves(self.disk, self._hosted(), LoopClock(), self._in_thread, rate=lambda: rate)
 
     def _hosted(self) -> Any:
         return SimpleNamespace(
@@ -110,3 +111,23 @@ def test_a_leader_that_has_written_nothing_yet_still_knows_its_epoch() -> None:
         assert two.partition.log.leader_epochs.entries == [(0, 0), (7, 2)]
 
     run(life())
+
+
+def test_a_limit_on_bytes_a_second_slows_a_move_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_moves, "FINAL_BYTES", 10)
+    monkeypatch.setattr(log_moves, "CHUNK_BYTES_MIN", 1000)
+
+    async def seconds(rate: int) -> float:
+        two = TwoFolders(rate)
+        two.lead(1, 1)
+        write(two.partition.log, 1, *(bytes(1000) for _ in range(60)))
+        began = asyncio.get_running_loop().time()
+        await two.move()
+        assert len(two.values()) == 60
+        return asyncio.get_running_loop().time() - began
+
+    async def both() -> None:
+        assert await seconds(UNLIMITED) < 1
+        assert 10 < await seconds(2000) < 60, "two kilobytes a second, ten seconds of them at once"
+
+    run(both())

@@ -17,6 +17,15 @@ from tidelog.metadata.snapshot import image_records
 ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 
 
+def test_a_release_is_raised_without_what_is_not_here(cluster, apply):
+    image = apply(cluster(), decide_default_features(cluster()))
+    release = [FeatureUpdate(METADATA_VERSION, 30), FeatureUpdate("share.version", 1)]
+    [raised] = decide_update_features(image, release).results
+    assert raised.ok
+    [alone] = decide_update_features(image, release[1:]).results
+    assert not alone.ok
+
+
 def test_new_cluster_uses_all_there_is(apply):
     image = apply(ClusterImage(), decide_default_features(ClusterImage()))
     assert image.features == {feature.name: feature.max_level for feature in SUPPORTED_FEATURES}

@@ -1,6 +1,6 @@
 """A cluster of brokers: who votes on its metadata, how followers copy, how the dead are noticed."""
 
-from tidelog.base.setting import INT_MAX, Dynamic, Importance, Kind, Setting, Unit, Value
+from tidelog.base.setting import INT_MAX, LONG_MAX, Dynamic, Importance, Kind, Setting, Unit, Value
 from tidelog.base.voters import parse_voters
 
 
@@ -219,6 +219,16 @@ SETTINGS = (
         INT_MAX,
         "Bytes a second that this broker, as follower that is not in sync, takes for throttled replicas.",
         minimum=0,
+        unit=Unit.BYTES_PER_SECOND,
+        dynamic=Dynamic.CLUSTER_WIDE,
+    ),
+    Setting(
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+        Kind.LONG,
+        LONG_MAX,
+        "Bytes a second that this broker copies, on average over ten seconds, when replicas move from one of "
+        "its data folders to another.",
+        minimum=1,
         unit=Unit.BYTES_PER_SECOND,
         dynamic=Dynamic.CLUSTER_WIDE,
     ),

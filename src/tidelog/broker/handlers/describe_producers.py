@@ -1,4 +1,7 @@
-"""DescribeProducers: who writes to a partition, and since which offset a transaction is open."""
+"""DescribeProducers: who writes to a partition, and since which offset a transaction is open.
+
+Any replica answers for its own log: that is how a hanging transaction is found on a certain broker.
+"""
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.context import Context
@@ -25,7 +28,7 @@ def handle(context: Context, request: DescribeProducersRequest) -> DescribeProdu
 
 def _describe(context: Context, topic: str, index: int) -> PartitionResponse:
     try:
-        partition = context.services.partitions.find(topic, index)
+        partition = context.services.partitions.find_any(topic, index)
     except KafkaError as error:
         return PartitionResponse(
             partition_index=index, error_code=error.code, error_message=error.message, active_producers=[]

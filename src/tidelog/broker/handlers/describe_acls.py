@@ -1,0 +1,12 @@
+"""DescribeAcls: there is no authorizer, and so no rule that could be listed."""
+
+from tidelog.base.errors import ErrorCode
+from tidelog.broker.context import Context
+from tidelog.wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+
+NO_AUTHORIZER = "No Authorizer is configured."
+"""In Kafka's words, which its tools and connectors know how to pass over."""
+
+
+def handle(context: Context, request: DescribeAclsRequest) -> DescribeAclsResponse:
+    return DescribeAclsResponse(error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER)
