@@ -71,6 +71,11 @@ class MetadataService:
         return self._applier.is_controller
 
     @property
+    def may_be_stale(self) -> bool:
+        """The disk has had no room for the metadata: others may have taken over what this broker does."""
+        return self._quorum.may_be_stale(self.version)
+
+    @property
     def decides_here(self) -> bool:
         """Whether changes are asked of this broker: as controller, or to be refused for its failed disk."""
         return self._applier.is_controller or self.failure is not None

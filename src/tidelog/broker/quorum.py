@@ -79,6 +79,8 @@ class Quorum:
         self.without_room: KafkaError | None = None
         """Why nothing can be changed for the time being."""
         self._other_leader: NodeId | None = None
+        self._is_behind = False
+        self._told_commit: int | None = None
 
     @property
     def now(self) -> float:
@@ -123,14 +125,26 @@ class Quorum:
             self._inbox_bytes += size
             self.soon(lambda: self.raft.step(message, self._clock.monotonic()))
             self._signs_of_life.heard(message)
-            if self.without_room is not None and isinstance(message, Append):
+            if self._is_behind and isinstance(message, Append):
                 self._hear_of_leader(message)
 
     def _hear_of_leader(self, message: Append) -> None:
         """The core cannot take it in before the disk has room, but this broker must know whom to ask."""
+        self._told_commit = max(message.commit, -1 if self._told_commit is None else self._told_commit)
+        if self.without_room is None:
+            return
         if message.term > self.raft.term and message.sender != self._other_leader:
             self._other_leader = message.sender
             self._committed.on_role()
+
+    def may_be_stale(self, applied: int) -> bool:
+        """Whether others may have agreed on what this node could not write, and has not caught up with."""
+        if not self._is_behind:
+            return False
+        has_heard = self._told_commit is not None and applied >= self._told_commit
+        if self.without_room is None and (has_heard or self.raft.is_ready_leader):
+            self._is_behind = False
+        return self._is_behind
 
     @property
     def leader_id(self) -> NodeId | None:
@@ -253,6 +267,7 @@ class Quorum:
                 ErrorCode.KAFKA_STORAGE_ERROR,
                 f"the cluster's metadata cannot be written: {error}; make room on the disk, and it goes on",
             )
+            self._is_behind = len(self.raft.configuration.voters) > 1 or not self.raft.is_voter
             self._committed.on_role()
         self._refuse_who_asked()
         await asyncio.sleep(ROOM_SECONDS)
@@ -260,6 +275,7 @@ class Quorum:
     def _has_room(self) -> None:
         if self.without_room is not None:
             self.without_room = self._other_leader = None
+            self._told_commit = None  # of what is said from now on
             log.warning("the metadata log has room again")
 
     def _answer_read(self, asked: "asyncio.Future[int]", index: int | None) -> None:

@@ -76,6 +76,8 @@ class Transactions:
         """Who sees to the id; KafkaError tells the client to look elsewhere or to come back later."""
         index = self.partition_of(transactional_id)
         serving = self._serving.get(index)
+        if serving is not None and self._metadata.may_be_stale:
+            raise KafkaError(ErrorCode.NOT_COORDINATOR)  # another one may serve it, and know better
         if serving is not None:
             return serving
         image = self._metadata.image.partition(TRANSACTION_STATE, index)
