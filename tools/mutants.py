@@ -134,6 +134,10 @@ class Laboratory:
         self._sim_seeds = sim_seeds
         shutil.copytree(ROOT / "src", self._source, ignore=shutil.ignore_patterns("__pycache__"))
 
+    def is_sound(self, room: str) -> bool:
+        """Whether the tests pass where nothing is broken: else they would seem to notice everything."""
+        return self._passes_tests(room)
+
     def killer_of(self, mutant: Mutant) -> str | None:
         """What noticed it; None: it survives."""
         place = self._source / mutant.path
@@ -144,7 +148,7 @@ class Laboratory:
         place.write_text(changed[0])
         try:
             room = mutant.path.parts[1]
-            if not self._passes("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests_of(room)):
+            if not self._passes_tests(room):
                 return "tests"
             seeds = self._sim_seeds
             if seeds and not self._passes("-m", "tidelog.testing.sim", "--stop-after", "1", "--seeds", seeds):
@@ -152,6 +156,9 @@ class Laboratory:
             return None
         finally:
             place.write_text(original)
+
+    def _passes_tests(self, room: str) -> bool:
+        return self._passes("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests_of(room))
 
     def _passes(self, *arguments: str) -> bool:
         environment = os.environ | {"PYTHONPATH": str(self._source), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -196,6 +203,10 @@ def main() -> int:
     survivors: list[Mutant] = []
     with tempfile.TemporaryDirectory(prefix="tidelog-mutants-") as folder:
         laboratory = Laboratory(Path(folder), options.sim)
+        for room in options.rooms:
+            if not laboratory.is_sound(room):
+                print(f"the tests of {room} fail without any mutant: run {' '.join(tests_of(room))}")
+                return 1
         for number, mutant in enumerate(mutants, 1):
             killer = laboratory.killer_of(mutant)
             if killer is None:
