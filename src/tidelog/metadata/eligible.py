@@ -36,8 +36,11 @@ def eligible_replicas(
 def last_leader(
     old: PartitionImage, replicas: Collection[NodeId], isr: Collection[NodeId], *, lost: Collection[NodeId]
 ) -> tuple[NodeId, ...]:
-    """Who led last, for a partition that has nobody in sync any more."""
+    """Who led last, for a partition that has nobody in sync any more.
+
+    Before the cluster kept eligible leader replicas, that one stayed in sync, alone.
+    """
     if isr:
         return ()
-    last = old.last_known_elr if old.leader == NO_LEADER else (old.leader,)
+    last = (old.last_known_elr or old.isr[:1]) if old.leader == NO_LEADER else (old.leader,)
     return tuple(replica for replica in last if replica in replicas and replica not in lost)

@@ -131,10 +131,10 @@ class Loader:
             for segment in [*segments, active]:
                 doom(segment, self._now_ms).run()
             segments, active, end, checked_from = [], self._create(start), start, None
-        self._losses.settle(start, end)
         everything = [*segments, active]
         told_below = None if checked_from is None else self._told_below(checked_from, end)
         epochs = self._check_epochs(known_epochs, everything, start, end, told_below)
+        self._losses.settle(start, end, epochs)
         files = ProducerSnapshotFiles(self._disk, self._folder.path, snapshots)
         # A snapshot may have reached the disk when the batches it speaks of did not: a retry of those would
         # be taken for a duplicate. Only what is known to be flushed may be taken from one.

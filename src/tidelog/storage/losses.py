@@ -36,6 +36,7 @@ class Losses:
         except ValueError as error:
             self._report.notes.append(f"{self._folder.path}/{LOST_RANGE} is damaged ({error})")
             self.lost = LostRange(0, max(1, self.synced_below))
+            lost_range.write(self._disk, self._folder.path, self.lost)
 
     def note(self, first: Offset, end: Offset) -> None:
         """Records from `first` on are gone, of a log that reached up to `end` or further."""
@@ -62,8 +63,11 @@ class Losses:
             end = last + 1
         return active, end
 
-    def settle(self, start: Offset, end: Offset) -> None:
-        """The log reaches from `start` to `end`. What was deleted in the meantime is no loss any more."""
+    def settle(self, start: Offset, end: Offset, epochs: LeaderEpochs) -> None:
+        """The log reaches from `start` to `end`. What was deleted in the meantime is no loss any more.
+
+        `epochs` are those of the batches that are there, of which the file may not know yet.
+        """
         lost = self.lost
         if lost is None:
             return
@@ -73,7 +77,7 @@ class Losses:
             return
         # Once final, it stays so: replicas that the topic gets later have it from this one.
         is_final = lost.is_final or not self._folder.config.is_replicated
-        epoch = max(lost.epoch, self._epoch_at(end - 1))
+        epoch = max(lost.epoch, epochs.epoch_of(end - 1))
         self.lost = LostRange(max(lost.first, start), lost.end if is_final else end, epoch, is_final)
         if self.lost != lost:
             lost_range.write(self._disk, self._folder.path, self.lost)

@@ -176,3 +176,12 @@ def test_a_reassignment_leaves_no_eligible_replica_behind(trio):
     image = fence(trio, 1, 2)
     decision = decide_alter_reassignments(image, [Reassignment("t", 0, (3,))], config=config(image))
     assert state(advance(image, decision.records).after) == (3, (3,), (), ())
+
+
+def test_who_was_the_last_in_sync_before_the_upgrade_leads_again_after_a_crash(with_topic):
+    image = fence(with_topic((1, 2, 3), brokers=3), 1, 2, 3)
+    assert state(image) == (NO_LEADER, (3,), (), ())
+    image = advance(image, [FeatureChanged(ELR_VERSION, 1)]).after
+    image = register(image, 3, Ended.UNCLEAN)
+    assert state(image) == (NO_LEADER, (), (), (3,))
+    assert state(unfence(image, 3)) == (3, (3,), (), ())

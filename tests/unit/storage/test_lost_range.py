@@ -229,3 +229,29 @@ def test_a_damaged_mark_counts_for_the_whole_log() -> None:
     log = open_log(disk, REPLICATED, clean=True, recovery_point=10)
     assert log.lost == LostRange(0, 10, 2)
     assert any("lost-range-checkpoint is damaged" in line for line in log.recovery.lines())
+
+
+def test_a_damaged_mark_is_written_anew_even_where_nothing_else_is_known() -> None:
+    disk = MemoryDisk()
+    disk.make_dirs(FOLDER)
+    lost_range.write(disk, FOLDER, LostRange(0, 1))
+    disk.flip_bit(MARK, 4)
+    log = open_log(disk, REPLICATED)
+    assert told(disk) == log.lost == LostRange(0, 1)
+
+
+def test_the_epoch_of_the_last_batch_counts_where_the_file_of_epochs_is_older_than_that() -> None:
+    disk = written(8, REPLICATED)
+    epochs = disk.open(f"{FOLDER}/leader-epoch-checkpoint").read_at(0, 1 << 10)
+    log = open_log(disk, REPLICATED, clean=True, recovery_point=8)
+    for number in (8, 9):
+        append(log, number, epoch=5)
+    log.close(clean=False)
+    file = disk.open(f"{FOLDER}/leader-epoch-checkpoint")
+    file.truncate(0)
+    file.write_at(0, [epochs])  # the new one was never synced
+    disk.flip_bit(LOG, 7 * BATCH_BYTES + 70)
+    log = open_log(disk, REPLICATED, recovery_point=8)
+    assert log.leader_epochs.latest == 5
+    # By its epoch another replica proves that it has what was lost: under epoch 1 it may have others.
+    assert log.lost == told(disk) == LostRange(7, 10, 5)
