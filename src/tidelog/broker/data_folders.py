@@ -115,17 +115,26 @@ class DataFolders:
         """Folders whose content nobody can know now."""
         return [folder.path for folder in self._folders if folder.offline is not None]
 
-    def home_for(self, topic: str, topic_id: Uuid, index: int, *, may_be_new: bool) -> DataFolder:
+    def home_for(
+        self, topic: str, topic_id: Uuid, index: int, *, may_be_new: bool, is_damaged: bool = False
+    ) -> DataFolder:
         """Where the partition lives, or where a new one should.
 
         One that is not new and not found may be in a folder that is offline. Begun anew elsewhere it would be
-        empty, and there would be two of it once that folder is back: StorageError.
+        empty, and there would be two of it once that folder is back: StorageError. So for one that is damaged
+        while the cluster counts on it: empty, it would pass for one that has been repaired, and lead.
         """
         for folder in self._folders:
             if folder.offline is None and folder.is_home_of(topic, topic_id, index):
                 return folder
         if not may_be_new and self.offline:
             raise StorageError(f"it may be in a data folder that is offline: {', '.join(self.offline)}")
+        if is_damaged and not may_be_new:
+            raise StorageError(
+                "it was damaged, and its folder is gone, but no other replica is known to have its records; "
+                "put the folder back, or accept the loss: tidelog cluster elect-leaders --unclean lets "
+                "another replica lead"
+            )
         return self._least_loaded()
 
     def _least_loaded(self) -> DataFolder:

@@ -130,7 +130,10 @@ class LogOpening:
     ) -> Opened:
         index = partition.index
         try:
-            folder = self._folders.home_for(topic.name, topic.id, index, may_be_new=new)
+            is_damaged = partition.waits_for_repair_of(self._node_id)
+            folder = self._folders.home_for(
+                topic.name, topic.id, index, may_be_new=new, is_damaged=is_damaged
+            )
             settings = log_config(topic, config)
             is_synced_first = _is_synced_first(topic, config)
             opened = folder.open_log(

@@ -136,6 +136,7 @@ class LossRepair:
         if self._told.get((partition, node)) != why:
             self._told[partition, node] = why
             log.error(
-                "%s-%d misses offsets %s and nobody leads it; the replica on broker %d %s",
-                *(partition.topic, partition.index, partition.log.lost, node, why),
+                "%s-%d misses offsets %s and nobody leads it; the replica on broker %d %s. This is tried again; "
+                "if no replica has them, accept the loss: tidelog cluster elect-leaders --unclean %s",
+                *(partition.topic, partition.index, partition.log.lost, node, why, partition.topic),
             )

@@ -82,6 +82,11 @@ class PartitionImage(msgspec.Struct, frozen=True):
             return []
         return [id for id in self.replicas if id not in live or self.directory_of(id) == LOST_DIRECTORY]
 
+    def waits_for_repair_of(self, replica: NodeId) -> bool:
+        """Its log is damaged, and no other replica is known to have all that was acknowledged."""
+        is_trusted = replica in self.isr or replica in self.elr
+        return is_trusted and self.directory_of(replica) == LOST_DIRECTORY
+
     def directory_of(self, replica: NodeId) -> Uuid:
         """Zeros where it is not known, or the broker is no replica."""
         if not self.directories or replica not in self.replicas:

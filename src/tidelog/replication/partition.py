@@ -333,10 +333,12 @@ class Partition(Following):
         if leadership is None or leadership.proposal != proposal:
             return
         if error is None:
-            # A smaller set waits for the metadata, which may bring a larger min.insync.replicas first: the
-            # controller counted with that, and takes those who left for eligible leaders.
+            # The metadata may bring a larger min.insync.replicas first: the controller counted with that, and
+            # takes those who left, or have left before, for eligible leaders. So a smaller set waits for it,
+            # and so does a larger one while there are eligible leaders.
             if (
                 committed is not None
+                and not self.elr
                 and committed.leader_epoch == self.leader_epoch
                 and committed.partition_epoch > self.partition_epoch
                 and set(committed.isr).issuperset(self.isr)

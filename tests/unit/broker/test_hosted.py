@@ -14,7 +14,7 @@ from tidelog.base.ids import NodeId
 from tidelog.broker.data_folders import DataFolders
 from tidelog.broker.flusher import Flusher
 from tidelog.broker.hosted import HostedPartitions
-from tidelog.metadata.entities import PartitionImage, TopicImage
+from tidelog.metadata.entities import LOST_DIRECTORY, NO_LEADER, PartitionImage, TopicImage
 from tidelog.metadata.image import ClusterImage
 from tidelog.metadata.image_diff import diff
 from tidelog.testing.disk import MemoryDisk
@@ -170,5 +170,33 @@ def test_a_full_log_is_no_failed_folder_and_a_broken_one_is() -> None:
             assert len(host.hosted.failed_folders()) == failed
             assert len(host.hosted.damaged()) == told
         await host.stop()
+
+    run(life())
+
+
+def test_a_damaged_log_that_is_gone_does_not_begin_anew_while_the_cluster_counts_on_it() -> None:
+    def damaged(*, epoch: int, leader: NodeId, isr: tuple[NodeId, ...]) -> ClusterImage:
+        both = image(leader, epoch)
+        [partition] = both.topics["t"].partitions
+        known = replace(partition, isr=isr, directories=(LOST_DIRECTORY, bytes([7] * 16)))
+        topic = replace(both.topics["t"], partitions=(known,))
+        return replace(both, topics={"t": topic}, topics_by_id={topic.id: topic})
+
+    async def life() -> None:
+        disk = MemoryDisk()
+        first = Host(disk)
+        await first.start(image(1, 1))
+        await first.stop()
+        [home] = [path for path in ("/one/t-0", "/two/t-0") if disk.is_dir(path)]
+        disk.remove_tree(home)  # so that it is copied anew, as somebody might think
+        again = Host(disk)
+        await again.start(damaged(epoch=2, leader=NO_LEADER, isr=(1,)))
+        with pytest.raises(KafkaError, match="was damaged, and its folder is gone") as refused:
+            again.hosted.find_any("t", 0)
+        assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+        assert not list(again.folders.first.homes)
+        # Once another replica leads, there is nothing to be lost any more.
+        await again.hear(damaged(epoch=3, leader=2, isr=(2,)))
+        assert again.hosted.find_any("t", 0).leader_id == 2
 
     run(life())

@@ -1,6 +1,7 @@
 """Who is in sync, and how a change of that becomes true."""
 
 import pytest
+from msgspec.structs import replace
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.replication.followers import FollowerProgress
@@ -158,6 +159,26 @@ def test_metadata_that_repeat_the_controllers_answer_leave_the_next_proposal_alo
     trio[1].isr_proposed(second)
     trio.tell(1)
     assert trio[1].is_pending(second)
+
+
+def test_a_larger_set_waits_for_the_metadata_while_others_are_eligible_leaders(trio) -> None:
+    """A larger minimum may be on its way: by that, those not in the set still count as eligible."""
+    trio.start(min_insync_replicas=2)
+    trio.image = replace(trio.image, isr=(1,), elr=(2, 3), partition_epoch=1)
+    trio.tell()
+    trio.produce(1, all_replicas=False)
+    for _ in range(2):
+        trio.fetch(2)
+    proposal = wanted(trio)
+    assert proposal is not None and proposal.isr == (1, 2)
+    assert trio[1].isr_proposed(proposal)
+    trio.image = replace(trio.image, isr=(1, 2), elr=(3,), partition_epoch=2)  # of three, for the controller
+    trio[1].isr_answered(proposal, None, CommittedIsr(0, (1, 2), 2))
+    assert trio.offsets(1) == (0, 1), "broker 3 may be elected, and does not have it"
+    trio[1].min_insync_replicas = 3
+    trio.tell(1)
+    assert trio[1].isr == (1, 2)
+    assert trio.offsets(1) == (0, 1)
 
 
 def test_nobody_joins_before_it_has_what_the_leader_began_with(trio) -> None:
