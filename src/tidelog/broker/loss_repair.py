@@ -95,8 +95,6 @@ class LossRepair:
         if not repair.is_due:
             return False
         repair.finish()
-        if self._partitions.checkpoint_now():
-            partition.checkpointed()
         return True
 
     async def _fetch(
@@ -136,7 +134,8 @@ class LossRepair:
         if self._told.get((partition, node)) != why:
             self._told[partition, node] = why
             log.error(
-                "%s-%d misses offsets %s and nobody leads it; the replica on broker %d %s. This is tried again; "
-                "if no replica has them, accept the loss: tidelog cluster elect-leaders --unclean %s",
-                *(partition.topic, partition.index, partition.log.lost, node, why, partition.topic),
+                "%s-%d misses offsets %s and nobody leads it; the replica on broker %d %s. This goes on; "
+                "if no replica has them, accept the loss: tidelog cluster elect-leaders --unclean %s:%d",
+                *(partition.topic, partition.index, partition.log.lost, node, why),
+                *(partition.topic, partition.index),
             )

@@ -97,8 +97,12 @@ class Following(Replica):
         return self._shorten(self.log.cut_at_lost).doomed
 
     def repaired(self, high_watermark: Offset) -> None:
-        """The log is as it was before the damage, when it was committed up to the high watermark."""
+        """The log is as it was before the damage, when it was committed up to the high watermark.
+
+        It is synced, too, so what the checkpoint says of it is true again.
+        """
         self._on_disk(self.log.forget_lost)
+        self.checkpointed()
         self.high_watermark = self._leader_mark.end = min(high_watermark, self.log.end)
 
     def lost_error(self) -> KafkaError:

@@ -170,7 +170,8 @@ def test_a_larger_set_waits_for_the_metadata_while_others_are_eligible_leaders(t
     for _ in range(2):
         trio.fetch(2)
     proposal = wanted(trio)
-    assert proposal is not None and proposal.isr == (1, 2)
+    assert proposal is not None
+    assert proposal.isr == (1, 2)
     assert trio[1].isr_proposed(proposal)
     trio.image = replace(trio.image, isr=(1, 2), elr=(3,), partition_epoch=2)  # of three, for the controller
     trio[1].isr_answered(proposal, None, CommittedIsr(0, (1, 2), 2))

@@ -117,6 +117,7 @@ def test_the_last_in_sync_replica_is_repaired_from_one_that_has_the_same_log() -
     assert repair.is_done
     sync(partition)
     repair.finish()
+    assert not partition.must_checkpoint
     partition.apply(image(ME, (ME,), 3), 0.0)
     assert partition.is_leader
     assert (partition.high_watermark, partition.log.end) == (10, 10)
