@@ -199,12 +199,15 @@ class Connection(BoundedConnection):
             self._linger()
 
     def _settle(self, turn_is_over: bool) -> None:
-        read_on = not turn_is_over and not self._blocked() and self._has_room()
+        may_read = not turn_is_over and not self._blocked()
+        read_on = may_read and self._has_room()
         receive = self._receive
         receive.keep()
         self._count_memory()
         if self._lingering:
             return
+        if may_read and not read_on:
+            read_on = not self._in_line  # what it gave back just now was what it waited for
         if turn_is_over:
             self._schedule()
         if read_on:

@@ -159,9 +159,11 @@ def test_a_request_that_was_put_off_is_counted_and_let_go_with_its_connection() 
     assert room.shared.budget.held == 0
 
 
-def arrive_while_read(room: Room, connection: Connection, wire: Wire, data: bytes) -> None:
+def arrive_while_read(room: Room, connection: Connection, wire: Wire, data: bytes) -> bytes:
+    """What is left of the data once nobody reads on."""
     while data and wire.reading:
         data = data[room.arrive_once(connection, data) :]
+    return data
 
 
 def test_a_large_frame_is_counted_as_announced_once_it_has_begun_in_earnest() -> None:
@@ -205,3 +207,25 @@ def test_one_that_waits_for_memory_and_whose_peer_is_gone_goes_too() -> None:
     stays[0].sweep(30.0)
     assert stays[1].closed
     assert budget.held == 9_000_000
+
+
+def test_one_that_gives_back_the_memory_it_waits_for_reads_on() -> None:
+    """Its own answer made room for its next frame, and it stopped reading with that room in its hands."""
+    room = Room(held_bytes_max=10_000_000)
+    budget = room.shared.budget
+    connection, wire = at_rest(room)
+    room.arrive(connection, frame(b"l" * 6_000_000))
+    body = b"e" * 6_000_000
+    rest = arrive_while_read(room, connection, wire, frame(body))
+    assert budget.waiting == 1
+    assert not wire.reading
+    room.dispatcher.later[0].set_result(Reply([b"late"]))
+    for _ in range(3):
+        room.loop.turn()
+    assert budget.waiting == 0
+    assert wire.reading
+    room.arrive(connection, rest)
+    for _ in range(3):
+        room.loop.turn()
+    assert wire.out == b"late" + body
+    assert budget.held == 0
