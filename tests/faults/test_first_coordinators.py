@@ -16,6 +16,11 @@ from tidelog.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbea
 from tidelog.wire.messages.find_coordinator import FindCoordinatorRequest
 from tidelog.wire.messages.init_producer_id import InitProducerIdRequest
 from tidelog.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from tidelog.wire.messages.streams_group_heartbeat import (
+    StreamsGroupHeartbeatRequest,
+    Subtopology,
+    Topology,
+)
 
 pytestmark = pytest.mark.usefixtures("no_failures")
 
@@ -45,6 +50,21 @@ def heartbeat_error(client: RawClient, name: str) -> int:
     return int(client.ask(ApiKey.CONSUMER_GROUP_HEARTBEAT, request).error_code)
 
 
+def streams_error(client: RawClient, name: str) -> int:
+    request = StreamsGroupHeartbeatRequest(
+        group_id=name,
+        member_id="m",
+        member_epoch=0,
+        rebalance_timeout_ms=5000,
+        topology=Topology(epoch=0, subtopologies=[Subtopology("0", ["t"])]),
+        active_tasks=[],
+        standby_tasks=[],
+        warmup_tasks=[],
+        process_id="p",
+    )
+    return int(client.ask(ApiKey.STREAMS_GROUP_HEARTBEAT, request).error_code)
+
+
 def offset_fetch_error(client: RawClient, name: str) -> int:
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=name, topics=None)])
     [group] = client.ask(ApiKey.OFFSET_FETCH, request).groups
@@ -61,6 +81,7 @@ def init_error(client: RawClient, name: str) -> int:
     [
         (GROUP, join_error),
         (GROUP, heartbeat_error),
+        (GROUP, streams_error),
         (GROUP, offset_fetch_error),
         (TRANSACTION, init_error),
     ],

@@ -54,4 +54,13 @@ class CoordinatorWaits:
             async with asyncio.timeout(seconds):
                 await waiting
         except TimeoutError:
-            self._waiting.get(index, [waiting]).remove(waiting)
+            pass
+        finally:  # a client that has gone must not leave its place behind, either
+            self._forget(index, waiting)
+
+    def _forget(self, index: int, waiting: "asyncio.Future[None]") -> None:
+        others = self._waiting.get(index)
+        if others is not None and waiting in others:
+            others.remove(waiting)
+            if not others:
+                del self._waiting[index]

@@ -7,7 +7,7 @@ for another broker before their own patience is over.
 """
 
 import asyncio
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -22,26 +22,34 @@ SERVED_PER_TURN = 32
 Dispatch = Callable[[memoryview, Peer], Reply | PendingReply | None]
 
 
+Answer = asyncio.Future[Reply | None]
+
+
 class _Held(NamedTuple):
     frame: memoryview
     peer: Peer
-    reply: "asyncio.Future[Reply | None]"
     limit: asyncio.TimerHandle
 
 
 class EarlyRequests:
     def __init__(self, dispatch: Dispatch) -> None:
         self._dispatch = dispatch
-        self._held: deque[_Held] = deque()
+        self._held: OrderedDict[Answer, _Held] = OrderedDict()
         self.is_serving = False
         """What is dispatched at this very moment has been held before."""
 
-    def hold(self, frame: memoryview, peer: Peer) -> "asyncio.Future[Reply | None]":
+    def hold(self, frame: memoryview, peer: Peer) -> Answer:
         loop = asyncio.get_running_loop()
-        reply: asyncio.Future[Reply | None] = loop.create_future()
-        limit = loop.call_later(HELD_SECONDS, _let_go, reply)
-        self._held.append(_Held(frame, peer, reply, limit))
+        reply: Answer = loop.create_future()
+        self._held[reply] = _Held(frame, peer, loop.call_later(HELD_SECONDS, _let_go, reply))
+        reply.add_done_callback(self._forget)
         return reply
+
+    def _forget(self, reply: Answer) -> None:
+        """Its peer has gone, or it waited too long: nobody counts the memory of its frame any more."""
+        held = self._held.pop(reply, None)
+        if held is not None:
+            held.limit.cancel()
 
     def serve(self, done: Callable[[], None]) -> None:
         """The broker is ready: answer those that wait, oldest first, then `done`.
@@ -52,30 +60,30 @@ class EarlyRequests:
             if not self._held:
                 done()
                 return
-            held = self._held.popleft()
+            reply, held = self._held.popitem(last=False)
             held.limit.cancel()
-            if not held.reply.done():
-                self._begin(held)
+            if not reply.done():
+                self._begin(held, reply)
         asyncio.get_running_loop().call_soon(self.serve, done)
 
-    def _begin(self, held: _Held) -> None:
+    def _begin(self, held: _Held, reply: Answer) -> None:
         self.is_serving = True
         try:
             outcome = self._dispatch(held.frame, held.peer)
         except Exception as error:
-            held.reply.set_exception(error)  # its connection knows what to do about it
+            reply.set_exception(error)  # its connection knows what to do about it
             return
         finally:
             self.is_serving = False
         if outcome is None or isinstance(outcome, Reply):
-            held.reply.set_result(outcome)
+            reply.set_result(outcome)
             return
         pending = outcome
-        held.reply.add_done_callback(lambda reply: pending.cancel() if reply.cancelled() else None)
-        pending.add_done_callback(lambda _: _pass_on(pending, held.reply))
+        reply.add_done_callback(lambda done: pending.cancel() if done.cancelled() else None)
+        pending.add_done_callback(lambda _: _pass_on(pending, reply))
 
 
-def _pass_on(outcome: PendingReply, reply: "asyncio.Future[Reply | None]") -> None:
+def _pass_on(outcome: PendingReply, reply: Answer) -> None:
     if reply.done():
         return
     try:
@@ -86,6 +94,6 @@ def _pass_on(outcome: PendingReply, reply: "asyncio.Future[Reply | None]") -> No
         reply.set_exception(error)
 
 
-def _let_go(reply: "asyncio.Future[Reply | None]") -> None:
+def _let_go(reply: Answer) -> None:
     if not reply.done():
         reply.set_result(Reply([], close=True))

@@ -14,8 +14,18 @@ from typing import NamedTuple, Protocol
 
 LARGE_FRAME_BYTES = 128 * 1024
 HUGE_FRAME_BYTES = 16 * 1024 * 1024
+BATCH_BYTES = 1024 * 1024
+BATCH_BYTES_PER_SECOND_MIN = 64 * 1024
+"""A frame that was let in and arrives more slowly makes way while others wait. An ordinary batch may come over a
+thin line that is shared: it would be cut off at every try."""
 BYTES_PER_SECOND_MIN = 256 * 1024
-"""A frame that was let in and arrives more slowly makes way while others wait."""
+"""Of what a frame has beyond a batch: much memory is not lent to lines that cannot fill it."""
+
+
+def seconds_for(frame_size: int) -> float:
+    """How long a frame may take to arrive while others wait."""
+    batch = min(frame_size, BATCH_BYTES)
+    return batch / BATCH_BYTES_PER_SECOND_MIN + (frame_size - batch) / BYTES_PER_SECOND_MIN
 
 
 class Waiter(Protocol):
@@ -117,7 +127,7 @@ class MemoryBudget:
         if not self._is_short(now):
             return
         for waiter, claim in tuple(self._let_in.items()):
-            due = claim.since + self._stall_seconds + claim.frame_size / BYTES_PER_SECOND_MIN
+            due = claim.since + self._stall_seconds + seconds_for(claim.frame_size)
             if waiter in self._let_in and waiter.is_late(now, due):
                 waiter.memory_overdue()
         if not self._let_in:

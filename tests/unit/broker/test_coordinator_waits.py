@@ -101,3 +101,20 @@ def test_a_producer_without_a_transactional_id_waits_for_nobody() -> None:
     context: Any = SimpleNamespace(services=SimpleNamespace(transactions=Coordinators()))
     handle = waits_for_transactional_id(lambda context, request: "answer")
     assert handle(context, SimpleNamespace(transactional_id=None)) == "answer"
+
+
+def test_a_client_that_goes_while_it_waits_leaves_nothing_behind() -> None:
+    coordinators = Coordinators()
+
+    async def main() -> None:
+        waiting = [asyncio.ensure_future(coordinators.waits.until_served(0)) for _ in range(3)]  # type: ignore[arg-type]
+        await asyncio.sleep(0.1)
+        for each in waiting[:2]:
+            each.cancel()
+        await asyncio.sleep(0)
+        assert len(coordinators.waits._waiting[0]) == 1
+        waiting[2].cancel()
+        await asyncio.sleep(0)
+        assert not coordinators.waits._waiting
+
+    run(main())

@@ -104,3 +104,25 @@ def test_an_answer_that_comes_later_still(outcome: str) -> None:
             assert pending.cancelled()
 
     run(main())
+
+
+@pytest.mark.parametrize("how", ["its peer went", "it waited too long"])
+def test_nothing_is_kept_of_a_request_that_nobody_waits_for(how: str) -> None:
+    """A start can take minutes, and clients come again and again meanwhile."""
+    early = EarlyRequests(lambda frame, peer: None)
+
+    async def main() -> None:
+        frame = bytearray(1000)
+        gone = early.hold(memoryview(frame), PEER)
+        stays = early.hold(body(1), PEER)
+        if how == "its peer went":
+            gone.cancel()
+            await asyncio.sleep(0)
+        else:
+            await asyncio.sleep(HELD_SECONDS)
+            stays = early.hold(body(1), PEER)
+        frame.pop()  # refused while anybody has a view of it
+        await opened(early)
+        assert stays.done()
+
+    run(main())

@@ -1,10 +1,10 @@
 import pytest
 
 from tidelog.server.memory_budget import (
-    BYTES_PER_SECOND_MIN,
     HUGE_FRAME_BYTES,
     LARGE_FRAME_BYTES,
     MemoryBudget,
+    seconds_for,
 )
 
 SMALL = 1000
@@ -133,12 +133,18 @@ def test_a_frame_that_arrives_too_slowly_makes_way() -> None:
     budget, (slow, waiting, _, _) = make(limit=10 * LARGE)
     assert slow.take(9 * LARGE, LARGE, now=0.0)
     assert not waiting.take(3 * LARGE, LARGE, now=0.0)
-    due = STALL + LARGE / BYTES_PER_SECOND_MIN
+    due = STALL + seconds_for(LARGE)
     budget.tick(due - 0.01)
     assert not slow.overdue
     budget.tick(due)
     assert slow.overdue
     assert waiting.held == 3 * LARGE
+
+
+def test_a_batch_may_come_over_a_thin_line() -> None:
+    """A megabyte at 128 KiB/s, half of which goes to another broker, takes 16 s."""
+    assert STALL + seconds_for(1_000_000) > 1_000_000 / (64 * 1024)
+    assert seconds_for(100 * 1024 * 1024) < 420  # much memory is not lent for long
 
 
 def test_the_time_in_line_is_not_held_against_a_frame() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.context import Context
+from tidelog.broker.handlers.when_served import waits_for_group
 from tidelog.broker.streams_topics import create_missing
 from tidelog.groups.record_formats.streams_group import new_topology
 from tidelog.groups.record_formats.tasks import Duty, Role, Tasks, of_role
@@ -22,6 +23,7 @@ from tidelog.wire.messages.streams_group_heartbeat import (
 )
 
 
+@waits_for_group()
 async def handle(context: Context, request: StreamsGroupHeartbeatRequest) -> StreamsGroupHeartbeatResponse:
     try:
         check_feature(context)

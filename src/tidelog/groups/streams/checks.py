@@ -6,6 +6,7 @@ from tidelog.groups.modern.messages import JOINING, LEAVING_FOR_A_WHILE
 from tidelog.groups.record_formats.tasks import Role, Tasks
 from tidelog.groups.streams.configured import Configured
 from tidelog.groups.streams.messages import HeartbeatRequest
+from tidelog.groups.streams.partition_counts import check_resolvable
 from tidelog.groups.streams.topology import check_topology
 
 
@@ -45,6 +46,7 @@ def _check_join(request: HeartbeatRequest) -> None:
     if any(part.source_topic_regex for part in request.topology.subtopologies):
         raise _invalid("Regular expressions for source topics are not supported yet.")
     check_topology(request.topology)
+    check_resolvable(request.topology)
 
 
 def check_tasks(configured: Configured, tasks: Tasks | None) -> None:

@@ -11,6 +11,8 @@ from tidelog.groups.streams.topology import required_topics
 from tidelog.wire.messages.streams_group_heartbeat import Subtopology, TopicInfo
 
 NAMES_SHOWN = 3
+TASKS_MAX = 100_000
+"""Of one group: every one of them is in a record, and in memory, several times."""
 
 
 class ConfiguredPart(NamedTuple):
@@ -43,6 +45,7 @@ def configure(topology: Topology, topics: Topics) -> Configured:
     metadata_hash = topics.hash_of(required)
     try:
         parts = _parts(topology, topics)
+        _check_tasks(parts)
         missing = _missing(parts, topics)
     except NotConfigurable as refusal:
         return Configured(metadata_hash, problem=refusal.status)
@@ -72,6 +75,13 @@ def _parts(topology: Topology, topics: Topics) -> dict[str, ConfiguredPart]:
         )
         for part in sorted(topology.subtopologies, key=lambda part: part.subtopology_id)
     }
+
+
+def _check_tasks(parts: Mapping[str, ConfiguredPart]) -> None:
+    tasks = sum(part.tasks for part in parts.values())
+    if tasks > TASKS_MAX:
+        detail = f"The topology has {tasks:,} tasks with its topics, and a group can have {TASKS_MAX:,}."
+        raise NotConfigurable(Status(StatusCode.INCORRECTLY_PARTITIONED_TOPICS, detail))
 
 
 def _missing(parts: Mapping[str, ConfiguredPart], topics: Topics) -> tuple[InternalTopic, ...]:

@@ -20,7 +20,7 @@ from tidelog.groups.record_formats.streams_group import (
 )
 from tidelog.groups.record_formats.tasks import Duty, Role
 from tidelog.groups.step import Step
-from tidelog.groups.streams.topology import inputs, reader_of
+from tidelog.groups.streams.topology import inputs, readers
 
 COMMITS_WITH_EPOCH_FROM = 9
 FIRST_EPOCH = 1
@@ -93,8 +93,9 @@ class StreamsGroup(EpochGroup[StreamsMember, Duty]):
         # The answer with a new epoch may be on its way. What it has had since before is its own still.
         if epoch > held.epoch or self.topology is None:
             raise self.stale_epoch(member)
+        reader_of = readers(self.topology)
         for topic in request.topics:
-            reader = Duty(Role.ACTIVE, reader_of(self.topology, topic.name) or "")
+            reader = Duty(Role.ACTIVE, reader_of.get(topic.name, ""))
             for partition in topic.partitions:
                 since = held.since.get((reader, partition.partition_index))
                 if since is None or epoch < since:

@@ -5,6 +5,7 @@ largest topic that the subtopology reads which writes it. A changelog has one fo
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from heapq import heappop, heappush
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.groups.record_formats.streams_group import Topology
@@ -32,9 +33,15 @@ def decide_counts(topology: Topology, existing: Count) -> dict[str, int]:
         found = existing(topic)
         return decided[topic] if found is None else found
 
+    sources = [topic for part in topology.subtopologies for topic in part.repartition_source_topics]
+    repartition = {topic.name for topic in sources}
+    fixed = {topic.name: topic.partitions for topic in sources if is_fixed(topic)}
     for part in topology.subtopologies:
         for group in part.copartition_groups:
-            decided |= _copartitioned(topology, part, group, count)
+            names = dict.fromkeys(_members(part, group))
+            inside = {name: count(name) for name in names if name in repartition}
+            outside = {name: count(name) for name in names if name not in repartition}
+            decided |= _copartitioned(inside, outside, {name: fixed[name] for name in names if name in fixed})
     for part in topology.subtopologies:
         tasks = max(map(count, inputs(part)))
         decided |= {topic.name: tasks for topic in part.state_changelog_topics}
@@ -49,17 +56,39 @@ def number_of_tasks(part: Subtopology, existing: Count, decided: Mapping[str, in
     return max(map(count, inputs(part)))
 
 
+def check_resolvable(topology: Topology) -> None:
+    """KafkaError where the counts could not be found, whatever topics exist: that does not depend on them."""
+    _repartition_counts(topology, lambda _: 1)
+
+
 def _repartition_counts(topology: Topology, existing: Count) -> dict[str, int]:
-    """From what the parts read to what they write, as often as that tells something new."""
+    """From what the parts read to what they write, as often as that tells something new.
+
+    In rounds through all parts in their order, as Kafka does it; but a part that could not be counted is
+    looked at again only when it can be, since a long chain would take as many rounds as it has parts.
+    """
     parts = topology.subtopologies
     sources = [topic for part in parts for topic in part.repartition_source_topics]
     counts = {topic.name: topic.partitions for topic in sources if is_fixed(topic)}
-    waiting = list(parts)
-    while waiting:
-        still = [part for part in waiting if not _count_sinks(part, existing, counts)]
-        if len(still) == len(waiting):
-            raise _invalid("There may be loops in the topology that cannot be resolved.")
-        waiting = still
+    readers: dict[str, list[int]] = {}
+    for place, part in enumerate(parts):
+        for topic in part.repartition_source_topics:
+            readers.setdefault(topic.name, []).append(place)
+    queue = [(1, place) for place in range(len(parts))]
+    waiting: set[int] = set()
+    while queue:
+        number, place = heappop(queue)
+        part = parts[place]
+        if not _count_sinks(part, existing, counts):
+            waiting.add(place)
+            continue
+        for sink in part.repartition_sink_topics:
+            for reader in readers.pop(sink, ()):
+                if reader in waiting:
+                    waiting.remove(reader)
+                    heappush(queue, (number if reader > place else number + 1, reader))
+    if waiting:
+        raise _invalid("There may be loops in the topology that cannot be resolved.")
     if any(topic.name not in counts for topic in sources):
         raise _invalid("A repartition source topic is never used as a sink topic.")
     return counts
@@ -79,16 +108,11 @@ def _count_sinks(part: Subtopology, existing: Count, counts: dict[str, int]) -> 
 
 
 def _copartitioned(
-    topology: Topology, part: Subtopology, group: CopartitionGroup, count: Callable[[str], int]
+    repartition: Mapping[str, int], external: Mapping[str, int], fixed: Mapping[str, int]
 ) -> dict[str, int]:
     """The counts of the repartition topics in a group of topics that must have as many partitions each."""
-    names = set(_members(part, group))
-    if not names:
+    if not repartition and not external:
         return {}
-    all_sources = [topic for one in topology.subtopologies for topic in one.repartition_source_topics]
-    repartition = {topic.name: count(topic.name) for topic in all_sources if topic.name in names}
-    fixed = {topic.name: topic.partitions for topic in all_sources if is_fixed(topic) and topic.name in names}
-    external = {name: count(name) for name in names if name not in repartition}
     wanted = _same(external or fixed) if external or fixed else max(repartition.values())
     for name, number in sorted(fixed.items()):
         if number != wanted:

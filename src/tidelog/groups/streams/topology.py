@@ -71,12 +71,13 @@ def required_topics(topology: Topology) -> set[str]:
     }
 
 
-def reader_of(topology: Topology, topic: str) -> str | None:
-    """The subtopology that reads this topic."""
+def readers(topology: Topology) -> dict[str, str]:
+    """By topic, the subtopology that reads it; the first, where there are many."""
+    found: dict[str, str] = {}
     for part in topology.subtopologies:
-        if topic in inputs(part):
-            return part.subtopology_id
-    return None
+        for topic in inputs(part):
+            found.setdefault(topic, part.subtopology_id)
+    return found
 
 
 def is_fixed(topic: TopicInfo) -> bool:
@@ -90,7 +91,10 @@ def _named(topology: Topology) -> Iterator[object]:
         yield from part.repartition_sink_topics
         yield from part.repartition_source_topics
         yield from part.state_changelog_topics
-        yield from part.copartition_groups
+        for group in part.copartition_groups:
+            yield group
+            yield from group.source_topics
+            yield from group.repartition_source_topics
 
 
 def _invalid(why: str) -> KafkaError:

@@ -57,6 +57,14 @@ def test_beats(team, epoch, fields, words):
             [Subtopology("0", repartition_source_topics=[TopicInfo("r")], repartition_sink_topics=["r"])],
             "loops in the topology",
         ),
+        (
+            [
+                Subtopology("0", ["created-later"]),
+                Subtopology("1", repartition_source_topics=[TopicInfo("r")], repartition_sink_topics=["r"]),
+            ],
+            "loops in the topology",
+        ),
+        ([Subtopology("0", ["a"], copartition_groups=[CopartitionGroup([0] * 100_001)])], "more than"),
     ],
 )
 def test_topologies(team, parts, words):

@@ -3,6 +3,7 @@
 import pytest
 
 from tidelog.groups.record_formats.streams_group import new_topology
+from tidelog.groups.streams.messages import StatusCode
 from tidelog.groups.streams.partition_counts import NotConfigurable, decide_counts
 from tidelog.wire.messages.streams_group_heartbeat import CopartitionGroup, Subtopology, TopicInfo
 
@@ -65,3 +66,32 @@ def test_joined_repartition_topics_have_as_many_as_the_largest():
 def test_what_cannot_be_joined(parts, words):
     with pytest.raises(NotConfigurable, match=words):
         decided(*parts, a=4, b=2)
+
+
+def test_the_longest_chain_is_counted_at_once():
+    """From its end to its beginning, it took as many rounds as it has parts: a broker stood still."""
+    chain = [
+        Subtopology(
+            str(n), repartition_source_topics=[TopicInfo(f"r{n - 1}")], repartition_sink_topics=[f"r{n}"]
+        )
+        for n in range(9_999, 0, -1)
+    ]
+    counts = decided(*chain, Subtopology("0", ["a"], repartition_sink_topics=["r0"]), a=3)
+    assert set(counts.values()) == {3}
+    assert len(counts) == 10_000
+
+
+def test_each_copartition_group_looks_at_its_own_topics_only():
+    topics = [TopicInfo(f"r{n}", 3) for n in range(20_000)]
+    groups = [CopartitionGroup(source_topics=[], repartition_source_topics=[n]) for n in range(20_000)]
+    part = Subtopology("0", repartition_source_topics=topics, copartition_groups=groups)
+    assert len(decided(part)) == 20_000
+
+
+def test_a_group_has_no_more_tasks_than_anybody_could_run(make_team):
+    parts = [Subtopology(str(n), ["lines"]) for n in range(1_001)]
+    team = make_team(lines=100)
+    answer = team.newcomer("one").join(topology=new_topology(0, parts))
+    assert [status.code for status in answer.statuses] == [StatusCode.INCORRECTLY_PARTITIONED_TOPICS]
+    assert "100,100 tasks" in answer.statuses[0].detail
+    assert not answer.tasks
