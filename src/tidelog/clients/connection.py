@@ -58,6 +58,7 @@ class Connection:
         self._all_down = False
         self._lock = threading.Lock()
         self._probed_at: float | None = None
+        self._is_probing = False
         self._is_probed = threading.Event()
         self._when_in_vain: weakref.WeakMethod[Callable[[], None]] | None = None
 
@@ -103,15 +104,26 @@ class Connection:
     def _probe_if_due(self) -> None:
         with self._lock:
             now = self._now()
-            if self._probed_at is not None and now - self._probed_at < PROBE_AGAIN_S:
+            is_early = self._probed_at is not None and now - self._probed_at < PROBE_AGAIN_S
+            if is_early or self._is_probing:  # many addresses that do not answer take longer than the pause
                 return
             self._probed_at = now
+            self._is_probing = True
             self._is_probed.clear()
-        self._start(self._probe)
+        try:
+            self._start(self._probe)
+        except RuntimeError:  # the program ends: no thread begins any more
+            self._end_probe()
+
+    def _end_probe(self) -> None:
+        self._is_probing = False
+        self._is_probed.set()
 
     def _probe(self) -> None:
-        self._mismatch = find_mismatch(self.servers, self._protocol, self._find)
-        self._is_probed.set()
+        try:
+            self._mismatch = find_mismatch(self.servers, self._protocol, self._find)
+        finally:
+            self._end_probe()
         told = self._when_in_vain() if self._when_in_vain is not None else None
         if told is not None and self.trouble() is not None:
             told()

@@ -52,7 +52,7 @@ def find_listener(host: str, port: int, timeout_s: float = TIMEOUT_S) -> Listene
         with socket.create_connection((host, port), timeout_s) as raw:
             raw.settimeout(timeout_s)
             return _behind_tls(raw, address)
-    except OSError:
+    except (OSError, UnicodeError):  # the latter for what cannot be the name of a host
         return None
 
 

@@ -16,8 +16,8 @@ LARGE_FRAME_BYTES = 128 * 1024
 HUGE_FRAME_BYTES = 16 * 1024 * 1024
 BATCH_BYTES = 1024 * 1024
 BATCH_BYTES_PER_SECOND_MIN = 64 * 1024
-"""A frame that was let in and arrives more slowly makes way while others wait. An ordinary batch may come over a
-thin line that is shared: it would be cut off at every try."""
+"""A frame that was let in and arrives more slowly makes way while others wait. An ordinary batch may come
+over a thin line that is shared: it would be cut off at every try."""
 BYTES_PER_SECOND_MIN = 256 * 1024
 """Of what a frame has beyond a batch: much memory is not lent to lines that cannot fill it."""
 

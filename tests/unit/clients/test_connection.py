@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException
 from tidelog import AuthenticationFailed, ConnectionFailed, RequestTimedOut, UnknownTopic
 from tidelog.clients.addresses import addresses_of
 from tidelog.clients.connection import PROBE_AGAIN_S, REFUSAL_HOLDS_S, SLICE_S, Connection
-from tidelog.clients.listener_probe import Listener
+from tidelog.clients.listener_probe import Listener, find_listener
 from tidelog.clients.trouble import in_words
 
 ALL_DOWN = KafkaError(KafkaError._ALL_BROKERS_DOWN)
@@ -212,3 +212,34 @@ def test_librdkafka_s_own_names_are_left_out() -> None:
 
 def test_addresses() -> None:
     assert addresses_of("a:1, ssl://b:2,[::1]:3,c,:4,d:x") == [("a", 1), ("b", 2), ("::1", 3), ("c", 9092)]
+
+
+def test_listeners_are_not_asked_twice_at_the_same_time() -> None:
+    """Many addresses that do not answer take longer than the pause between two looks."""
+    world, probes = World(), list[Callable[[], None]]()
+    connection = Connection("a:1", find=world.find, now=lambda: world.time, start=probes.append)
+    for _ in range(3):
+        connection.heard(ALL_DOWN)
+        world.time += 2 * PROBE_AGAIN_S
+    assert len(probes) == 1
+    probes[0]()
+    connection.heard(ALL_DOWN)
+    assert len(probes) == 2
+
+
+def test_a_look_that_cannot_begin_says_nothing_and_is_over() -> None:
+    """At the end of a program no thread begins any more."""
+
+    def fail(_: object) -> None:
+        raise RuntimeError("can't create new thread at interpreter shutdown")
+
+    world = World()
+    connection = Connection("a:1", find=world.find, now=lambda: world.time, start=fail)
+    connection.heard(ALL_DOWN)
+    assert connection.trouble(has_failed=True) is None
+    connection.heard(WRONG_PASSWORD)
+    assert connection.trouble() is not None  # nobody waits for the look any more
+
+
+def test_a_name_that_cannot_be_one_has_no_listener() -> None:
+    assert find_listener(f"{'a' * 70}.example", 9092) is None
