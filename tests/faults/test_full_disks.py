@@ -2,6 +2,7 @@
 reason, and with room again everything goes on by itself."""
 
 import errno
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +12,7 @@ from node_thread import NodeThread
 from odd_requests import E, codes_of, new_topic
 from raw_client import RawClient, wait_until
 
+from tidelog.broker.log_revival import LOOK_SECONDS
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.find_coordinator import FindCoordinatorRequest
 from tidelog.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -124,3 +126,26 @@ def test_a_topic_that_could_not_begin_does_so_later(node: NodeThread) -> None:
         node.disk.heal()
         wait_until(lambda: produce(client, "new", batch(b"v")).error_code == E.NONE, "it has begun")
         assert values(client, "new") == [b"v"]
+
+
+def test_a_log_that_room_does_not_bring_back_is_told_once(broker_log: Lines) -> None:
+    with NodeThread(durability="os") as node, node.connect() as client:
+        create_topic(client, "t")
+        assert produce(client, "t", batch(b"kept")).error_code == E.NONE
+        [segment] = [name for name in node.disk.names("/data/t-0") if name.endswith(".log")]
+        file = node.disk.open(f"/data/t-0/{segment}")
+        kept = file.size()
+        assert produce(client, "t", batch(b"lost")).error_code == E.NONE
+        fill(node)
+        assert produce(client, "t", batch(bytes(1000))).error_code == E.KAFKA_STORAGE_ERROR
+        file.truncate(kept)
+        file.close()
+        node.disk.heal()
+        wait_until(lambda: told(broker_log), "it is looked at")
+        time.sleep(2.5 * LOOK_SECONDS)
+        assert told(broker_log) == 1
+        assert produce(client, "t", batch(b"v")).error_code == E.KAFKA_STORAGE_ERROR
+
+
+def told(broker_log: Lines) -> int:
+    return sum("t-0 stays offline" in line for line in broker_log.text)

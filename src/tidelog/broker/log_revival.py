@@ -37,10 +37,15 @@ class LogRevival:
         self._partitions = partitions
         self._clock = clock
         self._run_in_thread = run_in_thread
+        self._given_up: dict[Partition, PartitionLog] = {}
+        """Room does not bring these back."""
 
     async def run_once(self) -> None:
         full = [one async for piece in in_turns(self._partitions) for one in piece if one.log.is_full]
+        self._given_up = {one: self._given_up[one] for one in full if self._given_up.get(one) is one.log}
         for partition in full:
+            if partition in self._given_up:
+                continue
             folder = self._folder_of(partition)
             if folder is not None and self._has_room(folder):
                 async with self._partitions.steady():
@@ -70,13 +75,17 @@ class LogRevival:
         if not is_current or partition.log is not stopped:
             opened.close(clean=False)  # deleted or moved meanwhile
             return
-        if opened.end < partition.high_watermark:
+        # Followers may have more than was readable: under the same epoch it must not be written differently.
+        may_be_ahead = partition.is_leader and len(partition.replicas) > 1
+        needed = stopped.end if may_be_ahead else partition.high_watermark
+        if opened.end < needed:
             opened.close(clean=False)
+            why = f"it ended at {needed}, and its disk has kept it up to {opened.end}"
             log.error(
-                "%s-%d stays offline: it was readable up to %d, and its disk has kept it up to %d; restart "
-                "the broker, so that other replicas can help",
-                *(partition.topic, partition.index, partition.high_watermark, opened.end),
+                "%s-%d stays offline: %s; restart the broker, so that other replicas can help",
+                *(partition.topic, partition.index, why),
             )
+            self._given_up[partition] = stopped
             return
         self._put_in_place(partition, opened)
 

@@ -23,14 +23,19 @@ from tidelog.wire.messages.streams_group_heartbeat import (
 )
 
 
-@waits_for_group()
 async def handle(context: Context, request: StreamsGroupHeartbeatRequest) -> StreamsGroupHeartbeatResponse:
     try:
         check_feature(context)
         beat = _request(context, request)
-        home = context.services.groups.of(request.group_id)
+        answer: StreamsGroupHeartbeatResponse = await _beat_once_served(context, beat)
     except KafkaError as error:
         return StreamsGroupHeartbeatResponse(error_code=error.code, error_message=error.message)
+    return answer
+
+
+@waits_for_group()
+async def _beat_once_served(context: Context, beat: HeartbeatRequest) -> StreamsGroupHeartbeatResponse:
+    home = context.services.groups.of(beat.group_id)
     outcome = home.shard.streams_heartbeat(beat, *home.now)
     answered = home.run_in_order(outcome, lambda answer: answer, HeartbeatAnswer)
     answer = await answered if isinstance(answered, asyncio.Future) else answered
