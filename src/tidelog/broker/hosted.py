@@ -197,6 +197,14 @@ class HostedPartitions:
             else:
                 self._by_key.pop(key, None)
 
+    def take_role_again(self, partition: Partition) -> None:
+        """The partition has got another log, which may be damaged and keep it from leading."""
+        topic = self._image.topics_by_id.get(partition.topic_id)
+        image = None if topic is None else topic.partition(partition.index)
+        if image is not None:
+            self._take_role(partition, image)
+            self._tell_roles([partition])
+
     # Following the metadata
 
     async def on_change(self, delta: ImageDelta, config: BrokerConfig) -> None:

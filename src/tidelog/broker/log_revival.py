@@ -132,6 +132,10 @@ class LogRevival:
         stopped.close(clean=False)
         for line in opened.recovery.lines():
             log.warning("%s-%d: %s", partition.topic, partition.index, line)
+        if opened.lost is not None:
+            # What it would append as a leader, behind what it lost, would be cut off by the repair.
+            self._partitions.take_role_again(partition)
+            return
         try:
             if partition.is_leader:
                 opened.begin_epoch(partition.leader_epoch)

@@ -134,8 +134,9 @@ class LossRepair:
         if self._told.get((partition, node)) != why:
             self._told[partition, node] = why
             log.error(
-                "%s-%d misses offsets %s and nobody leads it; the replica on broker %d %s. This goes on; "
-                "if no replica has them, accept the loss: tidelog cluster elect-leaders --unclean %s:%d",
+                "%s-%d misses offsets %s and nobody leads it; the replica on broker %d %s. "
+                "It is asked again; if no replica has them, accept the loss: "
+                "tidelog cluster elect-leaders --unclean %s:%d",
                 *(partition.topic, partition.index, partition.log.lost, node, why),
                 *(partition.topic, partition.index),
             )
