@@ -171,7 +171,7 @@ class DataFolder:
             clean=True,
             log_start=partition.log.start,
         )
-        opened.cleaned_to = partition.log.cleaned_to
+        opened.inherit(partition.log)
         return opened
 
     def carry_loss(self, log: PartitionLog, copy: PartitionLog) -> None:

@@ -102,7 +102,7 @@ class LogRevival:
             log_start=stopped.start,
             committed=partition.high_watermark if is_synced_first else None,
         )
-        opened.cleaned_to = stopped.cleaned_to
+        opened.inherit(stopped)
         if stopped.sync_failed:
             rewrite(opened.segments, stopped.recovery_point)
         if stopped.sync_failed or is_synced_first:

@@ -158,6 +158,11 @@ class PartitionLog(LogWriter):
             entry = segment.index.at_or_after(found.slice.position + found.slice.length)
         return self.aborted_between(start, min(end, above if entry is None else entry[0] + 1))
 
+    def inherit(self, before: "PartitionLog") -> None:
+        """What the files do not tell, from the log that this one takes the place of."""
+        self.cleaned_to = before.cleaned_to
+        self.verifications = before.verifications  # producers wait under these guards, and write here
+
     def begin_verification(
         self,
         producer_id: ProducerId,
