@@ -2,7 +2,8 @@
 
 Active tasks first: to the member that had them, then to one that had them as a standby, then to the process
 with the least to do, each as long as the member has less than its share. Then standbys in the same way, never
-two of a task on one process. There are no warm-up tasks: as in Kafka 4.3, a task that moves does so at once.
+two of a task on one process. Where that spreads the tasks no better than they are, all of them stay. There
+are no warm-up tasks: as in Kafka 4.3, a task that moves does so at once.
 """
 
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from typing import NamedTuple
 
 from tidelog.groups.record_formats.tasks import Duty, Role, Tasks
 from tidelog.groups.streams.loads import LeastLoaded, Process, Quota, TaskId
+from tidelog.groups.streams.spread import is_as_good
 
 
 class Workload(NamedTuple):
@@ -40,11 +42,14 @@ def assign(
     run.assign_active()
     if standby_replicas:
         run.assign_standby()
-    return {
+    targets = {
         member_id: _grouped(roles)
         for process in run.processes.values()
         for member_id, roles in process.members.items()
     }
+    before = {member_id: workers[member_id].target for member_id in targets}
+    process_of = {member_id: worker.process_id for member_id, worker in workers.items()}
+    return before if is_as_good(before, targets, process_of) else targets
 
 
 class _Run:
