@@ -8,6 +8,7 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
 # By hand rather than by xdist_group: xdist 3.8 marks tests in a way that pytest 9.2 does not pass on.
@@ -21,6 +22,10 @@ TOGETHER = {
     "tests/interop/cluster/": "a cluster",
     "tests/interop/test_cluster_cli_apache.py": "a cluster of Apache Kafka",
 }
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("unhurried", parent=settings(), deadline=None)
+settings.load_profile("unhurried")
 
 SKIPS_FAIL = os.environ.get("CI", "").lower() in ("1", "true")
 

@@ -54,7 +54,7 @@ def check_complete(topics, members, targets):
     assert all(all(target.values()) for target in targets.values())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(groups(), groups())
 def test_uniform_assigns_every_partition_once_whatever_was_before(before, now):
     previous = uniform.assign(*before)
@@ -64,7 +64,7 @@ def test_uniform_assigns_every_partition_once_whatever_was_before(before, now):
     assert uniform.assign(topics, with_targets(members, targets)) == targets
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(groups(alike=True), groups(alike=True))
 def test_members_that_read_the_same_differ_by_one_and_keep_all_they_may(before, now):
     previous = uniform.assign(*before)
@@ -90,7 +90,7 @@ def test_members_that_read_the_same_differ_by_one_and_keep_all_they_may(before, 
     assert kept == most
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(groups(alike=False, topics_max=3, partitions_max=2, members_max=3))
 def test_uneven_subscriptions_are_as_even_as_trying_everything(group):
     topics, members = group
@@ -101,7 +101,7 @@ def test_uneven_subscriptions_are_as_even_as_trying_everything(group):
     assert sum(count * count for count in loads(targets)) == min(squares)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(groups(alike=False))
 def test_a_newcomer_moves_no_more_than_it_gets(group):
     topics, members = group
@@ -114,7 +114,7 @@ def test_a_newcomer_moves_no_more_than_it_gets(group):
     assert moved(targets, after) == gained
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(groups())
 def test_one_who_leaves_moves_nothing_but_its_own(group):
     topics, members = group
@@ -126,7 +126,7 @@ def test_one_who_leaves_moves_nothing_but_its_own(group):
     assert moved(targets, uniform.assign(topics, rest)) == 0
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(groups())
 def test_range_gives_contiguous_ranges_in_the_order_of_the_members(group):
     topics, members = group

@@ -61,7 +61,7 @@ def most_even(spots, partitions):
     return best
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(clusters())
 def test_replicas_become_even_with_few_copies(cluster):
     spots, partitions = cluster
@@ -75,7 +75,7 @@ def test_replicas_become_even_with_few_copies(cluster):
         assert not any(move.copied for move in moves)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(clusters(brokers_max=4, partitions_max=6))
 def test_leaders_are_as_even_as_the_replicas_allow(cluster):
     spots, partitions = cluster
@@ -83,7 +83,7 @@ def test_leaders_are_as_even_as_the_replicas_allow(cluster):
     assert sum(n * n for n in leads(spots, after)) == most_even(spots, after)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(clusters(racks=st.sampled_from(["a", "b", "c"])))
 def test_racks_are_never_used_worse(cluster):
     spots, partitions = cluster
@@ -100,7 +100,7 @@ def test_racks_are_never_used_worse(cluster):
     assert plan_rebalance(spots, after) == []
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(clusters(racks=st.sampled_from([None, "a", "b"])), st.data())
 def test_a_drained_broker_is_empty_and_nobody_else_is_touched(cluster, data):
     spots, partitions = cluster

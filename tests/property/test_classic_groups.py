@@ -335,4 +335,4 @@ class ClassicGroups(RuleBasedStateMachine):
 
 
 TestClassicGroups = ClassicGroups.TestCase
-TestClassicGroups.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+TestClassicGroups.settings = settings(max_examples=200, stateful_step_count=40)

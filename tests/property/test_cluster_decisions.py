@@ -307,7 +307,7 @@ def run(taken):
     return cluster
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(steps)
 def test_no_run_of_decisions_makes_an_unsafe_partition(taken):
     cluster = run(taken)
@@ -316,7 +316,7 @@ def test_no_run_of_decisions_makes_an_unsafe_partition(taken):
     assert advance(ClusterImage(), image_records(cluster.image)).after == cluster.image
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(steps)
 def test_a_healed_cluster_has_every_leader_and_no_unfinished_reassignment(taken):
     cluster = run(taken)

@@ -57,7 +57,7 @@ def messages(draw, kinds=REQUESTS + RESPONSES):
     return struct(cls, schema.fields), version
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(messages())
 def test_messages_come_back(drawn):
     message, version = drawn
@@ -65,7 +65,7 @@ def test_messages_come_back(drawn):
     assert decode(type(message), version, wire) == message
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(messages(), st.data())
 def test_a_changed_message_is_refused_or_has_one_encoding(drawn, data):
     message, version = drawn
@@ -81,7 +81,7 @@ def test_a_changed_message_is_refused_or_has_one_encoding(drawn, data):
     assert encode(decode(type(message), version, again), version) == encode(read, version)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(messages(kinds=REQUESTS), st.integers(-(2**31), 2**31 - 1), st.none() | SCALARS["str"])
 def test_requests_in_frames_come_back(drawn, correlation_id, client_id):
     message, version = drawn
@@ -93,7 +93,7 @@ def test_requests_in_frames_come_back(drawn, correlation_id, client_id):
     assert decode(type(message), version, memoryview(frame)[4:], body) == message
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=64))
 def test_any_bytes_are_a_header_or_refused(frame):
     try:

@@ -196,7 +196,7 @@ def live(operations: list[tuple[str, int]], seed: int, max_bytes: int) -> None:
         partition.check(max_bytes)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(OPERATIONS, st.integers(0, 5), st.sampled_from([1, 300, 1 << 20]))
 def test_readers_get_what_was_committed(operations: list[tuple[str, int]], seed: int, max_bytes: int) -> None:
     live(operations, seed, max_bytes)

@@ -69,7 +69,7 @@ class Model:
         assert state == {key: record.value for key, record in newest.items() if record.value is not None}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(steps, st.sampled_from([150, 400, 1 << 20]))
 def test_every_newest_value_stays_and_nothing_is_invented(script, segment_bytes):
     config = LogConfig(

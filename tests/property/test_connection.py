@@ -58,7 +58,7 @@ class Conversation:
         self.arrive(min((end for end in self._ends if end > self._sent), default=self._sent) - self._sent)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(conversations, st.lists(steps, max_size=80))
 def test_every_peer_gets_its_answers_in_order(
     bodies: list[list[bytes]], plan: list[tuple[str, int, int]]

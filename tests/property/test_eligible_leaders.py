@@ -200,7 +200,7 @@ def run(taken):
     return cluster
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(steps)
 def test_who_may_lead_cleanly_has_all_that_was_acknowledged(taken):
     cluster = run(taken)

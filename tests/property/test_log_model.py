@@ -224,7 +224,5 @@ class LogAndList(RuleBasedStateMachine):
         assert set(epochs) <= {epoch for epoch, _ in self.log.leader_epochs.entries}
 
 
-LogAndList.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=40, deadline=None, report_multiple_bugs=False
-)
+LogAndList.TestCase.settings = settings(max_examples=40, stateful_step_count=40, report_multiple_bugs=False)
 TestLogAndList = LogAndList.TestCase

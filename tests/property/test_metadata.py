@@ -158,7 +158,7 @@ def check_valid(image):
             assert partition.leader in partition.isr
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(steps, st.integers(1, 7))
 def test_decisions_keep_the_image_valid_and_every_replay_agrees(taken, batch_size):
     controller = Controller()
@@ -183,7 +183,7 @@ def test_decisions_keep_the_image_valid_and_every_replay_agrees(taken, batch_siz
     assert advance(ClusterImage(), image_records(image)).after == image
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.dictionaries(st.integers(0, 9), st.sampled_from([None, "r1", "r2", "r3"]), min_size=1, max_size=7),
     st.integers(1, 7),

@@ -267,13 +267,13 @@ ACTION = st.tuples(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(st.lists(ACTION, min_size=1, max_size=70))
 def test_no_partition_has_two_users_and_all_is_well_in_the_end(actions):
     simulate(World(), actions)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(ACTION, min_size=1, max_size=70), st.integers(1, 3))
 def test_the_same_with_members_of_both_protocols(actions, classic_members):
     simulate(World(classic_members), actions)

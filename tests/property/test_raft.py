@@ -24,7 +24,7 @@ TRANSCRIPTS = Path(__file__).parents[1] / "unit" / "raft" / "transcripts"
 seeds = st.integers(0, 2**32)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=seeds, voters=st.integers(3, 5), steps=st.integers(0, 700))
 def test_promises_hold_at_every_step_and_a_healed_cluster_agrees(seed: int, voters: int, steps: int) -> None:
     schedule = Schedule(seed, voters)
@@ -32,7 +32,7 @@ def test_promises_hold_at_every_step_and_a_healed_cluster_agrees(seed: int, vote
     schedule.heal_and_converge()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=seeds, steps=st.integers(0, 700))
 def test_two_voters_need_each_other_and_recover(seed: int, steps: int) -> None:
     schedule = Schedule(seed, 2, observers=2, is_wild=False)
@@ -40,7 +40,7 @@ def test_two_voters_need_each_other_and_recover(seed: int, steps: int) -> None:
     schedule.heal_and_converge()
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=seeds)
 def test_promises_hold_while_leaders_fall_one_after_the_other(seed: int) -> None:
     ShortReigns(seed).run(40)
@@ -52,7 +52,7 @@ def test_short_reigns_catch_old_terms_that_are_committed_by_counting(monkeypatch
         ShortReigns(7).run(40)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=seeds)
 def test_a_schedule_follows_from_its_seed(seed: int) -> None:
     def outcome() -> tuple[object, ...]:

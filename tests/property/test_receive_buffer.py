@@ -13,7 +13,7 @@ CHUNK_BYTES = 40_000
 sizes = st.one_of(st.integers(1, 40), st.sampled_from([39_996, 65_535, 65_536, 99_999, 300_000]))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     bodies=st.lists(sizes, min_size=1, max_size=6),
     pieces=st.lists(st.one_of(st.integers(1, 9), st.integers(1, CHUNK_BYTES)), min_size=1, max_size=8),

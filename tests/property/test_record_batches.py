@@ -29,7 +29,7 @@ def records_with_gaps(draw: st.DrawFn) -> list[Record]:
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(records_with_gaps(), codecs, st.none() | st.integers(0, 2**47))
 def test_records_survive_a_round_trip(records: list[Record], codec: Codec, horizon: int | None) -> None:
     base = records[0].offset if records else 0
@@ -40,7 +40,7 @@ def test_records_survive_a_round_trip(records: list[Record], codec: Codec, horiz
     assert read_records(data) == records
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(timestamps, maybe_bytes, maybe_bytes, headers), min_size=1, max_size=90), codecs)
 def test_kafka_python_agrees(
     fields: list[tuple[int, bytes, bytes, list[tuple[str, bytes]]]], codec: Codec
@@ -78,7 +78,7 @@ SAMPLE = [
 ]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.data(), codecs)
 def test_damaged_batches_are_refused_or_read(data: st.DataObject, codec: Codec) -> None:
     hostile = data.draw(damaged(bytes(write_batch(SAMPLE, codec=codec))))
@@ -89,7 +89,7 @@ def test_damaged_batches_are_refused_or_read(data: st.DataObject, codec: Codec) 
             pass
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.data(), codecs)
 def test_damaged_records_behind_a_right_crc_are_refused_or_read(data: st.DataObject, codec: Codec) -> None:
     whole = bytes(write_batch(SAMPLE))
@@ -106,7 +106,7 @@ def test_damaged_records_behind_a_right_crc_are_refused_or_read(data: st.DataObj
     assert read_records(write_batch(records)) == records
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.data(), codecs, st.binary(max_size=400))
 def test_damaged_frames_stay_within_the_limit(data: st.DataObject, codec: Codec, content: bytes) -> None:
     hostile = data.draw(damaged(compress(codec, content * 4)))
@@ -116,7 +116,7 @@ def test_damaged_frames_stay_within_the_limit(data: st.DataObject, codec: Codec,
         pass
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=200), codecs)
 def test_noise_is_refused_or_read(noise: bytes, codec: Codec) -> None:
     for read in (check_batches, lambda given: list(iter_batches(given)), read_records):

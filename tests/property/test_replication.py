@@ -32,7 +32,7 @@ def run(seed: int, durability: Durability) -> ReplicationModel:
 
 
 @pytest.mark.parametrize("durability", list(Durability))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 1 << 32))
 def test_nothing_acknowledged_is_lost_and_replicas_agree(durability: Durability, seed: int) -> None:
     run(seed, durability)

@@ -105,7 +105,7 @@ def engine(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches(), st.data())
 def test_decodes_what_the_plain_reader_reads(engine, made, data) -> None:
     raw, seen, kinds = made.raw, made.seen, made.kinds
@@ -125,7 +125,7 @@ def test_decodes_what_the_plain_reader_reads(engine, made, data) -> None:
     assert not wanted or wanted[-1].offset < nexts[-1] <= end
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches(), st.sets(st.sampled_from(EVERYTHING)))
 def test_a_choice_of_columns_is_the_same_columns(engine, made, columns) -> None:
     raw = made.raw
@@ -159,7 +159,7 @@ SAMPLE = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data(), codecs)
 def test_damaged_batches_give_their_rows_or_an_error(data: st.DataObject, codec: Codec) -> None:
     whole = bytes(write_batch(SAMPLE, codec=codec))
@@ -171,7 +171,7 @@ def test_damaged_batches_give_their_rows_or_an_error(data: st.DataObject, codec:
     assert found in ([], SAMPLE), "the CRC tells"
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.data(), codecs)
 def test_damage_behind_a_right_crc_gives_the_same_rows_or_an_error(data: st.DataObject, codec: Codec) -> None:
     whole = bytes(write_batch(SAMPLE))
@@ -204,7 +204,7 @@ def test_damage_behind_a_right_crc_gives_the_same_rows_or_an_error(data: st.Data
     assert found == plain
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(1, 3), st.sampled_from(["write", "commit", "abort"])), max_size=25),
     st.data(),

@@ -57,7 +57,7 @@ def read_back(batches: list[Encoded]) -> list[Record]:
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     seed=st.integers(0, 2**32),
     count=st.integers(1, 300),

@@ -17,7 +17,7 @@ def ranges(*sizes: int) -> list[OffsetRange]:
     return [OffsetRange(place(index), 100, 100 + size) for index, size in enumerate(sizes)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SIZES, st.integers(1, 2_000))
 def test_a_limit_is_kept_but_for_one_offset_each(counts: list[int], most: int) -> None:
     begins = {place(index): 7 for index in range(len(counts))}
@@ -29,7 +29,7 @@ def test_a_limit_is_kept_but_for_one_offset_each(counts: list[int], most: int) -
     assert any(counts) == any(chosen[each] > 7 for each in ends)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SIZES, st.none() | st.integers(1, 20), st.none() | st.integers(20, 900), st.integers(0, 4_000))
 def test_tasks_cover_every_offset_once(
     counts: list[int], tasks_min: int | None, task_rows_max: int | None, task_rows_min: int

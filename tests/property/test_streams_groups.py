@@ -183,7 +183,7 @@ ACTION = st.tuples(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(st.lists(ACTION, min_size=1, max_size=70), st.sampled_from([0, 3000]))
 def test_no_task_is_active_twice_and_all_is_well_in_the_end(actions, delay_ms):
     world = World(delay_ms)

@@ -57,7 +57,7 @@ def loads_squared(targets):
     return sum(sum(len(tasks_of(target, role)) for role in Role) ** 2 for target in targets.values())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @example(  # standbys of 'a' once changed places for nothing
     {"a": Workload(4, True), "b": Workload(1, True), "c": Workload(7, True)},
     [1, 1, 1, 2],
@@ -78,7 +78,7 @@ def test_every_task_is_active_once_and_shared_evenly(workloads, before, after, r
     check(other, later, replicas, assign(other, later, replicas))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(WORKLOADS, st.integers(1, 5))
 def test_whoever_stays_keeps_its_active_tasks_when_another_goes(workloads, count):
     first = assign(workloads, workers_of([1] * (count + 1)), 0)
@@ -88,7 +88,7 @@ def test_whoever_stays_keeps_its_active_tasks_when_another_goes(workloads, count
         assert set(tasks_of(first[member_id], Role.ACTIVE)) <= set(tasks_of(second[member_id], Role.ACTIVE))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(1, 8), st.integers(2, 5))
 def test_a_task_moves_to_where_its_state_is(tasks, count):
     workloads = {"a": Workload(tasks, True)}

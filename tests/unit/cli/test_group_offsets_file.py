@@ -25,7 +25,7 @@ def test_the_forms() -> None:
 
 
 @given(st.dictionaries(places, st.integers(0, 2**63 - 1), min_size=1, max_size=5))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_what_is_written_is_read(offsets: dict[TopicPartition, int]) -> None:
     assert parse_offsets(to_csv(offsets), "file") == offsets
     assert parse_offsets(to_json(offsets), "file") == offsets

@@ -367,7 +367,7 @@ bodies: st.SearchStrategy[tuple[Any, ...]] = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.tuples(bodies, st.integers(1, 5), terms), max_size=25), st.booleans())
 def test_no_message_makes_a_node_raise(
     messages: list[tuple[tuple[Any, ...], int, int]], is_leader: bool

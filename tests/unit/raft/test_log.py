@@ -83,7 +83,7 @@ actions = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(actions)
 def test_the_disk_ends_up_with_the_same_entries(steps: list[tuple[str, int]]) -> None:
     log = log_of()

@@ -58,7 +58,7 @@ def test_a_message_cut_short_or_with_more_behind_it_is_refused(message: AnyMessa
         decode(data + b"\x00")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.sampled_from(MESSAGES), st.integers(0, 400), st.integers(0, 255))
 def test_a_flipped_byte_never_raises_anything_else(message: AnyMessage, place: int, value: int) -> None:
     data = bytearray(encode(message))

@@ -93,7 +93,7 @@ def test_a_fetch_may_begin_before_what_was_asked_for() -> None:
     assert found.finish(0) == b"one"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(1, 3), st.sampled_from(["write", "commit", "abort"])), max_size=20))
 def test_it_agrees_with_a_plain_reading(steps: list[tuple[int, str]]) -> None:
     log, pending, committed = Log(), dict[int, int](), [-1]

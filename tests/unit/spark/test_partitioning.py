@@ -39,7 +39,7 @@ def test_hashes_are_those_of_java(key: bytes, as_java_says: int) -> None:
     assert one_by_one(key) == as_java_says & 0xFFFFFFFF
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.none() | st.binary(max_size=19)), st.integers(0, 3), st.booleans())
 def test_many_are_hashed_as_one(keys: list[bytes | None], skipped: int, large: bool) -> None:
     array = pa.array(keys, pa.large_binary() if large else pa.binary())[skipped:]

@@ -128,7 +128,7 @@ def test_one_fault_anywhere(fault: str, at: int) -> None:
     assert brokers.logs == {P0: list(range(10)), P1: list(range(13))}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.sampled_from(FAULTS), max_size=40))
 def test_many_faults(script: list[str]) -> None:
     assert written(script, SIZES).logs == {P0: list(range(10)), P1: list(range(13))}

@@ -12,7 +12,7 @@ VALUES = st.tuples(st.sampled_from(["a", "b", "", None]), st.sampled_from([1, 2,
 
 
 @given(st.lists(VALUES, max_size=40))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_rows_are_apart_as_a_dictionary_would_hold_them(rows):
     obvious = defaultdict(list)
     for number, values in enumerate(rows):
