@@ -4,7 +4,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer
+from log_ends import log_ends
 from process_cluster import PATIENCE_S, ProcessCluster
 from recorded_clients import (
     Places,
@@ -98,10 +99,7 @@ class Crowd:
             {"bootstrap.servers": self._cluster.bootstrap_servers, "group.id": "x", "log_level": 0}
         )
         try:
-            return {
-                place: consumer.get_watermark_offsets(TopicPartition(*place), PATIENCE_S)[1]
-                for place in self._places
-            }
+            return log_ends(consumer, self._places)
         finally:
             consumer.close()
 

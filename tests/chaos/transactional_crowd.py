@@ -12,6 +12,7 @@ from pathlib import Path
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from copiers import Copier, Told
 from java_copier import JavaCopier
+from log_ends import log_ends
 from process_cluster import PATIENCE_S, ProcessCluster
 from recorded_clients import Places, Record, RecordedConsumer, RecordedProducer
 from victim import wait_until
@@ -174,10 +175,7 @@ class TransactionalCrowd:
     def _ends(self, places: Places, isolation: str) -> dict[tuple[str, int], int]:
         consumer = self._consumer("x", isolation)
         try:
-            return {
-                place: consumer.get_watermark_offsets(TopicPartition(*place), PATIENCE_S)[1]
-                for place in places
-            }
+            return log_ends(consumer, places)
         finally:
             consumer.close()
 
