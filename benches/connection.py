@@ -23,11 +23,11 @@ from typing import NamedTuple
 from tidelog.base.disk import PosixDisk
 from tidelog.base.listener import Listener
 from tidelog.base.ports import File, FileSlice
-from tidelog.broker.peer import Peer
-from tidelog.broker.reply import Reply
-from tidelog.server.limits import Limits
+from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.reply import Reply
+from tidelog.server.connection.limits import Limits
+from tidelog.server.connection.shared_state import RequestDispatcher
 from tidelog.server.server import Server
-from tidelog.server.shared_state import RequestDispatcher
 
 KIB = 1024
 MIB = 1024 * KIB

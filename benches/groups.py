@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tidelog.groups.classic.messages import JoinRequest, SyncRequest
-from tidelog.groups.offset_messages import CommitPartition, CommitRequest, CommitTopic
+from tidelog.groups.offsets.messages import CommitPartition, CommitRequest, CommitTopic
 from tidelog.groups.outcome import OffsetsRecord, Outcome
 from tidelog.groups.settings import GroupSettings
 from tidelog.groups.shard import GroupShard

@@ -19,15 +19,15 @@ from typing import Any
 from rig.report import machine, show
 
 from tidelog.base.disk import PosixDisk
-from tidelog.broker.dispatch import Dispatcher
-from tidelog.broker.peer import Peer
+from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.dispatch import Dispatcher
 from tidelog.replication.partition import Durability
-from tidelog.server.buffer_pool import BufferPool
-from tidelog.server.receive_buffer import CHUNK_BYTES, ReceiveBuffer
+from tidelog.server.connection.buffer_pool import BufferPool
+from tidelog.server.connection.receive_buffer import CHUNK_BYTES, ReceiveBuffer
 from tidelog.storage.admission import admit
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.storage.warm_segments import WarmSegments
+from tidelog.storage.segment.warm import WarmSegments
 from tidelog.testing.partition_rig import sole_leader
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.batch import read_header

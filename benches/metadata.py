@@ -8,19 +8,19 @@ from collections.abc import Callable
 from typing import Any
 
 from tidelog.base.ids import NodeId, uuid_text
-from tidelog.metadata.balance import plan_drain, plan_rebalance
-from tidelog.metadata.brokers import (
+from tidelog.metadata.brokers.brokers import (
     decide_controlled_shutdown,
     decide_fence_broker,
     decide_register_broker,
     decide_unfence_broker,
 )
-from tidelog.metadata.create_topics import NewTopic, TopicDefaults, decide_create_topics
 from tidelog.metadata.decision import Decision
-from tidelog.metadata.image import ClusterImage, advance
-from tidelog.metadata.layout import PlacedPartition, Spot
-from tidelog.metadata.partition_changes import PartitionAlteration, decide_alter_partition
-from tidelog.metadata.records import BrokerRegistered, ClusterCreated, encode_record
+from tidelog.metadata.image.image import ClusterImage, advance
+from tidelog.metadata.image.records import BrokerRegistered, ClusterCreated, encode_record
+from tidelog.metadata.leaders.balance import plan_drain, plan_rebalance
+from tidelog.metadata.leaders.layout import PlacedPartition, Spot
+from tidelog.metadata.leaders.partition_changes import PartitionAlteration, decide_alter_partition
+from tidelog.metadata.topics.create_topics import NewTopic, TopicDefaults, decide_create_topics
 
 BROKERS = 3
 PARTITIONS = 10_000

@@ -17,7 +17,7 @@ from typing import Any
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tidelog.spark.session import spark_session
+from tidelog.spark.engine.session import spark_session
 from tidelog.testing import Broker
 
 PARTITIONS = 4

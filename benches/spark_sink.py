@@ -19,7 +19,7 @@ from rig.broker_process import BrokerProcess
 from rig.frames import create_topic, delete_topic, end_offset
 from rig.report import machine, show
 
-from tidelog.spark.session import spark_session
+from tidelog.spark.engine.session import spark_session
 
 PARTITIONS, TASKS = 6, 4
 TOPIC = "bench"

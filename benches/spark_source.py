@@ -32,10 +32,10 @@ from rig.broker_process import BrokerProcess, work_folder
 from rig.frames import create_topic
 from rig.report import machine, show
 
-from tidelog.spark.cluster import ClusterSettings, TopicPartition
-from tidelog.spark.encode import Columns, encode
-from tidelog.spark.engines import NUMBA, NUMPY
-from tidelog.spark.session import spark_session
+from tidelog.spark.client.cluster import ClusterSettings, TopicPartition
+from tidelog.spark.engine.session import spark_session
+from tidelog.spark.records.encode import Columns, encode
+from tidelog.spark.records.engines import NUMBA, NUMPY
 from tidelog.wire.compression import Codec
 from tidelog.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 

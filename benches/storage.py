@@ -16,7 +16,7 @@ from tidelog.base.disk import PosixDisk
 from tidelog.storage.admission import admit
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.storage.warm_segments import WarmSegments
+from tidelog.storage.segment.warm import WarmSegments
 from tidelog.wire.batch import read_header
 from tidelog.wire.record import Record, write_batch
 

@@ -13,8 +13,7 @@ from tidelog.base.disk import PosixDisk
 from tidelog.base.ids import NO_EPOCH, Epoch, uuid_from_random
 from tidelog.base.listener import Listener
 from tidelog.base.ports import Clock, Connection, Disk, Random
-from tidelog.broker.cleaner import LogCleaner
-from tidelog.broker.cluster_start import (
+from tidelog.broker.controller.cluster_start import (
     address_of,
     check_cluster,
     check_company,
@@ -25,44 +24,45 @@ from tidelog.broker.cluster_start import (
     raft_of,
     until_following,
 )
-from tidelog.broker.context import Services
-from tidelog.broker.controller import Controller
-from tidelog.broker.data_folders import DataFolders
-from tidelog.broker.dispatch import Dispatcher
-from tidelog.broker.fetch_sessions import FetchSessions
-from tidelog.broker.flusher import Flusher
-from tidelog.broker.folder_reports import REPORT_SECONDS, FolderReports
-from tidelog.broker.forwarding import Forwarding
-from tidelog.broker.groups import Groups
-from tidelog.broker.hosted import HostedPartitions
-from tidelog.broker.housekeeping import Housekeeping
-from tidelog.broker.internal_topics import InternalTopics
-from tidelog.broker.lifecycle import Lifecycle
-from tidelog.broker.log_moves import LogMoves
-from tidelog.broker.log_revival import LOOK_SECONDS, LogRevival
-from tidelog.broker.loss_repair import REPAIR_SECONDS, LossRepair
-from tidelog.broker.metadata_applier import MetadataApplier
-from tidelog.broker.metadata_service import MetadataService
-from tidelog.broker.peers import Peers
-from tidelog.broker.producer_ids import ProducerIds
-from tidelog.broker.quorum import Quorum
-from tidelog.broker.replication import Replication
-from tidelog.broker.throttle import Unlimited
-from tidelog.broker.transaction_verification import TransactionVerification
-from tidelog.broker.transactions import Transactions
-from tidelog.metadata.entities import BrokerImage
-from tidelog.metadata.features import SUPPORTED_FEATURES
-from tidelog.metadata.quorum_store import DIRECTORY, QuorumStore
-from tidelog.metadata.records import Endpoint
-from tidelog.metadata.registration_rules import CRASHED_SYNCED
+from tidelog.broker.controller.controller import Controller
+from tidelog.broker.controller.lifecycle import Lifecycle
+from tidelog.broker.controller.metadata_applier import MetadataApplier
+from tidelog.broker.controller.metadata_service import MetadataService
+from tidelog.broker.controller.quorum import Quorum
+from tidelog.broker.coordinators.groups import Groups
+from tidelog.broker.coordinators.internal_topics import InternalTopics
+from tidelog.broker.coordinators.producer_ids import ProducerIds
+from tidelog.broker.coordinators.transaction_verification import TransactionVerification
+from tidelog.broker.coordinators.transactions import Transactions
+from tidelog.broker.log_dirs.cleaner import LogCleaner
+from tidelog.broker.log_dirs.flusher import Flusher
+from tidelog.broker.log_dirs.hosted import HostedPartitions
+from tidelog.broker.log_dirs.housekeeping import Housekeeping
+from tidelog.broker.log_dirs.log_dirs import DataFolders
+from tidelog.broker.log_dirs.log_moves import LogMoves
+from tidelog.broker.log_dirs.log_revival import LOOK_SECONDS, LogRevival
+from tidelog.broker.log_dirs.reports import REPORT_SECONDS, FolderReports
+from tidelog.broker.peers.peers import Peers
+from tidelog.broker.replication.loss_repair import REPAIR_SECONDS, LossRepair
+from tidelog.broker.replication.service import Replication
+from tidelog.broker.requests.context import Services
+from tidelog.broker.requests.dispatch import Dispatcher
+from tidelog.broker.requests.fetch_sessions import FetchSessions
+from tidelog.broker.requests.forwarding import Forwarding
+from tidelog.broker.requests.throttle import Unlimited
+from tidelog.metadata.brokers.features import SUPPORTED_FEATURES
+from tidelog.metadata.brokers.registration_rules import CRASHED_SYNCED
+from tidelog.metadata.image.entities import BrokerImage
+from tidelog.metadata.image.records import Endpoint
+from tidelog.metadata.store.store import DIRECTORY, QuorumStore
 from tidelog.replication.replica import Durability
 from tidelog.server.clock import SystemClock, SystemRandom
+from tidelog.server.connection.limits import Limits
+from tidelog.server.connection.shared_state import RequestDispatcher
 from tidelog.server.disk_threads import DiskThreads
-from tidelog.server.limits import Limits
 from tidelog.server.open_files import raise_open_file_limit
+from tidelog.server.peers.tcp_network import TcpNetwork
 from tidelog.server.process_memory import give_back_large_blocks
-from tidelog.server.shared_state import RequestDispatcher
-from tidelog.server.tcp_network import TcpNetwork
 from tidelog.server.tickers import Chore, Tickers
 from tidelog.wire.apis import ApiKey
 

@@ -13,7 +13,7 @@ from broker_lines import Lines
 from echo_server import LOOPS, Running
 from raw_client import RawClient
 
-from tidelog.server.limits import Limits
+from tidelog.server.connection.limits import Limits
 from tidelog.testing import Broker
 
 

@@ -20,9 +20,9 @@ from tidelog.base.disk import PosixDisk
 from tidelog.base.errors import ProtocolError
 from tidelog.base.listener import Listener
 from tidelog.base.ports import FileSlice
-from tidelog.broker.peer import Peer
-from tidelog.broker.reply import Reply
-from tidelog.server.limits import MIB, Limits
+from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.reply import Reply
+from tidelog.server.connection.limits import MIB, Limits
 from tidelog.server.server import Server
 
 LOOPS = ["asyncio", "uvloop"]

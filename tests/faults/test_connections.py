@@ -20,8 +20,8 @@ from echo_server import (
     wait_for,
 )
 
-from tidelog.broker.reply import Reply
-from tidelog.server.limits import MIB, Limits
+from tidelog.broker.requests.reply import Reply
+from tidelog.server.connection.limits import MIB, Limits
 
 
 @pytest.mark.parametrize(

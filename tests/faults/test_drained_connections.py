@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from echo_server import DEADLINE, Running, frame, is_closed, receive_frame, wait_for
 
-from tidelog.broker.reply import Reply
+from tidelog.broker.requests.reply import Reply
 
 
 def test_drain_answers_what_is_under_way(start: Callable[..., Running]) -> None:

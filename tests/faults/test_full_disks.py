@@ -12,7 +12,7 @@ from node_thread import NodeThread
 from odd_requests import E, codes_of, new_topic
 from raw_client import RawClient, wait_until
 
-from tidelog.broker.log_revival import LOOK_SECONDS
+from tidelog.broker.log_dirs.log_revival import LOOK_SECONDS
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.find_coordinator import FindCoordinatorRequest
 from tidelog.wire.messages.metadata import MetadataRequest, MetadataRequestTopic

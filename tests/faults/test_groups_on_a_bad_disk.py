@@ -11,8 +11,8 @@ from odd_requests import E
 from raw_client import DEADLINE_S
 
 from conftest import Lines
-from tidelog.broker.flusher import RunInThread
-from tidelog.broker.group_loading import load
+from tidelog.broker.coordinators.group_loading import load
+from tidelog.broker.log_dirs.flusher import RunInThread
 from tidelog.groups.shard import GroupShard
 from tidelog.replication.partition import Partition
 from tidelog.wire.apis import ApiKey
@@ -59,7 +59,7 @@ def test_a_topic_that_goes_while_its_groups_are_loaded_takes_their_offsets_with_
             for topic in ("t", "kept"):
                 commit(client, "readers", topic, {0: (5, None)})
         node.stop()
-        monkeypatch.setattr("tidelog.broker.groups.load", slow_load)
+        monkeypatch.setattr("tidelog.broker.coordinators.groups.load", slow_load)
         node.start()
         with node.connect() as client:
             client.ask(ApiKey.DELETE_TOPICS, DeleteTopicsRequest(topics=[DeleteTopicState(name="t")]))

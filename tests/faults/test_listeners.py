@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from tidelog.base.listener import Listener, parse_listener
-from tidelog.broker.peer import Peer
-from tidelog.broker.reply import Reply
-from tidelog.server.limits import Limits
+from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.reply import Reply
+from tidelog.server.connection.limits import Limits
 from tidelog.server.listener import ListenError
 from tidelog.server.server import Server
 

@@ -10,7 +10,7 @@ from node_thread import NodeThread
 from odd_requests import E, codes_of, delete_records, move
 from raw_client import DEADLINE_S, wait_until
 
-from tidelog.broker.data_folder import DataFolder
+from tidelog.broker.log_dirs.log_dir import DataFolder
 from tidelog.replication.partition import Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.testing.disk import MemoryDisk

@@ -10,7 +10,7 @@ from odd_requests import E, delete_records
 
 from tidelog.base.ids import uuid_text
 from tidelog.server.disk_threads import DiskThreads, DiskThreadsBusy
-from tidelog.storage.partition_folder import write_topic_id
+from tidelog.storage.log_dir.partition_folder import write_topic_id
 from tidelog.testing.disk import MemoryDisk
 from tidelog.wire.apis import ApiKey
 

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from tidelog.server.clock import SystemRandom
-from tidelog.server.peer_network import PeerConnection, PeerNetwork
+from tidelog.server.peers.network import PeerConnection, PeerNetwork
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 REQUEST = [struct.pack(">i", 5), b"hello"]
@@ -278,7 +278,7 @@ def test_closing_while_it_connects_leaves_nothing_behind() -> None:
 
 
 def test_a_peer_that_takes_nothing_is_not_given_more_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidelog.server.peer_wire.UNSENT_BYTES_MAX", 1_000_000)
+    monkeypatch.setattr("tidelog.server.peers.wire.UNSENT_BYTES_MAX", 1_000_000)
 
     async def deaf(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(60)

@@ -20,7 +20,7 @@ from confluent_kafka import Consumer
 from waiting import eventually
 
 from tidelog.cli.exits import Exit
-from tidelog.cli.group_states import exact_states
+from tidelog.cli.group.states import exact_states
 from tidelog.cli.main import cli
 from tidelog.cli.session import Session
 

@@ -7,8 +7,14 @@ from kafka_jars import HERE, JVM, QUIET, compiled, missing_tool, run
 
 from tidelog.base.disk import PosixDisk
 from tidelog.base.ids import uuid_text
-from tidelog.storage.data_dir import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, DataDir, DirectoryIdentity
 from tidelog.storage.leader_epochs import LeaderEpochs, write
+from tidelog.storage.log_dir.log_dir import (
+    HIGH_WATERMARKS,
+    LOG_STARTS,
+    RECOVERY_POINTS,
+    DataDir,
+    DirectoryIdentity,
+)
 
 TOPIC_ID = bytes(range(16))
 

@@ -14,7 +14,7 @@ from fleet_process import FleetProcess
 from waiting import eventually
 
 from tidelog import Consumer, ConsumerConfig, IsolationLevel, TopicPartition
-from tidelog.cli.direct_call import call
+from tidelog.cli.direct.call import call
 from tidelog.cli.exits import Exit
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData

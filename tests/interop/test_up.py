@@ -14,7 +14,7 @@ import pytest
 from broker_process import console_script
 from waiting import eventually
 
-from tidelog.cli.insistence import ECHO_S
+from tidelog.cli.second_signal import ECHO_S
 
 PATIENCE_S = 30.0
 

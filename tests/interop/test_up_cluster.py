@@ -14,7 +14,7 @@ from broker_process import console_script
 from fleet_process import PATIENCE_S, FleetProcess, clean_environment
 from waiting import eventually
 
-from tidelog.cli.insistence import ECHO_S
+from tidelog.cli.second_signal import ECHO_S
 
 pytestmark = pytest.mark.timeout(180)
 Up = Callable[..., FleetProcess]

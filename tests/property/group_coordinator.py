@@ -3,7 +3,7 @@
 import random
 
 from tidelog.base.errors import ErrorCode
-from tidelog.groups.modern.topics import TopicInfo
+from tidelog.groups.consumer.topics import TopicInfo
 from tidelog.groups.shard import GroupShard
 
 

@@ -6,8 +6,8 @@ from itertools import chain, product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.groups.modern.assignors import ranges, uniform
-from tidelog.groups.modern.assignors.assignor import MemberSpec
+from tidelog.groups.consumer.assignors import ranges, uniform
+from tidelog.groups.consumer.assignors.assignor import MemberSpec
 
 TOPICS = [bytes([number]) * 16 for number in range(4)]
 

@@ -6,8 +6,8 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.metadata.balance import plan_drain, plan_rebalance
-from tidelog.metadata.layout import Layout, PlacedPartition, Spot
+from tidelog.metadata.leaders.balance import plan_drain, plan_rebalance
+from tidelog.metadata.leaders.layout import Layout, PlacedPartition, Spot
 
 NO_RACKS = st.none()
 

@@ -14,7 +14,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tidelog.base.errors import ErrorCode as E
 from tidelog.groups.classic.messages import JoinRequest, LeavingMember, SyncRequest
 from tidelog.groups.classic.states import State
-from tidelog.groups.offset_messages import CommitPartition, CommitRequest, CommitTopic, FetchGroup, FetchTopic
+from tidelog.groups.offsets.messages import (
+    CommitPartition,
+    CommitRequest,
+    CommitTopic,
+    FetchGroup,
+    FetchTopic,
+)
 from tidelog.groups.outcome import OffsetsRecord, Outcome
 from tidelog.groups.settings import GroupSettings
 from tidelog.groups.shard import GroupShard

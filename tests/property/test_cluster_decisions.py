@@ -11,34 +11,38 @@ from hypothesis import strategies as st
 
 from tidelog.base.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.metadata.brokers import (
+from tidelog.metadata.brokers.brokers import (
     decide_controlled_shutdown,
     decide_fence_broker,
     decide_register_broker,
     decide_unfence_broker,
     decide_unregister_broker,
 )
-from tidelog.metadata.create_topics import NewTopic, TopicDefaults, decide_create_topics
-from tidelog.metadata.directories import (
+from tidelog.metadata.brokers.directories import (
     DirectoryAssignment,
     decide_assign_directories,
     decide_directories_offline,
 )
-from tidelog.metadata.elections import (
+from tidelog.metadata.brokers.heartbeats import Heartbeat, decide_heartbeat
+from tidelog.metadata.brokers.registration_rules import Ended
+from tidelog.metadata.image.as_records import image_records
+from tidelog.metadata.image.entities import NO_LEADER
+from tidelog.metadata.image.image import ClusterImage, advance
+from tidelog.metadata.image.records import ClusterCreated, decode_record, encode_record
+from tidelog.metadata.leaders.elections import (
     ElectionKind,
     decide_elect_leaders,
     decide_missing_leaders,
     decide_preferred_leaders,
 )
-from tidelog.metadata.electorate import Electorate
-from tidelog.metadata.entities import NO_LEADER
-from tidelog.metadata.heartbeats import Heartbeat, decide_heartbeat
-from tidelog.metadata.image import ClusterImage, advance
-from tidelog.metadata.partition_changes import PartitionAlteration, decide_alter_partition
-from tidelog.metadata.reassignments import Reassignment, decide_alter_reassignments, list_reassignments
-from tidelog.metadata.records import ClusterCreated, decode_record, encode_record
-from tidelog.metadata.registration_rules import Ended
-from tidelog.metadata.snapshot import image_records
+from tidelog.metadata.leaders.electorate import Electorate
+from tidelog.metadata.leaders.partition_changes import PartitionAlteration, decide_alter_partition
+from tidelog.metadata.leaders.reassignments import (
+    Reassignment,
+    decide_alter_reassignments,
+    list_reassignments,
+)
+from tidelog.metadata.topics.create_topics import NewTopic, TopicDefaults, decide_create_topics
 
 CONFIG = BrokerConfig()
 BROKERS = (1, 2, 3, 4)
@@ -363,6 +367,6 @@ def test_the_checker_sees_an_empty_disk_that_passes_for_a_full_one(monkeypatch):
     cluster.step("isr", "safe", 0, set())
     leader = cluster.image.partition("safe", 0).leader
     cluster.step("assign", leader, "safe", 0, 0)
-    monkeypatch.setattr("tidelog.metadata.brokers.lost_its_data", lambda *_: False)
+    monkeypatch.setattr("tidelog.metadata.brokers.brokers.lost_its_data", lambda *_: False)
     with pytest.raises(AssertionError):
         cluster.step("replace_folder", leader, 0)

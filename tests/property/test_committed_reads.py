@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.base.ids import Offset
-from tidelog.storage import aborted_transactions, cleaned_segment, log, transaction_outcomes
+from tidelog.storage import log
+from tidelog.storage.compaction import cleaned_segment, transaction_outcomes
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
+from tidelog.storage.producers import aborted_transactions
 from tidelog.testing import log_rig
 from tidelog.testing.disk import MemoryDisk
 from tidelog.testing.log_rig import DIRECTORY, NOW_MS

@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.broker.reply import Reply
-from tidelog.server.connection import SENT_LATER_BYTES_MAX, Connection
+from tidelog.broker.requests.reply import Reply
+from tidelog.server.connection.connection import SENT_LATER_BYTES_MAX, Connection
 from tidelog.testing.connection_rig import Room, Wire, frame
 
 PEERS = 3

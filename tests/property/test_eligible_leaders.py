@@ -9,26 +9,26 @@ from hypothesis import strategies as st
 
 from tidelog.base.config import BrokerConfig
 from tidelog.base.errors import KafkaError
-from tidelog.metadata import brokers as brokers_module
-from tidelog.metadata import eligible, partition_edit
-from tidelog.metadata.alter_configs import ConfigAlteration, decide_incremental_alter_configs
-from tidelog.metadata.brokers import (
+from tidelog.metadata.brokers import brokers as brokers_module
+from tidelog.metadata.brokers.brokers import (
     decide_controlled_shutdown,
     decide_fence_broker,
     decide_register_broker,
     decide_unfence_broker,
 )
-from tidelog.metadata.config_edits import ConfigEdit
-from tidelog.metadata.create_topics import NewTopic, TopicDefaults, decide_create_topics
-from tidelog.metadata.elections import ElectionKind, decide_elect_leaders, decide_missing_leaders
-from tidelog.metadata.entities import CLUSTER_DEFAULT, NO_LEADER
-from tidelog.metadata.features import decide_default_features
-from tidelog.metadata.image import ClusterImage, advance
-from tidelog.metadata.partition_changes import PartitionAlteration, decide_alter_partition
-from tidelog.metadata.reassignments import Reassignment, decide_alter_reassignments
-from tidelog.metadata.records import ClusterCreated, decode_record, encode_record
-from tidelog.metadata.registration_rules import Ended
-from tidelog.metadata.snapshot import image_records
+from tidelog.metadata.brokers.features import decide_default_features
+from tidelog.metadata.brokers.registration_rules import Ended
+from tidelog.metadata.configs.alter_configs import ConfigAlteration, decide_incremental_alter_configs
+from tidelog.metadata.configs.edits import ConfigEdit
+from tidelog.metadata.image.as_records import image_records
+from tidelog.metadata.image.entities import CLUSTER_DEFAULT, NO_LEADER
+from tidelog.metadata.image.image import ClusterImage, advance
+from tidelog.metadata.image.records import ClusterCreated, decode_record, encode_record
+from tidelog.metadata.leaders import eligible, partition_edit
+from tidelog.metadata.leaders.elections import ElectionKind, decide_elect_leaders, decide_missing_leaders
+from tidelog.metadata.leaders.partition_changes import PartitionAlteration, decide_alter_partition
+from tidelog.metadata.leaders.reassignments import Reassignment, decide_alter_reassignments
+from tidelog.metadata.topics.create_topics import NewTopic, TopicDefaults, decide_create_topics
 
 BROKERS = (1, 2, 3, 4)
 brokers = st.sampled_from(BROKERS)

@@ -4,16 +4,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.base.config import BrokerConfig
-from tidelog.metadata.alter_configs import ConfigAlteration, decide_incremental_alter_configs
-from tidelog.metadata.brokers import decide_register_broker
-from tidelog.metadata.config_edits import ConfigEdit
-from tidelog.metadata.create_partitions import TopicGrowth, decide_create_partitions
-from tidelog.metadata.create_topics import NewTopic, TopicDefaults, decide_create_topics
-from tidelog.metadata.delete_topics import DoomedTopic, decide_delete_topics
-from tidelog.metadata.image import ClusterImage, advance
-from tidelog.metadata.producer_ids import decide_producer_id_block
-from tidelog.metadata.records import BrokerChanged, Endpoint, decode_record, encode_record
-from tidelog.metadata.snapshot import image_records
+from tidelog.metadata.brokers.brokers import decide_register_broker
+from tidelog.metadata.brokers.producer_ids import decide_producer_id_block
+from tidelog.metadata.configs.alter_configs import ConfigAlteration, decide_incremental_alter_configs
+from tidelog.metadata.configs.edits import ConfigEdit
+from tidelog.metadata.image.as_records import image_records
+from tidelog.metadata.image.image import ClusterImage, advance
+from tidelog.metadata.image.records import BrokerChanged, Endpoint, decode_record, encode_record
+from tidelog.metadata.topics.create_partitions import TopicGrowth, decide_create_partitions
+from tidelog.metadata.topics.create_topics import NewTopic, TopicDefaults, decide_create_topics
+from tidelog.metadata.topics.delete_topics import DoomedTopic, decide_delete_topics
 
 CONFIG = BrokerConfig()
 GOOD_NAMES = st.sampled_from(["a", "a.b", "a_b", "c"])

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tidelog.base.errors import ErrorCode
 from tidelog.groups.classic.messages import JoinRequest, LeavingMember, SyncRequest
-from tidelog.groups.modern.embedded_protocol import read_assignment
-from tidelog.groups.modern.group import ConsumerGroup
-from tidelog.groups.modern.messages import HeartbeatRequest
+from tidelog.groups.consumer.embedded_protocol import read_assignment
+from tidelog.groups.consumer.group import ConsumerGroup
+from tidelog.groups.consumer.messages import HeartbeatRequest
 from tidelog.groups.settings import GroupSettings
 
 SESSION_S = 45.0

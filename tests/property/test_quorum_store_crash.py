@@ -10,12 +10,15 @@ import random
 import pytest
 
 from tidelog.base.errors import StorageError
-from tidelog.metadata import entry_log, quorum_install, quorum_store, quorum_write
-from tidelog.metadata.entry_data import encode_decision
-from tidelog.metadata.image import ClusterImage
-from tidelog.metadata.quorum_state import encode_state
-from tidelog.metadata.quorum_store import QuorumStore, encode_snapshot
-from tidelog.metadata.records import ClusterCreated
+from tidelog.metadata.image.image import ClusterImage
+from tidelog.metadata.image.records import ClusterCreated
+from tidelog.metadata.store import entry_log
+from tidelog.metadata.store import install as quorum_install
+from tidelog.metadata.store import store as quorum_store
+from tidelog.metadata.store import write as quorum_write
+from tidelog.metadata.store.entry_data import encode_decision
+from tidelog.metadata.store.quorum_state import encode_state
+from tidelog.metadata.store.store import QuorumStore, encode_snapshot
 from tidelog.raft.entries import Configuration, Entry, EntryKind, Voter
 from tidelog.raft.ready import HardState, Ready, Snapshot
 from tidelog.testing.disk import MemoryDisk, PowerCut

@@ -5,8 +5,8 @@ import struct
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.server.buffer_pool import BufferPool
-from tidelog.server.receive_buffer import ReceiveBuffer
+from tidelog.server.connection.buffer_pool import BufferPool
+from tidelog.server.connection.receive_buffer import ReceiveBuffer
 
 CHUNK_BYTES = 40_000
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.metadata.entities import PartitionImage
+from tidelog.metadata.image.entities import PartitionImage
 from tidelog.replication import partition as partition_module
 from tidelog.replication.following import Following
 from tidelog.replication.leadership import Leadership

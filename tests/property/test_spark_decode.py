@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tidelog.base.errors import KafkaError
-from tidelog.spark.decode import COLUMNS, Decoded, decode
-from tidelog.spark.engines import NUMBA, NUMPY
+from tidelog.spark.records.decode import COLUMNS, Decoded, decode
+from tidelog.spark.records.engines import NUMBA, NUMPY
 from tidelog.wire.batch import patch_crc
 from tidelog.wire.compression import Codec, compress
 from tidelog.wire.record import ControlType, Headers, Record, read_records, write_batch, write_control_batch

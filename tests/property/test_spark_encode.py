@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.spark.encode import Columns, Encoded, Identity, encode
-from tidelog.spark.header_columns import HEADERS
+from tidelog.spark.records.encode import Columns, Encoded, Identity, encode
+from tidelog.spark.records.header_columns import HEADERS
 from tidelog.wire.batch import check_batches, read_header
 from tidelog.wire.compression import Codec
 from tidelog.wire.record import Record, walk_records

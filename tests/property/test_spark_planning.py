@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.spark.cluster import TopicPartition
-from tidelog.spark.planning import OffsetRange, limited, planned
+from tidelog.spark.client.cluster import TopicPartition
+from tidelog.spark.source.planning import OffsetRange, limited, planned
 
 SIZES = st.lists(st.integers(0, 2_000), max_size=8)
 

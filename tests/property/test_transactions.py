@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.base.errors import ErrorCode
-from tidelog.storage import producers, verification
+from tidelog.storage.producers import producers, verification
 from tidelog.testing.transaction_world import IDS, Torn, World
 from tidelog.transactions import beginning, ending, joining, shard, transaction
 from tidelog.transactions.transaction import Identity

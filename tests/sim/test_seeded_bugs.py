@@ -9,18 +9,18 @@ import pytest
 from tidelog.base.ids import NO_EPOCH
 from tidelog.groups.shard import GroupShard
 from tidelog.groups.streams.group import InTheWay
-from tidelog.metadata import partition_changes
-from tidelog.metadata.entities import PartitionImage
-from tidelog.metadata.partition_changes import PartitionAlteration
+from tidelog.metadata.image.entities import PartitionImage
+from tidelog.metadata.leaders import partition_changes
+from tidelog.metadata.leaders.partition_changes import PartitionAlteration
 from tidelog.raft import leading
 from tidelog.replication.following import Following, Truncated
 from tidelog.replication.leadership import Leadership
 from tidelog.replication.partition import Partition
 from tidelog.storage.flush import Flush
 from tidelog.storage.log import PartitionLog
-from tidelog.storage.losses import Losses
-from tidelog.storage.producers import Producers
-from tidelog.storage.verification import VerificationGuard, Verifications
+from tidelog.storage.producers.producers import Producers
+from tidelog.storage.producers.verification import VerificationGuard, Verifications
+from tidelog.storage.recovery.losses import Losses
 from tidelog.testing.sim.run import run_seed
 from tidelog.testing.sim.scenario import Scenario, rough
 from tidelog.wire.batch import BatchHeader
@@ -126,7 +126,7 @@ def test_a_coordinator_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
     async def nothing(partition: object, shard: object, run_in_thread: object) -> int:
         return 0
 
-    monkeypatch.setattr("tidelog.broker.groups.load", nothing)
+    monkeypatch.setattr("tidelog.broker.coordinators.groups.load", nothing)
     problems_until("had committed", lambda seed: rough(seed, "kill", "isolate", group_members=2))
     problems_until("both own", lambda seed: rough(seed, "kill", "isolate", group_members=2), first_seed=30)
 
@@ -199,7 +199,7 @@ def test_an_eligible_leader_that_the_others_have_left_behind(monkeypatch: pytest
     def for_ever(old: PartitionImage, replicas: tuple[int, ...], isr: tuple[int, ...], **_: object) -> object:
         return tuple(id for id in replicas if id in (*old.isr, *old.elr) and id not in isr)
 
-    monkeypatch.setattr("tidelog.metadata.partition_edit.eligible_replicas", for_ever)
+    monkeypatch.setattr("tidelog.metadata.leaders.partition_edit.eligible_replicas", for_ever)
     problems_until(
         r"was acknowledged up to .* and ELR \(\d",
         lambda seed: rough(seed, "isolate", nodes=5, durability="fsync", fault_gap_seconds=0.5),

@@ -42,7 +42,7 @@ def missing() -> str | None:
     for module in ("pyspark", "pyarrow", "numpy", "pandas"):
         if importlib.util.find_spec(module) is None:
             return f"{module} is not installed: pip install 'tidelog[spark]'"
-    from tidelog.spark.java import NoJava, find_java
+    from tidelog.spark.engine.java import NoJava, find_java
 
     try:
         find_java()
@@ -59,7 +59,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
         pytest.skip(lacking)
     from kafka_connector import NoConnector, connector_jars
 
-    from tidelog.spark.session import spark_session
+    from tidelog.spark.engine.session import spark_session
 
     folder = tmp_path_factory.mktemp("spark")
     places = {"spark.sql.warehouse.dir": str(folder / "warehouse"), "spark.local.dir": str(folder / "local")}

@@ -9,8 +9,8 @@ import sys
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from tidelog.spark.engine.session import prepare_environment
 from tidelog.spark.pipeline.streaming_checks import refuse_unsupported
-from tidelog.spark.session import prepare_environment
 
 if __name__ == "__main__":
     servers, topic = sys.argv[1:]

@@ -67,7 +67,7 @@ def rows_of(spark: SparkSession, folder: str) -> Any:
 
 
 if __name__ == "__main__":
-    from tidelog.spark.session import spark_session
+    from tidelog.spark.engine.session import spark_session
 
     inputs, table, checkpoint = sys.argv[1:]
     session = spark_session("dying-lake", master="local[2]")

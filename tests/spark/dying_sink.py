@@ -13,11 +13,11 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from tidelog.spark.cluster import Cluster
+from tidelog.spark.client.cluster import Cluster
 from tidelog.spark.data_source import TidelogDataSource
-from tidelog.spark.handover import Batch, Handover
-from tidelog.spark.intents import Identity, Intent, Participant
-from tidelog.spark.sink import Messages, StreamWriter
+from tidelog.spark.sink.intents import Identity, Intent, Participant
+from tidelog.spark.sink.two_phase_commit import Batch, Handover
+from tidelog.spark.sink.writers import Messages, StreamWriter
 
 STEPS = ("hold", "prepare", "decide", "half-finish", "finish", "sweep")
 """Each is survived, and nothing after it. Between sweep and the next batch lies Spark's own commit."""

@@ -69,7 +69,7 @@ class Job:
 
 
 def main(servers: str, topic: str, folder: str, sink: str, dies: str = "") -> None:
-    from tidelog.spark.session import spark_session
+    from tidelog.spark.engine.session import spark_session
 
     spark = spark_session(
         "job",

@@ -15,12 +15,12 @@ from broker_topics import Topics
 from scripted_broker import ScriptedBroker
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.spark.attempts import Limits
-from tidelog.spark.cluster import GROUP, TRANSACTION, Cluster, ClusterSettings, TopicPartition
-from tidelog.spark.connection import Connection
+from tidelog.spark.client.attempts import Limits
+from tidelog.spark.client.cluster import GROUP, TRANSACTION, Cluster, ClusterSettings, TopicPartition
+from tidelog.spark.client.connection import Connection
+from tidelog.spark.client.log_bounds import LogBounds
+from tidelog.spark.client.security import Sasl, Security, Tls
 from tidelog.spark.errors import BrokersUnreachable, Disconnected, SecurityError
-from tidelog.spark.log_bounds import LogBounds
-from tidelog.spark.security import Sasl, Security, Tls
 from tidelog.testing import Broker
 from tidelog.wire.messages.init_producer_id import InitProducerIdRequest
 from tidelog.wire.messages.metadata import MetadataRequest, MetadataResponse

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import fastavro
 import pytest
 
-from tidelog.spark.decoding import load_decoding
-from tidelog.spark.decoding_errors import BadSchema
-from tidelog.spark.screening import OnError, Screen, Tombstones, decoded, undecoded
+from tidelog.spark.values.decoding import load_decoding
+from tidelog.spark.values.errors import BadSchema
+from tidelog.spark.values.screening import OnError, Screen, Tombstones, decoded, undecoded
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -14,8 +14,16 @@ from dying_sink import STEPS, DyingHandover
 from read_back import counted
 
 from tidelog.base.errors import KafkaError
-from tidelog.spark.cluster import Cluster
-from tidelog.spark.handover import (
+from tidelog.spark.client.cluster import Cluster
+from tidelog.spark.client.log_bounds import LogBounds
+from tidelog.spark.client.transaction_calls import TransactionCalls
+from tidelog.spark.sink.intent_log import TOPIC, IntentLog
+from tidelog.spark.sink.intents import Participant
+from tidelog.spark.sink.nameless import abort_once, commit_once, new_name
+from tidelog.spark.sink.options import SinkOptions, read_sink_options
+from tidelog.spark.sink.schema import shape_of
+from tidelog.spark.sink.task import Written, write_in_transaction
+from tidelog.spark.sink.two_phase_commit import (
     Batch,
     BatchLost,
     Handover,
@@ -23,14 +31,6 @@ from tidelog.spark.handover import (
     OtherRunIsAhead,
     WriteFailed,
 )
-from tidelog.spark.intent_log import TOPIC, IntentLog
-from tidelog.spark.intents import Participant
-from tidelog.spark.log_bounds import LogBounds
-from tidelog.spark.nameless import abort_once, commit_once, new_name
-from tidelog.spark.sink_options import SinkOptions, read_sink_options
-from tidelog.spark.sink_schema import shape_of
-from tidelog.spark.sink_task import Written, write_in_transaction
-from tidelog.spark.transaction_calls import TransactionCalls
 from tidelog.testing import Broker
 from tidelog.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from tidelog.wire.messages.list_transactions import ListTransactionsRequest

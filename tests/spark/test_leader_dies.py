@@ -5,11 +5,11 @@ from collections import defaultdict
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tidelog.spark.batch_planner import batch_ranges
-from tidelog.spark.cluster import TopicPartition
-from tidelog.spark.loss import LossReport
-from tidelog.spark.range_reader import FetchLimits, RangeReader
-from tidelog.spark.source_options import read_source_options
+from tidelog.spark.client.cluster import TopicPartition
+from tidelog.spark.source.batch_planner import batch_ranges
+from tidelog.spark.source.loss import LossReport
+from tidelog.spark.source.options import read_source_options
+from tidelog.spark.source.range_reader import FetchLimits, RangeReader
 from tidelog.testing import Cluster
 
 PARTITIONS, EACH = 3, 2_000

@@ -10,16 +10,16 @@ import pytest
 
 from conftest import Topics
 from tidelog.base.disk import PosixDisk
-from tidelog.spark.cluster import Cluster, ClusterSettings, TopicPartition
-from tidelog.spark.decode import COLUMNS, Decoded
+from tidelog.spark.client.cluster import Cluster, ClusterSettings, TopicPartition
+from tidelog.spark.client.log_bounds import LogBounds
 from tidelog.spark.errors import DataLoss
-from tidelog.spark.log_bounds import LogBounds
-from tidelog.spark.loss import LossReport
-from tidelog.spark.planning import OffsetRange
-from tidelog.spark.range_reader import FetchLimits, RangeReader
-from tidelog.spark.segments import SegmentReader
-from tidelog.storage.partition_folder import write_topic_id
-from tidelog.storage.transaction_index import ENTRY
+from tidelog.spark.records.decode import COLUMNS, Decoded
+from tidelog.spark.source.loss import LossReport
+from tidelog.spark.source.planning import OffsetRange
+from tidelog.spark.source.range_reader import FetchLimits, RangeReader
+from tidelog.spark.source.segments import SegmentReader
+from tidelog.storage.log_dir.partition_folder import write_topic_id
+from tidelog.storage.segment.transaction_index import ENTRY
 from tidelog.testing import Broker
 
 EVERYTHING = (*COLUMNS, "headers")

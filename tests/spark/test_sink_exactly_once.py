@@ -9,8 +9,8 @@ import pytest
 from read_back import counted
 from stream_job import Job
 
-from tidelog.spark.cluster import ClusterSettings
-from tidelog.spark.transaction_calls import TransactionCalls
+from tidelog.spark.client.cluster import ClusterSettings
+from tidelog.spark.client.transaction_calls import TransactionCalls
 from tidelog.testing import Broker
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import stream_job
 from confluent_kafka.admin import AdminClient, NewTopic
 from stream_job import Job
 
-from tidelog.spark.cluster import ClusterSettings, TopicPartition
+from tidelog.spark.client.cluster import ClusterSettings, TopicPartition
 from tidelog.testing import Cluster
 
 if TYPE_CHECKING:

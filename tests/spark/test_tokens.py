@@ -8,9 +8,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from tidelog.spark.client.sasl import exchange, fetch_token
+from tidelog.spark.client.security import Sasl, security_of
 from tidelog.spark.errors import SecurityError
-from tidelog.spark.sasl import exchange, fetch_token
-from tidelog.spark.security import Sasl, security_of
 
 
 class Endpoint(BaseHTTPRequestHandler):

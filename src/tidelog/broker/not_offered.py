@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.context import Context
+from tidelog.broker.requests.context import Context
 from tidelog.wire.apis import ApiKey, ApiSpec
 from tidelog.wire.message import Message
 

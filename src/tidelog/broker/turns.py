@@ -9,9 +9,9 @@ from itertools import islice
 from typing import TypeVar
 
 from tidelog.metadata.decision import Decision, Steps
-from tidelog.metadata.image import ClusterImage, ImageDelta
-from tidelog.metadata.image_builder import ImageBuilder
-from tidelog.metadata.records import Record
+from tidelog.metadata.image.builder import ImageBuilder
+from tidelog.metadata.image.image import ClusterImage, ImageDelta
+from tidelog.metadata.image.records import Record
 
 T = TypeVar("T")
 

@@ -14,18 +14,20 @@ from tidelog.cli.output import coloured
 from tidelog.cli.session import SERVERS_VARIABLE, Session, json_option, servers_option
 
 COMMANDS = {
-    "up": Entry("tidelog.cli.up", "up", "Run a broker, or a cluster of several, in the foreground."),
-    "broker": Entry("tidelog.cli.broker", "broker", "Run one broker of a cluster in the foreground."),
-    "topic": Entry("tidelog.cli.topic", "topic", "Create, inspect, change and delete topics."),
-    "produce": Entry("tidelog.cli.produce", "produce", "Write records to a topic."),
-    "consume": Entry("tidelog.cli.consume", "consume", "Read records from a topic."),
-    "group": Entry("tidelog.cli.group", "group", "See, move and delete consumer groups."),
-    "txn": Entry("tidelog.cli.txn", "txn", "See transactions, and end those that hang."),
-    "pipeline": Entry("tidelog.cli.pipeline", "pipeline", "Run and watch pipelines on Spark."),
-    "lake": Entry("tidelog.cli.lake", "lake", "Keep tables of Delta, Iceberg or Parquet filled from topics."),
-    "cluster": Entry("tidelog.cli.cluster_command", "cluster", "See and change the brokers of a cluster."),
-    "config": Entry("tidelog.cli.config", "config", "Show, change and explain settings."),
-    "log": Entry("tidelog.cli.log", "log", "Look inside the files of partitions, and check them."),
+    "up": Entry("tidelog.cli.up.commands", "up", "Run a broker, or a cluster of several, in the foreground."),
+    "broker": Entry("tidelog.cli.up.broker", "broker", "Run one broker of a cluster in the foreground."),
+    "topic": Entry("tidelog.cli.topic.commands", "topic", "Create, inspect, change and delete topics."),
+    "produce": Entry("tidelog.cli.records.produce", "produce", "Write records to a topic."),
+    "consume": Entry("tidelog.cli.records.consume", "consume", "Read records from a topic."),
+    "group": Entry("tidelog.cli.group.commands", "group", "See, move and delete consumer groups."),
+    "txn": Entry("tidelog.cli.transactions.commands", "txn", "See transactions, and end those that hang."),
+    "pipeline": Entry("tidelog.cli.spark.pipeline", "pipeline", "Run and watch pipelines on Spark."),
+    "lake": Entry(
+        "tidelog.cli.spark.lake", "lake", "Keep tables of Delta, Iceberg or Parquet filled from topics."
+    ),
+    "cluster": Entry("tidelog.cli.cluster.commands", "cluster", "See and change the brokers of a cluster."),
+    "config": Entry("tidelog.cli.config.commands", "config", "Show, change and explain settings."),
+    "log": Entry("tidelog.cli.log.commands", "log", "Look inside the files of partitions, and check them."),
     "completion": Entry("tidelog.cli.completion", "completion", "Print a shell completion script."),
 }
 

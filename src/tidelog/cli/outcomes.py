@@ -23,7 +23,7 @@ def report(
     """
     from confluent_kafka import KafkaError
 
-    from tidelog.cli.cluster import exit_for
+    from tidelog.cli.connection import exit_for
 
     results: dict[str, str] = {}
     errors: list[CliError] = []

@@ -7,10 +7,10 @@ from enum import Enum
 from typing import NamedTuple
 
 from tidelog.base.ids import NO_PRODUCER, ProducerId
-from tidelog.groups.modern.group import ConsumerGroup
-from tidelog.groups.modern.replay import replay as replay_consumer_group
-from tidelog.groups.offsets import OffsetStore
-from tidelog.groups.pending_offsets import PendingOffsets
+from tidelog.groups.consumer.group import ConsumerGroup
+from tidelog.groups.consumer.replay import replay as replay_consumer_group
+from tidelog.groups.offsets.committed import OffsetStore
+from tidelog.groups.offsets.pending import PendingOffsets
 from tidelog.groups.record_formats import group_metadata, offset_commit
 from tidelog.groups.record_formats.consumer_group import Key
 from tidelog.groups.record_formats.group_metadata import StoredGroup

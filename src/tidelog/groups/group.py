@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Protocol
 
 from tidelog.base.ids import TimestampMs
-from tidelog.groups.offset_messages import CommitRequest
+from tidelog.groups.offsets.messages import CommitRequest
 from tidelog.groups.outcome import OffsetsRecord
 from tidelog.groups.record_formats.offset_commit import CommittedOffset
 from tidelog.groups.step import Step

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from tidelog.groups.group import Group
-from tidelog.groups.offset_messages import ListedGroup
+from tidelog.groups.offsets.messages import ListedGroup
 
 
 def list_groups(

@@ -13,7 +13,7 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_PRODUCER, ProducerId, TimestampMs
 from tidelog.base.invariant import invariant
 from tidelog.base.ports import Random
-from tidelog.groups import listing, offset_commit, offset_delete, offset_fetch, transactional_commit
+from tidelog.groups import listing
 from tidelog.groups.classic import describe, heartbeat, join, leave, lifecycle, sync
 from tidelog.groups.classic.group import ClassicGroup
 from tidelog.groups.classic.messages import (
@@ -28,20 +28,24 @@ from tidelog.groups.classic.messages import (
     SyncRequest,
 )
 from tidelog.groups.classic.states import State
+from tidelog.groups.consumer import describe as modern_describe
+from tidelog.groups.consumer import requests as modern
+from tidelog.groups.consumer.draft import Draft
+from tidelog.groups.consumer.epoch_group import EpochGroup
+from tidelog.groups.consumer.group import ConsumerGroup
+from tidelog.groups.consumer.leave import remove as remove_consumer
+from tidelog.groups.consumer.member_timers import Wait
+from tidelog.groups.consumer.messages import DescribedConsumerGroup, HeartbeatAnswer, HeartbeatRequest
+from tidelog.groups.consumer.room import AnyGroup, ConsumerRoom
+from tidelog.groups.consumer.topics import TopicInfo, Topics
 from tidelog.groups.durable import Change, DurableState
-from tidelog.groups.modern import describe as modern_describe
-from tidelog.groups.modern import requests as modern
-from tidelog.groups.modern.draft import Draft
-from tidelog.groups.modern.epoch_group import EpochGroup
-from tidelog.groups.modern.group import ConsumerGroup
-from tidelog.groups.modern.leave import remove as remove_consumer
-from tidelog.groups.modern.member_timers import Wait
-from tidelog.groups.modern.messages import DescribedConsumerGroup, HeartbeatAnswer, HeartbeatRequest
-from tidelog.groups.modern.room import AnyGroup, ConsumerRoom
-from tidelog.groups.modern.topics import TopicInfo, Topics
-from tidelog.groups.offset_commit import CommitAnswer
-from tidelog.groups.offset_expiry import OffsetSweep
-from tidelog.groups.offset_messages import (
+from tidelog.groups.offsets import commit as offset_commit
+from tidelog.groups.offsets import delete as offset_delete
+from tidelog.groups.offsets import fetch as offset_fetch
+from tidelog.groups.offsets import transactional_commit
+from tidelog.groups.offsets.commit import CommitAnswer
+from tidelog.groups.offsets.expiry import OffsetSweep
+from tidelog.groups.offsets.messages import (
     CommitRequest,
     DeletedGroup,
     DeleteOffsetsAnswer,
@@ -50,6 +54,7 @@ from tidelog.groups.offset_messages import (
     FetchGroup,
     ListedGroup,
 )
+from tidelog.groups.offsets.transactional_commit import TransactionalCommit
 from tidelog.groups.outcome import Outcome, Pending
 from tidelog.groups.settings import GroupSettings
 from tidelog.groups.step import Context, Step
@@ -62,7 +67,6 @@ from tidelog.groups.streams.messages import HeartbeatAnswer as StreamsAnswer
 from tidelog.groups.streams.messages import HeartbeatRequest as StreamsHeartbeat
 from tidelog.groups.streams.requests import streams_heartbeat
 from tidelog.groups.streams.room import StreamsRoom
-from tidelog.groups.transactional_commit import TransactionalCommit
 
 
 class GroupShard:

@@ -9,7 +9,7 @@ from typing import Any, Generic, Self, TypeAlias, TypeVar
 import msgspec
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.metadata.records import Record
+from tidelog.metadata.image.records import Record
 
 ResultT = TypeVar("ResultT")
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from tidelog.base.errors import StorageError
 from tidelog.base.ids import Offset
 from tidelog.base.ports import Disk
-from tidelog.metadata.record_batches import decode_batch
-from tidelog.metadata.records import NewerFormatError, Record
+from tidelog.metadata.image.records import NewerFormatError, Record
+from tidelog.metadata.store.record_batches import decode_batch
 from tidelog.storage import file_names
-from tidelog.storage.segment_scan import Bad, Good, SegmentScan
+from tidelog.storage.segment.scan import Bad, Good, SegmentScan
 
 
 class EarlierLogScan:

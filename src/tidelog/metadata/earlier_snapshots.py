@@ -10,11 +10,11 @@ from tidelog.base.errors import StorageError
 from tidelog.base.ids import Offset
 from tidelog.base.invariant import InvariantError
 from tidelog.base.ports import Disk, File
-from tidelog.metadata.image import ClusterImage, advance
-from tidelog.metadata.record_batches import decode_batch
-from tidelog.metadata.records import NewerFormatError, SnapshotBegan, SnapshotEnded, SnapshotRecord
+from tidelog.metadata.image.image import ClusterImage, advance
+from tidelog.metadata.image.records import NewerFormatError, SnapshotBegan, SnapshotEnded, SnapshotRecord
+from tidelog.metadata.store.record_batches import decode_batch
 from tidelog.storage.file_names import file_name, parse
-from tidelog.storage.segment_scan import Bad, SegmentScan
+from tidelog.storage.segment.scan import Bad, SegmentScan
 
 CHECKPOINT = ".checkpoint"
 

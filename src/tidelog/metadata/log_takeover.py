@@ -10,13 +10,13 @@ from tidelog.base.invariant import InvariantError
 from tidelog.base.ports import Disk, File, replace_file
 from tidelog.metadata import earlier_snapshots
 from tidelog.metadata.earlier_log import EarlierLogScan
-from tidelog.metadata.entry_batches import KINDS
-from tidelog.metadata.entry_log import EntryLog
-from tidelog.metadata.entry_scan import log_bases
-from tidelog.metadata.image import advance
-from tidelog.metadata.quorum_snapshot import encode_snapshot
-from tidelog.metadata.quorum_snapshot_files import INSTALL, SnapshotId, parse_snapshot_name
-from tidelog.metadata.quorum_state import missing_state, write_state
+from tidelog.metadata.image.image import advance
+from tidelog.metadata.store.entry_batches import KINDS
+from tidelog.metadata.store.entry_log import EntryLog
+from tidelog.metadata.store.entry_scan import log_bases
+from tidelog.metadata.store.quorum_state import missing_state, write_state
+from tidelog.metadata.store.snapshot import encode_snapshot
+from tidelog.metadata.store.snapshot_files import INSTALL, SnapshotId, parse_snapshot_name
 from tidelog.raft.entries import NO_TERM
 from tidelog.raft.ready import HardState
 from tidelog.storage.file_names import (
@@ -29,7 +29,7 @@ from tidelog.storage.file_names import (
     file_name,
     parse,
 )
-from tidelog.storage.segment_scan import Good, SegmentScan
+from tidelog.storage.segment.scan import Good, SegmentScan
 from tidelog.wire.record import read_records
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, NodeId, Offset, TimestampMs, Uuid
-from tidelog.metadata.entities import NO_LEADER
+from tidelog.metadata.image.entities import NO_LEADER
 from tidelog.replication.divergence import truncation_point
 from tidelog.replication.followers import Position
 from tidelog.replication.replica import Durability, Replica

@@ -11,7 +11,7 @@ import msgspec
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_OFFSET, Epoch, NodeId, Offset, TimestampMs, Uuid
-from tidelog.metadata.entities import PartitionImage
+from tidelog.metadata.image.entities import PartitionImage
 from tidelog.replication.acks_waiters import Done
 from tidelog.replication.divergence import divergence
 from tidelog.replication.followers import FollowerProgress
@@ -21,7 +21,7 @@ from tidelog.replication.replica import Durability, FetchWatcher
 from tidelog.storage.admission import admit
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_writer import Batches
-from tidelog.storage.verification import VerificationGuard
+from tidelog.storage.producers.verification import VerificationGuard
 from tidelog.wire.batch import TRANSACTIONAL, read_header
 
 __all__ = [

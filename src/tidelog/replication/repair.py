@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_EPOCH, Epoch, Offset, TimestampMs
 from tidelog.base.invariant import broken
-from tidelog.metadata.entities import NO_LEADER
+from tidelog.metadata.image.entities import NO_LEADER
 from tidelog.replication.partition import Partition
 from tidelog.storage.doomed import Doomed
 from tidelog.wire.batch import crc_ok, iter_batches

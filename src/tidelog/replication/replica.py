@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_EPOCH, Epoch, NodeId, Offset, Uuid
-from tidelog.metadata.entities import NO_LEADER
+from tidelog.metadata.image.entities import NO_LEADER
 from tidelog.replication.acks_waiters import AcksWaiters, Done
 from tidelog.replication.followers import Position
 from tidelog.storage.log import PartitionLog

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from tidelog.base.errors import TidelogError
 from tidelog.base.listener import Listener
-from tidelog.server.limits import Limits
+from tidelog.server.connection.limits import Limits
 
 ACCEPTS_PER_TURN = 64
 SHORTAGE_PAUSE_SECONDS = 0.5

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tidelog.base.listener import Listener
-from tidelog.broker.peer import Peer
-from tidelog.server.bounded_connection import BoundedConnection
-from tidelog.server.connection import Connection
+from tidelog.broker.requests.client_connection import Peer
+from tidelog.server.connection.bounded_connection import BoundedConnection
+from tidelog.server.connection.connection import Connection
+from tidelog.server.connection.limits import Limits
+from tidelog.server.connection.plain_transport import PlainTransport
+from tidelog.server.connection.shared_state import RequestDispatcher, SharedState, log
+from tidelog.server.connection.writer import SocketWriter
 from tidelog.server.counters import Counters
-from tidelog.server.limits import Limits
 from tidelog.server.listener import ListeningSocket
-from tidelog.server.plain_transport import PlainTransport
-from tidelog.server.shared_state import RequestDispatcher, SharedState, log
-from tidelog.server.writer import SocketWriter
 
 LAST_LOOK_SECONDS = 0.01
 

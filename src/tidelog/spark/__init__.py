@@ -6,11 +6,11 @@ Names are loaded on first use: Spark imports this package in many short processe
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tidelog.spark.engine.session import SparkMissing as SparkMissing
+    from tidelog.spark.engine.session import spark_session as spark_session
     from tidelog.spark.foreach_batch import each_batch as each_batch
     from tidelog.spark.pipeline.build import Build as Build
     from tidelog.spark.pipeline.faults import InvalidPipeline as InvalidPipeline
-    from tidelog.spark.session import SparkMissing as SparkMissing
-    from tidelog.spark.session import spark_session as spark_session
 
 __all__ = ["Build", "InvalidPipeline", "SparkMissing", "each_batch", "spark_session"]
 
@@ -18,8 +18,8 @@ _HOME_OF = {
     "each_batch": "foreach_batch",
     "Build": "pipeline.build",
     "InvalidPipeline": "pipeline.faults",
-    "SparkMissing": "session",
-    "spark_session": "session",
+    "SparkMissing": "engine.session",
+    "spark_session": "engine.session",
 }
 
 

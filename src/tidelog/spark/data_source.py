@@ -9,8 +9,8 @@ from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
 if TYPE_CHECKING:
-    from tidelog.spark.readers import TidelogBatchReader, TidelogStreamReader
-    from tidelog.spark.sink import BatchWriter, StreamWriter
+    from tidelog.spark.sink.writers import BatchWriter, StreamWriter
+    from tidelog.spark.source.readers import TidelogBatchReader, TidelogStreamReader
     from tidelog.spark.topic_table import TopicTableReader
 
 
@@ -20,8 +20,8 @@ class TidelogDataSource(DataSource):
         return "tidelog"
 
     def schema(self) -> StructType:
-        from tidelog.spark.rows import source_schema
-        from tidelog.spark.source_options import TABLE, subscription_of
+        from tidelog.spark.source.options import TABLE, subscription_of
+        from tidelog.spark.source.rows import source_schema
 
         given = TABLE.read(self.options)  # a wrong option is told by load(), not only when the query runs
         given.required("kafka.bootstrap.servers")
@@ -29,8 +29,8 @@ class TidelogDataSource(DataSource):
         return source_schema(with_headers=given.flag("includeHeaders"))
 
     def reader(self, schema: StructType) -> "TidelogBatchReader | TopicTableReader":
-        from tidelog.spark.readers import TidelogBatchReader
-        from tidelog.spark.source_options import read_source_options
+        from tidelog.spark.source.options import read_source_options
+        from tidelog.spark.source.readers import TidelogBatchReader
 
         options = read_source_options(self.options, is_stream=False)
         if options.is_table:
@@ -40,17 +40,17 @@ class TidelogDataSource(DataSource):
         return TidelogBatchReader(options, schema)
 
     def streamReader(self, schema: StructType) -> "TidelogStreamReader":
-        from tidelog.spark.readers import TidelogStreamReader
-        from tidelog.spark.source_options import read_source_options
+        from tidelog.spark.source.options import read_source_options
+        from tidelog.spark.source.readers import TidelogStreamReader
 
         return TidelogStreamReader(read_source_options(self.options, is_stream=True), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> "BatchWriter":
-        from tidelog.spark.sink import BatchWriter
+        from tidelog.spark.sink.writers import BatchWriter
 
         return BatchWriter(self.options, schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> "StreamWriter":
-        from tidelog.spark.sink import StreamWriter
+        from tidelog.spark.sink.writers import StreamWriter
 
         return StreamWriter(self.options, schema)

@@ -18,8 +18,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from tidelog.spark.engine.scripts import cache_folder
 from tidelog.spark.lookup_files import BadLookup, read_lookup
-from tidelog.spark.scripts import cache_folder
 
 RUN = "run"
 """An option: what keeps the copies of one run apart from those of others."""

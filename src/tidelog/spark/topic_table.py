@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from tidelog.spark.batch_planner import batch_ranges
 from tidelog.spark.errors import OptionError
-from tidelog.spark.rows import check_schema, cluster_of_worker, read_rows
-from tidelog.spark.source_options import SourceOptions
+from tidelog.spark.source.batch_planner import batch_ranges
+from tidelog.spark.source.options import SourceOptions
+from tidelog.spark.source.rows import check_schema, cluster_of_worker, read_rows
 
 ROWS_BETWEEN = 1 << 18
 """How many rows a task gathers before it drops those that have been replaced."""

@@ -6,7 +6,7 @@ The delay lets readers that are under way finish; the removal of a large file ma
 from tidelog.base.ids import Offset, TimestampMs
 from tidelog.base.ports import Disk
 from tidelog.storage.file_names import DELETED, SEGMENT_SUFFIXES
-from tidelog.storage.segment import Segment
+from tidelog.storage.segment.segment import Segment
 
 
 class Doomed:

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from tidelog.base.errors import StorageError
 from tidelog.base.ids import NO_EPOCH, NO_OFFSET, Epoch, Offset
 from tidelog.base.ports import Disk
-from tidelog.storage import checkpoint_text
+from tidelog.storage.log_dir import checkpoint_text
 
 
 class LeaderEpochs:

@@ -10,26 +10,30 @@ from contextlib import contextmanager
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, Offset, ProducerId, TimestampMs
 from tidelog.base.ports import Disk
-from tidelog.storage import compaction_swap, dirt, lost_range, retention, time_lookup
-from tidelog.storage.cleaned_segment import Cleaned
-from tidelog.storage.compaction import Compaction
-from tidelog.storage.compaction_groups import Source
-from tidelog.storage.dirt import Dirt
+from tidelog.storage import retention
+from tidelog.storage.compaction import dirt
+from tidelog.storage.compaction import swap as compaction_swap
+from tidelog.storage.compaction.cleaned_segment import Cleaned
+from tidelog.storage.compaction.compaction import Compaction
+from tidelog.storage.compaction.dirt import Dirt
+from tidelog.storage.compaction.groups import Source
+from tidelog.storage.compaction.transaction_outcomes import TransactionOutcomes
 from tidelog.storage.doomed import Doomed, doom
 from tidelog.storage.file_names import LOG
 from tidelog.storage.flush import Flush
-from tidelog.storage.loading import load
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.log_folder import LogFolder
 from tidelog.storage.log_writer import Appended, Batches, LogWriter
-from tidelog.storage.replay import replay
+from tidelog.storage.producers.verification import VerificationGuard
+from tidelog.storage.recovery import lost_range
+from tidelog.storage.recovery.loading import load
+from tidelog.storage.recovery.replay import replay
 from tidelog.storage.room import lacks_room
-from tidelog.storage.segment import LogRead, Segment
-from tidelog.storage.segment_list import out_of_place
-from tidelog.storage.time_lookup import TimeFound
-from tidelog.storage.transaction_outcomes import TransactionOutcomes
-from tidelog.storage.verification import VerificationGuard
-from tidelog.storage.warm_segments import WarmSegments
+from tidelog.storage.segment import time_lookup
+from tidelog.storage.segment.segment import LogRead, Segment
+from tidelog.storage.segment.segments import out_of_place
+from tidelog.storage.segment.time_lookup import TimeFound
+from tidelog.storage.segment.warm import WarmSegments
 from tidelog.wire.batch import BatchHeader
 
 __all__ = ["Appended", "Batches", "LogRead", "PartitionLog", "TimeFound"]

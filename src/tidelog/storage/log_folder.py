@@ -4,7 +4,7 @@ from tidelog.base.ids import Offset
 from tidelog.base.ports import Disk
 from tidelog.storage.file_names import file_name
 from tidelog.storage.log_config import LogConfig
-from tidelog.storage.warm_segments import WarmSegments
+from tidelog.storage.segment.warm import WarmSegments
 
 
 class LogFolder:

@@ -14,24 +14,24 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_EPOCH, NO_TIMESTAMP, Epoch, Offset, TimestampMs
 from tidelog.base.invariant import invariant
 from tidelog.storage import leader_epochs
-from tidelog.storage.aborted_transactions import AbortedTransactions
-from tidelog.storage.active_segment import ActiveSegment, RollLimits, create_segment
 from tidelog.storage.doomed import doom
 from tidelog.storage.file_names import INDEX, LEADER_EPOCHS, LOG, TIME_INDEX
 from tidelog.storage.leader_epochs import LeaderEpochs
-from tidelog.storage.loading import Loaded
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.log_folder import LogFolder
-from tidelog.storage.lost_range import LostRange
-from tidelog.storage.offset_index import RELATIVE_MAX
-from tidelog.storage.producers import Duplicate, Producers
-from tidelog.storage.recovery_report import RecoveryReport
-from tidelog.storage.replay import aborted_of, replay_aborted
-from tidelog.storage.reused_sequences import check_reuse
+from tidelog.storage.producers.aborted_transactions import AbortedTransactions
+from tidelog.storage.producers.producers import Duplicate, Producers
+from tidelog.storage.producers.reused_sequences import check_reuse
+from tidelog.storage.producers.verification import Verifications
+from tidelog.storage.recovery.loading import Loaded
+from tidelog.storage.recovery.lost_range import LostRange
+from tidelog.storage.recovery.replay import aborted_of, replay_aborted
+from tidelog.storage.recovery.report import RecoveryReport
 from tidelog.storage.room import lacks_room
-from tidelog.storage.segment import Segment
-from tidelog.storage.transaction_index import Aborted
-from tidelog.storage.verification import Verifications
+from tidelog.storage.segment.active import ActiveSegment, RollLimits, create_segment
+from tidelog.storage.segment.offset_index import RELATIVE_MAX
+from tidelog.storage.segment.segment import Segment
+from tidelog.storage.segment.transaction_index import Aborted
 from tidelog.wire.batch import (
     CONTROL,
     LOG_APPEND_TIME,

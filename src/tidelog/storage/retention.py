@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tidelog.base.ids import Offset, TimestampMs
 from tidelog.storage.log_config import LogConfig
-from tidelog.storage.segment import Segment
+from tidelog.storage.segment.segment import Segment
 
 
 def expired(

@@ -4,7 +4,7 @@ What was read back and checked is therefore written once more, byte for byte, so
 """
 
 from tidelog.base.ids import Offset
-from tidelog.storage.segment import Segment
+from tidelog.storage.segment.segment import Segment
 
 _CHUNK_BYTES = 1 << 20
 

@@ -5,13 +5,13 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from tidelog.broker.peer import Peer
-from tidelog.broker.reply import Reply
-from tidelog.server.bounded_connection import BoundedConnection
-from tidelog.server.connection import Connection
-from tidelog.server.limits import Limits
-from tidelog.server.output_queue import OutputQueue
-from tidelog.server.shared_state import SharedState
+from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.reply import Reply
+from tidelog.server.connection.bounded_connection import BoundedConnection
+from tidelog.server.connection.connection import Connection
+from tidelog.server.connection.limits import Limits
+from tidelog.server.connection.output_queue import OutputQueue
+from tidelog.server.connection.shared_state import SharedState
 
 
 class Loop:

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tidelog.base.ports import Buffer
 from tidelog.server.clock import SystemRandom
-from tidelog.server.peer_network import PeerConnection
-from tidelog.server.tcp_network import TcpNetwork
+from tidelog.server.peers.network import PeerConnection
+from tidelog.server.peers.tcp_network import TcpNetwork
 
 
 class Links:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from tidelog.base.ids import Offset, TimestampMs
 from tidelog.base.ports import Disk
-from tidelog.storage.compaction import Compaction
+from tidelog.storage.compaction.compaction import Compaction
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.wire.batch import BatchHeader, check_batches, crc_ok, iter_batches, read_header

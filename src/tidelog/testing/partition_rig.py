@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tidelog.base.ids import ZERO_UUID, Epoch, NodeId, Uuid
-from tidelog.metadata.entities import PartitionImage
+from tidelog.metadata.image.entities import PartitionImage
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log import PartitionLog
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from tidelog.base.config import BrokerConfig
 from tidelog.base.ids import NodeId, Uuid
-from tidelog.broker.metadata_applier import MetadataApplier
-from tidelog.broker.metadata_service import MetadataService
-from tidelog.broker.quorum import Quorum
-from tidelog.metadata.quorum_store import QuorumStore
+from tidelog.broker.controller.metadata_applier import MetadataApplier
+from tidelog.broker.controller.metadata_service import MetadataService
+from tidelog.broker.controller.quorum import Quorum
+from tidelog.metadata.store.store import QuorumStore
 from tidelog.raft.core import Raft
 from tidelog.raft.entries import Configuration, Voter
 from tidelog.raft.messages import AnyMessage

@@ -6,11 +6,11 @@ from msgspec.structs import replace
 
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ids import Epoch, NodeId
-from tidelog.metadata.electorate import MIN_INSYNC_SETTING, Electorate
-from tidelog.metadata.entities import BrokerImage, PartitionImage, TopicImage
-from tidelog.metadata.partition_changes import partition_after
-from tidelog.metadata.partition_edit import edit_partition, without
-from tidelog.metadata.records import PartitionChanged
+from tidelog.metadata.image.entities import BrokerImage, PartitionImage, TopicImage
+from tidelog.metadata.image.records import PartitionChanged
+from tidelog.metadata.leaders.electorate import MIN_INSYNC_SETTING, Electorate
+from tidelog.metadata.leaders.partition_changes import partition_after
+from tidelog.metadata.leaders.partition_edit import edit_partition, without
 from tidelog.replication.partition import CommittedIsr, IsrProposal
 
 NODES: tuple[NodeId, ...] = (1, 2, 3)

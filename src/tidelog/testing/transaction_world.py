@@ -11,8 +11,8 @@ from random import Random
 from typing import Any
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.storage.producers import Producers
-from tidelog.storage.verification import VerificationGuard, Verifications
+from tidelog.storage.producers.producers import Producers
+from tidelog.storage.producers.verification import VerificationGuard, Verifications
 from tidelog.transactions.marker import Marker
 from tidelog.transactions.marker_queue import MarkerQueue, Written
 from tidelog.transactions.messages import AddRequest, EndAnswer, EndRequest, InitAnswer, InitRequest

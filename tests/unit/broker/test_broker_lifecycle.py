@@ -8,11 +8,11 @@ import pytest
 
 from tidelog.base.errors import ErrorCode, KafkaError, StorageError
 from tidelog.base.ids import NO_EPOCH, NodeId, Uuid
-from tidelog.broker.controller import Controller
-from tidelog.broker.lifecycle import Lifecycle
-from tidelog.metadata.entities import BrokerImage
-from tidelog.metadata.heartbeats import Heartbeat
-from tidelog.metadata.records import Endpoint
+from tidelog.broker.controller.controller import Controller
+from tidelog.broker.controller.lifecycle import Lifecycle
+from tidelog.metadata.brokers.heartbeats import Heartbeat
+from tidelog.metadata.image.entities import BrokerImage
+from tidelog.metadata.image.records import Endpoint
 from tidelog.testing.quorum_rig import QuorumRig
 from tidelog.testing.virtual_time import run
 from tidelog.wire.apis import ApiKey
@@ -256,7 +256,7 @@ def test_a_broker_without_a_folder_left_is_fenced_and_stays_so() -> None:
 
 def test_an_unregistered_broker_registers_anew() -> None:
     async def work(world: World) -> None:
-        from tidelog.metadata.brokers import decide_unregister_broker
+        from tidelog.metadata.brokers.brokers import decide_unregister_broker
 
         member = world.member(broker(1))
         await member.register()
@@ -284,7 +284,7 @@ def test_a_broker_of_another_cluster_is_refused() -> None:
 
 def test_a_broker_is_registered_when_it_knows_so_itself() -> None:
     async def work(world: World) -> None:
-        from tidelog.metadata.brokers import decide_create_cluster
+        from tidelog.metadata.brokers.brokers import decide_create_cluster
 
         async def later(epoch: int) -> None:
             await asyncio.sleep(1)

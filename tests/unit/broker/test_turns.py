@@ -7,15 +7,15 @@ import pytest
 
 from tidelog.base.config import BrokerConfig
 from tidelog.broker.turns import PIECE, advance_in_turns, decide_in_turns, in_turns
-from tidelog.metadata.create_topics import (
+from tidelog.metadata.image.image import ClusterImage, advance
+from tidelog.metadata.image.records import BrokerRegistered
+from tidelog.metadata.topics.create_topics import (
     PARTITIONS_PER_STEP,
     NewTopic,
     TopicDefaults,
     create_topics_in_steps,
     decide_create_topics,
 )
-from tidelog.metadata.image import ClusterImage, advance
-from tidelog.metadata.records import BrokerRegistered
 from tidelog.testing.virtual_time import run
 
 IDS = ["AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"]

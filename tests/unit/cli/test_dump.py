@@ -10,10 +10,10 @@ from tidelog.base.disk import PosixDisk
 from tidelog.cli.exits import Exit
 from tidelog.cli.main import run
 from tidelog.storage.leader_epochs import LeaderEpochs
-from tidelog.storage.offset_index import OffsetIndex
-from tidelog.storage.producer_snapshot import encode
-from tidelog.storage.producers import Producer, Producers, WrittenBatch
-from tidelog.storage.time_index import TimeIndex
+from tidelog.storage.producers.producers import Producer, Producers, WrittenBatch
+from tidelog.storage.producers.snapshot import encode
+from tidelog.storage.segment.offset_index import OffsetIndex
+from tidelog.storage.segment.time_index import TimeIndex
 from tidelog.wire.compression import Codec
 from tidelog.wire.record import ControlType, Record, write_batch, write_control_batch
 

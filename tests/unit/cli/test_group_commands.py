@@ -4,7 +4,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from tidelog.cli.exits import Exit
-from tidelog.cli.group_admin import group_error, in_use
+from tidelog.cli.group.admin import group_error, in_use
 from tidelog.cli.main import run
 from tidelog.cli.session import Session
 

@@ -82,10 +82,17 @@ def modules_after(arguments: str) -> set[str]:
 
 def test_help_imports_no_command_and_no_library_but_click() -> None:
     loaded = modules_after("['--help']")
-    assert not loaded & {"rich", "confluent_kafka", "asyncio", "yaml", "msgspec", "tidelog.cli.topic"}
+    assert not loaded & {
+        "rich",
+        "confluent_kafka",
+        "asyncio",
+        "yaml",
+        "msgspec",
+        "tidelog.cli.topic.commands",
+    }
 
 
 def test_the_way_to_up_is_short() -> None:
     loaded = modules_after("['up', '--help']")
-    assert "tidelog.cli.up" in loaded
+    assert "tidelog.cli.up.commands" in loaded
     assert not loaded & {"rich", "confluent_kafka", "tidelog.node", "difflib"}

@@ -5,7 +5,7 @@ from confluent_kafka import KafkaError
 
 from tidelog.cli.exits import Exit
 from tidelog.cli.session import Session
-from tidelog.cli.topic_admin import topic_error
+from tidelog.cli.topic.admin import topic_error
 
 
 @pytest.mark.parametrize(

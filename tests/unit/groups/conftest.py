@@ -9,7 +9,13 @@ import pytest
 
 from tidelog.base.errors import ErrorCode
 from tidelog.groups.classic.messages import JoinRequest, LeavingMember, SyncRequest
-from tidelog.groups.offset_messages import CommitPartition, CommitRequest, CommitTopic, FetchGroup, FetchTopic
+from tidelog.groups.offsets.messages import (
+    CommitPartition,
+    CommitRequest,
+    CommitTopic,
+    FetchGroup,
+    FetchTopic,
+)
 from tidelog.groups.outcome import OffsetsRecord, Outcome, Pending
 from tidelog.groups.settings import GroupSettings
 from tidelog.groups.shard import GroupShard

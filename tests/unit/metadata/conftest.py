@@ -11,9 +11,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from quorum_folder import Folder
 
 from tidelog.base.ids import Uuid, uuid_text
-from tidelog.metadata import quorum_store
-from tidelog.metadata.image import ClusterImage, advance
-from tidelog.metadata.records import (
+from tidelog.metadata.image.image import ClusterImage, advance
+from tidelog.metadata.image.records import (
     BrokerRegistered,
     ClusterCreated,
     ConfigChanged,
@@ -22,6 +21,7 @@ from tidelog.metadata.records import (
     ResourceKind,
     TopicCreated,
 )
+from tidelog.metadata.store import store as quorum_store
 
 
 def numbered_id(number: int) -> Uuid:

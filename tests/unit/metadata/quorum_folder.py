@@ -4,10 +4,10 @@ from pathlib import Path
 
 from tidelog.base.disk import PosixDisk
 from tidelog.base.ids import uuid_text
-from tidelog.metadata.entry_data import encode_decision
-from tidelog.metadata.image import ClusterImage, advance
-from tidelog.metadata.quorum_store import QuorumStore
-from tidelog.metadata.records import TopicCreated
+from tidelog.metadata.image.image import ClusterImage, advance
+from tidelog.metadata.image.records import TopicCreated
+from tidelog.metadata.store.entry_data import encode_decision
+from tidelog.metadata.store.store import QuorumStore
 from tidelog.raft.entries import Configuration, Entry, EntryKind, Voter
 from tidelog.raft.ready import HardState, Ready
 

@@ -6,8 +6,8 @@ import pytest
 from quorum_folder import append, data, fill, noop, take_snapshot, write
 
 from tidelog.base.errors import StorageError
-from tidelog.metadata.entry_data import encode_decision
-from tidelog.metadata.records import ClusterCreated, NewerFormatError
+from tidelog.metadata.image.records import ClusterCreated, NewerFormatError
+from tidelog.metadata.store.entry_data import encode_decision
 from tidelog.raft.entries import Entry, EntryKind
 from tidelog.raft.ready import HardState
 

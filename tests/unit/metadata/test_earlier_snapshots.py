@@ -6,9 +6,9 @@ from tidelog.base.disk import PosixDisk
 from tidelog.base.errors import StorageError
 from tidelog.base.ids import uuid_text
 from tidelog.metadata.earlier_snapshots import load_newest, read_snapshot
-from tidelog.metadata.image import ClusterImage, advance
-from tidelog.metadata.record_batches import encode_batch
-from tidelog.metadata.records import (
+from tidelog.metadata.image.as_records import image_records
+from tidelog.metadata.image.image import ClusterImage, advance
+from tidelog.metadata.image.records import (
     ClusterCreated,
     NewerFormatError,
     PartitionCreated,
@@ -16,7 +16,7 @@ from tidelog.metadata.records import (
     SnapshotEnded,
     TopicCreated,
 )
-from tidelog.metadata.snapshot import image_records
+from tidelog.metadata.store.record_batches import encode_batch
 
 ID = uuid_text(bytes(15) + b"\x01")
 FULL = advance(
@@ -84,7 +84,9 @@ def test_records_that_are_no_snapshot_of_this_offset(stored, records):
 
 
 def test_snapshot_of_a_newer_version_is_told_apart_from_damage(stored, monkeypatch):
-    monkeypatch.setattr("tidelog.metadata.record_batches.encode_record", lambda _: b'{"type":"acl-created"}')
+    monkeypatch.setattr(
+        "tidelog.metadata.store.record_batches.encode_record", lambda _: b'{"type":"acl-created"}'
+    )
     data = bytes(encode_batch([SnapshotBegan(77)], base_offset=0, now_ms=1))
     with pytest.raises(NewerFormatError, match=r"x\.checkpoint at 0: .*newer version"):
         read_snapshot(stored(data), 77)

@@ -4,10 +4,9 @@ import pytest
 
 from tidelog.base.errors import StorageError
 from tidelog.base.ids import uuid_text
-from tidelog.metadata.image import ClusterImage, advance
-from tidelog.metadata.quorum_store import QuorumStore
-from tidelog.metadata.record_batches import encode_batch
-from tidelog.metadata.records import (
+from tidelog.metadata.image.as_records import image_records
+from tidelog.metadata.image.image import ClusterImage, advance
+from tidelog.metadata.image.records import (
     ClusterCreated,
     NewerFormatError,
     PartitionCreated,
@@ -15,7 +14,8 @@ from tidelog.metadata.records import (
     SnapshotEnded,
     TopicCreated,
 )
-from tidelog.metadata.snapshot import image_records
+from tidelog.metadata.store.record_batches import encode_batch
+from tidelog.metadata.store.store import QuorumStore
 from tidelog.raft.entries import Configuration, Entry, EntryKind, Voter
 from tidelog.raft.ready import HardState, Ready
 from tidelog.testing.disk import MemoryDisk, PowerCut

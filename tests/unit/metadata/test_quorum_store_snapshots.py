@@ -7,8 +7,8 @@ import pytest
 from quorum_folder import NOW, VOTERS, data, fill, image_of, noop, take_snapshot, write
 
 from tidelog.base.errors import KafkaError, StorageError
-from tidelog.metadata import quorum_store
-from tidelog.metadata.quorum_store import QuorumStore, decode_snapshot, encode_snapshot
+from tidelog.metadata.store import store as quorum_store
+from tidelog.metadata.store.store import QuorumStore, decode_snapshot, encode_snapshot
 from tidelog.raft.ready import HardState, Ready, Snapshot
 from tidelog.testing.disk import MemoryDisk
 

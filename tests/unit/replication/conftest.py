@@ -3,7 +3,7 @@
 import pytest
 
 from tidelog.base.ids import NodeId, Offset
-from tidelog.metadata.entities import PartitionImage
+from tidelog.metadata.image.entities import PartitionImage
 from tidelog.replication.partition import Durability, Partition, Produced
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk

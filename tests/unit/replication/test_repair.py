@@ -4,12 +4,12 @@ import pytest
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NodeId
-from tidelog.metadata.entities import NO_LEADER, PartitionImage
+from tidelog.metadata.image.entities import NO_LEADER, PartitionImage
 from tidelog.replication.partition import Durability, Partition
 from tidelog.replication.repair import Repair, awaits_repair
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.storage.lost_range import LostRange
+from tidelog.storage.recovery.lost_range import LostRange
 from tidelog.testing.disk import MemoryDisk
 from tidelog.testing.log_rig import DIRECTORY, NOW_MS, open_log
 from tidelog.wire.batch import check_batches, iter_batches

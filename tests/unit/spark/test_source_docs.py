@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.spark.connection_options import CONNECTION
+from tidelog.spark.client.connection_options import CONNECTION
 from tidelog.spark.options import Option
-from tidelog.spark.source_options import SOURCE
+from tidelog.spark.source.options import SOURCE
 
 PAGE = (Path(__file__).parents[3] / "docs" / "spark.md").read_text()
 

@@ -1,8 +1,8 @@
 """AddOffsetsToTxn: the partition that holds a group's offsets joins the transaction."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
-from tidelog.metadata.topic_names import CONSUMER_OFFSETS
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.topics.names import CONSUMER_OFFSETS
 from tidelog.transactions.messages import AddRequest
 from tidelog.transactions.transaction import Identity, TopicPartition
 from tidelog.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse

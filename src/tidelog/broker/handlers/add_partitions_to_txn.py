@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Iterable
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
+from tidelog.broker.requests.context import Context
 from tidelog.transactions.messages import AddRequest
 from tidelog.transactions.transaction import EPOCH_BUMPS, Identity, TopicPartition
 from tidelog.wire.messages.add_partitions_to_txn import (

@@ -2,8 +2,8 @@
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import ZERO_UUID
-from tidelog.broker.context import Context
-from tidelog.broker.voters import Voters
+from tidelog.broker.controller.voters import Voters
+from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse
 
 

@@ -1,11 +1,11 @@
 """AllocateProducerIds: a broker takes a block of producer ids, which nobody else will ever use."""
 
 from tidelog.base.errors import KafkaError
-from tidelog.broker.context import Context
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.brokers.producer_ids import decide_producer_id_block
+from tidelog.metadata.brokers.registration_rules import check_broker_epoch
 from tidelog.metadata.decision import Decision
-from tidelog.metadata.image import ClusterImage
-from tidelog.metadata.producer_ids import decide_producer_id_block
-from tidelog.metadata.registration_rules import check_broker_epoch
+from tidelog.metadata.image.image import ClusterImage
 from tidelog.wire.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,

@@ -1,8 +1,8 @@
 """AlterConfigs: the old form, which replaces all settings of a resource by those it names."""
 
-from tidelog.broker.context import Context
-from tidelog.metadata.alter_configs import ConfigAlteration, decide_alter_configs
-from tidelog.metadata.config_edits import ConfigEdit
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.configs.alter_configs import ConfigAlteration, decide_alter_configs
+from tidelog.metadata.configs.edits import ConfigEdit
 from tidelog.wire.messages.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResourceResponse,

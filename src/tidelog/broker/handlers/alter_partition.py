@@ -2,8 +2,8 @@
 
 from tidelog.base.errors import KafkaError
 from tidelog.base.ids import NO_EPOCH, Uuid
-from tidelog.broker.context import Context
-from tidelog.metadata.partition_changes import (
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.leaders.partition_changes import (
     AlteredPartition,
     PartitionAlteration,
     decide_alter_partition,

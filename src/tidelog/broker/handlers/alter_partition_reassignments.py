@@ -1,8 +1,8 @@
 """AlterPartitionReassignments: move replicas to other brokers, or call such a move off."""
 
 from tidelog.base.errors import KafkaError
-from tidelog.broker.context import Context
-from tidelog.metadata.reassignments import Reassignment, decide_alter_reassignments
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.leaders.reassignments import Reassignment, decide_alter_reassignments
 from tidelog.wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,

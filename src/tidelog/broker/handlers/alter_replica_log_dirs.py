@@ -1,7 +1,7 @@
 """AlterReplicaLogDirs: move a partition's log to another data folder of this broker, while it is in use."""
 
 from tidelog.base.errors import KafkaError
-from tidelog.broker.context import Context
+from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
     AlterReplicaLogDirsRequest,

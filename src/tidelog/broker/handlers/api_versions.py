@@ -3,10 +3,10 @@
 import re
 
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.context import Context
-from tidelog.broker.forwarding import BETWEEN_BROKERS
 from tidelog.broker.handlers import HANDLERS
-from tidelog.metadata.features import supported_features
+from tidelog.broker.requests.context import Context
+from tidelog.broker.requests.forwarding import BETWEEN_BROKERS
+from tidelog.metadata.brokers.features import supported_features
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.messages.api_versions import (
     ApiVersion,

@@ -2,8 +2,8 @@
 
 from tidelog.base.errors import KafkaError
 from tidelog.base.ids import Uuid
-from tidelog.broker.context import Context
-from tidelog.metadata.directories import DirectoryAssignment, decide_assign_directories
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.brokers.directories import DirectoryAssignment, decide_assign_directories
 from tidelog.wire.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequest,
     AssignReplicasToDirsResponse,

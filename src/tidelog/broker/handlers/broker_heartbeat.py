@@ -1,8 +1,8 @@
 """BrokerHeartbeat: a broker is alive, says how far it follows the metadata, and hears what it may do."""
 
 from tidelog.base.errors import KafkaError
-from tidelog.broker.context import Context
-from tidelog.metadata.heartbeats import Heartbeat
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.brokers.heartbeats import Heartbeat
 from tidelog.wire.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 
 

@@ -2,9 +2,9 @@
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_EPOCH
-from tidelog.broker.context import Context
-from tidelog.metadata.entities import BrokerImage
-from tidelog.metadata.records import Endpoint, FeatureRange
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.image.entities import BrokerImage
+from tidelog.metadata.image.records import Endpoint, FeatureRange
 from tidelog.wire.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
 
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from tidelog.base.errors import KafkaError
 from tidelog.base.ids import Uuid
-from tidelog.broker.context import Context
 from tidelog.broker.handlers.describe_groups import GROUP_OPERATIONS
-from tidelog.groups.modern.messages import DescribedMember
+from tidelog.broker.requests.context import Context
+from tidelog.groups.consumer.messages import DescribedMember
 from tidelog.wire.messages.consumer_group_describe import (
     Assignment,
     ConsumerGroupDescribeRequest,

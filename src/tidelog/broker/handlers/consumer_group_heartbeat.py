@@ -3,9 +3,9 @@
 import asyncio
 
 from tidelog.base.errors import KafkaError
-from tidelog.broker.context import Context
 from tidelog.broker.handlers.when_served import waits_for_group
-from tidelog.groups.modern.messages import HeartbeatAnswer, HeartbeatRequest
+from tidelog.broker.requests.context import Context
+from tidelog.groups.consumer.messages import HeartbeatAnswer, HeartbeatRequest
 from tidelog.wire.messages.consumer_group_heartbeat import (
     Assignment,
     ConsumerGroupHeartbeatRequest,

@@ -1,8 +1,8 @@
 """CreateAcls: refused, since a rule that nobody obeys would be worse than none."""
 
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.context import Context
 from tidelog.broker.handlers.describe_acls import NO_AUTHORIZER
+from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.create_acls import AclCreationResult, CreateAclsRequest, CreateAclsResponse
 
 

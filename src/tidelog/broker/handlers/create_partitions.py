@@ -1,7 +1,7 @@
 """CreatePartitions: a topic grows; it never shrinks, since keys would move to other partitions."""
 
-from tidelog.broker.context import Context
-from tidelog.metadata.create_partitions import TopicGrowth, decide_create_partitions
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.topics.create_partitions import TopicGrowth, decide_create_partitions
 from tidelog.wire.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,

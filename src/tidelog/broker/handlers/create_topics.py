@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from tidelog.base.config import BrokerConfig, describe_topic
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.context import Context
-from tidelog.broker.topic_changes import create
-from tidelog.metadata.create_topics import CreatedTopic, NewTopic
+from tidelog.broker.controller.topic_changes import create
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.topics.create_topics import CreatedTopic, NewTopic
 from tidelog.wire.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,

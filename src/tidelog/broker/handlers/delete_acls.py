@@ -1,8 +1,8 @@
 """DeleteAcls: there is no authorizer, and so no rule that could be deleted."""
 
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.context import Context
 from tidelog.broker.handlers.describe_acls import NO_AUTHORIZER
+from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.delete_acls import DeleteAclsFilterResult, DeleteAclsRequest, DeleteAclsResponse
 
 

@@ -3,8 +3,8 @@
 from collections import defaultdict
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
-from tidelog.broker.group_partition import GroupPartition
+from tidelog.broker.coordinators.group_partition import GroupPartition
+from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,

@@ -3,8 +3,8 @@
 import logging
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
-from tidelog.broker.readable import not_readable_yet, until_readable
+from tidelog.broker.requests.context import Context
+from tidelog.broker.requests.readable import not_readable_yet, until_readable
 from tidelog.replication.partition import Partition
 from tidelog.wire.messages.delete_records import (
     DeleteRecordsPartitionResult,

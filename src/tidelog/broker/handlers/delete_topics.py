@@ -1,8 +1,8 @@
 """DeleteTopics: by name, or from version 6 by id."""
 
 from tidelog.base.ids import ZERO_UUID
-from tidelog.broker.context import Context
-from tidelog.metadata.delete_topics import DoomedTopic, decide_delete_topics
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.topics.delete_topics import DoomedTopic, decide_delete_topics
 from tidelog.wire.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,

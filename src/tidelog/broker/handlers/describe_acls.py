@@ -1,7 +1,7 @@
 """DescribeAcls: there is no authorizer, and so no rule that could be listed."""
 
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.context import Context
+from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 
 NO_AUTHORIZER = "No Authorizer is configured."

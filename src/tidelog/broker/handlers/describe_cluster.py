@@ -1,8 +1,8 @@
 """DescribeCluster: the brokers, and which of them is the controller."""
 
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.context import Context
 from tidelog.broker.handlers.metadata import CLUSTER_OPERATIONS
+from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,

@@ -10,9 +10,9 @@ from tidelog.base.config import (
     describe_topic,
 )
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.config_resources import BROKER, GROUP, TOPIC, broker_named
-from tidelog.broker.context import Context
-from tidelog.metadata.topic_names import why_illegal
+from tidelog.broker.requests.config_resources import BROKER, GROUP, TOPIC, broker_named
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.topics.names import why_illegal
 from tidelog.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,

@@ -1,7 +1,7 @@
 """DescribeGroups: state, members and assignments of classic groups."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
+from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.describe_groups import (
     DescribedGroup,
     DescribedGroupMember,

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.context import Context
-from tidelog.broker.data_folder import DataFolder, ReplicaHere
+from tidelog.broker.log_dirs.log_dir import DataFolder, ReplicaHere
+from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,

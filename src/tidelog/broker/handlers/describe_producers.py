@@ -4,7 +4,7 @@ Any replica answers for its own log: that is how a hanging transaction is found 
 """
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
+from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,

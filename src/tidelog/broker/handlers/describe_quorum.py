@@ -2,8 +2,8 @@
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import ZERO_UUID
-from tidelog.broker.context import Context
-from tidelog.metadata.topic_names import CLUSTER_METADATA
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.topics.names import CLUSTER_METADATA
 from tidelog.raft.status import QuorumStatus, ReplicaStatus
 from tidelog.wire.messages.describe_quorum import (
     DescribeQuorumRequest,

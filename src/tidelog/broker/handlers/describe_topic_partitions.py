@@ -3,10 +3,10 @@
 from itertools import islice
 
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.context import Context
 from tidelog.broker.handlers.metadata import TOPIC_OPERATIONS
-from tidelog.metadata.entities import NO_LEADER, PartitionImage
-from tidelog.metadata.topic_names import is_internal, why_illegal
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.image.entities import NO_LEADER, PartitionImage
+from tidelog.metadata.topics.names import is_internal, why_illegal
 from tidelog.wire.messages.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,

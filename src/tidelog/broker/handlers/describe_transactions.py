@@ -3,7 +3,7 @@
 import asyncio
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
+from tidelog.broker.requests.context import Context
 from tidelog.transactions.messages import DescribedTransaction
 from tidelog.wire.messages.describe_transactions import (
     DescribeTransactionsRequest,

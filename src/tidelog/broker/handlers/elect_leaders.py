@@ -1,8 +1,8 @@
 """ElectLeaders: give partitions back to their preferred leaders, or find one that misses records."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
-from tidelog.metadata.elections import ElectionKind, decide_elect_leaders
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.leaders.elections import ElectionKind, decide_elect_leaders
 from tidelog.wire.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,

@@ -1,7 +1,7 @@
 """EndTxn: commit or abort. Answered when the decision is safe; its markers are written after that."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
+from tidelog.broker.requests.context import Context
 from tidelog.transactions.messages import EndAnswer, EndRequest
 from tidelog.transactions.transaction import EPOCH_BUMPS, Identity
 from tidelog.wire.messages.end_txn import EndTxnRequest, EndTxnResponse

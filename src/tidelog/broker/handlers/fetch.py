@@ -9,10 +9,10 @@ import asyncio
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_EPOCH, Epoch, NodeId, Offset
-from tidelog.broker.context import Context
-from tidelog.broker.delayed_fetch import DelayedFetch
-from tidelog.broker.fetch_sessions import FetchPlan, TopicKey, Wanted
-from tidelog.broker.readable import READABLE_SECONDS
+from tidelog.broker.requests.context import Context
+from tidelog.broker.requests.delayed_fetch import DelayedFetch
+from tidelog.broker.requests.fetch_sessions import FetchPlan, TopicKey, Wanted
+from tidelog.broker.requests.readable import READABLE_SECONDS
 from tidelog.replication.partition import Partition
 from tidelog.replication.preferred_replica import preferred_replica
 from tidelog.wire.messages.fetch import (

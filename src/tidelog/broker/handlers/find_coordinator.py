@@ -6,10 +6,10 @@ The first to ask makes the topic appear in which the coordinators keep what they
 from collections.abc import Callable, Coroutine
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
-from tidelog.broker.groups import Groups
-from tidelog.broker.transactions import Transactions
-from tidelog.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from tidelog.broker.coordinators.groups import Groups
+from tidelog.broker.coordinators.transactions import Transactions
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.topics.names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from tidelog.wire.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,

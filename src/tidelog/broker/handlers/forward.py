@@ -1,8 +1,8 @@
 """Forward: another broker passes on what its client asked of the controller."""
 
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.context import Context
-from tidelog.broker.peer import Peer
+from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.forward import ForwardRequest, ForwardResponse
 
 

@@ -1,7 +1,7 @@
 """Heartbeat: a member says that it lives, and hears whether its group is about to change."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
+from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 

@@ -1,8 +1,8 @@
 """IncrementalAlterConfigs: set, delete, append to or subtract from single settings."""
 
-from tidelog.broker.context import Context
-from tidelog.metadata.alter_configs import ConfigAlteration, decide_incremental_alter_configs
-from tidelog.metadata.config_edits import ConfigEdit
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.configs.alter_configs import ConfigAlteration, decide_incremental_alter_configs
+from tidelog.metadata.configs.edits import ConfigEdit
 from tidelog.wire.messages.incremental_alter_configs import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,

@@ -1,9 +1,9 @@
 """InitProducerId: an id and epoch for an idempotent producer, or for the next of a transactional id."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
 from tidelog.broker.handlers.init_transactional_producer import init_transactional
 from tidelog.broker.handlers.when_served import waits_for_transactional_id
+from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 

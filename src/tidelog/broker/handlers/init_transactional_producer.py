@@ -1,7 +1,7 @@
 """InitProducerId for a transactional id: an epoch that fences whoever used the id before."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
+from tidelog.broker.requests.context import Context
 from tidelog.transactions.messages import InitAnswer, InitRequest
 from tidelog.transactions.transaction import Identity
 from tidelog.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse

@@ -3,8 +3,8 @@
 import asyncio
 
 from tidelog.base.errors import KafkaError
-from tidelog.broker.context import Context
 from tidelog.broker.handlers.when_served import waits_for_group
+from tidelog.broker.requests.context import Context
 from tidelog.groups.classic.messages import JoinAnswer, JoinRequest
 from tidelog.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 

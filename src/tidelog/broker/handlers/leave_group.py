@@ -3,7 +3,7 @@
 import asyncio
 
 from tidelog.base.errors import KafkaError
-from tidelog.broker.context import Context
+from tidelog.broker.requests.context import Context
 from tidelog.groups.classic.messages import LeaveAnswer, LeavingMember
 from tidelog.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 

@@ -1,8 +1,8 @@
 """ListConfigResources: what has a configuration. Version 0 asks for client metrics subscriptions only."""
 
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.config_resources import BROKER, GROUP, TOPIC
-from tidelog.broker.context import Context
+from tidelog.broker.requests.config_resources import BROKER, GROUP, TOPIC
+from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.list_config_resources import (
     ConfigResource,
     ListConfigResourcesRequest,

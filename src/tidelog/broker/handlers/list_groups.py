@@ -1,6 +1,6 @@
 """ListGroups: the groups that this broker looks after, by state and by kind."""
 
-from tidelog.broker.context import Context
+from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
 

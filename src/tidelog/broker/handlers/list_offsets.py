@@ -6,8 +6,8 @@ from functools import partial
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Offset
-from tidelog.broker.context import Context
-from tidelog.broker.readable import not_readable_yet, until_readable
+from tidelog.broker.requests.context import Context
+from tidelog.broker.requests.readable import not_readable_yet, until_readable
 from tidelog.replication.partition import Partition
 from tidelog.wire.messages.list_offsets import (
     ListOffsetsPartition,

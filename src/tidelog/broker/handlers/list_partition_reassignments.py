@@ -1,8 +1,8 @@
 """ListPartitionReassignments: which replicas are being moved."""
 
 from tidelog.base.errors import KafkaError
-from tidelog.broker.context import Context
-from tidelog.metadata.reassignments import list_reassignments
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.leaders.reassignments import list_reassignments
 from tidelog.wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,

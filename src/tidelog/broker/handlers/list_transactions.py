@@ -1,8 +1,8 @@
 """ListTransactions: those that this broker coordinates, by state, producer id, age or name."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
-from tidelog.groups.modern.patterns.topic_pattern import matching_topics
+from tidelog.broker.requests.context import Context
+from tidelog.groups.consumer.patterns.topic_pattern import matching_topics
 from tidelog.transactions.listing import unknown_states
 from tidelog.transactions.messages import ListFilter
 from tidelog.wire.messages.list_transactions import (

@@ -7,10 +7,10 @@ from collections.abc import Coroutine, Iterable
 
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ids import ZERO_UUID
-from tidelog.broker.context import Context
-from tidelog.broker.topic_changes import auto_create
-from tidelog.metadata.entities import NO_LEADER, PartitionImage, TopicImage
-from tidelog.metadata.topic_names import is_internal, why_illegal
+from tidelog.broker.controller.topic_changes import auto_create
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.image.entities import NO_LEADER, PartitionImage, TopicImage
+from tidelog.metadata.topics.names import is_internal, why_illegal
 from tidelog.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,

@@ -1,11 +1,11 @@
 """OffsetCommit: how far a group has read. Offsets for partitions that do not exist are refused one by one."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
-from tidelog.groups.offset_commit import CommitAnswer
-from tidelog.groups.offset_messages import CommitPartition, CommitRequest, CommitTopic
+from tidelog.broker.requests.context import Context
+from tidelog.groups.offsets.commit import CommitAnswer
+from tidelog.groups.offsets.messages import CommitPartition, CommitRequest, CommitTopic
 from tidelog.groups.outcome import Pending
-from tidelog.metadata.entities import TopicImage
+from tidelog.metadata.image.entities import TopicImage
 from tidelog.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestTopic,

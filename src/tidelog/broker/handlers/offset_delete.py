@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Iterable
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
-from tidelog.groups.offset_messages import DeleteOffsetsAnswer, DeleteTopic
+from tidelog.broker.requests.context import Context
+from tidelog.groups.offsets.messages import DeleteOffsetsAnswer, DeleteTopic
 from tidelog.wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,

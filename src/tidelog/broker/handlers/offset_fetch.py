@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Coroutine
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
 from tidelog.broker.handlers.when_served import waits_for_group
-from tidelog.groups.offset_messages import FetchedGroup, FetchedOffset, FetchedTopic, FetchGroup, FetchTopic
+from tidelog.broker.requests.context import Context
+from tidelog.groups.offsets.messages import FetchedGroup, FetchedOffset, FetchedTopic, FetchGroup, FetchTopic
 from tidelog.wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,

@@ -1,7 +1,7 @@
 """OffsetForLeaderEpoch: where an epoch ended, so that a reader can tell whether its data was cut off."""
 
 from tidelog.base.errors import KafkaError
-from tidelog.broker.context import Context
+from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,

@@ -8,13 +8,13 @@ from typing import TypeAlias
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Offset, TimestampMs, uuid_text
-from tidelog.broker.context import Context
-from tidelog.broker.delayed_produce import DelayedProduce, Written
 from tidelog.broker.handlers.transactional_produce import Guards, in_transaction
-from tidelog.broker.reply import CloseConnection
+from tidelog.broker.requests.context import Context
+from tidelog.broker.requests.delayed_produce import DelayedProduce, Written
+from tidelog.broker.requests.reply import CloseConnection
 from tidelog.replication.partition import Partition
 from tidelog.storage.admission import RecordsRefused
-from tidelog.storage.verification import VerificationGuard
+from tidelog.storage.producers.verification import VerificationGuard
 from tidelog.wire.batch import ATTRIBUTES_AT, CODEC_MASK
 from tidelog.wire.compression import Codec
 from tidelog.wire.messages.produce import (

@@ -1,7 +1,7 @@
 """Raft: what the nodes of the metadata quorum say to each other. Not answered: Raft repeats what is lost."""
 
-from tidelog.broker.context import Context
-from tidelog.broker.reply import CloseConnection
+from tidelog.broker.requests.context import Context
+from tidelog.broker.requests.reply import CloseConnection
 from tidelog.raft.messages import decode
 from tidelog.wire.messages.raft import RaftRequest
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from tidelog.base.errors import KafkaError
-from tidelog.broker.context import Context
 from tidelog.broker.handlers.describe_groups import GROUP_OPERATIONS
 from tidelog.broker.handlers.streams_group_heartbeat import check_feature
+from tidelog.broker.requests.context import Context
 from tidelog.groups.record_formats.tasks import Role, Tasks, of_role
 from tidelog.groups.streams.messages import DescribedMember, DescribedSubtopology, InternalTopic
 from tidelog.wire.messages.streams_group_describe import (

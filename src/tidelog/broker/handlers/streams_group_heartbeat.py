@@ -8,9 +8,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
+from tidelog.broker.coordinators.streams_topics import create_missing
 from tidelog.broker.handlers.when_served import waits_for_group
-from tidelog.broker.streams_topics import create_missing
+from tidelog.broker.requests.context import Context
 from tidelog.groups.record_formats.streams_group import new_topology
 from tidelog.groups.record_formats.tasks import Duty, Role, Tasks, of_role
 from tidelog.groups.streams.messages import Endpoint as EndpointOf

@@ -3,7 +3,7 @@
 import asyncio
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
+from tidelog.broker.requests.context import Context
 from tidelog.groups.classic.messages import SyncAnswer, SyncRequest
 from tidelog.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 

@@ -9,11 +9,11 @@ from inspect import isawaitable
 from typing import NamedTuple, TypeVar
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
-from tidelog.broker.hosted import TopicKey
-from tidelog.broker.transaction_verification import told_to_writer
+from tidelog.broker.coordinators.transaction_verification import told_to_writer
+from tidelog.broker.log_dirs.hosted import TopicKey
+from tidelog.broker.requests.context import Context
 from tidelog.replication.partition import Partition
-from tidelog.storage.verification import VerificationGuard
+from tidelog.storage.producers.verification import VerificationGuard
 from tidelog.transactions.transaction import Identity, TopicPartition
 from tidelog.wire.batch import HEADER, BatchHeader, read_header
 from tidelog.wire.messages.produce import ProduceRequest

@@ -2,12 +2,12 @@
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_EPOCH
-from tidelog.broker.context import Context
-from tidelog.broker.transaction_verification import told_to_writer
-from tidelog.groups.offset_commit import CommitAnswer, all_refused
-from tidelog.groups.offset_messages import CommitPartition, CommitRequest, CommitTopic
-from tidelog.groups.transactional_commit import TransactionalCommit
-from tidelog.metadata.topic_names import CONSUMER_OFFSETS
+from tidelog.broker.coordinators.transaction_verification import told_to_writer
+from tidelog.broker.requests.context import Context
+from tidelog.groups.offsets.commit import CommitAnswer, all_refused
+from tidelog.groups.offsets.messages import CommitPartition, CommitRequest, CommitTopic
+from tidelog.groups.offsets.transactional_commit import TransactionalCommit
+from tidelog.metadata.topics.names import CONSUMER_OFFSETS
 from tidelog.transactions.transaction import Identity, TopicPartition
 from tidelog.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,

@@ -1,8 +1,8 @@
 """UnregisterBroker: a broker that will not come back is taken out of the cluster's metadata."""
 
 from tidelog.base.errors import KafkaError
-from tidelog.broker.context import Context
-from tidelog.metadata.brokers import decide_unregister_broker
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.brokers.brokers import decide_unregister_broker
 from tidelog.wire.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
 
 

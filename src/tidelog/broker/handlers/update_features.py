@@ -1,8 +1,8 @@
 """UpdateFeatures: let the cluster use what all its brokers have come to know."""
 
 from tidelog.base.errors import KafkaError
-from tidelog.broker.context import Context
-from tidelog.metadata.features import FeatureUpdate, UpgradeType, decide_update_features
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.brokers.features import FeatureUpdate, UpgradeType, decide_update_features
 from tidelog.wire.messages.update_features import (
     FeatureUpdateKey,
     UpdatableFeatureResult,

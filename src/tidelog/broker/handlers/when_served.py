@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from inspect import isawaitable
 from typing import Any
 
-from tidelog.broker.context import Context
+from tidelog.broker.requests.context import Context
 
 Handle = Callable[[Context, Any], Any]
 

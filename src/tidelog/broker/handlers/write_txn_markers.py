@@ -6,8 +6,8 @@ The same marker may come again and again: coordinators ask until they know.
 import asyncio
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context, Services
-from tidelog.metadata.topic_names import CONSUMER_OFFSETS
+from tidelog.broker.requests.context import Context, Services
+from tidelog.metadata.topics.names import CONSUMER_OFFSETS
 from tidelog.replication.partition import Partition, Produced
 from tidelog.wire.batch import read_header
 from tidelog.wire.messages.write_txn_markers import (

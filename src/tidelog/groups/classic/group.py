@@ -16,7 +16,7 @@ from tidelog.groups.classic.states import NEXT, State
 from tidelog.groups.classic.votes import ProtocolVotes
 from tidelog.groups.consumer_protocol import PROTOCOL_TYPE, subscribed_topics
 from tidelog.groups.group import GroupKind
-from tidelog.groups.offset_messages import CommitRequest
+from tidelog.groups.offsets.messages import CommitRequest
 from tidelog.groups.outcome import OffsetsRecord, Pending
 from tidelog.groups.record_formats import group_metadata
 from tidelog.groups.record_formats.group_metadata import StoredGroup

@@ -1,8 +1,8 @@
 """What makes a StreamsGroupHeartbeat invalid before anybody looks at the group."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.groups.modern.checks import NAME_CHARS_MAX
-from tidelog.groups.modern.messages import JOINING, LEAVING_FOR_A_WHILE
+from tidelog.groups.consumer.checks import NAME_CHARS_MAX
+from tidelog.groups.consumer.messages import JOINING, LEAVING_FOR_A_WHILE
 from tidelog.groups.record_formats.tasks import Role, Tasks
 from tidelog.groups.streams.configured import Configured
 from tidelog.groups.streams.messages import HeartbeatRequest

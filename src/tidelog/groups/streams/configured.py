@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from tidelog.groups.modern.topics import Topics
+from tidelog.groups.consumer.topics import Topics
 from tidelog.groups.record_formats.streams_group import Topology
 from tidelog.groups.streams.messages import InternalTopic, Status, StatusCode
 from tidelog.groups.streams.partition_counts import NotConfigurable, decide_counts, number_of_tasks

@@ -1,6 +1,6 @@
 """A draft of a streams group: what only such a group has; the rest is in `epoch_draft`."""
 
-from tidelog.groups.modern.epoch_draft import EpochDraft
+from tidelog.groups.consumer.epoch_draft import EpochDraft
 from tidelog.groups.record_formats import streams_group as formats
 from tidelog.groups.record_formats.streams_group import (
     Key,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from tidelog.groups.modern.topics import Topics
+from tidelog.groups.consumer.topics import Topics
 from tidelog.groups.record_formats.tasks import Role, Tasks, of_role
 from tidelog.groups.streams.configured import Configured
 from tidelog.groups.streams.group import StreamsGroup

@@ -4,10 +4,10 @@ from typing import cast
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import TimestampMs
+from tidelog.groups.consumer.epoch_group import EpochGroup, Records
+from tidelog.groups.consumer.states import GroupState
 from tidelog.groups.group import GroupKind
-from tidelog.groups.modern.epoch_group import EpochGroup, Records
-from tidelog.groups.modern.states import GroupState
-from tidelog.groups.offset_messages import CommitRequest
+from tidelog.groups.offsets.messages import CommitRequest
 from tidelog.groups.outcome import OffsetsRecord
 from tidelog.groups.record_formats import streams_group as formats
 from tidelog.groups.record_formats.group_key import encode_key

@@ -5,10 +5,10 @@ look at the topics, give the group a target for its newest epoch, and take the m
 """
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.groups.modern.member_timers import Wait
-from tidelog.groups.modern.messages import JOINING
-from tidelog.groups.modern.reconciliation import Target, is_within, reconcile
-from tidelog.groups.modern.topics import Topics
+from tidelog.groups.consumer.member_timers import Wait
+from tidelog.groups.consumer.messages import JOINING
+from tidelog.groups.consumer.reconciliation import Target, is_within, reconcile
+from tidelog.groups.consumer.topics import Topics
 from tidelog.groups.outcome import Outcome
 from tidelog.groups.record_formats.holding import Holding, MemberState
 from tidelog.groups.record_formats.streams_group import StreamsMember, Topology

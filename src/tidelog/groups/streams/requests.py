@@ -2,8 +2,8 @@
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.groups.classic.group import ClassicGroup
-from tidelog.groups.modern.messages import JOINING
-from tidelog.groups.modern.requests import known_topics
+from tidelog.groups.consumer.messages import JOINING
+from tidelog.groups.consumer.requests import known_topics
 from tidelog.groups.outcome import Outcome, Pending
 from tidelog.groups.step import Step
 from tidelog.groups.streams.checks import check

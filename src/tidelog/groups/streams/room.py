@@ -7,9 +7,9 @@ members learn of endpoints anew, and a client that asked all others to stop asks
 from dataclasses import dataclass
 
 from tidelog.base.timers import Timer
-from tidelog.groups.modern.member_timers import Wait
-from tidelog.groups.modern.room import ConsumerRoom
-from tidelog.groups.modern.topics import Topics
+from tidelog.groups.consumer.member_timers import Wait
+from tidelog.groups.consumer.room import ConsumerRoom
+from tidelog.groups.consumer.topics import Topics
 from tidelog.groups.record_formats.holding import MemberState
 from tidelog.groups.record_formats.streams_group import Topology
 from tidelog.groups.step import Step

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.groups.record_formats.streams_group import Topology
-from tidelog.metadata.topic_names import is_internal, why_illegal
+from tidelog.metadata.topics.names import is_internal, why_illegal
 from tidelog.wire.messages.streams_group_heartbeat import Subtopology, TopicInfo
 
 SUBTOPOLOGIES_MAX = 10_000

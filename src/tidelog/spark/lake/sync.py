@@ -10,15 +10,15 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidelog.spark.decoding import DECODED, REASON, Decoding, with_decoded
-from tidelog.spark.decoding_errors import BadSchema
 from tidelog.spark.errors import OptionError
 from tidelog.spark.lake.options import parse_options
 from tidelog.spark.pipeline.build import Build
 from tidelog.spark.pipeline.moments import start_options
 from tidelog.spark.pipeline.sources import dead_letters
 from tidelog.spark.pipeline.spec import Sink, Source
-from tidelog.spark.screening import failing
+from tidelog.spark.values.decoding import DECODED, REASON, Decoding, with_decoded
+from tidelog.spark.values.errors import BadSchema
+from tidelog.spark.values.screening import failing
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Sequence
 
-from tidelog.spark.ddl import check_ddl
-from tidelog.spark.decoding_errors import BadSchema
 from tidelog.spark.pipeline.checking import Checker
 from tidelog.spark.pipeline.faults import nearest
 from tidelog.spark.pipeline.lines import Place
 from tidelog.spark.pipeline.spec import Watermark
+from tidelog.spark.values.ddl import check_ddl
+from tidelog.spark.values.errors import BadSchema
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")

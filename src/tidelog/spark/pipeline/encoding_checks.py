@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from tidelog.spark.decoding_errors import BadSchema
-from tidelog.spark.encoding import SCHEMA_ID_MAX
 from tidelog.spark.pipeline.checking import Checker
 from tidelog.spark.pipeline.lines import Place
 from tidelog.spark.pipeline.sinks import encoding_of
 from tidelog.spark.pipeline.spec import Sink
-from tidelog.spark.values import values_of
+from tidelog.spark.values.encoding import SCHEMA_ID_MAX
+from tidelog.spark.values.errors import BadSchema
+from tidelog.spark.values.formats import values_of
 
 
 def check_encoding(sink: Sink, folder: Path, place: Place, checker: Checker) -> None:

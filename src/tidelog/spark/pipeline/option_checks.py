@@ -10,8 +10,8 @@ from tidelog.spark.pipeline.lines import Place
 from tidelog.spark.pipeline.sinks import sink_options
 from tidelog.spark.pipeline.sources import source_options
 from tidelog.spark.pipeline.spec import Sink, Source
-from tidelog.spark.sink_options import read_sink_options
-from tidelog.spark.source_options import read_source_options
+from tidelog.spark.sink.options import read_sink_options
+from tidelog.spark.source.options import read_source_options
 
 ANYWHERE = "localhost:9092"
 OF_CONSOLE = {"rows"}

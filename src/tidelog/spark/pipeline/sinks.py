@@ -5,15 +5,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidelog.spark.decoding import load_decoding
-from tidelog.spark.encoding import Encoding, encoded, fields_of
 from tidelog.spark.foreach_batch import each_batch, each_upsert
 from tidelog.spark.lake.options import LakeOptions, parse_options
 from tidelog.spark.lake.plan import check_partition_columns
 from tidelog.spark.pipeline.sources import as_text
 from tidelog.spark.pipeline.spec import Sink
-from tidelog.spark.sink_options import read_sink_options
-from tidelog.spark.sink_schema import shape_of
+from tidelog.spark.sink.options import read_sink_options
+from tidelog.spark.sink.schema import shape_of
+from tidelog.spark.values.decoding import load_decoding
+from tidelog.spark.values.encoding import Encoding, encoded, fields_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-from tidelog.spark.decoding import Kind
-from tidelog.spark.decoding_errors import BadSchema
 from tidelog.spark.pipeline.checking import Checker
 from tidelog.spark.pipeline.common_checks import check_ddl_text, check_watermark, one_of
 from tidelog.spark.pipeline.lines import Place
@@ -12,7 +10,9 @@ from tidelog.spark.pipeline.moments import start_options
 from tidelog.spark.pipeline.option_checks import check_reload, check_source_options
 from tidelog.spark.pipeline.sources import FILE_FORMATS, decoding_of
 from tidelog.spark.pipeline.spec import SUBSCRIPTIONS, Source
-from tidelog.spark.values import values_of
+from tidelog.spark.values.decoding import Kind
+from tidelog.spark.values.errors import BadSchema
+from tidelog.spark.values.formats import values_of
 
 OF_FILES = {"file", "options", "schema", "reload"}
 OF_STREAMS = ("start", "watermark", "tombstones", "dead_letter")

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidelog.spark.decoding import Decoding, load_decoding
 from tidelog.spark.pipeline.moments import start_options
 from tidelog.spark.pipeline.spec import Scalar, Sink, Source
-from tidelog.spark.screening import OnError, Screen, Tombstones, decoded, undecoded
+from tidelog.spark.values.decoding import Decoding, load_decoding
+from tidelog.spark.values.screening import OnError, Screen, Tombstones, decoded, undecoded
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -121,9 +121,9 @@ def open_lookup(spark: "SparkSession", source: Source, folder: Path) -> tuple["D
     """A file that is read again when it changes; its columns stay those that it has now."""
     from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-    from tidelog.spark.decoding import parsed_ddl
     from tidelog.spark.lookup import RUN, LookupSource, lookup_file
     from tidelog.spark.lookup_files import read_lookup
+    from tidelog.spark.values.decoding import parsed_ddl
 
     path = str((folder / (source.file or "")).resolve())
     options = as_text(source.options)

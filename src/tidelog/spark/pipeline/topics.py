@@ -3,7 +3,7 @@
 from tidelog.base.errors import ErrorCode
 from tidelog.spark.pipeline.sinks import sink_options
 from tidelog.spark.pipeline.spec import Sink
-from tidelog.spark.sink_options import read_sink_options
+from tidelog.spark.sink.options import read_sink_options
 from tidelog.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 
 BROKERS_CHOICE = -1

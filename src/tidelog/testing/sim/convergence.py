@@ -1,6 +1,6 @@
 """When a healed cluster is whole again: one controller, every replica in sync, nobody behind."""
 
-from tidelog.metadata.entities import NO_LEADER
+from tidelog.metadata.image.entities import NO_LEADER
 from tidelog.testing.sim.cluster import SimCluster
 from tidelog.testing.sim.view import View, newest, views
 

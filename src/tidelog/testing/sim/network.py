@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from tidelog.base.listener import Listener
 from tidelog.base.ports import Buffer, Connection, Network
+from tidelog.server.connection.shared_state import RequestDispatcher
 from tidelog.server.listener import ListenError
-from tidelog.server.shared_state import RequestDispatcher
 from tidelog.testing.sim.lateness import Lateness
 from tidelog.testing.sim.life import Life
 from tidelog.testing.sim.loop import SimLoop

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from tidelog.base.errors import ProtocolError, StorageError
 from tidelog.base.listener import Listener
 from tidelog.base.ports import FileSlice
-from tidelog.broker.peer import Peer
-from tidelog.broker.reply import PendingReply, Reply
-from tidelog.server.shared_state import RequestDispatcher
+from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.reply import PendingReply, Reply
+from tidelog.server.connection.shared_state import RequestDispatcher
 from tidelog.testing.sim.life import Life
 from tidelog.testing.sim.tcp import Request, Tcp
 

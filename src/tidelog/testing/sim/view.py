@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tidelog.base.ids import Uuid
-from tidelog.metadata.image import ClusterImage
-from tidelog.metadata.topic_names import TRANSACTION_STATE
+from tidelog.metadata.image.image import ClusterImage
+from tidelog.metadata.topics.names import TRANSACTION_STATE
 from tidelog.node import Node
 from tidelog.raft.core import Raft
 from tidelog.raft.log import RaftLog

@@ -8,13 +8,13 @@ import pytest
 
 from tidelog.base.config import load
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.context import Context
-from tidelog.broker.fetch_sessions import FetchSessions
 from tidelog.broker.handlers import fetch
-from tidelog.broker.peer import Peer
-from tidelog.metadata.entities import PartitionImage, TopicImage
-from tidelog.metadata.image import ClusterImage
-from tidelog.metadata.records import Endpoint
+from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.context import Context
+from tidelog.broker.requests.fetch_sessions import FetchSessions
+from tidelog.metadata.image.entities import PartitionImage, TopicImage
+from tidelog.metadata.image.image import ClusterImage
+from tidelog.metadata.image.records import Endpoint
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing import virtual_time

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.context import Context
+from tidelog.broker.coordinators.streams_topics import create_missing
 from tidelog.broker.handlers import streams_group_describe, streams_group_heartbeat
-from tidelog.broker.peer import Peer
-from tidelog.broker.streams_topics import create_missing
+from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.context import Context
 from tidelog.groups.streams.messages import InternalTopic
 from tidelog.testing import virtual_time
 from tidelog.wire.messages.create_topics import CreatableTopicResult, CreateTopicsResponse

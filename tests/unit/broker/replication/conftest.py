@@ -14,12 +14,12 @@ from tidelog.base.config import BrokerConfig, load
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import ZERO_UUID, Epoch, NodeId, Uuid
 from tidelog.base.ports import Buffer
-from tidelog.broker.leader_fetcher import FetcherParts
-from tidelog.broker.peers import Peers
-from tidelog.broker.replica_fetch import ReplicaFetches
-from tidelog.broker.replica_fetchers import ReplicaFetchers
-from tidelog.broker.replication_quota import ReplicationQuota
-from tidelog.metadata.entities import PartitionImage
+from tidelog.broker.peers.peers import Peers
+from tidelog.broker.replication.leader_fetcher import FetcherParts
+from tidelog.broker.replication.quota import ReplicationQuota
+from tidelog.broker.replication.replica_fetch import ReplicaFetches
+from tidelog.broker.replication.replica_fetchers import ReplicaFetchers
+from tidelog.metadata.image.entities import PartitionImage
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig

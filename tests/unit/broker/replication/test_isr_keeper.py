@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.isr_keeper import IsrKeeper
-from tidelog.broker.peers import PeerUnavailable
+from tidelog.broker.peers.peers import PeerUnavailable
+from tidelog.broker.replication.isr_keeper import IsrKeeper
 from tidelog.testing import virtual_time
 from tidelog.wire.messages.alter_partition import (
     AlterPartitionRequest,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tidelog.base.errors import ErrorCode
-from tidelog.broker import replica_sessions
+from tidelog.broker.replication import replica_sessions
 from tidelog.testing import virtual_time
 from tidelog.wire.messages.fetch import (
     FetchPartition,

@@ -3,8 +3,8 @@
 import pytest
 
 from tidelog.base.errors import ErrorCode
-from tidelog.groups.offset_messages import CommitPartition, CommitRequest, CommitTopic, FetchGroup
-from tidelog.groups.transactional_commit import TransactionalCommit
+from tidelog.groups.offsets.messages import CommitPartition, CommitRequest, CommitTopic, FetchGroup
+from tidelog.groups.offsets.transactional_commit import TransactionalCommit
 
 
 def commit(team, instance, partition=0, topic="lines", **options):

@@ -1,7 +1,7 @@
 """A group id has one kind of group: what others get that come with another protocol, and how it is shown."""
 
 from tidelog.base.errors import ErrorCode
-from tidelog.groups.modern.messages import HeartbeatRequest as ConsumerHeartbeat
+from tidelog.groups.consumer.messages import HeartbeatRequest as ConsumerHeartbeat
 
 
 def consumer_join(team):

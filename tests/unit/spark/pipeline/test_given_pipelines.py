@@ -7,7 +7,7 @@ import pytest
 from tidelog.spark.pipeline.load import load_pipeline
 
 ROOT = Path(__file__).parents[4]
-FILES = [*sorted(ROOT.glob("examples/*/pipeline.yaml")), ROOT / "src/tidelog/cli/demo_pipeline.yaml"]
+FILES = [*sorted(ROOT.glob("examples/*/pipeline.yaml")), ROOT / "src/tidelog/cli/spark/demo_pipeline.yaml"]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)

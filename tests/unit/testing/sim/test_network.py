@@ -9,8 +9,8 @@ import pytest
 
 from tidelog.base.errors import ProtocolError
 from tidelog.base.listener import Listener
-from tidelog.broker.peer import Peer
-from tidelog.broker.reply import Reply
+from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.reply import Reply
 from tidelog.testing.sim.life import Life
 from tidelog.testing.sim.loop import SimLoop
 from tidelog.testing.sim.network import SimConnection, SimNetwork

@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections.abc import Callable
 
-from tidelog.metadata.topic_names import TRANSACTION_STATE
+from tidelog.metadata.topics.names import TRANSACTION_STATE
 from tidelog.testing.sim.client import Client
 from tidelog.testing.sim.cluster import SimCluster
 from tidelog.testing.sim.machine import Machine

@@ -1,0 +1,1 @@
+"""This broker's part in the cluster's metadata: the Raft driver, the image it applies, and the controller."""

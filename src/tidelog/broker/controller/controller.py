@@ -1,0 +1,188 @@
+"""The active controller: the broker that leads the metadata quorum, and what it does on its own account.
+
+It hears the brokers' heartbeats, fences those that fell silent, and gives partitions back to their preferred
+leaders. What it knows of heartbeats is not part of the metadata: a new controller gives everybody a full
+session before it judges.
+"""
+
+import asyncio
+import logging
+from functools import partial
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import NO_EPOCH, Epoch, NodeId, uuid_from_random, uuid_text
+from tidelog.base.ports import Clock, Random
+from tidelog.broker.controller.metadata_service import MetadataService
+from tidelog.metadata.brokers.brokers import (
+    decide_create_cluster,
+    decide_fence_broker,
+    decide_register_broker,
+)
+from tidelog.metadata.brokers.features import METADATA_VERSION, decide_default_features
+from tidelog.metadata.brokers.heartbeats import BrokerSessions, Heartbeat, HeartbeatAnswer, decide_heartbeat
+from tidelog.metadata.brokers.registration_rules import check_broker_epoch, how_it_ended
+from tidelog.metadata.decision import Decision
+from tidelog.metadata.image.entities import BrokerImage
+from tidelog.metadata.image.image import ClusterImage, ImageDelta
+from tidelog.metadata.leaders.elections import decide_missing_leaders, decide_preferred_leaders
+
+WATCH_SECONDS_MAX = 0.5
+
+log = logging.getLogger("tidelog.broker.controller.controller")
+
+
+class Controller:
+    def __init__(
+        self, metadata: MetadataService, clock: Clock, random: Random, cluster_id: str | None
+    ) -> None:
+        self._metadata = metadata
+        self._clock = clock
+        self._random = random
+        self._cluster_id = cluster_id
+        self._sessions = self._new_sessions()
+        self._task: asyncio.Task[None] | None = None
+        self._look_for_leaders = False
+
+    def on_role_change(self, active: bool) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        if active:
+            self._sessions = self._new_sessions()
+            self._sessions.begin(self._metadata.image.brokers.values(), self._clock.monotonic())
+            self._task = asyncio.get_running_loop().create_task(self._govern(), name="controller")
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def check_active(self) -> None:
+        if not self._metadata.is_controller:
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, "This broker is not the active controller.")
+
+    # Brokers come, live and go
+
+    async def register(
+        self,
+        broker: BrokerImage,
+        cluster_id: str,
+        *,
+        fenced: bool = True,
+        previous_epoch: Epoch = NO_EPOCH,
+    ) -> Epoch:
+        """The epoch of the registration; KafkaError where the broker must not take part."""
+        self.check_active()
+        await self._create_cluster()
+        known = self._metadata.image.cluster_id
+        if cluster_id and cluster_id != known:
+            raise KafkaError(
+                ErrorCode.INCONSISTENT_CLUSTER_ID,
+                f"Expected cluster ID {known}, but got cluster ID {cluster_id}",
+            )
+        before = self._metadata.image.brokers.get(broker.id)
+        # A folder has one owner at a time: a process that has one of its folders proves that the old one is
+        # gone. And this very process is not another one.
+        is_successor = broker.id == self._metadata.node_id or (
+            before is not None and not set(before.directories).isdisjoint(broker.directories)
+        )
+        session_alive = self._sessions.is_alive(broker.id, self._clock.monotonic()) and not is_successor
+        [epoch] = await self._metadata.change(
+            lambda image: decide_register_broker(
+                image,
+                broker_id=broker.id,
+                epoch=self._metadata.version + 1,
+                incarnation=broker.incarnation,
+                endpoints=tuple(broker.endpoints.values()),
+                rack=broker.rack,
+                directories=broker.directories,
+                features=broker.features,
+                fenced=fenced,
+                ended=how_it_ended(image.brokers.get(broker.id), previous_epoch),
+                session_alive=session_alive,
+                config=self._metadata.config,
+            )
+        )
+        self._sessions.touch(broker.id, epoch, self._clock.monotonic())
+        return epoch
+
+    async def heartbeat(self, beat: Heartbeat) -> HeartbeatAnswer:
+        """What the broker wants to be, and what it is now."""
+        self.check_active()
+        image, id = self._metadata.image, beat.broker_id
+        broker = check_broker_epoch(image, id, beat.broker_epoch)
+        self._sessions.touch(id, beat.broker_epoch, self._clock.monotonic(), beat.metadata_offset)
+        is_quiet = not (beat.wants_fence or beat.wants_shutdown or beat.offline_directories)
+        if is_quiet and broker.is_active:
+            return HeartbeatAnswer(beat.metadata_offset >= broker.epoch, False)
+        before = self._metadata.version
+        [answer] = await self._metadata.change(
+            lambda now: decide_heartbeat(
+                now, beat, others_know=self._sessions.others_know(id, now), config=self._metadata.config
+            )
+        )
+        if broker.shutting_down or beat.wants_shutdown:
+            if self._metadata.version != before:
+                self._sessions.handed_over(id, self._metadata.version)
+            if answer.should_shut_down:
+                self._sessions.forget(id)
+        return answer
+
+    # What nobody asks for
+
+    async def _govern(self) -> None:
+        checked_leaders = self._clock.monotonic()
+        while True:
+            config = self._metadata.config
+            try:
+                await self._create_cluster()
+                await self._fence_the_silent()
+                if self._look_for_leaders:
+                    self._look_for_leaders = False
+                    await self._metadata.change(partial(decide_missing_leaders, config=config))
+                now = self._clock.monotonic()
+                if config.bool("auto.leader.rebalance.enable") and now - checked_leaders >= config.int(
+                    "leader.imbalance.check.interval.seconds"
+                ):
+                    checked_leaders = now
+                    percent = config.int("leader.imbalance.per.broker.percentage")
+                    await self._metadata.change(
+                        partial(decide_preferred_leaders, imbalance_percent=percent, config=config)
+                    )
+            except KafkaError as error:
+                log.warning("the controller could not act: %s", error.message)
+            except Exception:
+                log.exception("the controller could not act; it tries again")
+            await asyncio.sleep(min(WATCH_SECONDS_MAX, config.int("broker.session.timeout.ms") / 8000))
+
+    async def _create_cluster(self) -> None:
+        if not self._metadata.image.cluster_id:
+            wanted = self._cluster_id or uuid_text(uuid_from_random(self._random.bytes(16)))
+            await self._metadata.change(lambda image: decide_create_cluster(image, cluster_id=wanted))
+        if METADATA_VERSION not in self._metadata.image.features:  # also of one that an early version made
+            await self._metadata.change(partial(decide_default_features, config=self._metadata.config))
+
+    async def _fence_the_silent(self) -> None:
+        for broker_id in self._sessions.expired(self._clock.monotonic()):
+            broker = self._metadata.image.brokers.get(broker_id)
+            if broker is not None and not broker.fenced:
+                log.warning("broker %d is silent for too long: others take over what it led", broker_id)
+                await self._metadata.change(partial(self._fenced, broker_id))
+            if not self._is_heard(broker_id):  # only now: what could not be written is tried again
+                self._sessions.forget(broker_id)
+
+    def _fenced(self, broker_id: NodeId, image: ClusterImage) -> Decision[None]:
+        if broker_id not in image.brokers or self._is_heard(broker_id):
+            return Decision([], [None])  # it went, or came back, while earlier changes were written
+        return decide_fence_broker(image, broker_id, self._metadata.config)
+
+    def _is_heard(self, broker_id: NodeId) -> bool:
+        return self._sessions.is_alive(broker_id, self._clock.monotonic())
+
+    def on_change(self, delta: ImageDelta) -> None:
+        """A topic may have come to prefer a leader that misses records to none."""
+        if delta.configs_changed:
+            self._look_for_leaders = True
+
+    def _new_sessions(self) -> BrokerSessions:
+        return BrokerSessions(self._metadata.config.int("broker.session.timeout.ms") / 1000)

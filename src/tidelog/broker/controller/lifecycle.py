@@ -1,0 +1,274 @@
+"""This broker's standing in the cluster: registered, kept alive by heartbeats, and taken leave of in order.
+
+A broker registers fenced, says how far it follows the metadata, and is let in by the controller once it knows
+of its own registration. From then on it leads and follows as the image says.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from tidelog.base.errors import ErrorCode, KafkaError, StorageError
+from tidelog.base.ids import NO_EPOCH, Epoch, Uuid
+from tidelog.base.ports import Clock
+from tidelog.broker.controller.metadata_service import MetadataService
+from tidelog.broker.peers.peers import Peers
+from tidelog.metadata.image.entities import BrokerImage
+from tidelog.metadata.image.image import ImageDelta
+from tidelog.wire.apis import ApiKey
+from tidelog.wire.messages.allocate_producer_ids import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
+)
+from tidelog.wire.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
+from tidelog.wire.messages.broker_registration import (
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+    Feature,
+    Listener,
+)
+
+REGISTRATION_VERSION = 3
+HEARTBEAT_VERSION = 1
+RETRY_SECONDS = 0.25
+TELL_SECONDS = 5.0
+LEAVE_POLL_SECONDS = 0.02
+KNOWN_POLL_SECONDS = 0.005
+
+log = logging.getLogger("tidelog.broker.controller.lifecycle")
+
+
+class Lifecycle:
+    def __init__(
+        self,
+        metadata: MetadataService,
+        peers: Peers,
+        clock: Clock,
+        identity: Callable[[], BrokerImage],
+        failed_folders: Callable[[], list[Uuid]],
+        *,
+        previous_epoch: Callable[[], Epoch],
+    ) -> None:
+        self._metadata = metadata
+        self._peers = peers
+        self._clock = clock
+        self._identity = identity
+        self._failed_folders = failed_folders
+        self._previous_epoch = previous_epoch
+        self.epoch: Epoch = NO_EPOCH
+        self._task: asyncio.Task[None] | None = None
+        self._leaving = False
+        self._may_leave = asyncio.Event()
+        self._nudge = asyncio.Event()
+        self.failure: Exception | None = None
+
+    @property
+    def is_fenced(self) -> bool:
+        me = self._metadata.image.brokers.get(self._metadata.node_id)
+        return me is None or me.epoch != self.epoch or me.fenced
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._beat(), name="heartbeats")
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def register(self) -> None:
+        """Until the controller agrees. StorageError with the reason where it never will."""
+        patience = 1.5 * self._metadata.config.int("broker.session.timeout.ms") / 1000
+        began = told = self._clock.monotonic()
+        while True:
+            self._check_metadata()
+            me = self._identity()
+            try:
+                answer = await self._ask_to_register(me)
+            except OSError as error:
+                problem, code = str(error), ErrorCode.REQUEST_TIMED_OUT
+            else:
+                code, problem = ErrorCode.of(answer.error_code), ErrorCode.of(answer.error_code).name
+                if code is ErrorCode.NONE:
+                    self.epoch = answer.broker_epoch
+                    if await self._is_known():
+                        return
+                    problem = "the metadata do not say so"
+            now = self._clock.monotonic()
+            if code is ErrorCode.DUPLICATE_BROKER_REGISTRATION and now - began > patience:
+                raise StorageError(self._taken())
+            if code is ErrorCode.INCONSISTENT_CLUSTER_ID:
+                raise StorageError(
+                    "controller.quorum.voters names brokers of another cluster than this broker's data; "
+                    "give it the right voters, or an empty data folder"
+                )
+            if now - told >= TELL_SECONDS:
+                told = now
+                log.warning("this broker is not registered yet: %s; trying again", problem)
+            await asyncio.sleep(RETRY_SECONDS)
+
+    async def _is_known(self) -> bool:
+        """Only with the registration in the image does this broker know what it leads no longer.
+
+        False where that takes too long: somebody may have removed it again.
+        """
+        began = self._clock.monotonic()
+        while self._clock.monotonic() - began < TELL_SECONDS:
+            me = self._metadata.image.brokers.get(self._metadata.node_id)
+            if me is not None and me.epoch >= self.epoch:
+                return True
+            self._check_metadata()
+            await asyncio.sleep(KNOWN_POLL_SECONDS)
+        return False
+
+    def _check_metadata(self) -> None:
+        """A broker that cannot follow the metadata any more would wait for ever."""
+        if self._metadata.failure is not None:
+            raise self._metadata.failure
+
+    def _taken(self) -> str:
+        me = self._metadata.image.brokers.get(self._metadata.node_id)
+        where = ", ".join(f"{e.host}:{e.port}" for e in me.endpoints.values()) if me else "elsewhere"
+        return (
+            f"another broker with node.id {self._metadata.node_id} is alive at {where}; give this one a "
+            "node.id of its own, or stop the other first"
+        )
+
+    async def _ask_to_register(self, me: BrokerImage) -> BrokerRegistrationResponse:
+        request = BrokerRegistrationRequest(
+            broker_id=me.id,
+            cluster_id=self._metadata.image.cluster_id,
+            incarnation_id=me.incarnation,
+            listeners=[
+                Listener(name=where.listener, host=where.host, port=where.port, security_protocol=0)
+                for where in me.endpoints.values()
+            ],
+            features=[
+                Feature(
+                    name=known.name,
+                    min_supported_version=known.min_level,
+                    max_supported_version=known.max_level,
+                )
+                for known in me.features
+            ],
+            rack=me.rack,
+            log_dirs=list(me.directories),
+            # This very process may have been registered before, and has lost nothing since.
+            previous_broker_epoch=self._previous_epoch() if self.epoch == NO_EPOCH else self.epoch,
+        )
+        answer: BrokerRegistrationResponse = await self._peers.call_controller(
+            ApiKey.BROKER_REGISTRATION, REGISTRATION_VERSION, request, timeout=TELL_SECONDS
+        )
+        return answer
+
+    async def next_producer_ids(self) -> range:
+        """A block of ids that no other broker gets. KafkaError where there is no controller to give it."""
+        if isinstance(self._metadata.failure, KafkaError):
+            raise self._metadata.failure
+        request = AllocateProducerIdsRequest(broker_id=self._metadata.node_id, broker_epoch=self.epoch)
+        try:
+            answer: AllocateProducerIdsResponse = await self._peers.call_controller(
+                ApiKey.ALLOCATE_PRODUCER_IDS, 0, request, timeout=TELL_SECONDS
+            )
+        except OSError as error:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(error)) from error
+        if answer.error_code:
+            raise KafkaError(ErrorCode.of(answer.error_code))
+        return range(answer.producer_id_start, answer.producer_id_start + answer.producer_id_len)
+
+    # Heartbeats
+
+    async def _beat(self) -> None:
+        while True:
+            interval = self._metadata.config.int("broker.heartbeat.interval.ms") / 1000
+            try:
+                answer = await self._heartbeat(interval)
+                fenced = answer.is_fenced
+                if answer.should_shut_down:
+                    self._may_leave.set()
+                if answer.error_code in (
+                    ErrorCode.STALE_BROKER_EPOCH,
+                    ErrorCode.BROKER_ID_NOT_REGISTERED,
+                ):
+                    await self._register_again()
+            except OSError as error:
+                log.debug("a heartbeat was not answered: %s", error)
+                fenced = False
+            except StorageError as error:
+                log.critical("%s", error)
+                self.failure = error
+                return
+            except Exception:
+                # This broker may be the controller itself. Without heartbeats it would be fenced for ever.
+                log.exception("a heartbeat failed; trying again")
+                fenced = False
+            self._nudge.clear()
+            # While it waits to be let in or out, a broker asks more often.
+            pause = min(interval, RETRY_SECONDS) if fenced or self._leaving else interval
+            try:
+                # Not wait_for: before Python 3.12 it may swallow the cancellation that ends this task.
+                async with asyncio.timeout(pause):
+                    await self._nudge.wait()
+            except TimeoutError:
+                pass
+
+    async def _heartbeat(self, interval: float) -> BrokerHeartbeatResponse:
+        failed = self._failed_folders()
+        me = self._metadata.image.brokers.get(self._metadata.node_id)
+        nothing_left = me is not None and bool(failed) and set(failed).issuperset(me.directories)
+        if nothing_left and self.failure is None and len(self._metadata.image.brokers) > 1:
+            self.failure = StorageError("no data folder is left that its disk has not failed")
+        request = BrokerHeartbeatRequest(
+            broker_id=self._metadata.node_id,
+            broker_epoch=self.epoch,
+            current_metadata_offset=self._metadata.version,
+            want_fence=nothing_left,
+            want_shut_down=self._leaving,
+            offline_log_dirs=failed,
+        )
+        answer: BrokerHeartbeatResponse = await self._peers.call_controller(
+            ApiKey.BROKER_HEARTBEAT, HEARTBEAT_VERSION, request, timeout=max(interval, 1.0)
+        )
+        return answer
+
+    async def _register_again(self) -> None:
+        """The cluster no longer knows this process: another one took its id, or somebody removed it."""
+        if self._leaving:
+            self._may_leave.set()
+            return
+        log.warning("the cluster does not know this broker any more; registering anew")
+        await self.register()
+
+    def on_change(self, delta: ImageDelta) -> None:
+        """A broker that is about to stop waits until the others know: tell the controller at once."""
+        brokers = delta.after.brokers
+        if any(id in brokers and brokers[id].shutting_down for id in delta.brokers_changed):
+            self._nudge.set()
+
+    async def until_unfenced(self) -> None:
+        told = self._clock.monotonic()
+        while self.is_fenced:
+            if self.failure is not None:
+                raise self.failure
+            self._check_metadata()
+            if self._clock.monotonic() - told >= TELL_SECONDS:
+                told = self._clock.monotonic()
+                log.warning("waiting for the controller to let this broker in")
+            await asyncio.sleep(0.02)
+
+    async def leave(self, seconds: float) -> None:
+        """Controlled shutdown: others take over what this broker leads, before it stops serving."""
+        self._leaving = True
+        self._nudge.set()
+        began = led = self._clock.monotonic()
+        patience = 2 * self._metadata.config.int("controller.quorum.election.timeout.ms") / 1000
+        while not self._may_leave.is_set():
+            now = self._clock.monotonic()
+            if self._metadata.controller_id is not None:
+                led = now
+            if now - began >= seconds or now - led >= patience or self.failure is not None:
+                log.warning(
+                    "no controller took over this broker's partitions within %.1f s; stopping anyway",
+                    now - began,
+                )
+                return
+            await asyncio.sleep(LEAVE_POLL_SECONDS)

@@ -1,0 +1,313 @@
+"""Drives the Raft core: its clock, its disk and its messages; committed entries come out in order.
+
+One task does everything in turn: take in what arrived, write and sync what the core wants kept, and only then
+send what the core wants said. The core itself never waits for anything. While the disk takes its time, the
+others are told that this node is there.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
+from tidelog.base.ids import NodeId
+from tidelog.base.ports import Clock
+from tidelog.broker.controller.signs_of_life import SignsOfLife
+from tidelog.broker.log_dirs.flusher import BUSY_SECONDS, RunInThread
+from tidelog.metadata.store.store import QuorumStore
+from tidelog.raft.core import Raft
+from tidelog.raft.entries import Entry
+from tidelog.raft.errors import ChangeRefused, NotLeader
+from tidelog.raft.messages import Addressed, AnyMessage, Append
+from tidelog.raft.ready import InstallSnapshot, ReadTicket, Ready
+
+INBOX_MAX = 10_000
+INBOX_BYTES_MAX = 64 << 20
+"""Messages that wait while the disk is busy; Raft sends again what is lost."""
+
+ROOM_SECONDS = 0.5
+"""How often a write is tried again that the disk has no room for."""
+
+HAND_OVER_SECONDS = 1.0
+HAND_OVER_LOOKS = 50
+
+T = TypeVar("T")
+
+log = logging.getLogger("tidelog.broker.controller.quorum")
+
+
+class Committed(Protocol):
+    """Who is told, in this order, what the quorum agreed on."""
+
+    def on_entries(self, entries: Sequence[tuple[int, Entry]]) -> None: ...
+
+    def on_snapshot(self, snapshot: InstallSnapshot) -> None: ...
+
+    def on_role(self) -> None:
+        """The leader, the term or this node's part in it may have changed."""
+        ...
+
+
+class Quorum:
+    def __init__(
+        self,
+        raft: Raft,
+        store: QuorumStore,
+        *,
+        clock: Clock,
+        run_in_thread: RunInThread,
+        send: Callable[[NodeId, list[AnyMessage]], None],
+        committed: Committed,
+    ) -> None:
+        self.raft = raft
+        self._store = store
+        self._clock = clock
+        self._run_in_thread = run_in_thread
+        self._send = send
+        self._committed = committed
+        self._inbox: deque[Callable[[], None]] = deque()
+        self._inbox_bytes = 0
+        self._asked: dict[asyncio.Future[Any], None] = {}
+        self._reads: dict[ReadTicket, asyncio.Future[int]] = {}
+        self._awake = asyncio.Event()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._signs_of_life = SignsOfLife(raft, clock, self._post)
+        self._task: asyncio.Task[None] | None = None
+        self.failure: Exception | None = None
+        self.without_room: KafkaError | None = None
+        """Why nothing can be changed for the time being."""
+        self._other_leader: NodeId | None = None
+        self._is_behind = False
+        self._told_commit: int | None = None
+
+    @property
+    def now(self) -> float:
+        return self._clock.monotonic()
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run(), name="quorum")
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        self._task = None
+        self._refuse_who_asked()
+        if self._alarm is not None:
+            self._alarm.cancel()
+
+    async def hand_over(self) -> None:
+        """A leader that stops in order lets another take over at once, instead of being missed first.
+
+        It stays until it knows whom to pass requests on to, and what became of all that it proposed.
+        """
+        if not self.raft.is_leader or len(self.raft.configuration.voters) < 2 or self.failure is not None:
+            return
+        try:
+            await self.do(lambda: self.raft.transfer_leadership(None, self.now))
+        except (ChangeRefused, NotLeader) as error:  # nobody is there to take over, or somebody did already
+            log.info("leadership is not handed over: %s", error)
+            return
+        last = self.raft.last_index
+        for _ in range(HAND_OVER_LOOKS):
+            is_followed = not self.raft.is_leader and self.raft.leader_id is not None
+            if is_followed and self.raft.commit_index >= last:
+                return
+            await asyncio.sleep(HAND_OVER_SECONDS / HAND_OVER_LOOKS)
+
+    # Input: handled at the next turn of the task, never in the middle of a write
+
+    def receive(self, message: AnyMessage, size: int = 0) -> None:
+        """One of so many bytes. A single one is taken however large it is: else it could never arrive."""
+        if len(self._inbox) < INBOX_MAX and (not self._inbox or self._inbox_bytes + size <= INBOX_BYTES_MAX):
+            self._inbox_bytes += size
+            self.soon(lambda: self.raft.step(message, self._clock.monotonic()))
+            self._signs_of_life.heard(message)
+            if self._is_behind and isinstance(message, Append):
+                self._hear_of_leader(message)
+
+    def _hear_of_leader(self, message: Append) -> None:
+        """The core cannot take it in before the disk has room, but this broker must know whom to ask."""
+        self._told_commit = max(message.commit, -1 if self._told_commit is None else self._told_commit)
+        if self.without_room is None:
+            return
+        if message.term > self.raft.term and message.sender != self._other_leader:
+            self._other_leader = message.sender
+            self._committed.on_role()
+
+    def may_be_stale(self, applied: int) -> bool:
+        """Whether others may have agreed on what this node could not write, and has not caught up with."""
+        if not self._is_behind:
+            return False
+        has_heard = self._told_commit is not None and applied >= self._told_commit
+        if self.without_room is None and (has_heard or self.raft.is_ready_leader):
+            self._is_behind = False
+        return self._is_behind
+
+    @property
+    def leader_id(self) -> NodeId | None:
+        return self.raft.leader_id if self._other_leader is None else self._other_leader
+
+    def soon(self, work: Callable[[], None]) -> None:
+        """Do something with the core when it is its turn."""
+        self._inbox.append(work)
+        self._awake.set()
+
+    async def do(self, work: Callable[[], T]) -> T:
+        """As `soon`, with what came of it; NotLeader where this node takes no part in the quorum any more."""
+        if self._task is None or self.failure is not None:
+            raise _gone()
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._asked[done] = None
+        done.add_done_callback(lambda one: self._asked.pop(one, None))
+
+        def job() -> None:
+            if done.done():
+                return
+            try:
+                done.set_result(work())
+            except Exception as error:
+                done.set_exception(error)
+
+        self.soon(job)
+        return await done
+
+    async def confirm(self) -> int:
+        """Where the log was committed up to, once a majority has said that this node led at that moment.
+
+        NotLeader where it did not, or nobody knows.
+        """
+
+        def ask() -> "asyncio.Future[int]":
+            ticket = self.raft.read_index(self.now)
+            answered = self._reads[ticket] = asyncio.get_running_loop().create_future()
+            self._asked[answered] = None
+            answered.add_done_callback(lambda one: self._asked.pop(one, None))
+            return answered
+
+        return await (await self.do(ask))
+
+    # The task
+
+    async def _run(self) -> None:
+        try:
+            while True:
+                self._take_in()
+                ready = self.raft.ready()
+                if ready is None:
+                    self._committed.on_role()
+                    await self._sleep()
+                else:
+                    await self._carry_out(ready)
+        except Exception as error:
+            # A disk that failed, or a bug: a node that cannot keep its promises must not take part any more.
+            log.critical("this broker leaves the metadata quorum: %s", error, exc_info=not _expected(error))
+            self.failure = error
+            self._committed.on_role()
+            self._refuse_who_asked()
+
+    def _refuse_who_asked(self) -> None:
+        """Nobody will take their turn any more."""
+        for done in tuple(self._asked):
+            if not done.done():
+                done.set_exception(_gone())
+
+    def _take_in(self) -> None:
+        self._awake.clear()
+        inbox = self._inbox
+        self._inbox_bytes = 0
+        while inbox:
+            work = inbox.popleft()
+            work()
+        now = self._clock.monotonic()
+        if now >= self.raft.next_deadline:
+            self.raft.tick(now)
+
+    async def _sleep(self) -> None:
+        delay = self.raft.next_deadline - self._clock.monotonic()
+        if delay <= 0:
+            await asyncio.sleep(0)
+            return
+        self._alarm = asyncio.get_running_loop().call_later(delay, self._awake.set)
+        try:
+            await self._awake.wait()
+        finally:
+            self._alarm.cancel()
+
+    async def _carry_out(self, ready: Ready) -> None:
+        write = self._store.begin(ready, self._clock.now_ms())
+        if write is not None:
+            with self._signs_of_life.during(ready):
+                await self._in_thread(write.run)
+                while self._store.must_wait(write):
+                    await self._wait_for_room(write.error)
+                    await self._in_thread(write.run)
+            self._has_room()
+            self._store.finish(write)
+        if ready.messages:
+            self._post(ready.messages)
+        self.raft.done(ready)
+        if ready.install is not None:
+            self._committed.on_snapshot(ready.install)
+        self._committed.on_role()
+        if ready.committed:
+            self._committed.on_entries(ready.committed)
+        for result in ready.reads:
+            self._answer_read(self._reads.pop(result.ticket), result.index)
+
+    async def _wait_for_room(self, error: Exception | None) -> None:
+        """A full disk is no reason to leave the quorum for good. But others should do without this node for
+        as long, and nobody should wait for it."""
+        self._signs_of_life.end()
+        if self.without_room is None:
+            log.critical("the metadata log waits for room on its disk, and nothing can be changed: %s", error)
+            self.without_room = KafkaError(
+                ErrorCode.KAFKA_STORAGE_ERROR,
+                f"the cluster's metadata cannot be written: {error}; make room on the disk, and it goes on",
+            )
+            self._is_behind = len(self.raft.configuration.voters) > 1 or not self.raft.is_voter
+            self._committed.on_role()
+        self._refuse_who_asked()
+        await asyncio.sleep(ROOM_SECONDS)
+
+    def _has_room(self) -> None:
+        if self.without_room is not None:
+            self.without_room = self._other_leader = None
+            self._told_commit = None  # of what is said from now on
+            log.warning("the metadata log has room again")
+
+    def _answer_read(self, asked: "asyncio.Future[int]", index: int | None) -> None:
+        if asked.done():
+            return
+        if index is None:
+            asked.set_exception(NotLeader(self.raft.leader_id, "another node leads by now"))
+        else:
+            asked.set_result(index)
+
+    async def _in_thread(self, job: Callable[[], None]) -> None:
+        while True:
+            try:
+                running = self._run_in_thread(job)
+            except TidelogError as error:
+                log.warning("the metadata log must wait for the disk: %s", error)
+                await asyncio.sleep(BUSY_SECONDS)
+                continue
+            await running
+            return
+
+    def _post(self, messages: Sequence[Addressed]) -> None:
+        by_peer: dict[NodeId, list[AnyMessage]] = {}
+        for to, message in messages:
+            by_peer.setdefault(to, []).append(message)
+        for to, bundle in by_peer.items():
+            self._send(to, bundle)
+
+
+def _gone() -> NotLeader:
+    return NotLeader(None, "this broker has left the metadata quorum")
+
+
+def _expected(error: Exception) -> bool:
+    return isinstance(error, KafkaError)

@@ -1,0 +1,72 @@
+"""Topics are created in one way, whether a client asks for them or merely names them."""
+
+import logging
+from collections.abc import Sequence
+from functools import partial
+from hashlib import sha256
+
+from tidelog.base.ids import Uuid, uuid_from_random
+from tidelog.broker.requests.context import Services
+from tidelog.metadata.topics.create_topics import (
+    CreatedTopic,
+    NewTopic,
+    TopicDefaults,
+    create_topics_in_steps,
+)
+from tidelog.metadata.topics.names import INTERNAL_TOPICS
+from tidelog.wire.apis import ApiKey
+from tidelog.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+
+CREATE_VERSION = 7
+CREATE_TIMEOUT_MS = 30_000
+
+log = logging.getLogger("tidelog.broker")
+
+
+def new_topic_id(services: Services) -> Uuid:
+    return uuid_from_random(services.random.bytes(16))
+
+
+def topic_id_by(token: bytes, name: str) -> Uuid:
+    """As good as random, and the same whenever a request with this token is tried."""
+    return uuid_from_random(sha256(token + name.encode()).digest()[:16])
+
+
+async def create(
+    services: Services, topics: Sequence[NewTopic], *, validate_only: bool = False, token: bytes = b""
+) -> Sequence[CreatedTopic]:
+    """`token`: of a request that may be tried again, with another controller too."""
+    config = services.config
+    defaults = TopicDefaults(
+        num_partitions=config.int("num.partitions"),
+        replication_factor=config.int("default.replication.factor"),
+    )
+    return await services.metadata.change(
+        lambda image: create_topics_in_steps(
+            image,
+            topics,
+            defaults=defaults,
+            new_id=lambda: new_topic_id(services),
+            validate_only=validate_only,
+            config=config,
+            id_of=partial(topic_id_by, token) if token else None,
+        )
+    )
+
+
+async def auto_create(services: Services, names: Sequence[str]) -> None:
+    """Create what was named; a refusal (a bad name, say) shows in the metadata answer."""
+    wanted = [name for name in dict.fromkeys(names) if name not in INTERNAL_TOPICS]
+    if not wanted:
+        return
+    if services.metadata.decides_here:
+        await create(services, [NewTopic(name) for name in wanted])
+        return
+    request = CreateTopicsRequest(
+        topics=[CreatableTopic(name=name, num_partitions=-1, replication_factor=-1) for name in wanted],
+        timeout_ms=CREATE_TIMEOUT_MS,
+    )
+    try:
+        await services.forwarding.ask_controller(ApiKey.CREATE_TOPICS, CREATE_VERSION, request)
+    except OSError as error:
+        log.warning("topics %s could not be created: %s", ", ".join(wanted), error)

@@ -1,0 +1,97 @@
+"""What a data folder's checkpoint files say of its logs: how far synced, where they start, how far compacted,
+and up to where they were committed.
+
+They save work after a start. One that cannot be understood is left out: it must not keep a broker from
+its data.
+"""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tidelog.base.errors import StorageError
+from tidelog.base.ids import Offset
+from tidelog.replication.partition import Partition
+from tidelog.storage.log_dir.checkpoints import TopicPartition
+from tidelog.storage.log_dir.log_dir import (
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LOG_STARTS,
+    RECOVERY_POINTS,
+    DataDir,
+)
+
+Offsets = dict[TopicPartition, Offset]
+
+log = logging.getLogger("tidelog.broker.folders")
+
+
+@dataclass(slots=True)
+class FolderCheckpoints:
+    recovery_points: Offsets = field(default_factory=dict)
+    log_starts: Offsets = field(default_factory=dict)
+    cleaned_to: Offsets = field(default_factory=dict)
+    high_watermarks: Offsets = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, directory: DataDir) -> "FolderCheckpoints":
+        return cls(
+            _read(directory, RECOVERY_POINTS, "every log is checked"),
+            _read(directory, LOG_STARTS, "deleted records may show again"),
+            _read(directory, CLEANER_OFFSETS, "compaction begins anew"),
+            _read(directory, HIGH_WATERMARKS, "leaders wait for their followers before they serve readers"),
+        )
+
+    @classmethod
+    def take(cls, partitions: Iterable[Partition]) -> "FolderCheckpoints":
+        """As the logs are now."""
+        taken = cls()
+        for partition in partitions:
+            key, log_here = (partition.topic, partition.index), partition.log
+            taken.recovery_points[key] = log_here.recovery_point
+            if log_here.start > 0:
+                taken.log_starts[key] = log_here.start
+            if log_here.cleaned_to is not None:
+                taken.cleaned_to[key] = log_here.cleaned_to
+            taken.high_watermarks[key] = partition.committed_here
+        return taken
+
+    def keep(self, before: "FolderCheckpoints", homes: set[TopicPartition]) -> None:
+        """Of the logs at home here, also what was known before and is not known better now."""
+        for key in homes.difference(self.recovery_points):
+            for old, new in zip(before._all, self._all, strict=True):
+                if key in old:
+                    new[key] = old[key]
+
+    def copy(self) -> "FolderCheckpoints":
+        return FolderCheckpoints(*map(dict, self._all))
+
+    @property
+    def _all(self) -> tuple[Offsets, ...]:
+        return self.recovery_points, self.log_starts, self.cleaned_to, self.high_watermarks
+
+    def write(self, directory: DataDir) -> None:
+        """All but the high watermarks, which are written on their own, more often."""
+        directory.write_checkpoint(RECOVERY_POINTS, self.recovery_points)
+        directory.write_checkpoint(LOG_STARTS, self.log_starts)
+        directory.write_checkpoint(CLEANER_OFFSETS, self.cleaned_to)
+
+    def forget(self, key: TopicPartition) -> None:
+        for offsets in self._all:
+            offsets.pop(key, None)
+
+    def remember_strangers(self, ours: set[TopicPartition]) -> bool:
+        """Whether they speak of a partition that is gone, and could mislead one of the same name."""
+        return not all(ours.issuperset(offsets) for offsets in self._all)
+
+
+def write_high_watermarks(directory: DataDir, high_watermarks: Offsets) -> None:
+    directory.write_checkpoint(HIGH_WATERMARKS, high_watermarks)
+
+
+def _read(directory: DataDir, name: str, otherwise: str) -> Offsets:
+    try:
+        return directory.read_checkpoint(name)
+    except StorageError as error:
+        log.error("%s; without it, %s", error, otherwise)
+        return {}

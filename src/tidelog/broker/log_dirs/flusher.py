@@ -1,0 +1,136 @@
+"""Group commit: while one sync of a log is under way, every append that arrives waits for the next one.
+
+Syncing runs in disk threads, one sync per log at a time, so a hundred waiting requests cost one fdatasync.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from tidelog.base.errors import KafkaError, TidelogError
+from tidelog.replication.partition import Partition
+from tidelog.storage.flush import Flush
+from tidelog.storage.log import PartitionLog
+
+SYNCS_MAX = 64
+"""Logs whose sync may be under way or queued for a thread at once; the others wait here, for free."""
+
+QUIET_SYNCS_MAX = 2
+"""Of these, logs without new records, such as those of a thousand new partitions: nobody waits for them."""
+
+BUSY_SECONDS = 0.1
+"""How long to wait where so many jobs wait for the disk threads that they take no more."""
+
+RunInThread = Callable[[Callable[[], Any]], "asyncio.Future[Any]"]
+
+log = logging.getLogger("tidelog.broker.log_dirs.flusher")
+
+
+class Flusher:
+    def __init__(self, run_in_thread: RunInThread) -> None:
+        self._run_in_thread = run_in_thread
+        self._waiting: dict[Partition, None] = {}
+        self._quiet: dict[Partition, None] = {}
+        """As `_waiting`, but only for the names and sizes of files."""
+        self._syncing: set[Partition] = set()
+        self._quiet_syncing = 0
+        self._idle: asyncio.Event = asyncio.Event()
+        self._idle.set()
+        self._scheduled = False
+        self.has_sealed = False
+        """Since this was last taken back, a segment was synced for good: worth writing down."""
+
+    def request(self, partition: Partition) -> None:
+        """Sync this partition's log soon. Asking again before that is free."""
+        if partition.log.recovery_point < partition.log.end:
+            self._waiting[partition] = None
+            self._quiet.pop(partition, None)
+        elif partition not in self._waiting:
+            self._quiet[partition] = None
+        self._idle.clear()
+        if not self._scheduled:
+            # At the end of the loop's turn: every request of this turn shares the sync.
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._start)
+
+    def forget(self, partition: Partition) -> None:
+        """It is gone: what nobody has begun to sync needs no sync any more."""
+        self._waiting.pop(partition, None)
+        self._quiet.pop(partition, None)
+        self._settle()
+
+    async def drain(self) -> None:
+        """Wait until nothing is left to sync."""
+        await self._idle.wait()
+
+    def _start(self) -> None:
+        self._scheduled = False
+        for partition in self._next():
+            is_quiet = partition in self._quiet
+            del (self._quiet if is_quiet else self._waiting)[partition]
+            try:
+                flush = partition.log.begin_flush()
+            except KafkaError as error:
+                self._failed(partition, error)
+                continue
+            if flush is None:
+                partition.advance()
+                continue
+            try:
+                future = self._run_in_thread(flush.run)
+            except TidelogError as error:
+                log.warning("%s-%d must wait to be synced: %s", partition.topic, partition.index, error)
+                (self._quiet if is_quiet else self._waiting)[partition] = None
+                self._scheduled = True
+                asyncio.get_running_loop().call_later(BUSY_SECONDS, self._start)
+                break
+            self._syncing.add(partition)
+            self._quiet_syncing += is_quiet
+            future.add_done_callback(partial(self._finished, partition, partition.log, flush, is_quiet))
+        self._settle()
+
+    def _next(self) -> list[Partition]:
+        """Those whose turn it is, and no more of them than there is room for, however many wait."""
+        room = SYNCS_MAX - len(self._syncing)
+        free = (partition for partition in self._waiting if partition not in self._syncing)
+        found = list(islice(free, max(0, room)))
+        room = min(room - len(found), QUIET_SYNCS_MAX - self._quiet_syncing)
+        free = (partition for partition in self._quiet if partition not in self._syncing)
+        return found + list(islice(free, max(0, room)))
+
+    def _finished(
+        self,
+        partition: Partition,
+        synced: PartitionLog,
+        flush: Flush,
+        is_quiet: bool,
+        future: "asyncio.Future[None]",
+    ) -> None:
+        self._syncing.discard(partition)
+        self._quiet_syncing -= is_quiet
+        try:
+            future.result()
+            synced.finish_flush(flush)
+            self.has_sealed = self.has_sealed or flush.seals
+        except KafkaError as error:
+            if synced is partition.log:
+                self._failed(partition, error)
+            else:  # it was moved, and the folder of its old log may be gone
+                log.info("%s-%d has left a log that %s", partition.topic, partition.index, error.message)
+        else:
+            partition.advance()
+        if (self._waiting or self._quiet) and not self._scheduled:
+            self._start()
+        self._settle()
+
+    def _settle(self) -> None:
+        if not self._waiting and not self._quiet and not self._syncing:
+            self._idle.set()
+
+    def _failed(self, partition: Partition, error: KafkaError) -> None:
+        """After a failed sync nobody knows what is on the disk: the log is offline, and nobody waits on."""
+        log.error("%s-%d: syncing its log failed: %s", partition.topic, partition.index, error.message)
+        partition.release_all(error)

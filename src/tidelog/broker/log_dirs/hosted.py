@@ -1,0 +1,428 @@
+"""Every partition on this broker: found by topic name or id, opened and dropped as the metadata says."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from typing import TypeAlias
+
+from tidelog.base.config import BrokerConfig, resolve_topic
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import Epoch, NodeId, Uuid
+from tidelog.base.ports import Clock
+from tidelog.base.topic_config import topic_setting
+from tidelog.broker.controller.metadata_service import MetadataService
+from tidelog.broker.log_dirs.flusher import Flusher, RunInThread
+from tidelog.broker.log_dirs.log_dir import DataFolder
+from tidelog.broker.log_dirs.log_dirs import DataFolders
+from tidelog.broker.log_dirs.log_dropping import LogDropping
+from tidelog.broker.log_dirs.log_opening import CHUNK, LogOpening, Opened, Replica, Unopened, log_config
+from tidelog.broker.turns import in_turns
+from tidelog.metadata.image.diff import diff
+from tidelog.metadata.image.entities import PartitionImage, TopicImage
+from tidelog.metadata.image.image import ClusterImage, ImageDelta
+from tidelog.metadata.image.records import ResourceKind
+from tidelog.replication.partition import Durability, Partition
+from tidelog.storage.log import PartitionLog
+
+log = logging.getLogger("tidelog.broker.partitions")
+
+TopicKey: TypeAlias = str | Uuid
+
+
+class HostedPartitions:
+    def __init__(
+        self,
+        node_id: NodeId,
+        folders: DataFolders,
+        flusher: Flusher,
+        clock: Clock,
+        run_in_thread: RunInThread,
+    ) -> None:
+        self._node_id = node_id
+        self.folders = folders
+        self._flusher = flusher
+        self._clock = clock
+        self._run_in_thread = run_in_thread
+        # Those that this broker leads, under the topic's name and under its id: what clients ask for.
+        self._by_key: dict[tuple[TopicKey, int], Partition] = {}
+        # All of them, the followers too.
+        self._any_by_key: dict[tuple[TopicKey, int], Partition] = {}
+        self._partitions: dict[tuple[str, int], Partition] = {}
+        # Partitions that are ours but cannot be opened, with the reason that clients and operators get.
+        self._unusable: dict[tuple[TopicKey, int], str] = {}
+        self._lacking_room: dict[tuple[Uuid, int], bool] = {}
+        """Of these, those that a full disk kept from being opened, and whether they are new."""
+        self._config = BrokerConfig()
+        self._image = ClusterImage()
+        self._one_checkpoint = asyncio.Lock()
+        self._one_change = asyncio.Lock()
+        self._opening = LogOpening(node_id, folders, clock, run_in_thread)
+        self._dropping = LogDropping(folders, run_in_thread)
+        self._has_roles = False
+        self.on_roles: Callable[[Sequence[Partition]], None] | None = None
+        """Told of partitions whose leader, epoch or replicas changed, or that are gone from here."""
+
+    def __iter__(self) -> Iterator[Partition]:
+        return iter(tuple(self._partitions.values()))
+
+    def __len__(self) -> int:
+        return len(self._partitions)
+
+    def find(self, topic: TopicKey, index: int) -> Partition:
+        """One that this broker leads.
+
+        Raises KafkaError with the code that tells a client whether to refresh, retry or give up.
+        """
+        partition = self._by_key.get((topic, index))
+        if partition is None:
+            raise self._why_not(topic, index)
+        return partition
+
+    def find_any(self, topic: TopicKey, index: int) -> Partition:
+        """One that this broker leads or follows."""
+        partition = self._any_by_key.get((topic, index))
+        if partition is None:
+            raise self._why_not(topic, index)
+        return partition
+
+    def current(self, topic_id: Uuid, index: int) -> Partition | None:
+        return self._any_by_key.get((topic_id, index))
+
+    def _why_not(self, topic: TopicKey, index: int) -> KafkaError:
+        unusable = self._unusable.get((topic, index))
+        if unusable is not None:
+            return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, unusable)
+        by_name = isinstance(topic, str)
+        known = self._image.topic(topic) if isinstance(topic, str) else self._image.topic_by_id(topic)
+        if known is not None and known.partition(index) is not None:
+            # It exists, and others lead it; or its log is not open yet, and the client will ask again.
+            return KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if by_name or known is not None:
+            return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+
+    # Opening
+
+    async def open_all(self, image: ClusterImage, config: BrokerConfig) -> None:
+        """At start: open what the image says is ours, in threads where logs must be scanned.
+
+        What this broker leads and follows is settled later (`take_roles`): the image may be one in which it
+        leads partitions that others have taken over.
+        """
+        self._image, self._config = image, config
+        ours = [
+            (topic, partition)
+            for topic in image.topics.values()
+            for partition in topic.partitions
+            if self._node_id in partition.replicas
+        ]
+        self.folders.settle_moves({topic.id: topic.name for topic in image.topics.values()})
+        self.folders.set_strays_aside({(topic.id, partition.index) for topic, partition in ours})
+        opening = self._opening.open if self.folders.all_clean else self._opening.recover
+        await opening(ours, config, self._host)
+        strangers = self.folders.remember_strangers({(topic.name, one.index) for topic, one in ours})
+        cut = [partition for partition in self if partition.must_checkpoint]
+        if (strangers or cut) and self.checkpoint_now():
+            for partition in cut:
+                partition.checkpointed()
+
+    def _host(self, replica: Replica, opened: Opened) -> None:
+        topic, image = replica
+        keys: list[tuple[TopicKey, int]] = [(topic.name, image.index), (topic.id, image.index)]
+        self._lacking_room.pop((topic.id, image.index), None)
+        if isinstance(opened, Unopened):
+            self._unusable.update(dict.fromkeys(keys, opened.why))
+            if opened.lacks_room:
+                self._lacking_room[topic.id, image.index] = opened.is_new
+            return
+        for key in keys:
+            self._unusable.pop(key, None)
+        opened.share(self.folders.warm)
+        _report_recovery(topic.name, image.index, opened)
+        settings = resolve_topic(topic.configs, self._config)
+        partition = Partition(
+            topic.name,
+            topic.id,
+            image.index,
+            opened,
+            node_id=self._node_id,
+            high_watermark=self.folders.high_watermark(topic.name, topic.id, image.index),
+            durability=Durability(settings.text("durability")),
+            min_insync_replicas=settings.int("min.insync.replicas"),
+            on_unsynced=self._flusher.request,
+        )
+        self._partitions[topic.name, image.index] = partition
+        self._any_by_key.update(dict.fromkeys(keys, partition))
+        if self._has_roles:
+            self._take_role(partition, image)
+            self._tell_roles([partition])
+
+    async def take_roles(self) -> None:
+        """This broker is registered: from now on it leads and follows as the image says."""
+        async with self._one_change:  # nobody may touch a log that a thread works on
+            self._has_roles = True
+            await self._opening.begin_epochs(self._led_here())
+            for topic in self._image.topics.values():
+                for image in topic.partitions:
+                    partition = self._partitions.get((topic.name, image.index))
+                    if partition is not None:
+                        self._take_role(partition, image)
+            if self.on_roles is not None:
+                self.on_roles(list(self))
+
+    def _led_here(self) -> list[tuple[PartitionLog, Epoch]]:
+        return [
+            (partition.log, image.leader_epoch)
+            for topic in self._image.topics.values()
+            for image in topic.partitions
+            if image.leader == self._node_id
+            and (partition := self._partitions.get((topic.name, image.index))) is not None
+            and partition.log.lost is None
+        ]
+
+    def _take_role(self, partition: Partition, image: PartitionImage) -> None:
+        keys: list[tuple[TopicKey, int]] = [
+            (partition.topic, partition.index),
+            (partition.topic_id, partition.index),
+        ]
+        try:
+            partition.apply(image, self._clock.monotonic())
+        except KafkaError as error:
+            log.error("%s-%d: %s", partition.topic, partition.index, error.message)
+        for key in keys:
+            if partition.is_leader:
+                self._by_key[key] = partition
+            else:
+                self._by_key.pop(key, None)
+
+    def take_role_again(self, partition: Partition) -> None:
+        """The partition has got another log, which may be damaged and keep it from leading."""
+        topic = self._image.topics_by_id.get(partition.topic_id)
+        image = None if topic is None else topic.partition(partition.index)
+        if image is not None:
+            self._take_role(partition, image)
+            self._tell_roles([partition])
+
+    # Following the metadata
+
+    async def on_change(self, delta: ImageDelta, config: BrokerConfig) -> None:
+        """Act on a change; done when this returns. The next change waits for that."""
+        async with self._one_change:
+            await self._follow(delta, config)
+
+    async def _follow(self, delta: ImageDelta, config: BrokerConfig) -> None:
+        self._image = delta.after
+        await self._drop((topic, p.index) for topic in delta.topics_deleted for p in topic.partitions)
+        if delta.topics_deleted:
+            await self._checkpoint_or_say()
+        new: list[Replica] = []
+        unopened: list[Replica] = []
+        moved: list[tuple[TopicImage, int]] = []
+        async for piece in in_turns((*delta.partitions_created, *delta.partitions_changed)):
+            changed_roles: list[Partition] = []
+            for topic, partition in piece:
+                hosted = self._partitions.get((topic.name, partition.index))
+                before = delta.previous(topic, partition.index)
+                if self._node_id not in partition.replicas:
+                    moved.append((topic, partition.index))
+                elif hosted is None:
+                    # One that was ours before and is not open may be out of reach, and must not begin anew.
+                    is_new = before is None or self._node_id not in before.replicas
+                    (new if is_new else unopened).append((topic, partition))
+                elif self._has_roles:
+                    # With the role and not after it: a smaller in-sync set may come with a larger minimum.
+                    hosted.min_insync_replicas = _min_insync_replicas(topic, config)
+                    self._take_role(hosted, partition)
+                    changed_roles.append(hosted)
+            # Before others are opened, which may take a while: followers of a new leader are waited for.
+            self._tell_roles(changed_roles)
+        await self._drop(moved)
+        await self._opening.open(new, config, self._host, new=True)
+        await self._opening.open(unopened, config, self._host)
+        broker_settings_changed = config is not self._config
+        self._config = config
+        changed = {c.name for c in delta.configs_changed if c.kind is ResourceKind.TOPIC}
+        async for names in in_turns(delta.after.topics if broker_settings_changed else changed):
+            self._configure(names)
+
+    def _tell_roles(self, partitions: list[Partition]) -> None:
+        if partitions and self._has_roles and self.on_roles is not None:
+            self.on_roles(partitions)
+
+    async def catch_up(self, metadata: MetadataService) -> None:
+        """What changed while the logs were being opened, before anybody told this of changes."""
+        await self.on_change(diff(self._image, metadata.image), metadata.config)
+
+    def _configure(self, names: Iterable[str]) -> None:
+        for name in names:
+            topic = self._image.topics[name]
+            settings = resolve_topic(topic.configs, self._config)
+            for_logs = log_config(topic, self._config)
+            for image in topic.partitions:
+                partition = self._partitions.get((name, image.index))
+                if partition is not None:
+                    partition.log.configure(for_logs)
+                    partition.min_insync_replicas = settings.int("min.insync.replicas")
+                    partition.durability = Durability(settings.text("durability"))
+                    partition.advance()
+
+    async def _drop(self, gone: Iterable[tuple[TopicImage, int]]) -> None:
+        async for piece in in_turns(gone):
+            for topic, index in piece:
+                self._let_go(topic, index)
+            await self._dropping.rename([(topic.id, index) for topic, index in piece])
+
+    def _let_go(self, topic: TopicImage, index: int) -> None:
+        for key in ((topic.name, index), (topic.id, index)):
+            self._by_key.pop(key, None)
+            self._any_by_key.pop(key, None)
+            self._unusable.pop(key, None)
+        self._lacking_room.pop((topic.id, index), None)
+        partition = self._partitions.pop((topic.name, index), None)
+        if partition is None:
+            return
+        self._tell_roles([partition])
+        gone = topic.id not in self._image.topics_by_id
+        partition.release_all(
+            KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
+            if gone
+            else KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the partition was moved to other brokers")
+        )
+        partition.log.close(clean=False)
+        self._flusher.forget(partition)  # a topic of the same name may soon have files of the same name
+
+    def failed_folders(self) -> list[Uuid]:
+        """Folders with a log that a disk error took offline, and those whose disk failed as a whole."""
+        found: dict[Uuid, None] = dict.fromkeys(self.folders.offline_ids)
+        for partition in self:
+            if partition.log.offline is not None and not partition.log.is_full:
+                homes = (folder for folder in self.folders if folder.holds(partition.log.directory))
+                found.update((home.known_id, None) for home in homes if home.known_id is not None)
+        return list(found)
+
+    def damaged(self) -> set[tuple[Uuid, int]]:
+        """Those that lost records which another replica may have, or have no room where another one may."""
+        found = {
+            (one.topic_id, one.index)
+            for one in self
+            if one.log.lost is not None or (one.log.is_full and self._is_dispensable(one.topic_id, one.index))
+        }
+        return found | {key for key in self._lacking_room if self._is_dispensable(*key)}
+
+    def _is_dispensable(self, topic_id: Uuid, index: int) -> bool:
+        """Another replica has all that this one has, so that it need not lead, or be waited for."""
+        topic = self._image.topics_by_id.get(topic_id)
+        image = None if topic is None else topic.partition(index)
+        return image is not None and any(node != self._node_id for node in image.isr)
+
+    def steady(self) -> AbstractAsyncContextManager[None]:
+        """Inside, no change of the metadata is acted on: no log is opened or dropped."""
+        return self._one_change
+
+    @property
+    def lacking_room(self) -> bool:
+        return bool(self._lacking_room)
+
+    async def open_where_room_lacked(self) -> None:
+        async with self._one_change:
+            for new in (True, False):
+                replicas = [
+                    (topic, image)
+                    for (topic_id, index), is_new in self._lacking_room.items()
+                    if is_new is new
+                    and (topic := self._image.topics_by_id.get(topic_id)) is not None
+                    and (image := topic.partition(index)) is not None
+                ]
+                await self._opening.open(replicas, self._config, self._host, new=new)
+
+    # Checkpoints and the end
+
+    async def checkpoint(self) -> None:
+        """Write down, for each folder, how far its logs are known to be synced and where they start.
+
+        OSError if that failed in one of them; the others are written all the same.
+        """
+        failure: OSError | None = None
+        async with self._one_checkpoint:
+            for folder in self.folders:
+                if folder.offline is None:
+                    try:
+                        await self._run_in_thread(folder.checkpoint(self._in(folder)))
+                    except OSError as error:
+                        failure = error
+        if failure is not None:
+            raise failure
+
+    async def _checkpoint_or_say(self) -> None:
+        """Before a topic of the same name may begin, it must not be remembered where the old one ended."""
+        try:
+            await self.checkpoint()
+        except OSError as error:
+            log.error("the checkpoints cannot be written: %s", error)
+
+    def checkpoint_now(self) -> bool:
+        """Where that cannot wait: before a cut log is appended to.
+
+        Whether it is written down in every folder.
+        """
+        is_written = True
+        for folder in self.folders:
+            if folder.offline is None:
+                try:
+                    folder.checkpoint(self._in(folder))()
+                except OSError as error:
+                    log.error("the checkpoint of %s cannot be written: %s", folder.path, error)
+                    is_written = False
+        return is_written
+
+    def wake_readers(self) -> None:
+        """Fetches that wait for more are answered with what there is: the broker is about to stop."""
+        for partition in self:
+            partition.notify(0)
+
+    async def close(self) -> None:
+        """Sync and close every log; the folders may then be marked as clean."""
+        await self._dropping.close()
+        for partition in self:
+            partition.release_all(KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the broker is stopping"))
+            if partition.log.offline is None and partition.log.recovery_point < partition.log.end:
+                self._flusher.request(partition)
+        await self._flusher.drain()
+        for folder in self.folders:
+            if folder.offline is None:
+                here = self._in(folder)
+                chunks = [here[first : first + CHUNK] for first in range(0, len(here), CHUNK)]
+                in_order = await asyncio.gather(
+                    *(self._run_in_thread(partial(_close_logs, chunk)) for chunk in chunks)
+                )
+                await self._run_in_thread(partial(folder.logs_are_closed, here, in_order=all(in_order)))
+
+    def _in(self, folder: DataFolder) -> list[Partition]:
+        return [p for p in self if folder.holds(p.log.directory)]
+
+
+def _min_insync_replicas(topic: TopicImage, config: BrokerConfig) -> int:
+    found = topic_setting("min.insync.replicas", topic.configs, config)
+    return found if isinstance(found, int) else 1
+
+
+def _close_logs(partitions: Iterable[Partition]) -> bool:
+    """Whether all were closed in order; one that was not costs the next start a scan."""
+    in_order = True
+    for partition in partitions:
+        try:
+            partition.log.close(clean=True)
+        except Exception as error:
+            in_order = False
+            log.error("%s-%d was not closed in order: %s", partition.topic, partition.index, error)
+        in_order = in_order and partition.log.offline is None
+    return in_order
+
+
+def _report_recovery(topic: str, index: int, opened: PartitionLog) -> None:
+    for loss in opened.recovery.losses:
+        log.error("%s-%d: %s", topic, index, loss)
+    for line in opened.recovery.lines()[len(opened.recovery.losses) :]:
+        log.warning("%s-%d: %s", topic, index, line)

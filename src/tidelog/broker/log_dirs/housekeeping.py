@@ -1,0 +1,108 @@
+"""What a broker does without being asked: retention, periodic syncs, checkpoints, forgetting old producers.
+
+Each chore is a plain method that looks at every partition once; `server.tickers` calls them by the clock.
+"""
+
+import asyncio
+import logging
+
+from tidelog.base.errors import KafkaError
+from tidelog.base.ports import Clock
+from tidelog.broker.log_dirs.flusher import Flusher, RunInThread
+from tidelog.broker.log_dirs.hosted import HostedPartitions
+from tidelog.replication.partition import Durability, Partition
+from tidelog.storage.doomed import Doomed
+
+log = logging.getLogger("tidelog.broker.log_dirs.housekeeping")
+
+
+class Housekeeping:
+    def __init__(
+        self, partitions: HostedPartitions, flusher: Flusher, clock: Clock, run_in_thread: RunInThread
+    ) -> None:
+        self._partitions = partitions
+        self._flusher = flusher
+        self._clock = clock
+        self._run_in_thread = run_in_thread
+        self._removals: dict[Doomed, asyncio.TimerHandle] = {}
+
+    def retire_segments(self) -> None:
+        """Retention by time, by size and by log start."""
+        now_ms = self._clock.now_ms()
+        for partition in self._partitions:
+            try:
+                doomed = partition.log.retire(now_ms, limit=partition.high_watermark)
+            except KafkaError as error:
+                log.error("%s-%d: retention failed: %s", partition.topic, partition.index, error.message)
+                partition.release_all(error)
+                continue
+            for segment in doomed:
+                delay = (segment.remove_at_ms - now_ms) / 1000
+                timer = asyncio.get_running_loop().call_later(delay, self._remove, partition, segment)
+                self._removals[segment] = timer
+
+    def close(self) -> None:
+        """Segments that wait for their removal go at the next start."""
+        for timer in self._removals.values():
+            timer.cancel()
+        self._removals.clear()
+
+    def _remove(self, partition: Partition, doomed: Doomed) -> None:
+        del self._removals[doomed]
+
+        def report(future: "asyncio.Future[None]") -> None:
+            if not future.cancelled() and (error := future.exception()) is not None:
+                # The log no longer needs these files; the next start tries again.
+                log.warning(
+                    "deleting old segments of %s-%d failed: %s", partition.topic, partition.index, error
+                )
+
+        self._run_in_thread(doomed.run).add_done_callback(report)
+
+    def sync_by_interval(self) -> None:
+        """Durability `interval`: everything written so far goes to the disk."""
+        for partition in self._partitions:
+            if partition.durability is Durability.INTERVAL and _is_unsynced(partition):
+                self._flusher.request(partition)
+
+    def sync_by_topic_rules(self) -> None:
+        """`flush.ms` and `flush.messages`, where somebody asked for them."""
+        now = self._clock.monotonic()
+        for partition in self._partitions:
+            if partition.sync_is_due(now):
+                self._flusher.request(partition)
+
+    def forget_producers(self) -> None:
+        now_ms = self._clock.now_ms()
+        for partition in self._partitions:
+            partition.log.expire_producers(now_ms)
+
+    async def checkpoint(self) -> None:
+        """What is known to be synced, so that a restart after a crash reads only the rest."""
+        try:
+            await self._partitions.checkpoint()
+        except OSError as error:
+            # Nothing is lost: a restart after a crash reads more than it would have to.
+            log.error("the offset checkpoints cannot be written: %s", error)
+
+    async def checkpoint_sealed(self) -> None:
+        """Segments are large: what a crash would have to read again should not wait for the next minute."""
+        if self._flusher.has_sealed:
+            self._flusher.has_sealed = False
+            await self.checkpoint()
+
+    async def checkpoint_high_watermarks(self) -> None:
+        """What is known to be committed, so that it can be read again soon after a start."""
+        for folder in self._partitions.folders:
+            if folder.offline is None:
+                here = (p for p in self._partitions if folder.holds(p.log.directory))
+                job = folder.checkpoint_high_watermarks(here)
+                try:
+                    if job is not None:
+                        await self._run_in_thread(job)
+                except OSError as error:
+                    log.error("the high watermarks in %s cannot be written: %s", folder.path, error)
+
+
+def _is_unsynced(partition: Partition) -> bool:
+    return partition.log.offline is None and partition.log.recovery_point < partition.log.end

@@ -1,0 +1,92 @@
+"""Removes the logs of partitions that are gone from this broker: many of them in threads, a few at a time.
+
+A folder is renamed first, and from then on it is gone whatever happens. Its bytes are freed later, by one job
+at a time: requests that wait for the disk must not stand behind a thousand folders.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from tidelog.base.errors import TidelogError
+from tidelog.base.ids import Uuid
+from tidelog.broker.log_dirs.flusher import BUSY_SECONDS, RunInThread
+from tidelog.broker.log_dirs.log_dirs import DataFolders
+from tidelog.storage.log_dir.log_dir import DataDir, PartitionFolder
+
+log = logging.getLogger("tidelog.broker.partitions")
+
+Gone = tuple[DataDir, PartitionFolder]
+
+
+class LogDropping:
+    def __init__(self, folders: DataFolders, run_in_thread: RunInThread) -> None:
+        self._folders = folders
+        self._run_in_thread = run_in_thread
+        self._to_free: deque[Sequence[Gone]] = deque()
+        self._freeing: asyncio.Task[None] | None = None
+
+    async def rename(self, partitions: Sequence[tuple[Uuid, int]]) -> None:
+        """Done when this returns, so that topics of the same names may begin."""
+        gone = [
+            (*found, topic_id)
+            for topic_id, index in partitions
+            if (found := self._folders.forget(topic_id, index)) is not None
+        ]
+        if not gone:
+            return
+        renamed: list[Gone] = []
+        await self._in_thread(lambda: renamed.extend(_rename(gone)))
+        self._to_free.append(renamed)
+        if self._freeing is None:
+            self._freeing = asyncio.get_running_loop().create_task(self._free(), name="free deleted logs")
+
+    async def close(self) -> None:
+        """What is not freed yet goes at the next start."""
+        self._to_free.clear()
+        if self._freeing is not None:
+            await asyncio.gather(self._freeing, return_exceptions=True)
+
+    async def _free(self) -> None:
+        while self._to_free:
+            doomed = self._to_free.popleft()
+            await self._in_thread(partial(_free, doomed))
+        self._freeing = None
+
+    async def _in_thread(self, job: Callable[[], None]) -> None:
+        while True:
+            try:
+                running = self._run_in_thread(job)
+            except TidelogError as error:
+                log.warning("deleted logs must wait for the disk: %s", error)
+                await asyncio.sleep(BUSY_SECONDS)
+                continue
+            await running
+            return
+
+
+def _rename(gone: Sequence[tuple[DataDir, PartitionFolder, Uuid]]) -> list[Gone]:
+    renamed: list[Gone] = []
+    for directory, folder, unique in gone:
+        try:
+            renamed.append((directory, directory.doom_partition(folder, unique, sync=False)))
+        except OSError as error:
+            log.error("the folder of the deleted %s-%d cannot be renamed: %s", *folder[1:3], error)
+    for directory in dict.fromkeys(directory for directory, _ in renamed):
+        try:
+            directory.sync()
+        except OSError as error:
+            log.error(
+                "%s cannot be synced, so deleted topics may be back after a crash: %s", directory.path, error
+            )
+    return renamed
+
+
+def _free(doomed: Sequence[Gone]) -> None:
+    for directory, folder in doomed:
+        try:
+            directory.remove(folder)
+        except OSError as error:
+            log.warning("the folder of the deleted %s-%d is not gone yet: %s", *folder[1:3], error)

@@ -1,0 +1,176 @@
+"""Opening the logs of many partitions in threads: neither a start nor a large topic may stop the loop."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from tidelog.base.config import BrokerConfig, resolve_topic
+from tidelog.base.errors import KafkaError, StorageError, TidelogError
+from tidelog.base.ids import Epoch, NodeId
+from tidelog.base.ports import Clock
+from tidelog.broker.log_dirs.flusher import BUSY_SECONDS, RunInThread
+from tidelog.broker.log_dirs.log_dirs import DataFolders
+from tidelog.metadata.image.entities import PartitionImage, TopicImage
+from tidelog.storage.log import PartitionLog
+from tidelog.storage.log_config import LogConfig
+from tidelog.storage.room import lacks_room
+
+CHUNK = 32
+"""Logs that one job opens where each takes about a millisecond."""
+PROGRESS_SECONDS = 5.0
+
+Replica = tuple[TopicImage, PartitionImage]
+
+
+class Unopened(NamedTuple):
+    """A log that cannot be used."""
+
+    why: str
+    lacks_room: bool
+    is_new: bool
+    """It was created just now: it may begin in any folder."""
+
+
+Opened = PartitionLog | Unopened
+
+log = logging.getLogger("tidelog.broker.partitions")
+
+
+def log_config(topic: TopicImage, config: BrokerConfig) -> LogConfig:
+    settings = resolve_topic(topic.configs, config)
+    expiration = config.int("producer.id.expiration.ms")
+    parsed = LogConfig.from_topic({**settings, "producer.id.expiration.ms": expiration})
+    return replace(parsed, is_replicated=topic.replication_factor > 1)
+
+
+class LogOpening:
+    def __init__(
+        self, node_id: NodeId, folders: DataFolders, clock: Clock, run_in_thread: RunInThread
+    ) -> None:
+        self._node_id = node_id
+        self._folders = folders
+        self._clock = clock
+        self._run_in_thread = run_in_thread
+
+    async def open(
+        self,
+        replicas: Sequence[Replica],
+        config: BrokerConfig,
+        host: Callable[[Replica, Opened], None],
+        *,
+        new: bool = False,
+    ) -> None:
+        """Open or begin each log; `host` is told on the loop, log by log.
+
+        `new`: these were created just now, so one that is in no folder we can look into is in none at all.
+        """
+        for first in range(0, len(replicas), CHUNK):
+            chunk = replicas[first : first + CHUNK]
+            opened = await self._in_thread(partial(self._open_some, chunk, config, new))
+            for replica, result in zip(chunk, opened, strict=True):
+                host(replica, result)
+
+    async def recover(
+        self, replicas: Sequence[Replica], config: BrokerConfig, host: Callable[[Replica, Opened], None]
+    ) -> None:
+        """After a stop that was not clean: check what was not known to be synced, and say how far we are."""
+        threads = max(1, config.int("num.recovery.threads.per.data.dir")) * len(self._folders)
+        room = asyncio.Semaphore(threads)
+        began = told = self._clock.monotonic()
+        done = scanned = 0
+
+        async def one(replica: Replica) -> None:
+            nonlocal done, scanned, told
+            async with room:
+                [opened] = await self._in_thread(partial(self._open_some, [replica], config, False))
+            host(replica, opened)
+            done += 1
+            if not isinstance(opened, Unopened):
+                scanned += opened.recovery.scanned_bytes
+            now = self._clock.monotonic()
+            if now - told >= PROGRESS_SECONDS:
+                told = now
+                log.info("checked %d of %d logs, %.1f MB so far", done, len(replicas), scanned / 1e6)
+
+        await asyncio.gather(*map(one, replicas))
+        if replicas:
+            log.warning(
+                "the last stop was not a clean one: checked the unsynced part of %d logs, %.1f MB, in %.2f s",
+                len(replicas),
+                scanned / 1e6,
+                self._clock.monotonic() - began,
+            )
+
+    async def begin_epochs(self, led: Sequence[tuple[PartitionLog, Epoch]]) -> None:
+        """This broker is about to lead these: what costs a file each is done in threads."""
+        behind = [(opened, epoch) for opened, epoch in led if opened.leader_epochs.latest < epoch]
+        for first in range(0, len(behind), CHUNK):
+            await self._in_thread(partial(_begin_epochs, behind[first : first + CHUNK]))
+
+    async def _in_thread(self, job: Callable[[], list[Opened]]) -> list[Opened]:
+        """The topic is decided on, so its logs must be opened, however many jobs wait for the disk."""
+        while True:
+            try:
+                opening = self._run_in_thread(job)
+            except TidelogError as error:
+                log.warning("logs must wait to be opened: %s", error)
+                await asyncio.sleep(BUSY_SECONDS)
+                continue
+            opened: list[Opened] = await opening
+            return opened
+
+    def _open_some(self, replicas: Sequence[Replica], config: BrokerConfig, new: bool) -> list[Opened]:
+        return [self._open_one(topic, partition, config, new) for topic, partition in replicas]
+
+    def _open_one(
+        self, topic: TopicImage, partition: PartitionImage, config: BrokerConfig, new: bool
+    ) -> Opened:
+        index = partition.index
+        try:
+            is_damaged = partition.waits_for_repair_of(self._node_id)
+            folder = self._folders.home_for(
+                topic.name, topic.id, index, may_be_new=new, is_damaged=is_damaged
+            )
+            settings = log_config(topic, config)
+            is_synced_first = _is_synced_first(topic, config)
+            opened = folder.open_log(
+                topic.name,
+                topic.id,
+                index,
+                settings,
+                now_ms=self._clock.now_ms(),
+                is_new=new,
+                is_synced_first=is_synced_first,
+            )
+            if new and partition.leader == self._node_id:
+                opened.begin_epoch(partition.leader_epoch)  # writes a file, so better here than on the loop
+            if opened.recovery_point < opened.end and is_synced_first:
+                _sync(opened)
+            return opened
+        except (OSError, StorageError, KafkaError) as error:
+            log.error("%s-%d cannot be opened and is offline: %s", topic.name, index, error)
+            return Unopened(f"{topic.name}-{index} cannot be opened: {error}", lacks_room(error), new)
+
+
+def _begin_epochs(led: Sequence[tuple[PartitionLog, Epoch]]) -> list[Opened]:
+    for opened, epoch in led:
+        try:
+            opened.begin_epoch(epoch)
+        except KafkaError as error:
+            log.error("%s", error.message)
+    return []
+
+
+def _is_synced_first(topic: TopicImage, config: BrokerConfig) -> bool:
+    return resolve_topic(topic.configs, config).text("durability") == "fsync"
+
+
+def _sync(opened: PartitionLog) -> None:
+    """What a crash left unsynced may have been read: it must not seem to be gone, not for a moment."""
+    flush = opened.begin_flush()
+    if flush is not None:
+        flush.run()
+        opened.finish_flush(flush)

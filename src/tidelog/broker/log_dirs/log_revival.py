@@ -1,0 +1,147 @@
+"""Brings back logs that a full disk has stopped, once there is room, and begins those it kept from beginning.
+
+Such a log is opened anew, as after a crash: what was not known to be synced is read and checked, and a batch
+that was written in part is cut off. Until then its records are served from where they are.
+"""
+
+import logging
+
+from tidelog.base.errors import KafkaError, StorageError
+from tidelog.base.ports import Clock, Disk
+from tidelog.broker.log_dirs.flusher import RunInThread
+from tidelog.broker.log_dirs.hosted import HostedPartitions
+from tidelog.broker.log_dirs.log_dir import DataFolder
+from tidelog.broker.turns import in_turns
+from tidelog.replication.partition import Durability, Partition
+from tidelog.storage.log import PartitionLog
+from tidelog.storage.rewriting import rewrite
+
+LOOK_SECONDS = 1.0
+ROOM_BYTES = 1 << 20
+"""A log that comes back for a few bytes would be gone again with the next batch."""
+PROBE = "room.probe"
+PROBE_BYTES = 64 << 10
+
+log = logging.getLogger("tidelog.broker.partitions")
+
+
+class LogRevival:
+    def __init__(
+        self,
+        disk: Disk,
+        partitions: HostedPartitions,
+        clock: Clock,
+        run_in_thread: RunInThread,
+    ) -> None:
+        self._disk = disk
+        self._partitions = partitions
+        self._clock = clock
+        self._run_in_thread = run_in_thread
+        self._given_up: dict[Partition, PartitionLog] = {}
+        """Room does not bring these back."""
+
+    async def run_once(self) -> None:
+        full = [one async for piece in in_turns(self._partitions) for one in piece if one.log.is_full]
+        self._given_up = {one: self._given_up[one] for one in full if self._given_up.get(one) is one.log}
+        for partition in full:
+            if partition in self._given_up:
+                continue
+            folder = self._folder_of(partition)
+            if folder is not None and self._has_room(folder):
+                async with self._partitions.steady():
+                    await self._revive(partition)
+        if self._partitions.lacking_room and any(map(self._has_room, self._partitions.folders)):
+            await self._partitions.open_where_room_lacked()
+
+    def _folder_of(self, partition: Partition) -> DataFolder | None:
+        folders = self._partitions.folders
+        return next((one for one in folders if one.holds(partition.log.directory)), None)
+
+    @staticmethod
+    def _has_room(folder: DataFolder) -> bool:
+        return folder.offline is None and folder.space()[1] >= ROOM_BYTES
+
+    async def _revive(self, partition: Partition) -> None:
+        stopped = partition.log
+        stopped.copies_under_way += 1  # retention leaves it alone
+        try:
+            opened: PartitionLog = await self._run_in_thread(lambda: self._open_anew(partition, stopped))
+        except (OSError, StorageError, KafkaError) as error:
+            log.debug("%s-%d is still without room: %s", partition.topic, partition.index, error)
+            return
+        finally:
+            stopped.copies_under_way -= 1
+        is_current = self._partitions.current(partition.topic_id, partition.index) is partition
+        if not is_current or partition.log is not stopped:
+            opened.close(clean=False)  # deleted or moved meanwhile
+            return
+        # Followers may have more than was readable: under the same epoch it must not be written differently.
+        may_be_ahead = partition.is_leader and len(partition.replicas) > 1
+        needed = stopped.end if may_be_ahead else partition.high_watermark
+        if opened.end < needed:
+            opened.close(clean=False)
+            why = f"it ended at {needed}, and its disk has kept it up to {opened.end}"
+            log.error(
+                "%s-%d stays offline: %s; restart the broker, so that other replicas can help",
+                *(partition.topic, partition.index, why),
+            )
+            self._given_up[partition] = stopped
+            return
+        self._put_in_place(partition, opened)
+
+    def _open_anew(self, partition: Partition, stopped: PartitionLog) -> PartitionLog:
+        """In a thread. Nobody writes to the log meanwhile, since it takes nothing."""
+        self._probe(stopped.directory)
+        is_synced_first = partition.durability is Durability.FSYNC
+        opened = PartitionLog.open(
+            self._disk,
+            stopped.directory,
+            stopped.config,
+            now_ms=self._clock.now_ms(),
+            recovery_point=stopped.recovery_point,
+            log_start=stopped.start,
+            committed=partition.high_watermark if is_synced_first else None,
+        )
+        opened.inherit(stopped)
+        if stopped.sync_failed:
+            rewrite(opened.segments, stopped.recovery_point)
+        if stopped.sync_failed or is_synced_first:
+            flush = opened.begin_flush()
+            if flush is not None:
+                flush.run()
+                opened.finish_flush(flush)
+        return opened
+
+    def _probe(self, directory: str) -> None:
+        """Quotas, and what is kept for the administrator, are in no figure: only a write tells."""
+        path = f"{directory}/{PROBE}"
+        try:
+            file = self._disk.open(path, create=True)
+            try:
+                file.write_at(0, [bytes(PROBE_BYTES)])
+                file.sync()
+            finally:
+                file.close()
+        finally:
+            self._disk.remove(path)
+
+    def _put_in_place(self, partition: Partition, opened: PartitionLog) -> None:
+        """No await in here: nobody may append to the one while the other takes its place."""
+        stopped, partition.log = partition.log, opened
+        opened.share(self._partitions.folders.warm)
+        stopped.close(clean=False)
+        for line in opened.recovery.lines():
+            log.warning("%s-%d: %s", partition.topic, partition.index, line)
+        if opened.lost is not None:
+            # What it would append as a leader, behind what it lost, would be cut off by the repair.
+            self._partitions.take_role_again(partition)
+            return
+        try:
+            if partition.is_leader:
+                opened.begin_epoch(partition.leader_epoch)
+        except KafkaError:
+            return  # full again; that is told where it happened
+        log.warning("%s-%d takes records again: there is room on its disk", partition.topic, partition.index)
+        self._partitions.checkpoint_now()
+        partition.advance()
+        partition.notify(0)

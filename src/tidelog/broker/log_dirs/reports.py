@@ -1,0 +1,118 @@
+"""Tells the controller in which data folder each replica lives, so that it knows what goes with a disk.
+
+A replica is moved, or begun in one of several folders, without the controller. Until it hears of that, a
+folder that is lost could count for one that is still there. A replica whose log is damaged is reported as
+lost, and in its folder again once it has been repaired.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Iterator
+
+from tidelog.base.errors import ErrorCode
+from tidelog.base.ids import Epoch, Uuid
+from tidelog.broker.controller.metadata_service import MetadataService
+from tidelog.broker.log_dirs.log_dirs import DataFolders
+from tidelog.broker.peers.peers import Peers
+from tidelog.metadata.brokers.directories import DirectoryAssignment, unreported_directories
+from tidelog.metadata.image.entities import LOST_DIRECTORY
+from tidelog.wire.apis import ApiKey
+from tidelog.wire.messages.assign_replicas_to_dirs import (
+    AssignReplicasToDirsRequest,
+    AssignReplicasToDirsRequestDirectoryData,
+    AssignReplicasToDirsRequestPartitionData,
+    AssignReplicasToDirsRequestTopicData,
+    AssignReplicasToDirsResponse,
+)
+
+REPORT_SECONDS = 2.0
+REPLICAS_PER_REPORT_MAX = 2000
+TIMEOUT_SECONDS = 5.0
+WAIT_SECONDS = 0.02
+
+log = logging.getLogger("tidelog.broker.folders")
+
+
+class FolderReports:
+    def __init__(
+        self,
+        metadata: MetadataService,
+        folders: DataFolders,
+        peers: Peers,
+        broker_epoch: Callable[[], Epoch],
+        damaged: Callable[[], Collection[tuple[Uuid, int]]],
+    ) -> None:
+        self._metadata = metadata
+        self._folders = folders
+        self._peers = peers
+        self._broker_epoch = broker_epoch
+        self._damaged = damaged
+        self._checked: object = None
+        self._checked_damaged: Collection[tuple[Uuid, int]] = ()
+
+    async def send(self) -> None:
+        """What is new since the last time; nothing at all is the rule."""
+        topics, damaged = self._metadata.image.topics, self._damaged()
+        if len(self._folders) == 1 and topics is self._checked and damaged == self._checked_damaged:
+            return  # in a single folder nothing moves
+        wrong = self._wrong(damaged)
+        if not wrong:
+            self._checked, self._checked_damaged = topics, damaged
+            return
+        request = AssignReplicasToDirsRequest(
+            broker_id=self._metadata.node_id,
+            broker_epoch=self._broker_epoch(),
+            directories=_grouped(wrong[:REPLICAS_PER_REPORT_MAX]),
+        )
+        try:
+            answer: AssignReplicasToDirsResponse = await self._peers.call_controller(
+                ApiKey.ASSIGN_REPLICAS_TO_DIRS, 0, request, timeout=TIMEOUT_SECONDS
+            )
+        except OSError as error:
+            log.debug("the folders of %d replicas could not be reported: %s", len(wrong), error)
+            return
+        if answer.error_code:
+            log.debug("folders were not reported: %s", ErrorCode.of(answer.error_code).name)
+
+    async def report_damage(self, seconds: float) -> None:
+        """Before this broker is let in: a replica that misses records is not elected then.
+
+        It would not lead either way, so a controller that is not there is no reason to wait for ever.
+        """
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        damaged = self._damaged()
+        while damaged and loop.time() < until:
+            if not any(one.directory == LOST_DIRECTORY for one in self._wrong(damaged)):
+                return
+            await self.send()
+            await asyncio.sleep(WAIT_SECONDS)
+
+    def _wrong(self, damaged: Collection[tuple[Uuid, int]]) -> list[DirectoryAssignment]:
+        return unreported_directories(self._metadata.image, self._metadata.node_id, self._homes(damaged))
+
+    def _homes(self, damaged: Collection[tuple[Uuid, int]]) -> Iterator[tuple[Uuid, int, Uuid]]:
+        for folder in self._folders:
+            if folder.offline is None:
+                directory = folder.id
+                for key in tuple(folder.homes):
+                    yield *key, LOST_DIRECTORY if key in damaged else directory
+        for key in damaged:
+            if not any(key in folder.homes for folder in self._folders):  # it could not even begin
+                yield *key, LOST_DIRECTORY
+
+
+def _grouped(replicas: list[DirectoryAssignment]) -> list[AssignReplicasToDirsRequestDirectoryData]:
+    directories: dict[Uuid, AssignReplicasToDirsRequestDirectoryData] = {}
+    topics: dict[tuple[Uuid, Uuid], AssignReplicasToDirsRequestTopicData] = {}
+    for one in replicas:
+        directory = directories.setdefault(
+            one.directory, AssignReplicasToDirsRequestDirectoryData(id_=one.directory)
+        )
+        topic = topics.get((one.directory, one.topic_id))
+        if topic is None:
+            topic = AssignReplicasToDirsRequestTopicData(topic_id=one.topic_id)
+            topics[one.directory, one.topic_id] = topic
+            directory.topics.append(topic)
+        topic.partitions.append(AssignReplicasToDirsRequestPartitionData(partition_index=one.partition))
+    return list(directories.values())

@@ -1,0 +1,1 @@
+"""This broker's requests to the other brokers."""

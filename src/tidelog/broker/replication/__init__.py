@@ -1,0 +1,1 @@
+"""Followers fetch from leaders, and leaders keep the in-sync sets."""

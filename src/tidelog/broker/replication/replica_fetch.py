@@ -1,0 +1,314 @@
+"""The leader's side of replication: a follower's fetch says how far it is, and takes what it does not have.
+
+Answered at once with records or an error; else it waits for the next append. What only tells of a new high
+watermark waits a little first: on a busy leader the next records carry it, at no cost.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from tidelog.base.config import BrokerConfig
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import Epoch, NodeId
+from tidelog.base.ports import Clock, Random
+from tidelog.broker.log_dirs.hosted import HostedPartitions
+from tidelog.broker.replication.quota import ReplicationQuota
+from tidelog.broker.replication.replica_sessions import Followed, ReplicaSession, ReplicaSessions
+from tidelog.broker.requests.fetch_sessions import NO_SESSION, TopicKey
+from tidelog.replication.partition import Partition
+from tidelog.wire.messages.fetch import (
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+
+WAIT_MS_MAX = 60_000
+TELL_SECONDS = 0.02
+"""How long a waiting follower may go without hearing of a new high watermark."""
+SWEEP_SECONDS = 1.0
+SWEEP_PARTITIONS = 200
+"""How often it is noted, for partitions that are not named, that their follower is still there; and for how
+many of them with one request, unless that would take too many requests."""
+SWEEP_REQUESTS = 8
+
+
+class ReplicaFetches:
+    def __init__(
+        self,
+        partitions: HostedPartitions,
+        clock: Clock,
+        random: Random,
+        *,
+        config: Callable[[], BrokerConfig],
+        quota: ReplicationQuota,
+        may_join: Callable[[Partition], None],
+    ) -> None:
+        """`may_join` is told of a partition whose in-sync set a follower could join now."""
+        self._partitions = partitions
+        self._clock = clock
+        self._config = config
+        self._quota = quota
+        self._may_join = may_join
+        self.sessions = ReplicaSessions(random)
+
+    def handle(
+        self, request: FetchRequest, version: int, replica_id: NodeId, broker_epoch: Epoch
+    ) -> "FetchResponse | asyncio.Future[FetchResponse]":
+        try:
+            session = self.sessions.resume(request, version, replica_id, broker_epoch)
+        except KafkaError as error:
+            return FetchResponse(error_code=error.code)
+        self._sweep(session, self._clock.monotonic())
+        reading = _Reading(request, self._config().int("fetch.max.bytes"))
+        self._read(session, reading)
+        enough = reading.bytes >= request.min_bytes or reading.must_answer
+        if enough or request.max_wait_ms <= 0 or not session.followed:
+            return self._respond(session, reading)
+        for followed in reading.given:  # too little: it is read again when there is more
+            followed.is_answered = False
+            session.dirty[followed] = None
+        missing = request.min_bytes - reading.bytes
+        waiting = _WaitingFetch(session, missing, min(request.max_wait_ms, WAIT_MS_MAX) / 1000, self._finish)
+        waiting.request = request
+        session.waiting = waiting
+        if session.stale:
+            waiting.on_offsets()
+        return waiting.future
+
+    def _finish(self, session: ReplicaSession, request: FetchRequest) -> FetchResponse:
+        reading = _Reading(request, self._config().int("fetch.max.bytes"))
+        self._read(session, reading)
+        return self._respond(session, reading)
+
+    # Reading
+
+    def _read(self, session: ReplicaSession, reading: "_Reading") -> None:
+        dirty, session.dirty = session.dirty, {}
+        for followed in dirty:
+            if followed.is_answered:
+                continue
+            answer = PartitionData(partition_index=followed.key[1], high_watermark=-1, records=b"")
+            try:
+                self._look(followed, answer, reading)
+            except KafkaError as error:
+                self._refuse(followed, answer, error)
+                reading.must_answer = True
+                reading.put(followed, answer)
+
+    def _look(self, followed: Followed, answer: PartitionData, reading: "_Reading") -> None:
+        session, asked = followed.session, followed.asked
+        partition = self._partitions.find_any(*followed.key)
+        self._check(partition, followed)
+        followed.watch(partition)
+        offset, log = asked.fetch_offset, partition.log
+        if followed.is_named:
+            fork = partition.divergence(asked.last_fetched_epoch, offset)
+            if fork is not None:
+                answer.diverging_epoch = EpochEndOffset(epoch=fork[0], end_offset=fork[1])
+                reading.must_answer = True
+                self._give(followed, answer, reading)
+                return
+            followed.is_named = False
+            self._note(partition, followed, self._clock.monotonic())
+            if followed.is_stale:
+                session.stale[followed] = None
+        if offset >= log.end:
+            return
+        room = min(reading.room, asked.partition_max_bytes)
+        limited = self._is_limited(partition, session.replica_id)
+        # The first batch is always given, however large: else nobody would get past it.
+        first = not reading.bytes
+        if (room <= 0 and not first) or (limited and self._quota.is_exceeded()):
+            session.dirty[followed] = None  # next time
+            return
+        found = log.read(offset, max(room, 0), end=log.end, min_one=first)
+        if found is None:
+            session.dirty[followed] = None
+            return
+        answer.records = found.slice
+        reading.bytes += found.slice.length
+        if limited:
+            self._quota.record(found.slice.length)
+        self._give(followed, answer, reading)
+
+    @staticmethod
+    def _check(partition: Partition, followed: Followed) -> None:
+        partition.check_leader()
+        epoch = followed.asked.current_leader_epoch
+        if epoch < 0:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "a follower that does not say whom it follows")
+        partition.check_epoch(epoch)
+
+    def _give(self, followed: Followed, answer: PartitionData, reading: "_Reading") -> None:
+        followed.is_answered = True
+        reading.given.append(followed)
+        reading.put(followed, answer)
+
+    def _refuse(self, followed: Followed, answer: PartitionData, error: KafkaError) -> None:
+        followed.is_answered = True
+        answer.error_code = error.code
+        partition = followed.partition
+        if error.code is ErrorCode.OFFSET_OUT_OF_RANGE and partition is not None:
+            # From where to where it could have asked, so that it need not ask for that first.
+            answer.log_start_offset = partition.log.start
+            answer.diverging_epoch = EpochEndOffset(
+                epoch=partition.leader_epoch, end_offset=partition.log.end
+            )
+        followed.unwatch()
+
+    def _note(self, partition: Partition, followed: Followed, now: float) -> None:
+        session, asked = followed.session, followed.asked
+        could_join = partition.follower_fetched(
+            session.replica_id,
+            session.broker_epoch,
+            asked.fetch_offset,
+            now,
+            log_start=asked.log_start_offset,
+        )
+        if could_join:
+            self._may_join(partition)
+
+    def _is_limited(self, partition: Partition, replica_id: NodeId) -> bool:
+        return self._quota.limits(partition.topic, partition.index) and replica_id not in partition.isr
+
+    def _sweep(self, session: ReplicaSession, now: float) -> None:
+        """A follower that has everything names nothing. That it asks again shows that it still has it."""
+        if not session.unswept:
+            if now - session.swept_at < SWEEP_SECONDS:
+                return
+            session.swept_at = now
+            session.unswept = list(session.followed.values())
+            session.sweep_size = max(SWEEP_PARTITIONS, len(session.unswept) // SWEEP_REQUESTS)
+        batch = session.unswept[-session.sweep_size :]
+        del session.unswept[-session.sweep_size :]
+        for followed in batch:
+            partition = followed.partition
+            if partition is None or followed.is_named or followed.is_answered or followed in session.dirty:
+                continue
+            try:
+                # In another epoch its log may have other records at the same place.
+                self._check(partition, followed)
+                self._note(partition, followed, now)
+            except KafkaError:  # it is told, when it is looked at again
+                followed.is_named = True
+                session.dirty[followed] = None
+            if followed.is_stale:
+                session.stale[followed] = None
+
+    # Answering
+
+    def _respond(self, session: ReplicaSession, reading: "_Reading") -> FetchResponse:
+        stale, session.stale = session.stale, {}
+        for followed in stale:
+            # One that was given something tells first where it is then, and hears the rest after that.
+            if followed.is_stale and not followed.is_answered:
+                reading.put(followed, PartitionData(partition_index=followed.key[1], records=b""))
+        topics: dict[TopicKey, FetchableTopicResponse] = {}
+        for followed, answer in reading.answers.items():
+            partition = followed.partition
+            if partition is not None:
+                answer.high_watermark = followed.told_high_watermark = partition.high_watermark
+                answer.last_stable_offset = partition.last_stable_offset
+                answer.log_start_offset = followed.told_log_start = partition.log.start
+            topic = topics.get(followed.topic)
+            if topic is None:
+                topic = topics[followed.topic] = _topic_answer(followed.topic)
+            topic.partitions.append(answer)
+        if session.id == NO_SESSION:
+            session.end()
+        return FetchResponse(session_id=session.id, responses=list(topics.values()))
+
+
+class _Reading:
+    """One look at what there is for a follower."""
+
+    __slots__ = ("_bytes_max", "answers", "bytes", "given", "must_answer")
+
+    def __init__(self, request: FetchRequest, bytes_max: int) -> None:
+        self._bytes_max = min(request.max_bytes, bytes_max)
+        self.answers: dict[Followed, PartitionData] = {}
+        self.given: list[Followed] = []
+        self.bytes = 0
+        self.must_answer = False
+
+    @property
+    def room(self) -> int:
+        return self._bytes_max - self.bytes
+
+    def put(self, followed: Followed, answer: PartitionData) -> None:
+        self.answers[followed] = answer
+
+
+class _WaitingFetch:
+    __slots__ = ("_finish", "_missing", "_session", "_soon", "_timer", "future", "request")
+
+    request: FetchRequest
+
+    def __init__(
+        self,
+        session: ReplicaSession,
+        missing: int,
+        seconds: float,
+        finish: Callable[[ReplicaSession, FetchRequest], FetchResponse],
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[FetchResponse] = loop.create_future()
+        self._session = session
+        self._missing = missing
+        self._finish = finish
+        self._timer = loop.call_later(seconds, self._complete)
+        self._soon: asyncio.TimerHandle | asyncio.Handle | None = None
+        self.future.add_done_callback(self._clean_up)
+
+    def on_bytes(self, count: int) -> None:
+        self._missing -= count
+        if self._missing <= 0 or not count:
+            # At the end of the loop's turn: all that is appended in this turn travels together.
+            self._missing = 2**63
+            self._complete_at(asyncio.get_running_loop().call_soon(self._complete))
+
+    def on_offsets(self) -> None:
+        # Whoever wants many bytes at a time wants few answers.
+        if self._soon is None and self.request.min_bytes <= 1:
+            self._complete_at(asyncio.get_running_loop().call_later(TELL_SECONDS, self._complete))
+
+    def let_go(self) -> None:
+        if not self.future.done():
+            self.future.set_result(FetchResponse(session_id=self._session.id))
+        self._forget()
+
+    def _complete_at(self, handle: "asyncio.TimerHandle | asyncio.Handle") -> None:
+        if self._soon is not None:
+            self._soon.cancel()
+        self._soon = handle
+
+    def _complete(self) -> None:
+        if self.future.done():
+            return
+        self._forget()
+        try:
+            self.future.set_result(self._finish(self._session, self.request))
+        except Exception as error:
+            self.future.set_exception(error)
+
+    def _forget(self) -> None:
+        if self._session.waiting is self:
+            self._session.waiting = None
+
+    def _clean_up(self, _: "asyncio.Future[FetchResponse]") -> None:
+        self._timer.cancel()
+        if self._soon is not None:
+            self._soon.cancel()
+        self._forget()
+        if self._session.id == NO_SESSION:
+            self._session.end()
+
+
+def _topic_answer(topic: TopicKey) -> FetchableTopicResponse:
+    return (
+        FetchableTopicResponse(topic=topic)
+        if isinstance(topic, str)
+        else FetchableTopicResponse(topic_id=topic)
+    )

@@ -1,0 +1,74 @@
+"""What a handler is given: the broker's services, and who asks."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from tidelog.base.config import BrokerConfig
+from tidelog.base.errors import ProtocolError
+from tidelog.base.ports import Clock, Random
+from tidelog.broker.controller.controller import Controller
+from tidelog.broker.controller.lifecycle import Lifecycle
+from tidelog.broker.controller.metadata_service import MetadataService
+from tidelog.broker.coordinators.groups import Groups
+from tidelog.broker.coordinators.producer_ids import ProducerIds
+from tidelog.broker.coordinators.transaction_verification import TransactionVerification
+from tidelog.broker.coordinators.transactions import Transactions
+from tidelog.broker.log_dirs.flusher import RunInThread
+from tidelog.broker.log_dirs.hosted import HostedPartitions
+from tidelog.broker.log_dirs.log_moves import LogMoves
+from tidelog.broker.peers.peers import Peers
+from tidelog.broker.replication.service import Replication
+from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.fetch_sessions import FetchSessions
+from tidelog.broker.requests.forwarding import Forwarding
+from tidelog.broker.requests.throttle import Throttle
+
+
+async def _nobody(_frame: memoryview, _peer: Peer, _token: bytes) -> bytes:
+    raise ProtocolError("nothing is dispatched yet")
+
+
+@dataclass(slots=True)
+class Services:
+    """The parts of a broker that handlers use; wired once, in `node.py`."""
+
+    clock: Clock
+    random: Random
+    metadata: MetadataService
+    controller: Controller
+    peers: Peers
+    forwarding: Forwarding
+    lifecycle: Lifecycle
+    replication: Replication
+    partitions: HostedPartitions
+    moves: LogMoves
+    groups: Groups
+    transactions: Transactions
+    verification: TransactionVerification
+    sessions: FetchSessions
+    producer_ids: ProducerIds
+    throttle: Throttle
+    run_in_thread: RunInThread
+    inter_broker_listener: str
+    """What brokers say to each other is taken on this one alone."""
+    answer_forwarded: Callable[[memoryview, Peer, bytes], Awaitable[bytes | None]] = _nobody
+
+    @property
+    def config(self) -> BrokerConfig:
+        """As of now: settings that may change at run time are read from here each time."""
+        return self.metadata.config
+
+
+class Context:
+    """One request: its services, its peer, its version."""
+
+    __slots__ = ("client_id", "peer", "services", "throttle_ms", "token", "version")
+
+    def __init__(self, services: Services, peer: Peer, version: int, client_id: str | None) -> None:
+        self.services = services
+        self.peer = peer
+        self.version = version
+        self.client_id = client_id
+        self.throttle_ms = 0
+        self.token = b""
+        """Of a request to the controller: the same for each try, so that a second one is known as such."""

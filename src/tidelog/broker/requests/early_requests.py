@@ -1,0 +1,99 @@
+"""Requests of clients that come before their broker can serve them: kept, and served in order once it can.
+
+A broker must listen before it knows its cluster, since voters need each other for that. Clients that share
+the listener cannot be refused like those of a listener of their own, so they wait: a second or two after a
+clean stop. A start that takes longer, as after a crash with much to recover, lets them go, so that they look
+for another broker before their own patience is over.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.reply import PendingReply, Reply
+
+HELD_SECONDS = 25.0
+"""Less than the 30 s after which most clients give up by themselves, without a word about why."""
+
+SERVED_PER_TURN = 32
+
+Dispatch = Callable[[memoryview, Peer], Reply | PendingReply | None]
+
+
+Answer = asyncio.Future[Reply | None]
+
+
+class _Held(NamedTuple):
+    frame: memoryview
+    peer: Peer
+    limit: asyncio.TimerHandle
+
+
+class EarlyRequests:
+    def __init__(self, dispatch: Dispatch) -> None:
+        self._dispatch = dispatch
+        self._held: OrderedDict[Answer, _Held] = OrderedDict()
+        self.is_serving = False
+        """What is dispatched at this very moment has been held before."""
+
+    def hold(self, frame: memoryview, peer: Peer) -> Answer:
+        loop = asyncio.get_running_loop()
+        reply: Answer = loop.create_future()
+        self._held[reply] = _Held(frame, peer, loop.call_later(HELD_SECONDS, _let_go, reply))
+        reply.add_done_callback(self._forget)
+        return reply
+
+    def _forget(self, reply: Answer) -> None:
+        """Its peer has gone, or it waited too long: nobody counts the memory of its frame any more."""
+        held = self._held.pop(reply, None)
+        if held is not None:
+            held.limit.cancel()
+
+    def serve(self, done: Callable[[], None]) -> None:
+        """The broker is ready: answer those that wait, oldest first, then `done`.
+
+        Until then others must be held, too, or they would overtake.
+        """
+        for _ in range(SERVED_PER_TURN):
+            if not self._held:
+                done()
+                return
+            reply, held = self._held.popitem(last=False)
+            held.limit.cancel()
+            if not reply.done():
+                self._begin(held, reply)
+        asyncio.get_running_loop().call_soon(self.serve, done)
+
+    def _begin(self, held: _Held, reply: Answer) -> None:
+        self.is_serving = True
+        try:
+            outcome = self._dispatch(held.frame, held.peer)
+        except Exception as error:
+            reply.set_exception(error)  # its connection knows what to do about it
+            return
+        finally:
+            self.is_serving = False
+        if outcome is None or isinstance(outcome, Reply):
+            reply.set_result(outcome)
+            return
+        pending = outcome
+        reply.add_done_callback(lambda done: pending.cancel() if done.cancelled() else None)
+        pending.add_done_callback(lambda _: _pass_on(pending, reply))
+
+
+def _pass_on(outcome: PendingReply, reply: Answer) -> None:
+    if reply.done():
+        return
+    try:
+        reply.set_result(outcome.result())
+    except asyncio.CancelledError:
+        reply.cancel()
+    except Exception as error:
+        reply.set_exception(error)
+
+
+def _let_go(reply: Answer) -> None:
+    if not reply.done():
+        reply.set_result(Reply([], close=True))

@@ -1,0 +1,156 @@
+"""Requests that only the controller may answer: any broker takes them and passes them on as they came.
+
+The answer comes with the version of the metadata that it stands on, and this broker waits until it knows as
+much: a client that created a topic finds it here with its next request.
+"""
+
+import asyncio
+import logging
+from typing import Any
+
+from tidelog.base.errors import ErrorCode
+from tidelog.base.ports import FileSlice
+from tidelog.broker.controller.metadata_service import MetadataService
+from tidelog.broker.peers.peers import Peers, PeerUnavailable
+from tidelog.broker.requests.client_connection import Peer
+from tidelog.wire.apis import ApiKey
+from tidelog.wire.frame import read_response, write_request
+from tidelog.wire.message import Message
+from tidelog.wire.messages.forward import ForwardRequest, ForwardResponse
+
+FORWARDED = frozenset(
+    {
+        ApiKey.CREATE_TOPICS,
+        ApiKey.DELETE_TOPICS,
+        ApiKey.CREATE_PARTITIONS,
+        ApiKey.ALTER_CONFIGS,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        ApiKey.ELECT_LEADERS,
+        ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+        ApiKey.LIST_PARTITION_REASSIGNMENTS,
+        ApiKey.UPDATE_FEATURES,
+        ApiKey.UNREGISTER_BROKER,
+        ApiKey.DESCRIBE_QUORUM,
+        ApiKey.ADD_RAFT_VOTER,
+        ApiKey.REMOVE_RAFT_VOTER,
+    }
+)
+BETWEEN_BROKERS = frozenset(
+    {
+        ApiKey.RAFT,
+        ApiKey.FORWARD,
+        ApiKey.BROKER_REGISTRATION,
+        ApiKey.BROKER_HEARTBEAT,
+        ApiKey.ALTER_PARTITION,
+        ApiKey.ALLOCATE_PRODUCER_IDS,
+        ApiKey.ASSIGN_REPLICAS_TO_DIRS,
+    }
+)
+"""Not advertised to clients; served from the first moment on, since a broker needs them to begin."""
+
+FORWARD_SECONDS = 30.0
+FORWARD_SECONDS_MAX = 600.0
+FOLLOW_SECONDS = 5.0
+SIZE_BYTES = 4
+
+log = logging.getLogger("tidelog.broker.requests.forwarding")
+
+
+def is_refused_as_controller(answer: Message, *, is_whole: bool = True) -> bool:
+    """Whether any part of it says that another broker is the controller now: the one to be asked again.
+
+    A part with an error code of its own speaks for all of itself: a topic's dozens of settings need no look.
+    """
+    code = getattr(answer, "error_code", None)
+    if code == ErrorCode.NOT_CONTROLLER:
+        return True
+    if code is not None and not is_whole:
+        return False
+    values = (getattr(answer, field) for field in answer.__struct_fields__)
+    return any(
+        is_refused_as_controller(item, is_whole=False)
+        for value in values
+        if isinstance(value, list)
+        for item in value
+        if isinstance(item, Message)
+    )
+
+
+class Forwarding:
+    def __init__(self, metadata: MetadataService, peers: Peers) -> None:
+        self._metadata = metadata
+        self._peers = peers
+        self._under_way: dict[asyncio.Timeout, None] = {}
+        self._following: dict[asyncio.Timeout, None] = {}
+        self._is_leaving = False
+        self._is_closed = False
+
+    def leave(self) -> None:
+        """This broker hears of changes no longer: whoever asked for one is answered without it."""
+        self._is_leaving = True
+        for limit in self._following:
+            if not limit.expired():
+                limit.reschedule(0)
+
+    def close(self) -> None:
+        """Wait for no controller any more: this broker stops, and whoever asked is gone."""
+        self._is_closed = True
+        for limit in self._under_way:
+            if not limit.expired():
+                limit.reschedule(0)
+
+    async def pass_on(
+        self, frame: bytes, peer: Peer, token: bytes = b"", seconds: float = FORWARD_SECONDS
+    ) -> bytes:
+        """A client's request, without its size, as it came; the controller's answer in the same form.
+
+        It may be tried several times, under one token. OSError where no controller answers in time: nobody
+        knows then whether one does what was asked for, so the client's own patience counts if it is longer.
+        """
+        request = ForwardRequest(
+            cluster_id=self._metadata.image.cluster_id,
+            listener=peer.listener,
+            principal=peer.principal,
+            client_host=peer.host,
+            request_data=frame,
+            token=token,
+        )
+        if self._is_closed:
+            raise PeerUnavailable("the broker is stopping")
+        async with asyncio.timeout(None) as limit:
+            self._under_way[limit] = None
+            try:
+                answer: ForwardResponse = await self._peers.call_controller(
+                    ApiKey.FORWARD, 0, request, timeout=seconds, attempt_timeout=seconds
+                )
+            finally:
+                del self._under_way[limit]
+        if answer.error_code or answer.response_data is None:
+            raise PeerUnavailable(f"the controller refused: {ErrorCode.of(answer.error_code).name}")
+        await self._follow(answer.metadata_version)
+        return answer.response_data
+
+    async def ask_controller(self, api_key: ApiKey, version: int, request: Message) -> Any:
+        """This broker's own request for a change. OSError where no controller answers."""
+        if self._metadata.decides_here and self._peers.call_here is not None:
+            decided = await self._peers.call_here(api_key, version, request)
+            if not is_refused_as_controller(decided):
+                return decided
+        parts = write_request(api_key, version, 0, f"broker-{self._metadata.node_id}", request)
+        frame = b"".join(part.read() if isinstance(part, FileSlice) else part for part in parts)
+        answer = await self.pass_on(frame[SIZE_BYTES:], Peer("", 0, ""))
+        return read_response(api_key, version, memoryview(answer))[1]
+
+    async def _follow(self, version: int) -> None:
+        if self._is_leaving:
+            return
+        try:
+            async with asyncio.timeout(FOLLOW_SECONDS) as limit:
+                self._following[limit] = None
+                try:
+                    await self._metadata.until(version)
+                finally:
+                    del self._following[limit]
+        except TimeoutError:
+            if not self._is_leaving:
+                log.warning("this broker is behind: it does not know version %d of the metadata yet", version)

@@ -1,0 +1,29 @@
+"""Which requests of one connection may be under way at the same time.
+
+Kafka serves a connection's requests one after the other, and clients count on it: a request sees what those
+before it did. Produce and Fetch overlap here nonetheless, since a producer with many requests under way
+shares one sync among them, and none of them depends on what another one did. Every other request begins once
+all before it are complete, and none behind it begins before it is complete itself. Its answer could not leave
+any sooner in either case, because answers keep the order of the requests.
+
+What brokers ask each other stands for itself: lanes say what must not wait for what (`peers`).
+"""
+
+from tidelog.broker.requests.forwarding import BETWEEN_BROKERS
+from tidelog.wire.apis import ApiKey
+
+OVERLAPPING = BETWEEN_BROKERS | {ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.WRITE_TXN_MARKERS}
+ADD_PARTITIONS_OF_BROKERS = 4  # AddPartitionsToTxn since this version: a broker asks for many clients at once
+
+_OVERLAPPING = frozenset(int(key) for key in OVERLAPPING)
+_ADD_PARTITIONS = int(ApiKey.ADD_PARTITIONS_TO_TXN)
+
+
+def may_overlap(frame: memoryview) -> bool:
+    """Whether others that may, too, can be under way beside this one. What is no request may not."""
+    if len(frame) < 4:
+        return False
+    key = frame[0] << 8 | frame[1]
+    if key == _ADD_PARTITIONS:
+        return frame[2] << 8 | frame[3] >= ADD_PARTITIONS_OF_BROKERS
+    return key in _OVERLAPPING

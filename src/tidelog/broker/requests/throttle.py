@@ -1,0 +1,21 @@
+"""Where quotas take hold: each request is charged, and the answer says how long its client must pause.
+
+The connection enforces the pause (KIP-219), so a client that ignores the number gains nothing.
+"""
+
+from typing import Protocol
+
+from tidelog.broker.requests.client_connection import Peer
+
+
+class Throttle(Protocol):
+    def charge(self, peer: Peer, client_id: str | None, api_key: int, request_bytes: int) -> int:
+        """Milliseconds that this client must pause after the answer; 0 for none."""
+        ...
+
+
+class Unlimited:
+    """No quotas are set."""
+
+    def charge(self, peer: Peer, client_id: str | None, api_key: int, request_bytes: int) -> int:
+        return 0

@@ -1,0 +1,48 @@
+"""Even plans for what the cluster commands move: the planners of the metadata room, in the CLI's words."""
+
+from collections.abc import Iterable, Sequence
+
+from tidelog.cli.cluster.view import Broker
+from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.reassign.calls import Assignment
+from tidelog.clients.records import TopicPartition
+from tidelog.metadata.leaders.balance import Move, PlanError, plan_drain, plan_rebalance
+from tidelog.metadata.leaders.layout import PlacedPartition, Spot
+
+Plan = dict[TopicPartition, tuple[int, ...]]
+
+
+def evened(current: Assignment, brokers: Sequence[Broker]) -> Plan:
+    """The same partitions, evenly on these brokers and on no other."""
+    try:
+        moves = plan_rebalance(_spots(brokers), _placed(current))
+    except PlanError as error:
+        raise _refused(error) from error
+    return _applied(current, moves)
+
+
+def drained(current: Assignment, brokers: Iterable[Broker], broker: int) -> Plan:
+    """Nothing on this broker any more, and what it held on others that are alive."""
+    takers = [other for other in brokers if other.id != broker and not other.fenced]
+    try:
+        moves = plan_drain(_spots(takers), _placed(current), broker)
+    except PlanError as error:
+        raise _refused(error) from error
+    return _applied(current, moves)
+
+
+def _spots(brokers: Iterable[Broker]) -> list[Spot]:
+    return [Spot(broker.id, broker.rack) for broker in brokers]
+
+
+def _placed(current: Assignment) -> list[PlacedPartition]:
+    return [PlacedPartition(*place, replicas) for place, replicas in current.items()]
+
+
+def _applied(current: Assignment, moves: Iterable[Move]) -> Plan:
+    return {**current, **{TopicPartition(move.topic, move.partition): move.after for move in moves}}
+
+
+def _refused(error: PlanError) -> CliError:
+    text = str(error)
+    return CliError(f"There is no plan: {text}.", attempt="tidelog cluster brokers", code=Exit.REFUSED)

@@ -1,0 +1,85 @@
+"""What each broker keeps in its data folders: the bytes of every replica, and the room that is left."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidelog.cli.cluster.view import Broker
+from tidelog.cli.direct.cluster import DirectCluster
+from tidelog.cli.exits import CliError
+from tidelog.clients.records import TopicPartition
+from tidelog.wire.apis import ApiKey
+
+
+@dataclass(slots=True)
+class Stored:
+    """One broker's folders together."""
+
+    sizes: dict[TopicPartition, int] = field(default_factory=dict)
+    total_bytes: int | None = None
+    free_bytes: int | None = None
+    folders: int = 0
+    failed_folders: int = 0
+
+    @property
+    def used_bytes(self) -> int:
+        return sum(self.sizes.values())
+
+
+def look_at_folders(
+    cluster: DirectCluster,
+    brokers: Iterable[Broker],
+    places: Iterable[TopicPartition] | None = None,
+    *,
+    silent: set[int] | None = None,
+) -> dict[int, Stored]:
+    """By broker; one that is away or will not say is left out. Asks for these places only, or for all.
+
+    `silent` gets the ids of those that did not answer at all.
+    """
+    from tidelog.wire.messages import describe_log_dirs as wire
+
+    by_topic: dict[str, list[int]] = {}
+    for place in places or ():
+        by_topic.setdefault(place.topic, []).append(place.partition)
+    wanted = [
+        wire.DescribableLogDirTopic(topic=topic, partitions=numbers) for topic, numbers in by_topic.items()
+    ]
+    request = wire.DescribeLogDirsRequest(topics=None if places is None else wanted)
+    found: dict[int, Stored] = {}
+    for broker in brokers:
+        try:
+            answer = cluster.ask_broker(
+                (broker.host, broker.port), ApiKey.DESCRIBE_LOG_DIRS, request, oldest=1
+            )
+        except OSError:
+            if silent is not None:
+                silent.add(broker.id)
+            continue
+        except CliError:
+            continue
+        if not answer.error_code:
+            found[broker.id] = _stored(answer.results)
+    return found
+
+
+def _stored(folders: Iterable[Any]) -> Stored:
+    stored = Stored()
+    for folder in folders:
+        stored.folders += 1
+        if folder.error_code:
+            stored.failed_folders += 1
+            continue
+        for topic in folder.topics:
+            for part in topic.partitions:
+                if not part.is_future_key:
+                    place = TopicPartition(topic.name, part.partition_index)
+                    stored.sizes[place] = stored.sizes.get(place, 0) + part.partition_size
+        # Folders on one disk each report that disk; to add them up would promise room that is not there.
+        stored.total_bytes = _larger(stored.total_bytes, folder.total_bytes)
+        stored.free_bytes = _larger(stored.free_bytes, folder.usable_bytes)
+    return stored
+
+
+def _larger(known: int | None, told: int) -> int | None:
+    return known if told < 0 else max(told, known or 0)

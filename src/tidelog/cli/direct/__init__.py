@@ -1,0 +1,1 @@
+"""Requests over our own codec, for what librdkafka does not offer."""

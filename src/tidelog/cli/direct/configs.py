@@ -1,0 +1,92 @@
+"""Settings of topics and brokers over our own codec: read, set, and put back to their defaults."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum
+
+from tidelog.cli.direct.cluster import Address, DirectCluster
+from tidelog.cli.direct.refusals import refusal
+from tidelog.wire.apis import ApiKey
+
+SET, DELETE = 0, 1
+
+
+class Kind(IntEnum):
+    TOPIC = 2
+    BROKER = 4
+
+
+OWN_SOURCES = (1, 2)  # set on the topic itself, on the broker itself
+
+
+def read_settings(
+    cluster: DirectCluster,
+    kind: Kind,
+    names: Iterable[str],
+    keys: Sequence[str],
+    *,
+    address: Address | None = None,
+    own_only: bool = False,
+) -> dict[str, dict[str, str]]:
+    """{resource: {setting: value}}; what the resource does not know, or refuses to tell, is left out."""
+    from tidelog.wire.messages import describe_configs as wire
+
+    request = wire.DescribeConfigsRequest(
+        resources=[
+            wire.DescribeConfigsResource(
+                resource_type=kind, resource_name=name, configuration_keys=list(keys)
+            )
+            for name in names
+        ]
+    )
+    if not request.resources:
+        return {}
+    answer = (
+        cluster.ask(ApiKey.DESCRIBE_CONFIGS, request, oldest=1)
+        if address is None
+        else cluster.ask_broker(address, ApiKey.DESCRIBE_CONFIGS, request, oldest=1)
+    )
+    return {
+        result.resource_name: {
+            entry.name: entry.value
+            for entry in result.configs
+            if entry.value is not None and (not own_only or entry.config_source in OWN_SOURCES)
+        }
+        for result in answer.results
+        if not result.error_code
+    }
+
+
+def change_settings(
+    cluster: DirectCluster,
+    kind: Kind,
+    changes: Mapping[str, Mapping[str, str | None]],
+    *,
+    address: Address | None = None,
+) -> None:
+    """{resource: {setting: value, or None for the default}}. A broker's settings are asked of itself."""
+    from tidelog.wire.messages import incremental_alter_configs as wire
+
+    resources = [
+        wire.AlterConfigsResource(
+            resource_type=kind,
+            resource_name=name,
+            configs=[
+                wire.AlterableConfig(name=key, config_operation=DELETE if value is None else SET, value=value)
+                for key, value in values.items()
+            ],
+        )
+        for name, values in changes.items()
+        if values
+    ]
+    if not resources:
+        return
+    request = wire.IncrementalAlterConfigsRequest(resources=resources)
+    answer = (
+        cluster.ask(ApiKey.INCREMENTAL_ALTER_CONFIGS, request)
+        if address is None
+        else cluster.ask_broker(address, ApiKey.INCREMENTAL_ALTER_CONFIGS, request)
+    )
+    for result in answer.responses:
+        if result.error_code:
+            what = f"Settings of {kind.name.lower()} '{result.resource_name}'"
+            raise refusal(result.error_code, result.error_message, what)

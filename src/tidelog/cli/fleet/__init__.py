@@ -1,0 +1,1 @@
+"""`tidelog up --brokers N`: the supervisor of several brokers on one machine."""

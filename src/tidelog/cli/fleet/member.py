@@ -1,0 +1,127 @@
+"""One broker of a cluster as a process: its command, its output, its end.
+
+It runs in a session of its own, so that Ctrl-C reaches the supervisor alone, and ends by itself when the
+supervisor's end of its stdin closes.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from tidelog.cli.fleet.log import Lines
+from tidelog.cli.fleet.plan import FleetPlan, MemberPlan
+
+LAST_LINES = 20
+PIECE_BYTES = 64 * 1024
+
+
+def command_of(plan: FleetPlan, member: MemberPlan) -> list[str]:
+    settings = [f"--set={name}={text}" for name, text in plan.settings_of(member).items()]
+    file = [] if plan.file is None else ["--config", os.path.abspath(plan.file)]
+    return [
+        sys.executable,
+        "-m",
+        "tidelog.cli.main",
+        "broker",
+        "--json",
+        "--until-stdin-closes",
+        *file,
+        *settings,
+    ]
+
+
+class Member:
+    """Started once; a broker that is started again is another one of these."""
+
+    def __init__(self, plan: MemberPlan, show: Callable[[str], None]) -> None:
+        self.plan = plan
+        self.last_lines: deque[str] = deque(maxlen=LAST_LINES)
+        self.refusal: dict[str, Any] | None = None
+        """Why it did not start, in its own words."""
+        self.ready = asyncio.Event()
+        self.facts: dict[str, Any] = {}
+        self._show = show
+        self._process: asyncio.subprocess.Process | None = None
+        self._ended: asyncio.Task[int] | None = None
+
+    async def start(self, command: list[str]) -> None:
+        pipe = asyncio.subprocess.PIPE
+        self._process = await asyncio.create_subprocess_exec(
+            *command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+        )
+        self._ended = asyncio.create_task(self._until_it_ends(self._process), name=f"broker {self.plan.id}")
+
+    @property
+    def id(self) -> int:
+        return self.plan.id
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    @property
+    def was_started(self) -> bool:
+        return self._ended is not None
+
+    @property
+    def is_running(self) -> bool:
+        return self._ended is not None and not self._ended.done()
+
+    def ended(self) -> Awaitable[int]:
+        """Its exit code, once it is over and all it said is read; a signal's number is negative."""
+        if self._ended is None:
+            raise RuntimeError("the broker was never started")
+        return asyncio.shield(self._ended)
+
+    def signal(self, number: signal.Signals) -> None:
+        if self._process is not None and self._process.returncode is None:
+            # Not by send_signal: it would reap a process that just ended, and asyncio lose its exit code.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._process.pid, number)
+
+    async def _until_it_ends(self, process: asyncio.subprocess.Process) -> int:
+        await asyncio.gather(
+            self._read(process.stdout, self._on_event), self._read(process.stderr, self._on_line)
+        )
+        return await process.wait()
+
+    async def _read(self, stream: asyncio.StreamReader | None, take: Callable[[str], None]) -> None:
+        lines = Lines()
+        while stream is not None and (piece := await stream.read(PIECE_BYTES)):
+            for line in lines.feed(piece):
+                take(line)
+        for line in lines.end():
+            take(line)
+
+    def _on_event(self, line: str) -> None:
+        try:
+            event = json.loads(line)
+        except ValueError:
+            self._on_line(line)
+            return
+        if isinstance(event, dict) and event.get("event") == "ready":
+            self.facts = event
+            self.ready.set()
+
+    def _on_line(self, line: str) -> None:
+        if line.startswith('{"error":'):
+            with contextlib.suppress(ValueError):
+                self.refusal = json.loads(line)
+                line = f"Error: {self.refusal.get('message', line)}" if self.refusal else line
+        self.last_lines.append(line)
+        self._show(line)
+
+
+def exit_text(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"killed by signal {-code}"

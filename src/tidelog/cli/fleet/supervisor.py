@@ -1,0 +1,273 @@
+"""`tidelog up --brokers N`: the supervisor of a cluster's processes on one machine.
+
+It starts them together, says once that all answer, starts again what ended by itself, and stops them one
+after the other, so that each can hand its partitions over. It serves no client itself.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import signal
+import time
+from collections.abc import Coroutine, Iterator
+from typing import Any
+
+from tidelog.cli.cluster.quorum import look_at_quorum
+from tidelog.cli.cluster.view import look_at_brokers
+from tidelog.cli.direct.cluster import DirectCluster
+from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.fleet.member import Member, command_of, exit_text
+from tidelog.cli.fleet.plan import FleetPlan, MemberPlan, refuse_taken_ports, stop_order
+from tidelog.cli.fleet.record import write_record
+from tidelog.cli.fleet.restarts import Backoff
+from tidelog.cli.fleet.voice import Voice, ready_facts
+from tidelog.cli.second_signal import Asked, Insistence
+from tidelog.cli.session import Session
+from tidelog.cli.up.ready_file import remove_ready_file, write_ready_file
+from tidelog.cli.up.running import age_s, show_demo
+
+START_PATIENCE_S = 120.0
+LOOK_EVERY_S = 0.05
+LOOK_TIMEOUT_S = 2.0
+STOP_DEADLINE_S = 90.0
+STOP_MARGIN_S = 5.0
+
+
+class Fleet:
+    def __init__(
+        self,
+        plan: FleetPlan,
+        *,
+        as_json: bool,
+        ready_file: str | None,
+        restart: bool,
+        demo: bool = False,
+        demo_pipeline: bool = False,
+    ) -> None:
+        self.plan = plan
+        self.ready_file = ready_file
+        self.demo = demo or demo_pipeline
+        self.demo_pipeline = demo_pipeline
+        self.restart = restart
+        self.voice = Voice(plan, as_json)
+        self._members: dict[int, Member] = {}
+        self._stop = asyncio.Event()
+        self._failed: CliError | None = None
+        self._insistence = Insistence()
+        self._is_ready = False
+
+    def run(self) -> int:
+        with _sole_owner(self.plan.data):
+            refuse_taken_ports(self.plan)
+            write_record(self.plan.data, self.plan.recorded)
+            return asyncio.run(self._until_stopped())
+
+    async def _until_stopped(self) -> int:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._on_signal)
+        self.voice.starting()
+        keepers = [asyncio.create_task(self._keep(member)) for member in self.plan.members]
+        try:
+            if await self._until_all_answer():
+                self._announce()
+                await self._serve()
+        finally:
+            self._stop.set()
+            await self._stop_all()
+            await asyncio.gather(*keepers)
+        if self._failed is not None:
+            raise self._failed
+        return Exit.OK
+
+    async def _serve(self) -> None:
+        if self.demo:
+            await show_demo(self.plan.bootstrap_servers, self._stop, pipeline=self.demo_pipeline)
+        else:
+            await self._stop.wait()
+
+    async def _keep(self, plan: MemberPlan) -> None:
+        """One broker for as long as the cluster runs: started, and started again."""
+        backoff = Backoff()
+        while not self._stop.is_set():
+            member = Member(plan, lambda line: self.voice.log.write(plan.id, line))
+            self._members[plan.id] = member
+            began = time.monotonic()
+            await member.start(command_of(self.plan, plan))
+            if self._stop.is_set():  # asked to stop before there was a process to tell
+                await self._stop_one(member, self._patience_s)
+                return
+            if self._is_ready:
+                await self._tell_when_back(member)
+            code = await member.ended()
+            if self._stop.is_set():
+                return
+            if not self._is_ready:
+                self._give_up(member, code)
+                return
+            wait_s = backoff.after(time.monotonic() - began) if self.restart else None
+            self.voice.ended(plan.id, exit_text(code), code, member.last_lines, wait_s)
+            if wait_s is None:
+                return
+            await self._sleep_unless_stopped(asyncio.sleep(wait_s))
+
+    async def _tell_when_back(self, member: Member) -> None:
+        ended = asyncio.ensure_future(member.ended())
+        ready = asyncio.ensure_future(member.ready.wait())
+        await asyncio.wait({ended, ready}, return_when=asyncio.FIRST_COMPLETED)
+        ready.cancel()
+        if member.ready.is_set():
+            self.voice.restarted(member.id, member.pid)
+            self._write_ready_file()
+
+    async def _sleep_unless_stopped(self, sleep: Coroutine[Any, Any, None]) -> None:
+        sleeping, stopped = asyncio.ensure_future(sleep), asyncio.ensure_future(self._stop.wait())
+        await asyncio.wait({sleeping, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        sleeping.cancel()
+        stopped.cancel()
+
+    def _give_up(self, member: Member, code: int) -> None:
+        """A broker that never began: the others cannot make up for settings or a folder that are wrong."""
+        if self._failed is None:
+            said = member.refusal or {}
+            reason = said.get("message") or "\n    ".join([exit_text(code), *member.last_lines])
+            self._failed = CliError(
+                f"Broker {member.id} did not start: {reason}",
+                cause=said.get("cause"),
+                attempt=said.get("try"),
+            )
+        self._stop.set()
+
+    async def _until_all_answer(self) -> bool:
+        """Listening is not enough: clients need a controller and brokers that it takes for alive."""
+        deadline = time.monotonic() + START_PATIENCE_S
+        missing = [member.id for member in self.plan.members]
+        while not self._stop.is_set():
+            missing = await self._missing()
+            if not missing:
+                return True
+            if time.monotonic() > deadline:
+                self._failed = CliError(
+                    f"Not all brokers answered within {START_PATIENCE_S:.0f} s; "
+                    f"missing: {', '.join(map(str, missing))}.",
+                    cause="the log above says what they wait for.",
+                )
+                return False
+            await asyncio.sleep(LOOK_EVERY_S)
+        return False
+
+    async def _missing(self) -> list[int]:
+        silent = [
+            plan.id
+            for plan in self.plan.members
+            if plan.id not in self._members or not self._members[plan.id].ready.is_set()
+        ]
+        if silent:
+            return silent
+        try:
+            alive = await asyncio.to_thread(self._alive)
+        except CliError:
+            alive = set()
+        return [plan.id for plan in self.plan.members if plan.id not in alive]
+
+    def _alive(self) -> set[int]:
+        session = Session(servers=self.plan.bootstrap_servers, timeout_s=LOOK_TIMEOUT_S)
+        view = look_at_brokers(DirectCluster(session))
+        return {broker.id for broker in view.alive} if view.controller is not None else set()
+
+    def _quorum(self) -> tuple[set[int], int | None]:
+        """Who votes, which may have changed since the cluster began, and who of them leads."""
+        session = Session(servers=self.plan.bootstrap_servers, timeout_s=LOOK_TIMEOUT_S)
+        with contextlib.suppress(CliError):
+            quorum = look_at_quorum(DirectCluster(session))
+            return {member.id for member in quorum.voters}, quorum.leader
+        return set(self.plan.recorded.voters), None
+
+    def _announce(self) -> None:
+        self._is_ready = True
+        self._write_ready_file()
+        self.voice.ready(self._facts(), age_s())
+
+    def _facts(self) -> dict[str, Any]:
+        return ready_facts(self.plan, {id: member.pid for id, member in self._members.items()})
+
+    def _write_ready_file(self) -> None:
+        if self.ready_file is not None:
+            write_ready_file(self.ready_file, self._facts())
+
+    async def _stop_all(self) -> None:
+        began = time.monotonic()
+        if self.ready_file is not None:
+            remove_ready_file(self.ready_file)
+        voters, controller = await asyncio.to_thread(self._quorum) if self._is_ready else (set[int](), None)
+        order = [self._members[id] for id in stop_order(self._members, voters, controller)]
+        clean = True
+        if not self._is_ready:  # there is nothing to hand over yet, and some wait for the others
+            for member in order:
+                member.signal(signal.SIGTERM)
+        for member in order:
+            patience_s = min(self._patience_s, began + STOP_DEADLINE_S - time.monotonic())
+            clean &= await self._stop_one(member, max(0.0, patience_s))
+        if self._is_ready:
+            self.voice.stopped(time.monotonic() - began, clean)
+
+    @property
+    def _patience_s(self) -> float:
+        """What a broker may take by its own settings, and a little more."""
+        config = self.plan.config
+        waits = config.int("shutdown.grace.ms") + config.int("controlled.shutdown.timeout.ms")
+        return waits / 1000 + STOP_MARGIN_S
+
+    async def _stop_one(self, member: Member, patience_s: float) -> bool:
+        """Whether it ended cleanly: one that was killed meanwhile, or died long ago, did not."""
+        if not member.was_started:
+            return True
+        if self._is_ready:
+            member.signal(signal.SIGTERM)
+        try:
+            return await asyncio.wait_for(member.ended(), patience_s) == Exit.OK
+        except TimeoutError:
+            member.signal(signal.SIGKILL)
+            await member.ended()
+            self.voice.killed(member.id, patience_s)
+            return False
+
+    def _on_signal(self) -> None:
+        match self._insistence.asked(time.monotonic()):
+            case Asked.FIRST:
+                self.voice.stopping()
+                self._stop.set()
+            case Asked.AGAIN:
+                for member in self._members.values():
+                    member.signal(signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def _sole_owner(folder: str) -> Iterator[None]:
+    """One supervisor a folder: a second one would only see that every port is taken, and not why."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        handle = os.open(os.path.join(folder, "cluster.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise CliError(
+            f"Cannot use {folder}: {error.strerror}.",
+            cause="the data folder cannot be written, or is no folder.",
+            attempt="tidelog up --brokers N --data DIR",
+        ) from error
+    try:
+        _lock(handle, folder)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, folder: str) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise CliError(
+            f"The cluster in {folder} runs already.",
+            cause="another `tidelog up` with this folder is not stopped yet.",
+            attempt="stop it, or use another folder with --data",
+        ) from error

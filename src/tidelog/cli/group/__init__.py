@@ -1,0 +1,1 @@
+"""`tidelog group`: consumer groups, their members, lag and offsets."""

@@ -1,0 +1,1 @@
+"""`tidelog log`: the files of logs, dumped and checked without a broker."""

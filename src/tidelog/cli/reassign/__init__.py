@@ -1,0 +1,1 @@
+"""`tidelog topic reassign`: plans, moves, their pace and progress."""

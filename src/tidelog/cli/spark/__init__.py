@@ -1,0 +1,1 @@
+"""`tidelog pipeline` and `tidelog lake`: the commands that run Spark."""

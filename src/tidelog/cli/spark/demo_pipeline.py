@@ -1,0 +1,117 @@
+"""The demonstration of pipelines: sample orders, and a windowed table of them by Spark, as it changes.
+
+`tidelog up --demo-pipeline` runs this after the first demonstration, as a process of its own. What fails here
+is told and ends only this: the brokers are of use without Spark too.
+"""
+
+import json
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+
+from tidelog.base.errors import TidelogError
+from tidelog.cli.spark.pipeline_view import PipelineView
+
+TOPIC = "demo-orders"
+PIPELINE = Path(__file__).with_name("demo_pipeline.yaml")
+COUNTRIES = {"DE": 5, "FR": 4, "PL": 3, "NL": 2, "AT": 1}
+ORDERS_PER_S = 20
+
+
+def main() -> None:
+    try:
+        show_pipeline(sys.argv[1])
+    except TidelogError as error:
+        print(f"\nThe pipeline does not run: {error}\nThe brokers do.", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        pass
+
+
+def show_pipeline(servers: str) -> None:
+    from tidelog.cli.spark.install import install_spark, missing_modules
+
+    view = PipelineView(as_json=False)
+    if missing_modules():
+        install_spark()
+    print(f"  Next, a pipeline on Spark: {PIPELINE.name} counts sample orders by country. Spark starts…\n")
+    sys.stdout.flush()
+    _create_topic(servers)
+    began = time.monotonic()
+    spark = _quiet_spark()
+    # Spark's own handlers would wait for jobs; at Ctrl-C this process and its JVM just end.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _run(spark, servers, view, began)
+
+
+def _run(spark: object, servers: str, view: PipelineView, began: float) -> None:
+    from tidelog.spark.engine.scripts import cache_folder
+    from tidelog.spark.pipeline.build import build
+    from tidelog.spark.pipeline.load import load_pipeline
+    from tidelog.spark.pipeline.run import Run
+
+    folder = cache_folder() / "demo-checkpoint"
+    shutil.rmtree(folder, ignore_errors=True)
+    run = Run(str(folder), once=False, show=view.rows)
+    run.start(build(spark, load_pipeline(str(PIPELINE)), servers))  # type: ignore[arg-type]
+    threading.Thread(target=write_orders, args=(servers,), daemon=True).start()
+    first = servers.partition(",")[0]
+    flag = "" if first == "localhost:9092" else f" -b {first}"
+    print(
+        f"  It runs after {time.monotonic() - began:.0f} s; rows appear as they change. Elsewhere:\n"
+        f"    {_command()} consume {TOPIC}{flag}\n"
+        f"    {_command()} pipeline run FILE{flag}      # examples/ has five to try\n",
+        flush=True,
+    )
+    run.until_done(lambda: False, lambda found: None)
+
+
+def _command() -> str:
+    """What to type in this folder to run this very installation."""
+    script, found = Path(sys.executable).with_name("tidelog"), shutil.which("tidelog")
+    if not script.exists() or (found is not None and script.samefile(found)):
+        return "tidelog"
+    return os.path.relpath(script)
+
+
+def _quiet_spark() -> object:
+    from tidelog.spark.engine.session import spark_session
+
+    return spark_session("demo")
+
+
+def _create_topic(servers: str) -> None:
+    from tidelog import Admin, AdminConfig
+
+    with Admin(AdminConfig(bootstrap_servers=servers.split(","))) as admin:
+        admin.create_topic(TOPIC, partitions=3, config={"retention.ms": 3_600_000}, if_not_exists=True)
+
+
+def write_orders(servers: str) -> None:
+    """Until the process ends. One order in ten is some seconds late, so that windows are corrected."""
+    from tidelog import Producer, ProducerConfig
+
+    random = Random()
+    with Producer(ProducerConfig(bootstrap_servers=servers.split(","))) as producer:
+        number = 0
+        while True:
+            number += 1
+            [country] = random.choices(list(COUNTRIES), list(COUNTRIES.values()))
+            at = datetime.now(UTC) - timedelta(seconds=random.uniform(1, 8) if random.random() < 0.1 else 0)
+            order = {
+                "order_id": f"o{number}",
+                "country": country,
+                "cents": round(random.lognormvariate(8, 1)),
+                "at": at.isoformat(),
+            }
+            producer.send(TOPIC, key=country, value=json.dumps(order).encode())
+            time.sleep(random.expovariate(ORDERS_PER_S))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""`tidelog lake`: topics as tables."""
+
+import click
+
+from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.session import Session, broker_options, parse_pair, pass_session
+from tidelog.cli.spark.install import require_spark
+from tidelog.spark.lake.options import FORMATS
+
+RECORD_COLUMNS = "key,value,headers,timestamp,offset,partition"
+BATCH_RECORDS = 5_000_000
+
+
+@click.group()
+def lake() -> None:
+    """Keep tables of Delta, Iceberg or Parquet filled from topics."""
+
+
+@lake.command()
+@click.argument("topic", metavar="TOPIC")
+@click.option("--to", "path", required=True, metavar="PATH", help="The table's folder; made when missing.")
+@click.option(
+    "--format",
+    "table_format",
+    type=click.Choice(FORMATS),
+    default="delta",
+    show_default=True,
+    help="Of the table.",
+)
+@click.option(
+    "--continuous", is_flag=True, help="Go on until stopped, instead of ending with what is there now."
+)
+@click.option(
+    "--every",
+    default="10 seconds",
+    show_default=True,
+    metavar="SPAN",
+    help="With --continuous: how often to commit.",
+)
+@click.option(
+    "--schema", metavar="TEXT|FILE", help="Decode values: a DDL for JSON, an .avsc file, a descriptor set."
+)
+@click.option("--sample", metavar="FILE", help="Decode JSON values by the columns of this file's objects.")
+@click.option(
+    "--decode",
+    type=click.Choice(("json", "avro", "protobuf")),
+    help="What values are. [default: what the schema looks like]",
+)
+@click.option("--message", metavar="NAME", help="Of Protobuf: the message's full name.")
+@click.option(
+    "--framing",
+    type=click.Choice(("none", "confluent")),
+    default="none",
+    help="What stands before the encoded value.",
+)
+@click.option(
+    "--on-error",
+    type=click.Choice(("fail", "keep", "dead-letter")),
+    help="Of a value that does not decode: end, keep it and say why, or --dead-letter. [default: fail]",
+)
+@click.option("--dead-letter", metavar="TOPIC", help="Where values go that do not decode.")
+@click.option(
+    "--columns",
+    default=RECORD_COLUMNS,
+    show_default=True,
+    metavar="NAMES",
+    help="What of each record is kept.",
+)
+@click.option("--prefix", default="", metavar="TEXT", help="In front of the names of those columns.")
+@click.option(
+    "--partition-by", default="", metavar="NAMES", help="Columns; date and hour are made from the timestamp."
+)
+@click.option(
+    "--start", default="earliest", show_default=True, metavar="WHEN", help="earliest, latest or a time."
+)
+@click.option(
+    "--batch-records",
+    type=click.IntRange(min=1),
+    default=BATCH_RECORDS,
+    show_default=True,
+    help="Most in a commit.",
+)
+@click.option("--checkpoint", metavar="DIR", help="How far the topic was read. [default: PATH/_tidelog/sync]")
+@click.option(
+    "-o",
+    "--option",
+    "table_pairs",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Of the table, such as compression=snappy.",
+)
+@click.option(
+    "--master", metavar="URL", help="Run on this Spark cluster. [default: local[*], in this process]"
+)
+@click.option(
+    "-c", "--conf", "pairs", multiple=True, metavar="NAME=VALUE", help="A setting of Spark. Repeatable."
+)
+@broker_options
+@pass_session
+def sync(
+    session: Session,
+    topic: str,
+    path: str,
+    table_format: str,
+    continuous: bool,
+    every: str,
+    schema: str | None,
+    sample: str | None,
+    decode: str | None,
+    message: str | None,
+    framing: str,
+    on_error: str | None,
+    dead_letter: str | None,
+    columns: str,
+    prefix: str,
+    partition_by: str,
+    start: str,
+    batch_records: int,
+    checkpoint: str | None,
+    table_pairs: tuple[str, ...],
+    master: str | None,
+    pairs: tuple[str, ...],
+) -> int:
+    """Bring a table up to date with a topic: each record is in it once.
+
+    The next run goes on where this one ended, also after a crash. Only committed records are taken.
+
+    \b
+    tidelog lake sync orders --to lake/orders
+    tidelog lake sync orders --to lake/orders --format iceberg --partition-by date
+    tidelog lake sync orders --to lake/orders --schema 'id STRING, amount DOUBLE' --continuous
+    """
+    require_spark("lake sync")
+    from tidelog.cli.spark.lake_sync import LakeSync, Wishes
+
+    if on_error == "dead-letter" and dead_letter is None:
+        raise CliError("--on-error dead-letter needs --dead-letter TOPIC.", code=Exit.USAGE)
+    if dead_letter is not None and on_error not in (None, "dead-letter"):
+        raise CliError(f"--dead-letter does not go with --on-error {on_error}.", code=Exit.USAGE)
+    wishes = Wishes(
+        topic=topic,
+        path=path,
+        table_format=table_format,
+        every=every if continuous else None,
+        schema=schema,
+        sample=sample,
+        decode=decode,
+        message=message,
+        framing=framing,
+        on_error="dead-letter" if dead_letter is not None else on_error or "fail",
+        dead_letter=dead_letter,
+        columns=_names(columns),
+        prefix=prefix,
+        partition_by=_names(partition_by),
+        start=start,
+        batch_records=batch_records,
+        checkpoint=checkpoint,
+        table_options=dict(map(parse_pair, table_pairs)),
+        master=master,
+        settings=dict(map(parse_pair, pairs)),
+    )
+    return LakeSync(session, wishes).run()
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())

@@ -1,0 +1,277 @@
+"""`tidelog lake sync`: from what was asked for to a table that is up to date, and to a clean end."""
+
+import time
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidelog.base.errors import KafkaError, TidelogError
+from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.session import Session
+from tidelog.cli.spark.pipeline_view import PipelineView
+from tidelog.cli.spark.stop_signal import StopWish
+from tidelog.spark.engine.session import SparkMissing, spark_session
+from tidelog.spark.errors import BrokersUnreachable, OptionError
+from tidelog.spark.lake.sync_claim import SPARK_LOG, AlreadySyncing, Claim, SyncRefused, claim, locked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from tidelog.spark.lake.sync import Sync
+    from tidelog.spark.pipeline.build import Build
+    from tidelog.spark.pipeline.progress import QueryProgress
+    from tidelog.spark.values.decoding import Decoding
+
+RECENT = {"spark.sql.streaming.numRecentProgressUpdates": "20"}
+CHECKPOINT = "_tidelog/sync"
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    topic: str
+    path: str
+    table_format: str
+    every: str | None
+    """None ends with what is there now."""
+    schema: str | None
+    sample: str | None
+    decode: str | None
+    message: str | None
+    framing: str
+    on_error: str
+    dead_letter: str | None
+    columns: tuple[str, ...]
+    prefix: str
+    partition_by: tuple[str, ...]
+    start: str
+    batch_records: int
+    checkpoint: str | None
+    table_options: Mapping[str, str]
+    master: str | None
+    settings: Mapping[str, str]
+
+
+class LakeSync:
+    def __init__(self, session: Session, wishes: Wishes) -> None:
+        self.session = session
+        self.wishes = wishes
+        self.checkpoint = _checkpoint(wishes)
+        self.view = PipelineView(as_json=session.json)
+        self._stop = StopWish()
+        self._done: list[QueryProgress] = []
+
+    def run(self) -> int:
+        with _as_refusals():
+            sync = self._sync()
+            topic_id = self._topic_id(sync)
+            try:
+                with locked(self.checkpoint):
+                    self._stop.listen()
+                    return self._with_spark(sync, topic_id)
+            except AlreadySyncing as error:
+                raise CliError(
+                    f"{_sentence(error)}.",
+                    attempt="wait until it has ended, or stop it with Ctrl-C there",
+                    code=Exit.REFUSED,
+                ) from error
+
+    def _sync(self) -> "Sync":
+        from tidelog.spark.lake.options import parse_options
+        from tidelog.spark.lake.sync import COLUMNS, OnBad, Sync
+        from tidelog.spark.pipeline.moments import start_options
+        from tidelog.spark.pipeline.spec import Source
+
+        wishes = self.wishes
+        start_options(wishes.start)
+        strange = [name for name in wishes.columns if name not in COLUMNS]
+        if strange:
+            raise OptionError(f"--columns has {', '.join(strange)}, and records have {', '.join(COLUMNS)}")
+        decoding = self._decoding()
+        if decoding is None and wishes.on_error != OnBad.FAIL:
+            raise OptionError(f"--on-error {wishes.on_error} is about decoding, and there is no --schema")
+        how: dict[str, Any] = {}
+        if decoding is not None:
+            how = {"decode": _kind(wishes), "framing": wishes.framing}
+        sync = Sync(
+            topic=wishes.topic,
+            path=wishes.path if "://" in wishes.path else str(Path(wishes.path).resolve()),
+            table_format=wishes.table_format,
+            brokers=self.session.servers,
+            columns=wishes.columns,
+            prefix=wishes.prefix,
+            partition_by=wishes.partition_by,
+            source=Source(
+                topic=wishes.topic,
+                start=wishes.start,
+                schema=wishes.schema,
+                sample=wishes.sample,
+                message=wishes.message,
+                dead_letter=wishes.dead_letter,
+                **how,
+            ),
+            decoding=decoding,
+            on_bad=OnBad(wishes.on_error),
+            batch_records=wishes.batch_records,
+            every=wishes.every,
+            client={f"kafka.{name}": value for name, value in self.session.properties.items()},
+            table_options=wishes.table_options,
+        )
+        parse_options(sync.lake_options())
+        return sync
+
+    def _decoding(self) -> "Decoding | None":
+        from tidelog.spark.values.decoding import load_decoding
+
+        wishes = self.wishes
+        if wishes.schema is None and wishes.sample is None:
+            if wishes.decode is not None:
+                raise OptionError(f"--decode {wishes.decode} needs a --schema")
+            return None
+        return load_decoding(
+            _kind(wishes),
+            schema=wishes.schema,
+            sample=wishes.sample,
+            message=wishes.message,
+            framing=wishes.framing,
+        )
+
+    def _topic_id(self, sync: "Sync") -> str:
+        """Asked before Spark starts: a topic that is not there shall not cost ten seconds."""
+        from tidelog.spark.source.options import read_source_options
+
+        given = {"kafka.bootstrap.servers": sync.brokers, "subscribe": sync.topic, **sync.client}
+        given.setdefault("kafka.default.api.timeout.ms", str(int(self.session.timeout_s * 1000)))
+        with read_source_options(given, is_stream=True).cluster.connect() as cluster:
+            topic = cluster.topics([sync.topic]).get(sync.topic)
+        if topic is None:
+            raise CliError(
+                f"There is no topic '{sync.topic}'.", attempt="tidelog topic list", code=Exit.NOT_FOUND
+            )
+        return topic.id.hex()
+
+    def _with_spark(self, sync: "Sync", topic_id: str) -> int:
+        from tidelog.spark.lake.sync import build_sync, open_synced_table
+
+        began = time.monotonic()
+        self.view.say("Starting Spark…", event="starting", topic=sync.topic)
+        spark = self._spark()
+        self._stop.listen()  # Spark has put its own in their place
+        try:
+            built = build_sync(spark, sync)
+            table = open_synced_table(sync, built.queries[0].frame)
+            claim(
+                self.checkpoint,
+                table.storage,
+                Claim(topic=sync.topic, topic_id=topic_id, table=sync.path, table_id=table.identity),
+            )
+            outcome = "stopped" if self._stop.is_there else self._until_done(built)
+        finally:
+            spark.stop()
+        self._sum_up(sync, outcome, time.monotonic() - began)
+        return Exit.OK
+
+    def _spark(self) -> "SparkSession":
+        wishes = self.wishes
+        settings = {**RECENT, **wishes.settings}
+        log = self.checkpoint / SPARK_LOG
+        name = f"tidelog lake sync {wishes.topic}"
+        return spark_session(name, master=wishes.master, settings=settings, log_file=log)
+
+    def _until_done(self, built: "Build") -> str:
+        from tidelog.spark.pipeline.run import PipelineFailed, Run
+
+        run = Run(str(self.checkpoint), once=self.wishes.every is None, show=self.view.rows)
+        try:
+            run.start(built)
+            self.view.begin()
+            return run.until_done(lambda: self._stop.is_there, self._report).value
+        except PipelineFailed as error:
+            raise CliError(
+                f"{_sentence(error)}",
+                cause=f"Spark's log may say more: {self.checkpoint / SPARK_LOG}",
+                attempt="the same command again goes on from the checkpoint, once the cause is gone",
+            ) from error
+        finally:
+            self.view.end()
+
+    def _report(self, found: "list[QueryProgress]") -> None:
+        self._done = found
+        self.view.progress(found)
+
+    def _sum_up(self, sync: "Sync", outcome: str, took_s: float) -> None:
+        rows = {query.name: query.rows for query in self._done}
+        records = rows.get("table", 0)
+        things = "record" if records == 1 else "records"
+        others = (
+            f" Those that do not decode are in '{sync.source.dead_letter}'." if "dead-letter" in rows else ""
+        )
+        text = f"Synced {records:,} {things} of '{sync.topic}' to {sync.path} in {took_s:.1f} s.{others}"
+        facts = {"topic": sync.topic, "table": sync.path, "format": sync.table_format, "records": records}
+        self.view.say(text, event=outcome, **facts, seconds=round(took_s, 1))
+
+
+@contextmanager
+def _as_refusals() -> "Iterator[None]":
+    """Errors that say what to do, as errors of the command line."""
+    from tidelog.spark.lake.errors import SchemaMismatch
+    from tidelog.spark.values.errors import BadSchema
+
+    try:
+        yield
+    except CliError:
+        raise
+    except SyncRefused as error:
+        raise CliError(
+            f"{_sentence(error)}.",
+            attempt="another --to and --checkpoint, or remove table and checkpoint to begin anew",
+            code=Exit.REFUSED,
+        ) from error
+    except SchemaMismatch as error:
+        raise CliError(
+            f"The table cannot take these columns: {error}.",
+            attempt="another --to, or the schema that the table was made with",
+            code=Exit.REFUSED,
+        ) from error
+    except (OptionError, BadSchema, ValueError) as error:
+        raise CliError(f"{_sentence(error)}.", code=Exit.USAGE) from error
+    except BrokersUnreachable as error:
+        raise CliError(
+            f"{_sentence(error)}.", attempt="tidelog cluster status", code=Exit.UNREACHABLE
+        ) from error
+    except SparkMissing as error:
+        raise CliError(str(error), attempt="pip install 'tidelog[spark]'") from error
+    except KafkaError as error:
+        raise CliError(f"{error}.", code=Exit.REFUSED) from error
+    except TidelogError as error:
+        raise CliError(f"{_sentence(error)}.") from error
+
+
+def _kind(wishes: Wishes) -> str:
+    """As asked for, else by what the schema looks like."""
+    if wishes.decode is not None:
+        return wishes.decode
+    name = (wishes.schema or "").lower()
+    if name.endswith(".avsc"):
+        return "avro"
+    return "protobuf" if wishes.message is not None else "json"
+
+
+def _checkpoint(wishes: Wishes) -> Path:
+    given = wishes.checkpoint
+    if given is None:
+        if "://" in wishes.path:
+            raise CliError(
+                "A table that is not on this machine needs --checkpoint DIR, a folder that is.",
+                code=Exit.USAGE,
+            )
+        return (Path(wishes.path) / CHECKPOINT).resolve()
+    return Path(given).resolve()
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error).rstrip(".")
+    return text[:1].upper() + text[1:]

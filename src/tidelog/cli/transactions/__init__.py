@@ -1,0 +1,1 @@
+"""`tidelog txn` and `tidelog topic producers`: open transactions, and how to end them."""

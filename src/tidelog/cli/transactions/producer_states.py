@@ -1,0 +1,115 @@
+"""DescribeProducers: who writes to partitions, and since which offset a transaction of theirs is open."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from tidelog.cli.cluster.view import ClusterView
+from tidelog.cli.direct.cluster import DirectCluster
+from tidelog.cli.direct.refusals import refusal
+from tidelog.cli.exits import CliError, Exit
+from tidelog.clients.records import TopicPartition
+from tidelog.wire.apis import ApiKey
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerState:
+    """What the leader of a partition remembers of one producer."""
+
+    place: TopicPartition
+    producer_id: int
+    epoch: int
+    last_sequence: int | None
+    last_timestamp_ms: int | None
+    coordinator_epoch: int | None
+    """Of the last marker; None before the first one."""
+    open_since: int | None
+    """The first offset of its transaction that is open."""
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "topic": self.place.topic,
+            "partition": self.place.partition,
+            "producer_id": self.producer_id,
+            "epoch": self.epoch,
+            "last_sequence": self.last_sequence,
+            "last_timestamp": self.last_timestamp_ms,
+            "coordinator_epoch": self.coordinator_epoch,
+            "open_since_offset": self.open_since,
+        }
+
+
+def look_at_producers(
+    direct: DirectCluster, view: ClusterView, places: Iterable[TopicPartition]
+) -> list[ProducerState]:
+    """Of these partitions, each asked of its leader. Fails where one cannot say: nobody may look idle."""
+    from tidelog.wire.messages import describe_producers as wire
+
+    by_leader: dict[int, dict[str, list[int]]] = {}
+    for place in places:
+        leader = view.partitions[place].leader
+        if leader is None:
+            raise _leaderless(place)
+        by_leader.setdefault(leader, {}).setdefault(place.topic, []).append(place.partition)
+    found: list[ProducerState] = []
+    for leader, topics in by_leader.items():
+        broker = view.broker(leader)
+        request = wire.DescribeProducersRequest(
+            topics=[wire.TopicRequest(name=name, partition_indexes=parts) for name, parts in topics.items()]
+        )
+        try:
+            answer = direct.ask_broker((broker.host, broker.port), ApiKey.DESCRIBE_PRODUCERS, request)
+        except OSError as error:
+            raise away(broker.id, broker.address, error) from error
+        found += [
+            _state(TopicPartition(topic.name, part.partition_index), producer)
+            for topic in answer.topics
+            for part in topic.partitions
+            for producer in _producers(topic.name, part)
+        ]
+    return sorted(found, key=lambda state: (state.place, state.producer_id))
+
+
+def _producers(topic: str, part: Any) -> Any:
+    if part.error_code:
+        raise refusal(
+            part.error_code,
+            part.error_message,
+            f"Who writes to {topic}[{part.partition_index}] cannot be told",
+            attempt="the same again: its leader may have changed this moment",
+        )
+    return part.active_producers
+
+
+def _state(place: TopicPartition, told: Any) -> ProducerState:
+    return ProducerState(
+        place,
+        told.producer_id,
+        told.producer_epoch,
+        _known(told.last_sequence),
+        _known(told.last_timestamp),
+        _known(told.coordinator_epoch),
+        _known(told.current_txn_start_offset),
+    )
+
+
+def _known(number: int) -> int | None:
+    return number if number >= 0 else None
+
+
+def _leaderless(place: TopicPartition) -> CliError:
+    return CliError(
+        f"Nobody leads {place} now.",
+        cause="the brokers that hold it are down.",
+        attempt="tidelog cluster status",
+        code=Exit.UNREACHABLE,
+    )
+
+
+def away(id: int, address: str, error: Exception) -> CliError:
+    return CliError(
+        f"Broker {id} at {address} does not answer: {error}.",
+        cause="it stopped this moment, or advertises an address that this machine cannot reach.",
+        attempt="tidelog cluster brokers",
+        code=Exit.UNREACHABLE,
+    )

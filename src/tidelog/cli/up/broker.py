@@ -1,0 +1,44 @@
+"""`tidelog broker`: one broker of a cluster, from the settings of its machine."""
+
+import click
+
+from tidelog.cli.session import Session, json_option, parse_pair, pass_session
+from tidelog.cli.up.options import config_option, data_option, ready_file_option, set_option
+
+
+@click.command()
+@config_option
+@data_option
+@set_option
+@ready_file_option
+@click.option("--until-stdin-closes", is_flag=True, hidden=True, help="Stop when whoever started it ends.")
+@json_option
+@pass_session
+def broker(
+    session: Session,
+    data: str | None,
+    file: str | None,
+    values: tuple[str, ...],
+    ready_file: str | None,
+    until_stdin_closes: bool,
+) -> int:
+    """Run one broker of a cluster in the foreground.
+
+    Its settings say who it is (node.id), where it listens, and who votes on the cluster's metadata: the same
+    controller.quorum.voters on every machine. A broker that is not among them joins without a vote.
+    Ctrl-C or SIGTERM hands its partitions over to others, then stops it.
+
+    \b
+    tidelog broker --config /etc/tidelog/broker.yaml
+    tidelog broker --config broker.yaml --set node.id=2 --set listeners=PLAINTEXT://host-2:9092
+    """
+    from tidelog.cli.up.broker_checks import check_membership
+    from tidelog.cli.up.running import Running
+    from tidelog.cli.up.settings import broker_config
+
+    config = broker_config(file, data, None, dict(map(parse_pair, values)))
+    check_membership(config)
+    running = Running(
+        config, as_json=session.json, ready_file=ready_file, until_stdin_closes=until_stdin_closes
+    )
+    return running.run()

@@ -1,0 +1,93 @@
+"""`tidelog up`: one broker in the foreground, or a cluster of several on this machine.
+
+Nothing here may slow the start of a single broker: what a cluster needs is imported only for one.
+"""
+
+import click
+
+from tidelog.cli.session import Session, json_option, parse_pair, pass_session
+from tidelog.cli.up.options import DEFAULT_DATA, config_option, data_option, ready_file_option, set_option
+
+BROKERS_MAX = 64
+
+
+@click.command()
+@click.option(
+    "-n",
+    "--brokers",
+    type=click.IntRange(1, BROKERS_MAX),
+    metavar="N",
+    help="How many: a cluster of N brokers, each a process of its own. [default: 1, or what --data holds]",
+)
+@data_option
+@click.option(
+    "-p",
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="Where it listens, the first of several brokers; 0 takes free ports. [default: 9092]",
+)
+@config_option
+@set_option
+@ready_file_option
+@click.option("--demo", is_flag=True, help="Create a topic, write a record and read it back, to see it work.")
+@click.option(
+    "--demo-pipeline",
+    is_flag=True,
+    help="After that: sample events and a windowed pipeline on Spark, which is installed if it is missing.",
+)
+@click.option("--no-restart", is_flag=True, help="Leave a broker of a cluster that ended by itself alone.")
+@json_option
+@pass_session
+def up(
+    session: Session,
+    brokers: int | None,
+    data: str | None,
+    port: int | None,
+    file: str | None,
+    values: tuple[str, ...],
+    ready_file: str | None,
+    demo: bool,
+    demo_pipeline: bool,
+    no_restart: bool,
+) -> int:
+    """Run a broker, or a cluster of several, in the foreground.
+
+    Ctrl-C or SIGTERM stops it cleanly: requests under way are answered, everything is written.
+    A second Ctrl-C stops it at once.
+
+    \b
+    tidelog up                                     # localhost:9092, data in ./data
+    tidelog up --data /var/lib/tidelog --set log.retention.ms=7d
+    tidelog up --config broker.yaml --port 0 --ready-file /tmp/broker.json
+    tidelog up --brokers 3                         # a cluster: ports 9092 to 9094, data/node-1 to data/node-3
+    """
+    from tidelog.cli.fleet.record import recorded_fleet
+
+    pairs = dict(map(parse_pair, values))
+    recorded = recorded_fleet(data or DEFAULT_DATA)
+    if recorded is not None and data is None and brokers is None:
+        from tidelog.cli.up.settings import given_config
+
+        # A cluster in ./data means nothing to a broker whose settings name another folder.
+        recorded = None if given_config(file, pairs).is_given("log.dirs") else recorded
+    if recorded is not None or (brokers or 1) > 1:
+        from tidelog.cli.fleet.plan import plan_fleet
+        from tidelog.cli.fleet.supervisor import Fleet
+
+        plan = plan_fleet(recorded, brokers, data or DEFAULT_DATA, port, file, pairs)
+        return Fleet(
+            plan,
+            as_json=session.json,
+            ready_file=ready_file,
+            restart=not no_restart,
+            demo=demo,
+            demo_pipeline=demo_pipeline,
+        ).run()
+    from tidelog.cli.up.running import Running
+    from tidelog.cli.up.settings import broker_config
+
+    config = broker_config(file, data, port, pairs)
+    return Running(
+        config, as_json=session.json, ready_file=ready_file, demo=demo, demo_pipeline=demo_pipeline
+    ).run()

@@ -1,0 +1,43 @@
+"""The options that every command that runs a broker takes."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+DEFAULT_DATA = "data"
+
+
+def _complete_setting(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    from tidelog.cli.config.table import known_settings
+
+    return [f"{name}=" for name in known_settings("broker") if name.startswith(incomplete)]
+
+
+data_option = click.option(
+    "-d",
+    "--data",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help=f"The folder for everything it keeps. [default: ./{DEFAULT_DATA}]",
+)
+config_option = click.option(
+    "-c", "--config", "file", metavar="FILE", type=click.Path(dir_okay=False), help="Settings as YAML."
+)
+set_option = click.option(
+    "-s",
+    "--set",
+    "values",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=_complete_setting,
+    help="A broker setting. Repeatable.",
+)
+ready_file_option = click.option(
+    "--ready-file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Written once the broker answers, with its address as JSON; removed when it stops.",
+)

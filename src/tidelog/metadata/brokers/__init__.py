@@ -1,0 +1,1 @@
+"""Decisions on brokers: registration, heartbeats, log dirs, features, producer ids."""

@@ -1,0 +1,139 @@
+"""Features: what this software supports, what the cluster uses of it, and how that is raised.
+
+Clients read both from ApiVersions. A level is raised only when every broker supports it, and never lowered:
+what was written under the higher level would have to be understood under the lower one.
+"""
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+import msgspec
+
+from tidelog.base.config import BrokerConfig
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.metadata.configs.min_insync import one_min_insync
+from tidelog.metadata.decision import Decision, Outcome
+from tidelog.metadata.image.image import ELR_VERSION, ClusterImage
+from tidelog.metadata.image.records import FeatureChanged, FeatureRange, Record
+
+METADATA_VERSION = "metadata.version"
+
+SUPPORTED_FEATURES = (
+    FeatureRange(METADATA_VERSION, 7, 30),  # 3.3-IV3 to 4.3-IV0 in Kafka's names
+    FeatureRange("kraft.version", 0, 1),  # 1: voters can be added and removed
+    FeatureRange("group.version", 0, 1),  # 1: the consumer group protocol of KIP-848
+    FeatureRange("streams.version", 0, 1),  # 1: groups of Kafka Streams instances (KIP-1071)
+    FeatureRange("transaction.version", 0, 2),  # 2: an epoch for each transaction (KIP-890)
+    FeatureRange(ELR_VERSION, 0, 1),  # 1: eligible leader replicas (KIP-966)
+)
+NOT_HERE = frozenset({"share.version"})
+"""Features of Kafka that this software lacks. A release is raised without them; alone they are refused."""
+
+_RANGES = {feature.name: feature for feature in SUPPORTED_FEATURES}
+
+
+class UpgradeType(IntEnum):
+    """As on the wire."""
+
+    UNKNOWN = 0
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3
+
+
+class FeatureUpdate(msgspec.Struct, frozen=True):
+    name: str
+    level: int
+    upgrade_type: int = UpgradeType.UPGRADE
+
+
+def supported_features(api_version: int) -> tuple[FeatureRange, ...]:
+    """For an ApiVersions answer. Clients of version 3 cannot read a range from 0, and are not told of it."""
+    return tuple(feature for feature in SUPPORTED_FEATURES if feature.min_level or api_version > 3)
+
+
+def decide_default_features(image: ClusterImage, config: BrokerConfig | None = None) -> Decision[None]:
+    """What a cluster uses from its beginning: all of it. One that an early version made gets it now."""
+    if METADATA_VERSION in image.features:
+        return Decision([], [None])
+    records = [FeatureChanged(feature.name, feature.max_level) for feature in SUPPORTED_FEATURES]
+    return Decision([*records, *one_min_insync(image, config or BrokerConfig())], [None])
+
+
+def decide_update_features(
+    image: ClusterImage,
+    updates: Sequence[FeatureUpdate],
+    *,
+    validate_only: bool = False,
+    config: BrokerConfig | None = None,
+) -> Decision[Outcome]:
+    """All of them or none: the single result is that of the whole request.
+
+    Kafka's tool raises all features of a release at once, those that are not here too (`NOT_HERE`): they are
+    passed over where the request raises the release itself, and stay off.
+    """
+    if any(update.name == METADATA_VERSION for update in updates):
+        updates = [update for update in updates if not _is_elsewhere(update)]
+    try:
+        for update in updates:
+            _check(image, update)
+    except KafkaError as error:
+        reason = (
+            f"The update failed for all features since the following feature had an error: {error.message}"
+        )
+        return Decision([], [Outcome(error=error.code, message=reason)])
+    levels = {update.name: update.level for update in updates}
+    records: list[Record] = [
+        FeatureChanged(name, level)
+        for name, level in levels.items()
+        if level != image.features.get(name, 0) and not validate_only
+    ]
+    if records and levels.get(ELR_VERSION) and not image.has_elr:
+        records += one_min_insync(image, config or BrokerConfig())
+    return Decision(records, [Outcome()])
+
+
+def _is_elsewhere(update: FeatureUpdate) -> bool:
+    return update.name in NOT_HERE and update.name not in _RANGES
+
+
+def _check(image: ClusterImage, update: FeatureUpdate) -> None:
+    current = image.features.get(update.name, 0)
+    is_upgrade = update.upgrade_type == UpgradeType.UPGRADE
+    if not UpgradeType.UPGRADE <= update.upgrade_type <= UpgradeType.UNSAFE_DOWNGRADE:
+        raise _refused(update, "The controller does not support the given upgrade type.")
+    if update.level < 0:
+        raise _refused(update, "A feature version cannot be less than 0.")
+    _check_range(update, "Local controller", _RANGES.get(update.name))
+    for broker in image.brokers.values():
+        if broker.features:  # else it runs on software that did not say so yet, as this one did
+            known = {feature.name: feature for feature in broker.features}
+            _check_range(update, f"Broker {broker.id}", known.get(update.name))
+    if update.level < current and is_upgrade:
+        raise _refused(
+            update,
+            "Can't downgrade the version of this feature without setting the upgrade type to either safe or "
+            "unsafe downgrade.",
+        )
+    if update.level > current and not is_upgrade:
+        raise _refused(update, "Can't downgrade to a newer version.")
+    if update.level < current:
+        raise _refused(
+            update,
+            "Refusing to perform the requested downgrade because it might delete metadata information.",
+        )
+
+
+def _check_range(update: FeatureUpdate, what: str, supported: FeatureRange | None) -> None:
+    if supported is None or not supported.max_level:
+        raise _refused(update, f"{what} does not support this feature.")
+    if not supported.min_level <= update.level <= supported.max_level:
+        versions = f"{supported.min_level}-{supported.max_level}"
+        raise _refused(update, f"{what} only supports versions {versions}")
+
+
+def _refused(update: FeatureUpdate, reason: str) -> KafkaError:
+    return KafkaError(
+        ErrorCode.INVALID_UPDATE_VERSION,
+        f"Invalid update version {update.level} for feature {update.name}. {reason}",
+    )

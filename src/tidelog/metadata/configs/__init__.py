@@ -1,0 +1,1 @@
+"""Decisions on settings of topics, groups and brokers."""

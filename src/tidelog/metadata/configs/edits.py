@@ -1,0 +1,85 @@
+"""One edit of one setting, as IncrementalAlterConfigs brings it: set, delete, or change a list."""
+
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+
+import msgspec
+
+from tidelog.base.broker_settings import BROKER_SETTINGS
+from tidelog.base.config import BrokerConfig
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.group_settings import GROUP_SETTINGS
+from tidelog.base.setting import Kind, Setting, Value, render
+from tidelog.base.topic_settings import TOPIC_SETTINGS
+from tidelog.metadata.image.records import ResourceKind
+
+SETTINGS: dict[ResourceKind, Mapping[str, Setting]] = {
+    ResourceKind.TOPIC: TOPIC_SETTINGS,
+    ResourceKind.BROKER: BROKER_SETTINGS,
+    ResourceKind.GROUP: GROUP_SETTINGS,
+}
+
+
+class ConfigOp(IntEnum):
+    SET = 0
+    DELETE = 1
+    APPEND = 2  # to a list, what it does not hold yet
+    SUBTRACT = 3  # from a list
+
+
+class ConfigEdit(msgspec.Struct, frozen=True):
+    key: str
+    value: str | None
+    op: int = ConfigOp.SET  # any number a client sends; an unknown one is refused
+
+
+def check_edits(edits: Sequence[ConfigEdit]) -> None:
+    """What is wrong with a list of edits whatever they apply to."""
+    if len({edit.key for edit in edits}) < len(edits):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+    strange = [edit.op for edit in edits if edit.op not in set(ConfigOp)]
+    if strange:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown operations type {strange[0]}")
+    empty = [edit.key for edit in edits if edit.value is None and edit.op != ConfigOp.DELETE]
+    if empty:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(empty)}")
+
+
+def edited(
+    kind: ResourceKind, before: Mapping[str, str], edits: Sequence[ConfigEdit], config: BrokerConfig
+) -> dict[str, str]:
+    """The settings after the edits; those not named stay."""
+    after = dict(before)
+    for edit in edits:
+        if edit.op == ConfigOp.DELETE:
+            after.pop(edit.key, None)
+        elif edit.op == ConfigOp.SET:
+            after[edit.key] = edit.value or ""
+        else:
+            after[edit.key] = _edited_list(kind, before.get(edit.key), edit, config)
+    return after
+
+
+def _edited_list(kind: ResourceKind, override: str | None, edit: ConfigEdit, config: BrokerConfig) -> str:
+    items = _items_now(kind, override, edit, config)
+    named = [item.strip() for item in (edit.value or "").split(",")]
+    if edit.op == ConfigOp.APPEND:
+        return ",".join(dict.fromkeys([*items, *named]))
+    return ",".join(item for item in items if item not in named)
+
+
+def _items_now(kind: ResourceKind, override: str | None, edit: ConfigEdit, config: BrokerConfig) -> list[str]:
+    """What a list holds: its own value, else the one it inherits."""
+    setting = SETTINGS[kind].get(edit.key)
+    if setting is None:
+        return []  # the check of names, which follows, refuses it in better words
+    if setting.kind is not Kind.LIST:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            f"Can't {ConfigOp(edit.op).name} to key {edit.key} because its type is not LIST.",
+        )
+    if override is None:
+        of_topic = kind is ResourceKind.TOPIC
+        inherited: Value = config.topic_defaults[edit.key] if of_topic else config.given(edit.key)
+        override = render(setting, inherited) or ""
+    return [item.strip() for item in override.split(",") if item.strip()]

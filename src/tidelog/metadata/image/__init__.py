@@ -1,0 +1,1 @@
+"""The cluster image: what all metadata records add up to."""

@@ -1,0 +1,1 @@
+"""Decisions on leaders and replicas: elections, in-sync sets, reassignment, balance."""

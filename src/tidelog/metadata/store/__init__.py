@@ -1,0 +1,1 @@
+"""The metadata log on disk: entries, term and vote, snapshots."""

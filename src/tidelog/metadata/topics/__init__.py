@@ -1,0 +1,1 @@
+"""Decisions on topics: create, grow, delete, place."""

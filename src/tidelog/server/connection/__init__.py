@@ -1,0 +1,1 @@
+"""One client connection: bytes in, frames, answers out, within limits."""

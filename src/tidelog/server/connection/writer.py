@@ -1,0 +1,155 @@
+"""Answers out of a plain socket: many buffers in one `sendmsg`, large file slices by `sendfile`."""
+
+import asyncio
+import errno
+import os
+import socket
+from collections.abc import Callable
+from typing import Protocol
+
+from tidelog.base.ports import Buffer, FileSlice
+from tidelog.server.connection.cold_slices import ColdSlices
+from tidelog.server.connection.output_queue import BUFFERS_MAX, OutputQueue, cut_short, goes_by_sendfile
+
+# What one connection may send before the others get their turn.
+TURN_BYTES = 4 * 1024 * 1024
+# Tells TCP that a slice follows, so that a header does not travel in a packet of its own.
+_MORE = getattr(socket, "MSG_MORE", 0)
+
+_PEER_GONE = {
+    errno.EPIPE,
+    errno.ECONNRESET,
+    errno.ECONNABORTED,
+    errno.ENOTCONN,
+    errno.ESHUTDOWN,
+    errno.ETIMEDOUT,
+    errno.EHOSTUNREACH,
+    errno.ENETUNREACH,
+    errno.ENETDOWN,
+}
+
+
+def peer_is_gone(error: OSError) -> bool:
+    """Whether an error tells of a peer that left, rather than of trouble on this side."""
+    return error.errno in _PEER_GONE
+
+
+class Writer(Protocol):
+    """What a connection needs of its output."""
+
+    @property
+    def pending_bytes(self) -> int: ...
+
+    @property
+    def memory_bytes(self) -> int: ...
+
+    @property
+    def sent_bytes(self) -> int: ...
+
+    @property
+    def waits_for_disk(self) -> bool:
+        """It is not the peer who keeps the answers from leaving."""
+        ...
+
+    def put(self, parts: list[Buffer | FileSlice], /) -> None: ...
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def _nobody() -> None:
+    """Who waited is gone. A reference to it would keep both alive until the next garbage collection."""
+
+
+class SocketWriter(OutputQueue):
+    __slots__ = ("_cold", "_loop", "_on_writable", "_socket", "_waiting", "waits_for_disk")
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, sock: socket.socket, on_writable: Callable[[], None]
+    ) -> None:
+        super().__init__()
+        self._loop = loop
+        self._socket = sock
+        self._on_writable = on_writable
+        self._waiting = False
+        self._cold: ColdSlices | None = None  # most connections never send a file
+        self.waits_for_disk = False
+
+    def flush(self) -> None:
+        """Send what the kernel takes now; `on_writable` is called when it takes more.
+
+        Raises OSError when the peer is gone and StorageError when a slice cannot be read to its end.
+        """
+        if self._waiting or self.waits_for_disk:
+            return
+        parts = self._parts
+        left = TURN_BYTES
+        try:
+            if len(parts) == 1 and not self._slices:  # the usual case, without detours
+                self.sent(self._socket.send(parts[0]))  # type: ignore[arg-type]  # no slice
+            while parts and left > 0:
+                head = parts[0]
+                if isinstance(head, FileSlice) and goes_by_sendfile(head):
+                    sent = self._send_slice(head)
+                    if not sent:
+                        return
+                    left -= sent
+                else:
+                    left -= self._send_gathered()
+            if parts:
+                self._wait()
+        except (BlockingIOError, InterruptedError):
+            self._wait()
+
+    def close(self) -> None:
+        self._stop_waiting()
+        self.clear()
+        self._on_writable = _nobody
+        if self._cold is not None:
+            self._cold.close()
+            self._cold = None
+
+    def _writable(self) -> None:
+        self._stop_waiting()
+        self._on_writable()
+
+    def _wait(self) -> None:
+        self._waiting = True
+        self._loop.add_writer(self._socket.fileno(), self._writable)
+
+    def _stop_waiting(self) -> None:
+        if self._waiting:
+            self._waiting = False
+            self._loop.remove_writer(self._socket.fileno())
+
+    def _send_slice(self, head: FileSlice) -> int:
+        """0: the disk is asked for it, and then it goes on."""
+        count = min(head.length, TURN_BYTES)
+        cold = self._cold
+        if cold is None:
+            cold = self._cold = ColdSlices(self._loop, self._disk_has_answered)
+        if cold.must_wait(head, count):
+            self.waits_for_disk = True
+            return 0
+        sent = os.sendfile(self._socket.fileno(), head.file.fileno(), head.position, count)
+        if sent == 0:
+            raise cut_short(head)
+        cold.sent(head, sent)
+        self.sent(sent)
+        return sent
+
+    def _disk_has_answered(self) -> None:
+        self.waits_for_disk = False
+        self._on_writable()
+
+    def _send_gathered(self) -> int:
+        parts = self._parts
+        if self._slices or len(parts) > BUFFERS_MAX:
+            buffers, more = self.gather()
+            sent = self._socket.sendmsg(buffers, (), _MORE if more else 0)
+            self.sent(sent)
+            return sent
+        sent = self._socket.sendmsg(parts)  # type: ignore[arg-type]  # no slices here
+        self.sent(sent)
+        return sent

@@ -1,0 +1,158 @@
+"""Connections to other brokers over TCP: made when first used, made again after they broke.
+
+After a failed attempt the next one waits, longer each time; until then calls fail at once, so that
+nobody hangs on a broker that is down and nobody hammers one that comes up.
+"""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Sequence
+
+from tidelog.base.ports import Buffer, Connection, Network, Random
+from tidelog.server.connection.buffer_pool import BufferPool
+from tidelog.server.connection.receive_buffer import CHUNK_BYTES
+from tidelog.server.peers.wire import PeerWire
+
+BACK_OFF_SECONDS = 0.05
+BACK_OFF_SECONDS_MAX = 1.0
+KEPT_BYTES_MAX = 32 * 1024 * 1024
+
+log = logging.getLogger("tidelog.server.peers")
+
+
+class PeerNetwork:
+    """Fills the `Network` port; use it on the loop it was made on."""
+
+    def __init__(
+        self,
+        random: Random,
+        *,
+        answer_bytes_max: int = 128 * 1024 * 1024,
+        connect_seconds: float = 5.0,
+        silence_seconds: float = 10.0,
+    ) -> None:
+        self.random = random
+        self.answer_bytes_max = answer_bytes_max
+        self.connect_seconds = connect_seconds
+        self.silence_seconds = silence_seconds
+        """How long sent bytes may stay unacknowledged before the connection counts as cut."""
+        self.chunk = bytearray(CHUNK_BYTES)
+        self.pool = BufferPool(KEPT_BYTES_MAX)
+        self._connections: dict[PeerConnection, None] = {}
+        self._attempts: dict[asyncio.Task[None], None] = {}
+
+    def connect(self, host: str, port: int) -> "PeerConnection":
+        connection = PeerConnection(self, host, port)
+        self._connections[connection] = None
+        return connection
+
+    def forget(self, connection: "PeerConnection") -> None:
+        self._connections.pop(connection, None)
+
+    def attempt(self, wire: PeerWire, host: str, port: int) -> "asyncio.Task[None]":
+        task = asyncio.get_running_loop().create_task(
+            self._attempt(wire, host, port), name=f"connect {host}:{port}"
+        )
+        self._attempts[task] = None
+        task.add_done_callback(lambda done: self._attempts.pop(done, None))
+        return task
+
+    async def _attempt(self, wire: PeerWire, host: str, port: int) -> None:
+        try:
+            async with asyncio.timeout(self.connect_seconds):
+                transport, _ = await asyncio.get_running_loop().create_connection(lambda: wire, host, port)
+        except TimeoutError:
+            wire.fail(ConnectionError(f"{host}:{port} does not answer within {self.connect_seconds:g} s"))
+        except (OSError, ValueError, OverflowError) as error:  # also an address that is none
+            wire.fail(ConnectionError(f"{host}:{port} cannot be reached: {error}"))
+        else:
+            _give_up_after(transport.get_extra_info("socket"), self.silence_seconds)
+
+    def tick(self) -> None:
+        """Called every now and then: memory that no answer needed lately is let go."""
+        self.pool.tick()
+
+    async def close(self) -> None:
+        for connection in tuple(self._connections):
+            connection.close()
+        if self._attempts:
+            await asyncio.gather(*self._attempts, return_exceptions=True)
+
+
+class PeerConnection:
+    """Fills the `Connection` port."""
+
+    def __init__(self, network: PeerNetwork, host: str, port: int) -> None:
+        self._network = network
+        self._host, self._port = host, port
+        self._wire: PeerWire | None = None
+        self._attempt: asyncio.Task[None] | None = None
+        self._failures = 0
+        self._retry_at = 0.0
+        self._closed = False
+
+    def call(self, frame: Sequence[Buffer]) -> "asyncio.Future[memoryview]":
+        wire = self._usable()
+        if wire is not None:
+            return wire.call(frame)
+        answer: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
+        what = "the connection is closed" if self._closed else "it could not be reached a moment ago"
+        answer.set_exception(ConnectionError(f"{self._host}:{self._port}: {what}"))
+        return answer
+
+    def send(self, frame: Sequence[Buffer]) -> None:
+        wire = self._usable()
+        if wire is not None:
+            wire.send(frame)
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._network.forget(self)
+        if self._wire is not None:
+            self._wire.fail(ConnectionError(f"the connection to {self._host}:{self._port} was closed"))
+        if self._attempt is not None:
+            self._attempt.cancel()
+
+    def _usable(self) -> PeerWire | None:
+        if self._wire is not None or self._closed:
+            return self._wire
+        if asyncio.get_running_loop().time() < self._retry_at:
+            return None
+        network = self._network
+        wire = self._wire = PeerWire(
+            f"{self._host}:{self._port}", network.chunk, network.answer_bytes_max, network.pool, self._ended
+        )
+        self._attempt = network.attempt(wire, self._host, self._port)
+        self._attempt.add_done_callback(self._attempted)
+        return wire
+
+    def _attempted(self, _: "asyncio.Task[None]") -> None:
+        self._attempt = None
+        if self._wire is not None:
+            self._failures = 0
+
+    def _ended(self) -> None:
+        """Broken or never made. A connection that had been there may be made again at once."""
+        wire, self._wire = self._wire, None
+        if self._closed or wire is None:
+            return
+        log.debug("%s", wire.end)
+        if self._attempt is not None:
+            delay = min(BACK_OFF_SECONDS_MAX, BACK_OFF_SECONDS * 2 ** min(self._failures, 10))
+            self._failures += 1
+            spread = 0.75 + self._network.random.below(1_000) / 2_000
+            self._retry_at = asyncio.get_running_loop().time() + delay * spread
+
+
+def _give_up_after(sock: socket.socket | None, seconds: float) -> None:
+    """A peer behind a cut cable never says that it is gone: the kernel must notice."""
+    option = getattr(socket, "TCP_USER_TIMEOUT", None)
+    if sock is not None and option is not None and sock.family in {socket.AF_INET, socket.AF_INET6}:
+        sock.setsockopt(socket.IPPROTO_TCP, option, int(seconds * 1000))
+
+
+def _check(network: PeerNetwork) -> tuple[Network, Connection]:
+    return network, network.connect("", 0)  # mypy proves here that they fill the ports

@@ -1,0 +1,1 @@
+"""A blocking client of the brokers: connections, security, offsets, producing, transactions."""

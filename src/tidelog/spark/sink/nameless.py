@@ -1,0 +1,48 @@
+"""Batch jobs without `txnAppId`: nobody can repeat them, so no decision is written down.
+
+All or nothing as far as nothing crashes. The transactions keep their timeouts: nobody would ever end a
+prepared one.
+"""
+
+import re
+import secrets
+import time
+from collections.abc import Sequence
+
+from tidelog.spark.sink.intents import Intent, Participant
+from tidelog.spark.sink.two_phase_commit import Handover
+
+NAMES_MAX = 4096
+"""One for each write would be cleaner, but the cluster remembers every transactional id for days."""
+STRAGGLERS_S = 3.0
+"""How long tasks of a job that failed may go on: Spark kills their processes after two seconds
+(`spark.python.task.killTimeout`)."""
+PAUSE_S = 0.2
+_NAMES = re.compile(r"batch-[0-9a-f]{3}")  # names that users give have a slash, and queries are UUIDs
+
+
+def new_name() -> str:
+    """In place of a query's, so that the driver can tell the job's transactions from those of others."""
+    return f"batch-{secrets.randbelow(NAMES_MAX):03x}"
+
+
+def is_nameless(query: str) -> bool:
+    return _NAMES.fullmatch(query) is not None
+
+
+def commit_once(handover: Handover, written: Sequence[Participant]) -> None:
+    for one in written:
+        handover.check_open(one)
+    handover.finish(Intent("", 0, tuple(written), is_prepared=False))
+    handover.await_markers(written)
+
+
+def abort_once(handover: Handover, query: str, written: Sequence[Participant]) -> None:
+    """Also what tasks write that nobody waits for: left open, it would hold up readers until its timeout."""
+    handover.abort_all(written)
+    deadline = time.monotonic() + STRAGGLERS_S
+    while True:
+        handover.abort_open(query)
+        if time.monotonic() >= deadline:
+            return
+        time.sleep(PAUSE_S)

@@ -1,0 +1,223 @@
+"""The driver's part of an exactly-once write: takes the tasks' transactions over, decides, and ends them.
+
+The steps are in `commit`, in their order; a crash between any two of them leaves either no trace in the
+output, or a decision that the next attempt finishes. docs/adr/0009 has the argument.
+"""
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tidelog.base.errors import ErrorCode, TidelogError
+from tidelog.spark.client.cluster import Cluster
+from tidelog.spark.client.transaction_calls import ENDING, ONGOING, OVER, PREPARE_COMMIT, TransactionCalls
+from tidelog.spark.sink.intent_log import TOPIC, HeldIntents, IntentLog
+from tidelog.spark.sink.intents import (
+    Course,
+    Identity,
+    Intent,
+    Participant,
+    lost_batch,
+    plan_abort,
+    plan_commit,
+    strays,
+)
+from tidelog.spark.sink.transactional_ids import PREFIX, is_of_query, query_prefix
+
+VISIBLE_SECONDS = 10.0
+"""How long a commit waits until its markers are written, so that its rows can be read when it returns."""
+PAUSE_SECONDS = 0.005
+TAKEN_BACK_MAX = 3
+
+log = logging.getLogger("tidelog.spark.sink.writers")
+
+
+class WriteFailed(TidelogError):
+    """The batch is not in the output; a replay may write it."""
+
+
+class BatchLost(TidelogError):
+    """The batch was decided, and part of it can no longer be committed."""
+
+
+class OtherRunIsAhead(TidelogError):
+    """The cluster knows a later batch of this query than Spark does."""
+
+
+@dataclass(frozen=True)
+class HandoverSettings:
+    prefix: str = PREFIX
+    topic: str = TOPIC
+    timeout_ms: int = 900_000
+    skip_lost: bool = False
+
+
+class Batch(NamedTuple):
+    query: str
+    number: int
+    may_be_passed: bool = False
+    """A batch that comes after a later one was written already, as users number their own, is no mistake."""
+
+    def __str__(self) -> str:
+        return f"batch {self.number} of query {self.query}"
+
+
+class Handover:
+    def __init__(self, cluster: Cluster, settings: HandoverSettings) -> None:
+        self.settings = settings
+        self._calls = TransactionCalls(cluster)
+        self._intents = IntentLog(cluster, settings.prefix, settings.topic)
+
+    def commit(self, batch: Batch, written: Sequence[Participant], *, has_skipped: bool = False) -> None:
+        """`has_skipped`: tasks wrote nothing, since they saw that the batch was decided before."""
+        held = self.hold(batch)
+        decided = held.find()
+        plan = plan_commit(decided, batch.number, written)
+        left = self.left_open(held, batch.query, written)
+        if plan.course is Course.DECIDE:
+            if has_skipped:
+                raise WriteFailed(f"the intent for {batch} was there when tasks looked for it, and is gone")
+            self.finish_earlier(decided)
+            decided = self.prepare(batch, written)
+            self.decide(held, decided)
+        if decided is not None:
+            self.finish(decided)
+        self.abort_all(plan.abort)
+        self.sweep(batch.query, left, decided)
+        if plan.course is Course.PASSED and not batch.may_be_passed:
+            raise OtherRunIsAhead(
+                f"{batch} is to be written, but batch {decided and decided.batch} was written already: "
+                "the checkpoint is older than the output, or another run of the query is under way"
+            )
+
+    def abort(self, batch: Batch, written: Sequence[Participant]) -> None:
+        held = self.hold(batch)
+        decided = held.find()
+        plan = plan_abort(decided, batch.number, written)
+        left = self.left_open(held, batch.query, written)
+        if plan.course is not Course.DECIDE and decided is not None:
+            self.finish(decided)
+        self.abort_all(plan.abort)
+        self.sweep(batch.query, left, decided)
+
+    # The steps, each safe to repeat
+
+    def hold(self, batch: Batch) -> HeldIntents:
+        """Fences every other driver of the query."""
+        return self._intents.hold(batch.query)
+
+    def left_open(self, held: HeldIntents, query: str, written: Sequence[Participant]) -> dict[str, Identity]:
+        """What is open under the query's ids and not of this attempt, while the intents are ours: a driver
+        that was thought dead must not take what its successor writes for something that was left."""
+        known = {one.id for one in written}
+        states = {id: state for id, state in self._under_way(query).items() if id not in known}
+        found = self._open_among(states)
+        return found if found and held.is_held() else {}
+
+    def prepare(self, batch: Batch, written: Sequence[Participant]) -> Intent:
+        """From here on nobody adds to the transactions, and where the cluster can, no timeout ends them."""
+        taken = [self._take_over(one) for one in written]
+        for one, ours in zip(written, taken, strict=True):
+            if ours is None:
+                self.check_open(one)
+        # Where brokers differ, as while they are restarted, each is ended by whoever has it now.
+        participants = tuple(ours or one for one, ours in zip(written, taken, strict=True))
+        return Intent(batch.query, batch.number, participants, is_prepared=None not in taken)
+
+    def decide(self, held: HeldIntents, intent: Intent) -> None:
+        """The point of no return."""
+        held.write(intent)
+
+    def finish(self, intent: Intent) -> None:
+        """Commits what the intent names, in whatever state an earlier try has left it."""
+        codes = [(one, self._committed(one, intent)) for one in intent.participants]
+        lost = [one for one, code in codes if code is not ErrorCode.NONE]
+        if not lost:
+            return
+        fenced = [one for one, code in codes if code in OVER and code is not ErrorCode.INVALID_TXN_STATE]
+        if intent.is_prepared and len(fenced) == len(lost):
+            return  # a prepared one ends by a commit alone; its id has been used again since
+        if not self.settings.skip_lost:
+            raise BatchLost(lost_batch(intent, lost))
+        log.warning("goes on: %s", lost_batch(intent, lost))
+
+    def _committed(self, one: Participant, intent: Intent) -> ErrorCode:
+        code = self._calls.end(one.id, one.ender, commit=True)
+        for _ in range(TAKEN_BACK_MAX):
+            if code is ErrorCode.NONE or not intent.is_prepared:
+                break
+            # Fenced and still open: a driver that was thought dead took it for its own, by its id.
+            taken = self._calls.take_over(one.id) if self._calls.is_open(one.id, one.writer) else None
+            if taken is None or taken[1] != one.writer:
+                break
+            code = self._calls.end(one.id, taken[0], commit=True)
+        return code
+
+    def finish_earlier(self, decided: Intent | None) -> None:
+        """A batch before this one that was decided and not ended: Spark would have replayed it, but users
+        who number their own may go on to the next."""
+        if decided is None:
+            return
+        open_ = self._open_among(self._under_way(decided.query))
+        if any(open_.get(one.id) == one.writer for one in decided.participants):
+            self.finish(decided)
+
+    def abort_all(self, written: Sequence[Participant]) -> None:
+        for one in written:
+            if self._calls.end(one.id, one.ender, commit=False) is not ErrorCode.NONE:
+                self._calls.abort_open(one.id, one.writer, self.settings.timeout_ms)
+
+    def abort_open(self, query: str) -> None:
+        """All that is open under the query's ids, whoever wrote it."""
+        for id, writer in self._open_among(self._under_way(query)).items():
+            self._calls.abort_open(id, writer, self.settings.timeout_ms)
+
+    def sweep(self, query: str, left: Mapping[str, Identity], decided: Intent | None) -> None:
+        """Aborts what other attempts left open, and waits until the commit can be seen."""
+        for id, writer in strays(left, decided):
+            log.info("aborts the transaction that another attempt left open under %s", id)
+            self._calls.abort_open(id, writer, self.settings.timeout_ms)
+        deadline = time.monotonic() + VISIBLE_SECONDS
+        while PREPARE_COMMIT in self._under_way(query).values() and time.monotonic() < deadline:
+            time.sleep(PAUSE_SECONDS)
+
+    def _under_way(self, query: str) -> dict[str, str]:
+        prefix = self.settings.prefix
+        found = self._calls.under_way(query_prefix(prefix, query))
+        return {id: state for id, state in found.items() if is_of_query(id, prefix, query)}
+
+    def _open_among(self, states: Mapping[str, str]) -> dict[str, Identity]:
+        found = {id: self._calls.describe(id) for id, state in states.items() if state == ONGOING}
+        return {id: each.writer for id, each in found.items() if each is not None and each.state == ONGOING}
+
+    def await_markers(self, written: Sequence[Participant]) -> None:
+        deadline = time.monotonic() + VISIBLE_SECONDS
+        for one in written:
+            while (found := self._calls.describe(one.id)) is not None and found.state in ENDING:
+                if time.monotonic() > deadline:
+                    return
+                time.sleep(PAUSE_SECONDS)
+
+    def _take_over(self, one: Participant) -> Participant | None:
+        answer = self._calls.take_over(one.id)
+        if answer is None:
+            return None
+        ours, writer = answer
+        if writer != one.writer:
+            raise WriteFailed(
+                f"the transaction of {one.id} is over before it was committed: it took longer than "
+                "kafka.transaction.timeout.ms, or another run of the query aborted it"
+            )
+        return Participant(one.id, writer, ours)
+
+    def check_open(self, one: Participant) -> None:
+        """WriteFailed unless the transaction can still be committed."""
+        found = self._calls.describe(one.id)
+        if found is None or found.state != ONGOING or found.writer != one.writer:
+            state = "forgotten" if found is None else found.state
+            raise WriteFailed(
+                f"the transaction of {one.id} cannot be committed, it is {state}: it took longer than "
+                "kafka.transaction.timeout.ms, or another run of the query aborted it"
+            )

@@ -1,0 +1,1 @@
+"""Record values as columns: text, JSON, Avro, Protobuf, read and written."""

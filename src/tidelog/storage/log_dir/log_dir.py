@@ -1,0 +1,174 @@
+"""A data directory: one folder on one disk that belongs to one broker, with a folder for each partition.
+
+Several directories are several of these objects; what fails on one disk leaves the others alone.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tidelog.base.errors import StorageError
+from tidelog.base.ids import NO_EPOCH, Epoch, Offset, Uuid, uuid_text
+from tidelog.base.ports import Disk, Lock, read_file, replace_file
+from tidelog.storage.log_dir import checkpoints, partition_folder
+from tidelog.storage.log_dir.checkpoints import TopicPartition
+from tidelog.storage.log_dir.identity import DirectoryIdentity
+from tidelog.storage.log_dir.partition_folder import PartitionFolder
+from tidelog.storage.segment.warm import WarmSegments
+
+META = "meta.properties"
+LOCK = ".lock"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+LOG_STARTS = "log-start-offset-checkpoint"
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+CLEANER_OFFSETS = "cleaner-offset-checkpoint"
+
+
+class DataDir:
+    __slots__ = ("_disk", "_lock", "clean_epoch", "identity", "path", "was_clean")
+
+    def __init__(
+        self, disk: Disk, path: str, identity: DirectoryIdentity, clean_mark: bytes | None, lock: Lock
+    ) -> None:
+        self._disk = disk
+        self._lock = lock
+        self.path = path
+        self.identity = identity
+        self.was_clean = clean_mark is not None
+        """The last owner closed every log in order."""
+        self.clean_epoch: Epoch = _epoch_in(clean_mark)
+        """Under which it was registered then; -1 where it was not, or did not close them."""
+
+    @classmethod
+    def open(cls, disk: Disk, path: str, identity: DirectoryIdentity) -> "DataDir":
+        """Take the directory for this process. A new one gets `identity`; another broker's is refused.
+
+        An empty cluster or directory id in a directory that has one takes on what is there.
+        """
+        path = path.rstrip("/") or "/"
+        if not disk.is_dir(path):
+            disk.make_dirs(path)
+            disk.sync_dir(path.rpartition("/")[0] or "/")
+        lock = disk.lock(f"{path}/{LOCK}")
+        try:
+            identity = cls._settle_identity(disk, path, identity)
+            mark = read_file(disk, f"{path}/{CLEAN_SHUTDOWN}")
+            if mark is not None:  # from now on only a new clean shutdown may say so
+                disk.remove(f"{path}/{CLEAN_SHUTDOWN}")
+                disk.sync_dir(path)
+        except BaseException:
+            lock.release()
+            raise
+        return cls(disk, path, identity, mark, lock)
+
+    @staticmethod
+    def _settle_identity(disk: Disk, path: str, wanted: DirectoryIdentity) -> DirectoryIdentity:
+        meta = f"{path}/{META}"
+        raw = read_file(disk, meta)
+        if raw is None:
+            replace_file(disk, meta, wanted.dump())
+            return wanted
+        found = DirectoryIdentity.load(raw, meta)
+        if found.node_id != wanted.node_id:
+            raise StorageError(
+                f"{path} belongs to broker {found.node_id}, this one is {wanted.node_id} (see {meta}); "
+                "give this broker its own folder, or its old node.id"
+            )
+        if wanted.cluster_id and found.cluster_id and found.cluster_id != wanted.cluster_id:
+            raise StorageError(
+                f"{path} belongs to cluster {found.cluster_id}, this one to {wanted.cluster_id}; see {meta}"
+            )
+        return found
+
+    def settle_cluster(self, cluster_id: str) -> None:
+        """A directory without a cluster joins this one; one of another cluster is refused."""
+        known = self.identity.cluster_id
+        if known == cluster_id:
+            return
+        if known:
+            raise StorageError(
+                f"{self.path} is marked as a folder of cluster {known}, but the metadata is that of cluster "
+                f"{cluster_id}; put the folder back together as it was, or use another one"
+            )
+        self.identity = replace(self.identity, cluster_id=cluster_id)
+        replace_file(self._disk, f"{self.path}/{META}", self.identity.dump())
+
+    def close(self, *, clean: bool, broker_epoch: Epoch = NO_EPOCH) -> None:
+        """Clean: every log in here has been closed in order, and its recovery point written.
+
+        `broker_epoch`: under which this broker was registered.
+        """
+        try:
+            if clean:
+                mark = b'{"version":0,"brokerEpoch":%d}\n' % broker_epoch
+                replace_file(self._disk, f"{self.path}/{CLEAN_SHUTDOWN}", mark)
+        finally:
+            self._lock.release()
+
+    # Partitions
+
+    def partitions(self) -> list[PartitionFolder]:
+        """The partitions that live here; folders with other names are somebody else's."""
+        return partition_folder.listing(self._disk, self.path)
+
+    def partition_path(self, topic: str, partition: int) -> str:
+        return f"{self.path}/{topic}-{partition}"
+
+    def create_partition(self, topic: str, partition: int, topic_id: Uuid) -> str:
+        """The folder for a new partition, with its topic's id. The log's first flush makes it durable."""
+        path = self.partition_path(topic, partition)
+        self._disk.make_dirs(path)
+        partition_folder.write_topic_id(self._disk, path, topic_id)
+        return path
+
+    def doom_partition(self, folder: PartitionFolder, unique: Uuid, *, sync: bool = True) -> PartitionFolder:
+        """Rename the folder, so that it is gone whatever happens next; `remove` takes the bytes.
+
+        Without `sync`, for many at once: `sync` must follow.
+        """
+        if folder.is_doomed:
+            return folder
+        doomed = partition_folder.doomed_name(folder.topic, folder.partition, uuid_text(unique))
+        target = f"{self.path}/{doomed}"
+        self._disk.rename(folder.path, target)
+        if sync:
+            self.sync()
+        return folder._replace(path=target, is_doomed=True)
+
+    def sync(self) -> None:
+        self._disk.sync_dir(self.path)
+
+    def remove(self, folder: PartitionFolder) -> None:
+        """May take long; touches nothing but the folder."""
+        self._disk.remove_tree(folder.path)
+
+    # Checkpoints
+
+    def read_checkpoint(self, name: str) -> dict[TopicPartition, Offset]:
+        return checkpoints.read(self._disk, f"{self.path}/{name}")
+
+    def write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, Offset]) -> None:
+        checkpoints.write(self._disk, f"{self.path}/{name}", offsets)
+
+    def free_bytes(self) -> tuple[int, int]:
+        """(total, usable)."""
+        return self._disk.free_bytes(self.path)
+
+
+def _epoch_in(clean_mark: bytes | None) -> Epoch:
+    """The mark is JSON as Kafka writes it, a few bytes long."""
+    found = re.search(rb'"brokerEpoch":\s*(\d{1,18})', clean_mark or b"")
+    return int(found[1]) if found else NO_EPOCH
+
+
+__all__ = [
+    "CLEANER_OFFSETS",
+    "HIGH_WATERMARKS",
+    "LOG_STARTS",
+    "RECOVERY_POINTS",
+    "DataDir",
+    "DirectoryIdentity",
+    "PartitionFolder",
+    "WarmSegments",
+]

@@ -1,0 +1,1 @@
+"""One segment: the `.log` file, its indexes, reading and searching it."""

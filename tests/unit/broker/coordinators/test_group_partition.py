@@ -1,0 +1,270 @@
+import asyncio
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tidelog.base.errors import ErrorCode
+from tidelog.broker.coordinators.group_loading import load
+from tidelog.broker.coordinators.group_partition import GroupPartition
+from tidelog.groups.classic.messages import JoinAnswer, JoinRequest
+from tidelog.groups.consumer.messages import HeartbeatAnswer, HeartbeatRequest
+from tidelog.groups.offsets.messages import CommitPartition, CommitRequest, CommitTopic, FetchGroup
+from tidelog.groups.offsets.transactional_commit import TransactionalCommit
+from tidelog.groups.settings import GroupSettings
+from tidelog.groups.shard import GroupShard
+from tidelog.replication.partition import Durability, Partition
+from tidelog.storage.log import PartitionLog
+from tidelog.storage.log_config import LogConfig
+from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.partition_rig import sole_leader
+from tidelog.testing.virtual_time import run
+from tidelog.wire.record import ControlType, write_control_batch
+
+
+class LoopClock:
+    def now_ms(self) -> int:
+        return int(self.monotonic() * 1000)
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+
+class Counting:
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+
+    def bytes(self, count: int) -> bytes:
+        return next(self._numbers).to_bytes(count, "big")
+
+    def below(self, limit: int) -> int:
+        return 0
+
+
+class Rig:
+    def __init__(self, durability: Durability = Durability.OS) -> None:
+        self.disk = MemoryDisk()
+        self.unsynced = 0
+        self.home = self.open(durability)
+        self.home.start()
+
+    def open(self, durability: Durability) -> GroupPartition:
+        partition = sole_leader(
+            PartitionLog.open(self.disk, "/data/__consumer_offsets-0", LogConfig(compact=True), now_ms=0),
+            topic="__consumer_offsets",
+            durability=durability,
+            on_unsynced=self._on_unsynced,
+        )
+        shard = GroupShard(GroupSettings(), Counting())
+        return GroupPartition(partition, shard, LoopClock(), lambda: 5000)
+
+    def _on_unsynced(self, _: Partition) -> None:
+        self.unsynced += 1
+
+    def commit(self, offset: int, index: int = 0) -> "asyncio.Future[Any]":
+        topics = [CommitTopic("orders", [CommitPartition(index, offset)])]
+        request = CommitRequest("readers", topics)
+        future = asyncio.get_running_loop().create_future()
+        self.home.commit(request, lambda answer: answer).on_done(future.set_result)
+        return future
+
+    def join(self) -> "asyncio.Future[JoinAnswer]":
+        request = JoinRequest("readers", "consumer", [("range", b"")], 10_000, 60_000, api_version=3)
+        return self.home.run(self.home.shard.join(request, *self.home.now), lambda answer: answer)
+
+    def beat(self, epoch: int) -> "HeartbeatAnswer | asyncio.Future[HeartbeatAnswer]":
+        first: dict[str, Any] = {
+            "rebalance_timeout_ms": 1000,
+            "subscribed_topic_names": (),
+            "topic_partitions": (),
+        }
+        request = HeartbeatRequest("new", "member", epoch, **first)
+        outcome = self.home.shard.consumer_heartbeat(request, *self.home.now)
+        return self.home.run_in_order(outcome, lambda answer: answer, HeartbeatAnswer)
+
+    def committed(self, shard: GroupShard) -> dict[int, int]:
+        return {
+            offset.partition_index: offset.committed_offset
+            for topic in shard.fetch(FetchGroup("readers")).topics
+            for offset in topic.partitions
+        }
+
+
+def inline(job: Callable[[], Any]) -> "asyncio.Future[Any]":
+    future = asyncio.get_running_loop().create_future()
+    future.set_result(job())
+    return future
+
+
+def test_commits_of_one_turn_share_a_batch_and_a_load_finds_them_all() -> None:
+    async def main() -> None:
+        rig = Rig()
+        futures = [rig.commit(100 + index, index) for index in range(20)]
+        assert rig.home.partition.log.end == 0, "nothing is written before the turn is over"
+        await asyncio.gather(*futures)
+        assert rig.home.partition.log.end == 20
+        batches = rig.home.partition.log.read(0, 1 << 20, end=20)
+        assert batches is not None
+        assert int.from_bytes(batches.slice.read()[57:61], "big") == 20, "twenty records in the first batch"
+        fresh = GroupShard(GroupSettings(), Counting())
+        assert await load(rig.home.partition, fresh, inline) == 20
+        fresh.on_loaded(0.0, 0)
+        assert rig.committed(fresh) == {index: 100 + index for index in range(20)}
+
+    run(main())
+
+
+def test_an_answer_waits_until_its_records_are_safe() -> None:
+    async def main() -> None:
+        rig = Rig(Durability.FSYNC)
+        future = rig.commit(7)
+        await asyncio.sleep(1)
+        assert not future.done()
+        assert rig.unsynced
+        flush = rig.home.partition.log.begin_flush()
+        assert flush is not None
+        flush.run()
+        rig.home.partition.log.finish_flush(flush)
+        rig.home.partition.advance()
+        [topic] = await future
+        assert topic.partitions[0].error is ErrorCode.NONE
+
+    run(main())
+
+
+def test_what_does_not_become_safe_in_time_is_told_to_be_tried_again() -> None:
+    async def main() -> None:
+        rig = Rig(Durability.FSYNC)
+        [topic] = await rig.commit(7)
+        assert asyncio.get_running_loop().time() == pytest.approx(5.0)
+        assert topic.partitions[0].error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+    run(main())
+
+
+def test_a_failing_disk_is_told_and_changes_nothing() -> None:
+    async def main() -> None:
+        rig = Rig()
+        await rig.commit(7)
+        rig.disk.fail("write", ".log")
+        [topic] = await rig.commit(8)
+        assert topic.partitions[0].error is ErrorCode.NOT_COORDINATOR
+        assert rig.committed(rig.home.shard) == {0: 7}
+
+    run(main())
+
+
+def test_a_member_that_falls_silent_is_removed_by_the_clock() -> None:
+    async def main() -> None:
+        rig = Rig()
+        answer = await rig.join()
+        assert answer.error is ErrorCode.NONE
+        await asyncio.sleep(30)
+        beat = rig.home.shard.heartbeat(
+            "readers", answer.member_id, None, answer.generation_id, rig.home.now[0]
+        )
+        assert beat is ErrorCode.UNKNOWN_MEMBER_ID
+
+    run(main())
+
+
+def test_closing_tells_those_who_wait() -> None:
+    async def main() -> None:
+        rig = Rig()
+        assert (await rig.join()).error is ErrorCode.NONE
+        waiting = rig.join()  # for the first member to come back
+        await asyncio.sleep(0.1)
+        assert not waiting.done()
+        rig.home.close(ErrorCode.NOT_COORDINATOR)
+        assert (await waiting).error is ErrorCode.NOT_COORDINATOR
+
+    run(main())
+
+
+def test_what_is_decided_next_knows_of_commits_of_the_same_turn() -> None:
+    async def main() -> None:
+        rig = Rig()
+        commit = rig.commit(7)
+        deleted = rig.home.run(rig.home.shard.delete_groups(["readers"], *rig.home.now), list)
+        await commit
+        assert [one.error for one in await deleted] == [ErrorCode.NONE]
+        assert rig.committed(rig.home.shard) == {}
+
+    run(main())
+
+
+def test_nobody_is_told_what_is_not_safe_yet() -> None:
+    async def main() -> None:
+        rig = Rig(Durability.FSYNC)
+        rig.home.shard.on_topics_changed({})
+        joined, again = rig.beat(0), rig.beat(1)  # the second needs no record, and tells of the first's
+        assert isinstance(joined, asyncio.Future)
+        assert isinstance(again, asyncio.Future)
+        await asyncio.sleep(1)
+        assert not joined.done()
+        assert not again.done()
+        flush = rig.home.partition.log.begin_flush()
+        assert flush is not None
+        flush.run()
+        rig.home.partition.log.finish_flush(flush)
+        rig.home.partition.advance()
+        assert (await joined).member_epoch == (await again).member_epoch == 1
+        at_once = rig.beat(1)
+        assert isinstance(at_once, HeartbeatAnswer)
+        assert at_once.member_epoch == 1
+
+    run(main())
+
+
+class TestTransactions:
+    """Offsets that are part of a transaction, on their way to the log."""
+
+    WRITER = (9, 0)
+
+    def commit(self, rig: Rig, guard: Any) -> "asyncio.Future[Any]":
+        request = CommitRequest("readers", [CommitTopic("orders", [CommitPartition(0, 50)])])
+        wanted = TransactionalCommit(request, *self.WRITER)
+        return rig.home.commit_in_transaction(wanted, guard, lambda answer: answer[0].partitions[0].error)
+
+    def mark(self, rig: Rig, kind: ControlType) -> None:
+        marker = write_control_batch(
+            kind, producer_id=9, producer_epoch=0, coordinator_epoch=1, timestamp=rig.home.now[1]
+        )
+        rig.home.append_marker(marker)
+
+    @pytest.mark.parametrize("kind", [ControlType.COMMIT, ControlType.ABORT])
+    def test_they_count_with_the_marker_also_for_the_next_coordinator(self, kind: ControlType) -> None:
+        async def main() -> None:
+            rig = Rig()
+            log = rig.home.partition.log
+            rig.commit(5)
+            guard = log.begin_verification(*self.WRITER, -1, 0)
+            assert await self.commit(rig, guard) is ErrorCode.NONE
+            assert rig.committed(rig.home.shard) == {0: 5}
+            assert log.producers.first_open == 1
+            self.mark(rig, kind)
+            expected = {0: 50 if kind is ControlType.COMMIT else 5}
+            assert rig.committed(rig.home.shard) == expected
+            assert log.producers.first_open is None
+            again = GroupShard(GroupSettings(), Counting())
+
+            async def at_once(job: Any) -> Any:
+                return job()
+
+            await load(rig.home.partition, again, at_once)  # type: ignore[arg-type]
+            assert rig.committed(again) == expected
+            assert again.durable == rig.home.shard.durable
+
+        run(main())
+
+    def test_without_a_guard_they_are_refused(self) -> None:
+        async def main() -> None:
+            rig = Rig()
+            assert await self.commit(rig, None) is ErrorCode.INVALID_TXN_STATE
+            guard = rig.home.partition.log.begin_verification(*self.WRITER, -1, 0)
+            self.mark(rig, ControlType.ABORT)
+            assert await self.commit(rig, guard) is ErrorCode.INVALID_TXN_STATE
+            assert rig.committed(rig.home.shard) == {}
+
+        run(main())

@@ -1,0 +1,133 @@
+"""A log moves to another folder while its partition lives on: what arrives there is what the old one had."""
+
+import asyncio
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tidelog.broker.log_dirs import log_moves
+from tidelog.broker.log_dirs.log_dirs import DataFolders
+from tidelog.broker.log_dirs.log_moves import LogMoves
+from tidelog.broker.replication.quota import UNLIMITED
+from tidelog.metadata.image.entities import PartitionImage
+from tidelog.replication.partition import Durability, Partition
+from tidelog.storage.log import PartitionLog
+from tidelog.storage.log_config import LogConfig
+from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.log_rig import NOW_MS, records
+from tidelog.testing.quorum_rig import Dice, LoopClock, at_once
+from tidelog.testing.virtual_time import run
+from tidelog.wire.batch import check_batches
+from tidelog.wire.record import Record, write_batch
+
+TOPIC_ID = b"orders".ljust(16)
+
+
+def write(log: PartitionLog, epoch: int, *values: bytes) -> None:
+    for value in values:
+        batch = write_batch([Record(0, NOW_MS, None, value)])
+        log.append(memoryview(batch), check_batches(batch), leader_epoch=epoch, now_ms=NOW_MS)
+
+
+class TwoFolders:
+    def __init__(self, rate: int = UNLIMITED) -> None:
+        self.disk = MemoryDisk()
+        for path in ("/one", "/two"):
+            self.disk.make_dirs(path)
+        self.folders = DataFolders.open(
+            self.disk, ["/one", "/two"], cluster_id=None, node_id=1, random=Dice()
+        )
+        log = self.folders.first.open_log("orders", TOPIC_ID, 0, LogConfig(), now_ms=NOW_MS)
+        self.partition = Partition(
+            "orders",
+            TOPIC_ID,
+            0,
+            log,
+            node_id=1,
+            durability=Durability.OS,
+            min_insync_replicas=1,
+            on_unsynced=lambda _: None,
+        )
+        self.meanwhile: Callable[[], None] | None = None
+        self.moves = LogMoves(self.disk, self._hosted(), LoopClock(), self._in_thread, rate=lambda: rate)
+
+    def _hosted(self) -> Any:
+        return SimpleNamespace(
+            folders=self.folders,
+            find_any=lambda *_: self.partition,
+            current=lambda *_: self.partition,
+            checkpoint_now=lambda: True,
+        )
+
+    def _in_thread(self, job: Callable[[], Any]) -> "asyncio.Future[Any]":
+        done = at_once(job)
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            meanwhile()
+        return done
+
+    def lead(self, leader: int, epoch: int) -> None:
+        self.partition.apply(PartitionImage(0, (1, 2), (1, 2), leader, epoch, epoch), 0.0)
+
+    async def move(self) -> None:
+        self.moves.begin("orders", 0, "/two")
+        while self.partition.log.directory.startswith("/one"):  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.01)
+
+    def values(self) -> list[bytes | None]:
+        return [record.value for record in records(self.partition.log)]
+
+
+def test_what_was_cut_while_it_was_copied_does_not_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_moves, "FINAL_BYTES", 10)
+
+    async def life() -> None:
+        two = TwoFolders()
+        two.lead(2, 1)
+        source = two.partition.log
+        write(source, 0, b"a", b"b", b"lost", b"lost, too")
+
+        def another_leader() -> None:
+            source.truncate_to(2)
+            write(source, 1, b"c", b"d", b"e")
+
+        two.meanwhile = another_leader
+        await two.move()
+        assert two.values() == [b"a", b"b", b"c", b"d", b"e"]
+        assert two.partition.log.leader_epochs.entries == [(0, 0), (1, 2)]
+
+    run(life())
+
+
+def test_a_leader_that_has_written_nothing_yet_still_knows_its_epoch() -> None:
+    async def life() -> None:
+        two = TwoFolders()
+        write(two.partition.log, 0, b"a", b"b")
+        two.lead(1, 7)
+        await two.move()
+        assert two.values() == [b"a", b"b"]
+        assert two.partition.log.leader_epochs.entries == [(0, 0), (7, 2)]
+
+    run(life())
+
+
+def test_a_limit_on_bytes_a_second_slows_a_move_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_moves, "FINAL_BYTES", 10)
+    monkeypatch.setattr(log_moves, "CHUNK_BYTES_MIN", 1000)
+
+    async def seconds(rate: int) -> float:
+        two = TwoFolders(rate)
+        two.lead(1, 1)
+        write(two.partition.log, 1, *(bytes(1000) for _ in range(60)))
+        began = asyncio.get_running_loop().time()
+        await two.move()
+        assert len(two.values()) == 60
+        return asyncio.get_running_loop().time() - began
+
+    async def both() -> None:
+        assert await seconds(UNLIMITED) < 1
+        assert 10 < await seconds(2000) < 60, "two kilobytes a second, ten seconds of them at once"
+
+    run(both())

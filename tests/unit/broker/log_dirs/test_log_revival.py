@@ -1,0 +1,62 @@
+"""A log that a full disk has stopped comes back once there is room, but leads only with all it had."""
+
+import errno
+import logging
+
+import pytest
+
+from tidelog.base.config import BrokerConfig
+from tidelog.broker.log_dirs.flusher import Flusher
+from tidelog.broker.log_dirs.hosted import HostedPartitions
+from tidelog.broker.log_dirs.log_dirs import DataFolders
+from tidelog.broker.log_dirs.log_revival import LogRevival
+from tidelog.metadata.image.entities import PartitionImage, TopicImage
+from tidelog.metadata.image.image import ClusterImage
+from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.quorum_rig import Dice, LoopClock, at_once
+from tidelog.testing.virtual_time import run
+from tidelog.wire.record import Record, write_batch
+
+TOPIC = TopicImage("t", bytes([1] * 16), (PartitionImage(0, (1, 2), (1,), 1),))
+IMAGE = ClusterImage(topics={"t": TOPIC}, topics_by_id={TOPIC.id: TOPIC})
+LOG = f"/data/t-0/{0:020d}.log"
+
+
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_a_log_that_is_found_damaged_does_not_lead(
+    is_damaged: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As a leader it would append behind what it lost, and a repair cuts that off."""
+
+    async def life() -> None:
+        disk = MemoryDisk()
+        disk.make_dirs("/data")
+        folders = DataFolders.open(disk, ["/data"], cluster_id=None, node_id=1, random=Dice())
+        hosted = HostedPartitions(1, folders, Flusher(at_once), LoopClock(), at_once)
+        await hosted.open_all(IMAGE, BrokerConfig())
+        await hosted.take_roles()
+        partition = hosted.find("t", 0)
+        for _ in range(3):
+            batch = write_batch([Record(0, 0, None, b"x")])
+            partition.produce(memoryview(batch), all_replicas=True, now_ms=0)
+        flush = partition.log.begin_flush()
+        assert flush is not None
+        flush.run()
+        partition.log.finish_flush(flush)
+        partition.advance()
+        assert partition.high_watermark == 3
+        stopped = partition.log
+        stopped.offline = OSError(errno.ENOSPC, "full")
+        guard = stopped.begin_verification(7, 0, 0, 0)
+        if is_damaged:
+            disk.flip_bit(LOG, disk.size(LOG) - 2)
+        await LogRevival(disk, hosted, LoopClock(), at_once).run_once()
+        assert partition.log is not stopped
+        assert partition.log.begin_verification(7, 0, 0, 0) is guard, "whoever asked before may write"
+        assert partition.is_leader != is_damaged
+        assert hosted.damaged() == ({(TOPIC.id, 0)} if is_damaged else set())
+        assert ("LOST" in caplog.text) == is_damaged
+        folders.close()
+
+    with caplog.at_level(logging.WARNING, "tidelog.broker"):
+        run(life())

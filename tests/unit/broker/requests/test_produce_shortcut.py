@@ -1,0 +1,264 @@
+"""The short way must answer what the long way answers, byte for byte, and leave the same log behind."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tidelog.base.errors import ErrorCode, KafkaError, ProtocolError
+from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.dispatch import Dispatcher
+from tidelog.broker.requests.produce_shortcut import FIRST_VERSION, FRONTS_MAX
+from tidelog.replication.partition import Durability, Partition
+from tidelog.storage.log_config import LogConfig
+from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.log_rig import NOW_MS, open_log
+from tidelog.testing.partition_rig import sole_leader
+from tidelog.testing.virtual_time import run
+from tidelog.wire.apis import API, ApiKey
+from tidelog.wire.frame import read_response, write_request
+from tidelog.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tidelog.wire.record import Record, write_batch
+
+TOPIC_ID = bytes(range(16))
+VERSIONS = range(API[ApiKey.PRODUCE].min_version, API[ApiKey.PRODUCE].max_version + 1)
+
+
+class Broker:
+    """Two partitions in memory behind a dispatcher; it counts the requests that took the short way."""
+
+    def __init__(
+        self,
+        throttle_ms: int = 0,
+        config: LogConfig | None = None,
+        durability: Durability = Durability.OS,
+    ) -> None:
+        self.logs = [open_log(MemoryDisk(), config or LogConfig()) for _ in range(2)]
+        self.by_key: dict[tuple[object, int], Partition] = {}
+        for index, log in enumerate(self.logs):
+            partition = sole_leader(
+                log, topic_id=TOPIC_ID, index=index, durability=durability, on_unsynced=lambda _: None
+            )
+            self.by_key["orders", index] = self.by_key[TOPIC_ID, index] = partition
+        services: Any = SimpleNamespace(
+            clock=SimpleNamespace(now_ms=lambda: NOW_MS),
+            partitions=SimpleNamespace(find=self._find),
+            throttle=SimpleNamespace(charge=lambda *_: throttle_ms),
+        )
+        self.dispatcher = Dispatcher(services)
+        self.dispatcher.is_open = True
+        self.short = 0
+        inner = self.dispatcher._shortcut.answer
+
+        def counted(frame: memoryview, peer: Peer) -> Any:
+            reply = inner(frame, peer)
+            self.short += reply is not None
+            return reply
+
+        self.dispatcher._shortcut.answer = counted  # type: ignore[method-assign]
+
+    def _find(self, topic: object, index: int) -> Partition:
+        if (topic, index) not in self.by_key:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return self.by_key[topic, index]
+
+    def send(self, frame: bytes, peer: Peer) -> bytes:
+        reply = self.dispatcher.dispatch(memoryview(bytearray(frame)), peer)
+        assert reply is not None
+        return b"".join(reply.parts)  # type: ignore[union-attr, arg-type]
+
+
+def peer() -> Peer:
+    return Peer("192.0.2.1", 5555, "PLAINTEXT")
+
+
+def batch(value: bytes = b"x" * 300, count: int = 3, **options: int) -> bytes:
+    return bytes(write_batch([Record(n, NOW_MS, b"k", value, []) for n in range(count)], **options))
+
+
+def frame(records: bytes | None, version: int = 12, *, correlation_id: int = 7, **options: Any) -> bytes:
+    indexes = options.get("indexes", (0,))
+    data = [PartitionProduceData(index=i, records=records) for i in indexes]
+    topic = TopicProduceData(
+        name="orders" if version < 13 else "",
+        topic_id=TOPIC_ID if version >= 13 else bytes(16),
+        partition_data=data,
+    )
+    request = ProduceRequest(acks=options.get("acks", 1), timeout_ms=1000, topic_data=[topic])
+    parts = write_request(ApiKey.PRODUCE, version, correlation_id, "app", request)
+    return b"".join(parts)[4:] + options.get("after", b"")
+
+
+def both_ways(first: bytes, second: bytes, **options: Any) -> tuple[bytes, bytes, Broker]:
+    """The answers to `second` where `first` came on the same connection and where not; the former broker."""
+    known, fresh = Broker(**options), Broker(**options)
+    connection = peer()
+    known.send(first, connection)
+    short = known.send(second, connection)
+    fresh.send(first, peer())
+    long = fresh.send(second, peer())
+    assert fresh.short == 0
+    assert [log.end for log in known.logs] == [log.end for log in fresh.logs]
+    return short, long, known
+
+
+@pytest.mark.parametrize("acks", [1, -1])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_request_like_the_one_before(version: int, acks: int) -> None:
+    first = frame(batch(), version, acks=acks)
+    second = frame(batch(b"another value", count=9), version, correlation_id=-8, acks=acks)
+    short, long, broker = both_ways(first, second)
+    assert short == long
+    assert broker.short == (version >= FIRST_VERSION)
+    assert read_response(ApiKey.PRODUCE, version, short[4:])[0] == -8
+    assert broker.logs[0].end == 12
+
+
+async def late_answer(broker: Broker, asked: bytes, connection: Peer, meanwhile: Any) -> bytes:
+    """To a request whose records are not safe at once."""
+    pending: Any = broker.dispatcher.dispatch(memoryview(bytearray(asked)), connection)
+    assert not pending.done()
+    meanwhile(broker.by_key["orders", 0])
+    arrived = asyncio.Event()
+    pending.add_done_callback(lambda _: arrived.set())
+    await arrived.wait()
+    return b"".join(pending.result().parts)
+
+
+def synced(partition: Partition) -> None:
+    flush = partition.log.begin_flush()
+    assert flush is not None
+    flush.run()
+    partition.log.finish_flush(flush)
+    partition.advance()
+
+
+def deposed(partition: Partition) -> None:
+    partition.release_all(partition.not_leader_error())
+
+
+def left_alone(partition: Partition) -> None:
+    """Until the request's time is up."""
+
+
+@pytest.mark.parametrize("meanwhile", [synced, deposed, left_alone])
+@pytest.mark.parametrize("version", [9, 12, 13])
+def test_what_is_not_safe_yet_is_answered_alike_when_it_is_known(version: int, meanwhile: Any) -> None:
+    async def main() -> None:
+        asked = frame(batch(), version, acks=-1)
+        answers = []
+        for connections in ([peer()] * 2, [peer(), peer()]):
+            broker = Broker(durability=Durability.FSYNC, throttle_ms=250)
+            await late_answer(broker, asked, connections[0], synced)
+            answers.append(await late_answer(broker, asked, connections[1], meanwhile))
+            assert broker.short == (connections[0] is connections[1])
+            assert broker.logs[0].end == 6
+        assert answers[0] == answers[1]
+        _, answer = read_response(ApiKey.PRODUCE, version, answers[0][4:])
+        assert (answer.responses[0].partition_responses[0].error_code == 0) == (meanwhile is synced)
+
+    run(main())
+
+
+@pytest.mark.parametrize("value_bytes", [0, 30, 60, 16_000, 16_300, 16_400, 900_000])
+def test_lengths_of_every_size(value_bytes: int) -> None:
+    short, long, broker = both_ways(frame(batch(b"")), frame(batch(bytes(value_bytes), count=1)))
+    assert short == long
+    assert broker.short == 1
+
+
+def test_both_partitions_of_one_connection_are_remembered() -> None:
+    broker, connection = Broker(), peer()
+    for index in (0, 1, 0, 1, 0):
+        broker.send(frame(batch(), indexes=(index,)), connection)
+    assert broker.short == 3
+    assert [log.end for log in broker.logs] == [9, 6]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        frame(batch(), acks=-1),
+        frame(batch(), acks=7),
+        frame(batch(), indexes=(0, 1)),
+        frame(batch(), after=b"left behind"),
+        frame(batch())[:-1] + b"\1\5\3abc",
+        frame(None),
+        frame(batch(), version=11),
+        frame(batch(), indexes=(5,)),
+    ],
+    ids=["all", "bad acks", "two partitions", "rest", "tags", "no records", "version", "unknown partition"],
+)
+def test_what_is_not_like_the_one_before_takes_the_long_way(second: bytes) -> None:
+    short, long, broker = both_ways(frame(batch()), second)
+    assert short == long
+    assert broker.short == 0
+
+
+@pytest.mark.parametrize("cut", range(60))
+def test_a_frame_that_is_cut_short_is_refused_as_ever(cut: int) -> None:
+    outcomes = []
+    for connection in (peer(), peer()):
+        broker = Broker()
+        broker.send(frame(batch()), connection if not outcomes else peer())
+        with pytest.raises(ProtocolError) as caught:
+            broker.send(frame(batch())[:cut], connection)
+        outcomes.append((type(caught.value), str(caught.value)))
+    assert outcomes[0] == outcomes[1]
+
+
+def test_refusals_are_worded_alike() -> None:
+    damaged = bytearray(frame(batch()))
+    damaged[-10] ^= 1
+    short, long, broker = both_ways(frame(batch()), bytes(damaged))
+    assert short == long
+    assert broker.short == 1
+    _, answer = read_response(ApiKey.PRODUCE, 12, short[4:])
+    assert answer.responses[0].partition_responses[0].error_code == ErrorCode.CORRUPT_MESSAGE
+
+
+def test_a_gap_in_a_producers_sequence_is_refused_alike_with_log_append_time() -> None:
+    def numbered(sequence: int) -> bytes:
+        return frame(batch(producer_id=4, producer_epoch=0, base_sequence=sequence))
+
+    short, long, broker = both_ways(numbered(0), numbered(50), config=LogConfig(log_append_time=True))
+    assert short == long
+    assert broker.short == 1
+    _, answer = read_response(ApiKey.PRODUCE, 12, short[4:])
+    code = answer.responses[0].partition_responses[0].error_code
+    assert code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_a_retry_is_answered_with_its_old_offset() -> None:
+    request = frame(batch(producer_id=4, producer_epoch=0, base_sequence=0))
+    short, long, broker = both_ways(request, request)
+    assert short == long
+    assert broker.logs[0].end == 3
+
+
+@pytest.mark.parametrize("version", [9, 12, 13])
+def test_a_throttled_client_is_told(version: int) -> None:
+    short, long, broker = both_ways(frame(batch(), version), frame(batch(), version), throttle_ms=250)
+    assert short == long
+    assert broker.short == 1
+    assert read_response(ApiKey.PRODUCE, version, short[4:])[1].throttle_time_ms == 250
+
+
+def test_a_deleted_topic_is_missed() -> None:
+    broker, connection = Broker(), peer()
+    broker.send(frame(batch()), connection)
+    broker.by_key.clear()
+    _, answer = read_response(ApiKey.PRODUCE, 12, broker.send(frame(batch()), connection)[4:])
+    code = answer.responses[0].partition_responses[0].error_code
+    assert code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    broker, connection = Broker(), peer()
+    for timeout_ms in range(FRONTS_MAX + 10):
+        data = [PartitionProduceData(index=0, records=batch(b"", count=1))]
+        topics = [TopicProduceData(name="orders", partition_data=data)]
+        request = ProduceRequest(acks=1, timeout_ms=timeout_ms, topic_data=topics)
+        broker.send(b"".join(write_request(ApiKey.PRODUCE, 12, 1, "app", request))[4:], connection)
+    assert len(broker.dispatcher._shortcut._known) <= FRONTS_MAX

@@ -1,0 +1,85 @@
+import pytest
+
+from tidelog.base.errors import ErrorCode
+from tidelog.metadata.brokers.features import (
+    METADATA_VERSION,
+    SUPPORTED_FEATURES,
+    FeatureUpdate,
+    UpgradeType,
+    decide_default_features,
+    decide_update_features,
+    supported_features,
+)
+from tidelog.metadata.image.as_records import image_records
+from tidelog.metadata.image.image import ClusterImage, advance
+from tidelog.metadata.image.records import BrokerRegistered, FeatureChanged, FeatureRange
+
+ID = "AAAAAAAAAAAAAAAAAAAAAQ"
+
+
+def test_a_release_is_raised_without_what_is_not_here(cluster, apply):
+    image = apply(cluster(), decide_default_features(cluster()))
+    release = [FeatureUpdate(METADATA_VERSION, 30), FeatureUpdate("share.version", 1)]
+    [raised] = decide_update_features(image, release).results
+    assert raised.ok
+    [alone] = decide_update_features(image, release[1:]).results
+    assert not alone.ok
+
+
+def test_new_cluster_uses_all_there_is(apply):
+    image = apply(ClusterImage(), decide_default_features(ClusterImage()))
+    assert image.features == {feature.name: feature.max_level for feature in SUPPORTED_FEATURES}
+    assert not decide_default_features(image).records
+    assert advance(ClusterImage(), image_records(image)).after == image
+
+
+def test_old_clients_are_not_told_of_ranges_from_zero():
+    assert [feature.name for feature in supported_features(3)] == [METADATA_VERSION]
+    assert supported_features(4) == SUPPORTED_FEATURES
+
+
+@pytest.mark.parametrize(
+    ("update", "reason"),
+    [
+        (FeatureUpdate("no.such", 1), "Local controller does not support this feature."),
+        (FeatureUpdate("group.version", 2), "Local controller only supports versions 0-1"),
+        (FeatureUpdate("group.version", -1), "A feature version cannot be less than 0."),
+        (FeatureUpdate("group.version", 1, 9), "does not support the given upgrade type"),
+        (FeatureUpdate(METADATA_VERSION, 20), "without setting the upgrade type to either safe or unsafe"),
+        (
+            FeatureUpdate(METADATA_VERSION, 20, UpgradeType.SAFE_DOWNGRADE),
+            "might delete metadata information",
+        ),
+        (
+            FeatureUpdate("group.version", 1, UpgradeType.SAFE_DOWNGRADE),
+            "Can't downgrade to a newer version.",
+        ),
+    ],
+)
+def test_update_fails_as_a_whole(apply, update, reason):
+    image = ClusterImage().apply(FeatureChanged(METADATA_VERSION, 29))
+    decision = decide_update_features(image, [FeatureUpdate("kraft.version", 1), update])
+    assert not decision.records
+    [result] = decision.results
+    assert result.error == ErrorCode.INVALID_UPDATE_VERSION
+    assert result.message.startswith("The update failed for all features since the following feature had an")
+    assert reason in result.message
+
+
+def test_upgrade(apply):
+    image = ClusterImage().apply(FeatureChanged(METADATA_VERSION, 29))
+    updates = [FeatureUpdate(METADATA_VERSION, 30), FeatureUpdate("group.version", 0)]
+    assert not decide_update_features(image, updates, validate_only=True).records
+    decision = decide_update_features(image, updates)
+    assert decision.results[0].ok
+    delta = advance(image, decision.records)
+    assert delta.after.features != delta.before.features
+    assert delta.after.features == {METADATA_VERSION: 30}
+
+
+def test_every_broker_must_support_it(apply):
+    old = BrokerRegistered(3, 1, ID, (), features=(FeatureRange("group.version", 0, 0),))
+    image = ClusterImage().apply(old)
+    assert image.brokers[3].features == old.features
+    [result] = decide_update_features(image, [FeatureUpdate("group.version", 1)]).results
+    assert "Broker 3 does not support this feature." in result.message

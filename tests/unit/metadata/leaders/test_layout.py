@@ -1,0 +1,38 @@
+from tidelog.metadata.leaders.layout import Layout, PlacedPartition, Spot
+
+SPOTS = [Spot(1, "a"), Spot(2, "a"), Spot(3, "b"), Spot(4)]
+
+
+def layout(*lists):
+    return Layout(SPOTS, [PlacedPartition("t", index, replicas) for index, replicas in enumerate(lists)])
+
+
+def test_loads_follow_moves():
+    made = layout((1, 2), (1, 3))
+    made.move(("t", 0), 1, 4)
+    assert made.replicas["t", 0] == (4, 2)
+    assert made.load == {1: 1, 2: 1, 3: 1, 4: 1}
+    assert made.held[1] == {"t": {("t", 1): None}}
+
+
+def test_crowding_counts_pairs_in_a_rack():
+    made = layout()
+    assert [made.crowding(replicas) for replicas in ((1, 2), (1, 3), (1, 2, 3, 4), (1, 9))] == [1, 0, 1, 0]
+
+
+def test_moves_that_may_not_be():
+    made = layout((1, 3))
+    assert not made.may_move(("t", 0), 2, 4)  # it is not there
+    assert not made.may_move(("t", 0), 1, 3)  # two on one broker
+    assert not made.may_move(("t", 0), 3, 2)  # two in one rack
+    assert made.may_move(("t", 0), 1, 2)
+    assert made.may_move(("t", 0), 3, 4)
+
+
+def test_home_in_another_rack_is_better_than_an_empty_broker():
+    assert layout((1, 3), (4, 3)).best_home(("t", 0), 3) == 4
+    assert layout((1, 2, 3, 4)).best_home(("t", 0), 1) is None
+
+
+def test_replicas_without_a_home():
+    assert list(layout((1, 9), (8, 2)).homeless()) == [(("t", 0), 9), (("t", 1), 8)]

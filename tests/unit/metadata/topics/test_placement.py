@@ -1,0 +1,62 @@
+from collections import Counter
+
+import pytest
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.metadata.topics.placement import place_replicas
+
+
+def place(image, count, replication_factor, *, seed=0, first=0):
+    return place_replicas(
+        image.brokers.values(), seed=seed, first=first, count=count, replication_factor=replication_factor
+    )
+
+
+def test_one_broker_takes_it_all(cluster):
+    assert place(cluster(1), 3, 1) == [(1,), (1,), (1,)]
+
+
+def test_leaders_and_replicas_are_even(cluster):
+    placed = place(cluster(4), 400, 3)
+    assert set(Counter(replicas[0] for replicas in placed).values()) == {100}
+    assert set(Counter(broker for replicas in placed for broker in replicas).values()) == {300}
+
+
+def test_the_partitions_of_a_dead_broker_fall_to_all_others(cluster):
+    placed = place(cluster(4), 120, 2)
+    heirs = Counter(replicas[1] for replicas in placed if replicas[0] == 1)
+    assert heirs == {2: 10, 3: 10, 4: 10}
+
+
+def test_racks_come_first(cluster):
+    racks = {1: "a", 2: "a", 3: "b", 4: "b", 5: "c", 6: "c"}
+    image = cluster(6, racks=racks)
+    placed = place(image, 60, 3, seed=5)
+    assert all({racks[broker] for broker in replicas} == {"a", "b", "c"} for replicas in placed)
+    assert set(Counter(broker for replicas in placed for broker in replicas).values()) == {30}
+
+
+def test_more_replicas_than_racks_use_each_rack_about_equally(cluster):
+    racks = {1: "a", 2: "a", 3: "b", 4: "b"}
+    for replicas in place(cluster(4, racks=racks), 12, 4):
+        assert sorted(replicas) == [1, 2, 3, 4]
+    for replicas in place(cluster(4, racks=racks), 12, 3):
+        assert sorted(Counter(racks[broker] for broker in replicas).values()) == [1, 2]
+
+
+def test_alive_brokers_are_taken_before_dead_ones(cluster):
+    image = cluster(4, fenced=(2,))
+    placed = place(image, 30, 3)
+    assert all(sorted(replicas) == [1, 3, 4] for replicas in placed)
+    assert set(Counter(replicas[0] for replicas in placed).values()) == {10}
+    assert all(replicas[-1] == 2 for replicas in place(image, 30, 4))
+
+
+def test_seed_moves_the_first_leader(cluster):
+    assert {place(cluster(3), 1, 1, seed=seed)[0] for seed in range(3)} == {(1,), (2,), (3,)}
+
+
+def test_too_few_brokers(cluster):
+    with pytest.raises(KafkaError, match=r"only 2 broker\(s\) are registered") as caught:
+        place(cluster(2), 1, 3)
+    assert caught.value.code == ErrorCode.INVALID_REPLICATION_FACTOR

@@ -1,0 +1,123 @@
+import pytest
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.storage.log import PartitionLog
+from tidelog.storage.log_config import LogConfig
+from tidelog.storage.producers.verification import VerificationGuard
+from tidelog.testing import log_rig
+from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.log_rig import NOW_MS, append, end_transaction
+from tidelog.wire.batch import TRANSACTIONAL, BatchHeader
+from tidelog.wire.record import ControlType
+
+
+def header(sequence: int = 0, *, epoch: int = 0, transactional: bool = True) -> BatchHeader:
+    attributes = TRANSACTIONAL if transactional else 0
+    return BatchHeader(0, 49, 0, 2, 0, attributes, 0, NOW_MS, NOW_MS, 7, epoch, sequence, 1)
+
+
+def begin(
+    log: PartitionLog, sequence: int = 0, *, epoch: int = 0, second_protocol: bool = False
+) -> VerificationGuard | None:
+    return log.begin_verification(7, epoch, sequence, NOW_MS, ends_raise_epoch=second_protocol)
+
+
+def write(log: PartitionLog, sequence: int = 0) -> None:
+    append(log, [(b"k", b"v")], producer_id=7, sequence=sequence, transactional=True)
+
+
+def refusal(log: PartitionLog, batch: BatchHeader, guard: object) -> ErrorCode:
+    with pytest.raises(KafkaError) as caught:
+        log.check_verified(batch, guard)  # type: ignore[arg-type]
+    return caught.value.code
+
+
+@pytest.fixture
+def log() -> PartitionLog:
+    return log_rig.open_log(MemoryDisk(), LogConfig())
+
+
+def test_the_first_batch_of_a_transaction_needs_a_guard(log: PartitionLog) -> None:
+    assert refusal(log, header(), None) is ErrorCode.INVALID_TXN_STATE
+    guard = begin(log)
+    assert guard is not None
+    log.check_verified(header(), guard)
+
+
+def test_others_need_none(log: PartitionLog) -> None:
+    log.check_verified(header(transactional=False), None)
+    write(log)
+    assert begin(log, 1) is None
+    log.check_verified(header(1), None)
+    assert begin(log, 0, epoch=1) is not None
+
+
+def test_a_marker_that_came_meanwhile_takes_the_guard_away(log: PartitionLog) -> None:
+    guard = begin(log)
+    end_transaction(log, 7, ControlType.ABORT)
+    assert refusal(log, header(), guard) is ErrorCode.INVALID_TXN_STATE
+    again = begin(log)
+    assert again is not guard
+    assert refusal(log, header(), guard) is ErrorCode.INVALID_TXN_STATE
+
+
+def test_a_late_marker_leaves_the_guard_of_the_next_transaction(log: PartitionLog) -> None:
+    """KIP-890: the marker brings the epoch that the producer has been told, and writes with already."""
+    write(log)
+    guard = begin(log, epoch=1, second_protocol=True)
+    end_transaction(log, 7, ControlType.COMMIT, epoch=1)
+    log.check_verified(header(epoch=1), guard)
+    end_transaction(log, 7, ControlType.ABORT, epoch=2)
+    assert refusal(log, header(epoch=1), guard) is ErrorCode.INVALID_TXN_STATE
+
+
+def test_a_marker_that_is_sent_again_leaves_the_guard_of_the_next_transaction(log: PartitionLog) -> None:
+    """Its answer was lost; meanwhile the producer waits with the epoch that the first one brought."""
+    write(log)
+    end_transaction(log, 7, ControlType.COMMIT, epoch=1)
+    guard = begin(log, epoch=1, second_protocol=True)
+    end_transaction(log, 7, ControlType.COMMIT, epoch=1)
+    log.check_verified(header(epoch=1), guard)
+
+
+def test_in_the_first_protocol_a_marker_has_the_epoch_of_what_it_ends(log: PartitionLog) -> None:
+    guard = begin(log, epoch=1)
+    end_transaction(log, 7, ControlType.ABORT, epoch=1)
+    assert refusal(log, header(epoch=1), guard) is ErrorCode.INVALID_TXN_STATE
+
+
+def test_a_batch_of_an_earlier_epoch_leaves_the_guard_of_the_next_transaction(log: PartitionLog) -> None:
+    guard = begin(log, epoch=1, second_protocol=True)
+    write(log)
+    log.check_verified(header(epoch=1), guard)
+
+
+def test_a_guard_serves_one_transaction(log: PartitionLog) -> None:
+    guard = begin(log)
+    write(log)
+    end_transaction(log, 7, ControlType.COMMIT)
+    assert refusal(log, header(1), guard) is ErrorCode.INVALID_TXN_STATE
+
+
+def test_batches_that_wait_together_share_a_guard_and_keep_their_order(log: PartitionLog) -> None:
+    guard = begin(log, 3)
+    assert begin(log, 2) is guard
+    assert refusal(log, header(3), guard) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    log.check_verified(header(2), guard)
+
+
+def test_a_new_epoch_starts_over(log: PartitionLog) -> None:
+    guard = begin(log, 0)
+    assert begin(log, 5, epoch=1) is guard
+    log.check_verified(header(5, epoch=1), guard)
+    begin(log, 0, epoch=0)
+    log.check_verified(header(5, epoch=1), guard)
+
+
+def test_guards_that_nobody_uses_expire(log: PartitionLog) -> None:
+    begin(log)
+    day_ms = 24 * 3_600_000
+    log.expire_producers(NOW_MS + day_ms - 1)
+    assert len(log.verifications) == 1
+    log.expire_producers(NOW_MS + day_ms)
+    assert len(log.verifications) == 0
