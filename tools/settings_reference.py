@@ -11,9 +11,9 @@ from pages import run
 
 from tidelog.base import units
 from tidelog.base.broker_settings import BROKER_THEMES
-from tidelog.base.config_load import env_name
+from tidelog.base.config.load import env_name
+from tidelog.base.config.setting import LONG_MAX, MS_PER, Dynamic, Kind, Setting, Unit, Value, render
 from tidelog.base.group_settings import GROUP_LIMITS, GROUP_SETTINGS, Limits
-from tidelog.base.setting import LONG_MAX, MS_PER, Dynamic, Kind, Setting, Unit, Value, render
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "reference"

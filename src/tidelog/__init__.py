@@ -9,26 +9,24 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from tidelog.base.errors import TidelogError as TidelogError
-    from tidelog.clients.admin import Admin as Admin
-    from tidelog.clients.admin_offsets import OffsetAt as OffsetAt
-    from tidelog.clients.admin_results import ClusterDescription as ClusterDescription
-    from tidelog.clients.admin_results import ConfigSource as ConfigSource
-    from tidelog.clients.admin_results import ConfigValue as ConfigValue
-    from tidelog.clients.admin_results import FoundOffset as FoundOffset
-    from tidelog.clients.admin_results import GroupDescription as GroupDescription
-    from tidelog.clients.admin_results import GroupListing as GroupListing
-    from tidelog.clients.admin_results import GroupMember as GroupMember
-    from tidelog.clients.admin_results import GroupState as GroupState
-    from tidelog.clients.admin_results import GroupType as GroupType
-    from tidelog.clients.admin_results import Node as Node
-    from tidelog.clients.admin_results import PartitionDescription as PartitionDescription
-    from tidelog.clients.admin_results import TopicDescription as TopicDescription
-    from tidelog.clients.async_consumer import AsyncConsumer as AsyncConsumer
-    from tidelog.clients.async_producer import AsyncProducer as AsyncProducer
-    from tidelog.clients.async_transaction import AsyncTransaction as AsyncTransaction
+    from tidelog.clients.admin.admin import Admin as Admin
+    from tidelog.clients.admin.offsets import OffsetAt as OffsetAt
+    from tidelog.clients.admin.results import ClusterDescription as ClusterDescription
+    from tidelog.clients.admin.results import ConfigSource as ConfigSource
+    from tidelog.clients.admin.results import ConfigValue as ConfigValue
+    from tidelog.clients.admin.results import FoundOffset as FoundOffset
+    from tidelog.clients.admin.results import GroupDescription as GroupDescription
+    from tidelog.clients.admin.results import GroupListing as GroupListing
+    from tidelog.clients.admin.results import GroupMember as GroupMember
+    from tidelog.clients.admin.results import GroupState as GroupState
+    from tidelog.clients.admin.results import GroupType as GroupType
+    from tidelog.clients.admin.results import Node as Node
+    from tidelog.clients.admin.results import PartitionDescription as PartitionDescription
+    from tidelog.clients.admin.results import TopicDescription as TopicDescription
     from tidelog.clients.client_config import AdminConfig as AdminConfig
-    from tidelog.clients.consumer import Consumer as Consumer
-    from tidelog.clients.consumer_config import ConsumerConfig as ConsumerConfig
+    from tidelog.clients.consumer.async_consumer import AsyncConsumer as AsyncConsumer
+    from tidelog.clients.consumer.config import ConsumerConfig as ConsumerConfig
+    from tidelog.clients.consumer.consumer import Consumer as Consumer
     from tidelog.clients.errors import AuthenticationFailed as AuthenticationFailed
     from tidelog.clients.errors import AuthorizationFailed as AuthorizationFailed
     from tidelog.clients.errors import BufferFull as BufferFull
@@ -70,8 +68,15 @@ if TYPE_CHECKING:
     from tidelog.clients.options import IsolationLevel as IsolationLevel
     from tidelog.clients.options import OffsetResetPolicy as OffsetResetPolicy
     from tidelog.clients.options import Partitioner as Partitioner
-    from tidelog.clients.producer import Producer as Producer
-    from tidelog.clients.producer_config import ProducerConfig as ProducerConfig
+    from tidelog.clients.producer.async_producer import AsyncProducer as AsyncProducer
+    from tidelog.clients.producer.async_transaction import AsyncTransaction as AsyncTransaction
+    from tidelog.clients.producer.config import ProducerConfig as ProducerConfig
+    from tidelog.clients.producer.producer import Producer as Producer
+    from tidelog.clients.producer.transaction import Transaction as Transaction
+    from tidelog.clients.producer.transactional_producer import (
+        AsyncTransactionalProducer as AsyncTransactionalProducer,
+    )
+    from tidelog.clients.producer.transactional_producer import TransactionalProducer as TransactionalProducer
     from tidelog.clients.records import Message as Message
     from tidelog.clients.records import OffsetAndMetadata as OffsetAndMetadata
     from tidelog.clients.records import Receipt as Receipt
@@ -83,11 +88,6 @@ if TYPE_CHECKING:
     from tidelog.clients.serializers import json_serializer as json_serializer
     from tidelog.clients.serializers import text_deserializer as text_deserializer
     from tidelog.clients.serializers import text_serializer as text_serializer
-    from tidelog.clients.transaction import Transaction as Transaction
-    from tidelog.clients.transactional_producer import (
-        AsyncTransactionalProducer as AsyncTransactionalProducer,
-    )
-    from tidelog.clients.transactional_producer import TransactionalProducer as TransactionalProducer
 
 # The same names again, for run time; a test compares the two.
 _HOMES = {

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from socket import gethostname
 from typing import Any, Protocol
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.disk import PosixDisk
 from tidelog.base.ids import NO_EPOCH, Epoch, uuid_from_random
 from tidelog.base.listener import Listener

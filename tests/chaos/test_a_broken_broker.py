@@ -8,7 +8,7 @@ from campaign import campaign
 pytestmark = pytest.mark.timeout(300)
 
 ACKNOWLEDGE_TOO_SOON = """
-import tidelog.broker.handlers.produce as produce
+import tidelog.broker.handlers.records.produce as produce
 as_promised = produce.handle
 def handle(context, request):
     request.acks = 1 if request.acks == -1 else request.acks

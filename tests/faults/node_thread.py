@@ -8,7 +8,7 @@ from typing import Any
 
 from raw_client import DEADLINE_S, RawClient
 
-from tidelog.base.config import load
+from tidelog.base.config.config import load
 from tidelog.node import Node
 from tidelog.testing.disk import MemoryDisk
 

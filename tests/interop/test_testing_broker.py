@@ -13,7 +13,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from confluent_kafka import Producer
 
-from tidelog.base.config import ConfigError
+from tidelog.base.config.config import ConfigError
 from tidelog.cli.main import run
 from tidelog.testing import Broker
 

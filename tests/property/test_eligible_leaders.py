@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import KafkaError
 from tidelog.metadata.brokers import brokers as brokers_module
 from tidelog.metadata.brokers.brokers import (

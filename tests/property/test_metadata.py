@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.metadata.brokers.brokers import decide_register_broker
 from tidelog.metadata.brokers.producer_ids import decide_producer_id_block
 from tidelog.metadata.configs.alter_configs import ConfigAlteration, decide_incremental_alter_configs

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from tidelog.base import units
 from tidelog.base.broker_settings import BROKER_SETTINGS
-from tidelog.base.config import BrokerConfig, ConfigError, describe_topic, parse_topic_overrides
-from tidelog.base.setting import INT_MAX, LONG_MAX, Kind, Setting, parse, render
+from tidelog.base.config.config import BrokerConfig, ConfigError, describe_topic, parse_topic_overrides
+from tidelog.base.config.setting import INT_MAX, LONG_MAX, Kind, Setting, parse, render
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 
 ALL = sorted([*BROKER_SETTINGS.values(), *TOPIC_SETTINGS.values()], key=lambda setting: setting.name)

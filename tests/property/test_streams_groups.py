@@ -10,9 +10,9 @@ from group_coordinator import Coordinator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.base.broker_config import BrokerConfig
+from tidelog.base.config.broker_config import BrokerConfig
+from tidelog.base.config.group_config import GroupConfigs
 from tidelog.base.errors import ErrorCode
-from tidelog.base.group_config import GroupConfigs
 from tidelog.groups.record_formats.streams_group import new_topology
 from tidelog.groups.record_formats.tasks import Duty, Role
 from tidelog.groups.settings import GroupSettings

@@ -3,7 +3,7 @@
 Names, meanings and defaults are Kafka's where it has the setting; `ours` and `kafka_default` mark the rest.
 """
 
-from tidelog.base.setting import Setting
+from tidelog.base.config.setting import Setting
 from tidelog.base.settings import (
     cleaner,
     cluster,

@@ -7,7 +7,7 @@ maximum settings say how far it may go. To add a setting, add its line; read it 
 from typing import NamedTuple
 
 from tidelog.base.broker_settings import BROKER_SETTINGS
-from tidelog.base.setting import Dynamic, Kind, Setting, Unit, Value
+from tidelog.base.config.setting import Dynamic, Kind, Setting, Unit, Value
 
 _KEPT = "Kept for share groups (KIP-932), which brokers do not offer: nothing obeys it."
 

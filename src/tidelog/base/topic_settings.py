@@ -4,7 +4,7 @@ A topic without a value of its own follows its broker settings, named here stron
 """
 
 from tidelog.base.broker_settings import BROKER_SETTINGS, BROKER_SYNONYMS
-from tidelog.base.setting import Dynamic, Importance, Setting, Value, in_milliseconds
+from tidelog.base.config.setting import Dynamic, Importance, Setting, Value, in_milliseconds
 from tidelog.base.settings.cluster import TOPIC_ONLY
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tidelog.base.config import BrokerConfig
-from tidelog.base.group_config import GroupConfig, GroupConfigs
+from tidelog.base.config.config import BrokerConfig
+from tidelog.base.config.group_config import GroupConfig, GroupConfigs
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 """How long a new member may wait in its first join: it has no id yet, so it cannot send heartbeats."""

@@ -9,9 +9,9 @@ from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
 if TYPE_CHECKING:
+    from tidelog.spark.lookups.topic_table import TopicTableReader
     from tidelog.spark.sink.writers import BatchWriter, StreamWriter
     from tidelog.spark.source.readers import TidelogBatchReader, TidelogStreamReader
-    from tidelog.spark.topic_table import TopicTableReader
 
 
 class TidelogDataSource(DataSource):
@@ -34,7 +34,7 @@ class TidelogDataSource(DataSource):
 
         options = read_source_options(self.options, is_stream=False)
         if options.is_table:
-            from tidelog.spark.topic_table import TopicTableReader
+            from tidelog.spark.lookups.topic_table import TopicTableReader
 
             return TopicTableReader(options, schema)
         return TidelogBatchReader(options, schema)

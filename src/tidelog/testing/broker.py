@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeAlias
 
-from tidelog.base.config import BrokerConfig, load
+from tidelog.base.config.config import BrokerConfig, load
 
 if TYPE_CHECKING:
     from tidelog.node import Node, NodeNetwork

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.ids import NodeId, Uuid
 from tidelog.broker.controller.metadata_applier import MetadataApplier
 from tidelog.broker.controller.metadata_service import MetadataService

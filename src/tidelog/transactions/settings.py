@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 
 
 @dataclass(frozen=True, slots=True)

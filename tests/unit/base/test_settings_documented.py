@@ -12,9 +12,9 @@ import settings_reference
 from pages import stale_pages
 
 from tidelog.base.broker_settings import BROKER_SETTINGS
-from tidelog.base.config import load
+from tidelog.base.config.config import load
+from tidelog.base.config.setting import Setting
 from tidelog.base.group_settings import GROUP_SETTINGS
-from tidelog.base.setting import Setting
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 
 ROOT = Path(__file__).parents[3]

@@ -3,8 +3,8 @@
 import pytest
 
 from tidelog.base.broker_settings import BROKER_SETTINGS, BROKER_SYNONYMS, BROKER_THEMES
-from tidelog.base.config_load import env_name
-from tidelog.base.setting import Dynamic, Kind, Setting, parse, render
+from tidelog.base.config.load import env_name
+from tidelog.base.config.setting import Dynamic, Kind, Setting, parse, render
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 
 ALL = [*BROKER_SETTINGS.values(), *TOPIC_SETTINGS.values()]

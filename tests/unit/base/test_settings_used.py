@@ -8,8 +8,8 @@ from pathlib import Path
 
 import tidelog
 from tidelog.base.broker_settings import BROKER_SETTINGS
+from tidelog.base.config.setting import Kind
 from tidelog.base.group_settings import GROUP_SETTINGS
-from tidelog.base.setting import Kind
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 
 ACCESSOR = {

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.broker.turns import PIECE, advance_in_turns, decide_in_turns, in_turns
 from tidelog.metadata.image.image import ClusterImage, advance
 from tidelog.metadata.image.records import BrokerRegistered

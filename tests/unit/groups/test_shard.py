@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode as E
 from tidelog.groups.record_formats.fields import CorruptGroupRecord
 from tidelog.groups.settings import GroupSettings, OffsetsTopicSettings

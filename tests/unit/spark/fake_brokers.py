@@ -1,6 +1,6 @@
 """A cluster of logs in memory that answers what the source asks: metadata, ListOffsets and Fetch.
 
-It takes the place of `tidelog.spark.client.cluster.Cluster`, so no socket is needed, and its topics can be deleted,
+It takes the place of `tidelog.spark.client.cluster.Cluster`: no socket is needed, its topics can be deleted,
 cut and created again between two calls. `trouble` holds errors to raise or codes to answer, one per fetch.
 """
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from tidelog.base.setting import LONG_MAX, Dynamic, Kind, Setting, Unit
+from tidelog.base.config.setting import LONG_MAX, Dynamic, Kind, Setting, Unit
 
 SETTINGS = (
     Setting(

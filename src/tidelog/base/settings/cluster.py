@@ -1,6 +1,6 @@
 """A cluster of brokers: who votes on its metadata, how followers copy, how the dead are noticed."""
 
-from tidelog.base.setting import INT_MAX, LONG_MAX, Dynamic, Importance, Kind, Setting, Unit, Value
+from tidelog.base.config.setting import INT_MAX, LONG_MAX, Dynamic, Importance, Kind, Setting, Unit, Value
 from tidelog.base.voters import parse_voters
 
 

@@ -1,6 +1,6 @@
 """Consumer groups, committed offsets and the topic that holds both."""
 
-from tidelog.base.setting import INT_MAX, Importance, Kind, Setting, Unit, Value
+from tidelog.base.config.setting import INT_MAX, Importance, Kind, Setting, Unit, Value
 
 
 def check_assignors(value: Value) -> str | None:

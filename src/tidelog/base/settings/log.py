@@ -1,6 +1,6 @@
 """The logs on disk: segments, indexes, when they reach the disk, and when they are deleted."""
 
-from tidelog.base.setting import INT_MAX, LONG_MAX, Dynamic, Importance, Kind, Setting, Unit
+from tidelog.base.config.setting import INT_MAX, LONG_MAX, Dynamic, Importance, Kind, Setting, Unit
 
 SETTINGS = (
     Setting(

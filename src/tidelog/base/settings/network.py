@@ -1,7 +1,7 @@
 """Listeners, connections and the limits that keep a flood of requests from taking the broker's memory."""
 
+from tidelog.base.config.setting import INT_MAX, Dynamic, Importance, Kind, Setting, Unit, Value
 from tidelog.base.listener import check_advertised, check_listeners
-from tidelog.base.setting import INT_MAX, Dynamic, Importance, Kind, Setting, Unit, Value
 
 
 def _check_buffer(value: Value) -> str | None:

@@ -2,7 +2,7 @@
 
 import re
 
-from tidelog.base.setting import Importance, Kind, Setting, Unit, Value
+from tidelog.base.config.setting import Importance, Kind, Setting, Unit, Value
 
 _CLUSTER_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 

@@ -1,6 +1,6 @@
 """Groups of Kafka Streams instances (KIP-1071): their timeouts and standby tasks, and a group's limits."""
 
-from tidelog.base.setting import INT_MAX, Kind, Setting, Unit
+from tidelog.base.config.setting import INT_MAX, Kind, Setting, Unit
 
 SETTINGS = (
     Setting(

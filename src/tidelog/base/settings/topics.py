@@ -1,6 +1,6 @@
 """How topics come to be and what the broker checks when records are written to them."""
 
-from tidelog.base.setting import LONG_MAX, Dynamic, Importance, Kind, Setting, Unit, Value
+from tidelog.base.config.setting import LONG_MAX, Dynamic, Importance, Kind, Setting, Unit, Value
 
 CODECS = ("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")
 

@@ -1,6 +1,6 @@
 """Transactions: how long they may take, how long their ids are kept, and the topic that holds them."""
 
-from tidelog.base.setting import Importance, Kind, Setting, Unit
+from tidelog.base.config.setting import Importance, Kind, Setting, Unit
 
 SETTINGS = (
     Setting(

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import StorageError
 from tidelog.base.ids import ZERO_UUID, NodeId, Uuid, uuid_text
 from tidelog.base.ports import Clock, Random

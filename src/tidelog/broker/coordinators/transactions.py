@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, NodeId, ProducerId
 from tidelog.base.ports import Clock

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import KafkaError, TidelogError
 from tidelog.base.ports import Clock
 from tidelog.broker.log_dirs.cleaner_pace import CleanerPace, CompactionStopped

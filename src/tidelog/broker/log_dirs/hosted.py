@@ -7,11 +7,11 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TypeAlias
 
-from tidelog.base.config import BrokerConfig, resolve_topic
+from tidelog.base.config.config import BrokerConfig, resolve_topic
+from tidelog.base.config.topic_config import topic_setting
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, NodeId, Uuid
 from tidelog.base.ports import Clock
-from tidelog.base.topic_config import topic_setting
 from tidelog.broker.controller.metadata_service import MetadataService
 from tidelog.broker.log_dirs.flusher import Flusher, RunInThread
 from tidelog.broker.log_dirs.log_dir import DataFolder

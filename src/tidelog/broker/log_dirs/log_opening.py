@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from tidelog.base.config import BrokerConfig, resolve_topic
+from tidelog.base.config.config import BrokerConfig, resolve_topic
 from tidelog.base.errors import KafkaError, StorageError, TidelogError
 from tidelog.base.ids import Epoch, NodeId
 from tidelog.base.ports import Clock

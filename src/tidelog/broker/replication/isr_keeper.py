@@ -9,7 +9,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ids import Epoch, NodeId, Uuid
 from tidelog.base.ports import Clock

@@ -7,7 +7,7 @@ watermark waits a little first: on a busy leader the next records carry it, at n
 import asyncio
 from collections.abc import Callable
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, NodeId
 from tidelog.base.ports import Clock, Random

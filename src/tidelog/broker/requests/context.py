@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ProtocolError
 from tidelog.base.ports import Clock, Random
 from tidelog.broker.controller.controller import Controller

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from tidelog.base.errors import ProtocolError
 from tidelog.base.ports import FileSlice
 from tidelog.broker.handlers import HANDLERS, load
-from tidelog.broker.handlers.api_versions import unsupported_version
-from tidelog.broker.not_offered import refusal_of
+from tidelog.broker.handlers.cluster.api_versions import unsupported_version
 from tidelog.broker.requests.client_connection import Peer
 from tidelog.broker.requests.context import Context, Services
 from tidelog.broker.requests.early_requests import EarlyRequests
@@ -25,6 +24,7 @@ from tidelog.broker.requests.forwarding import (
     FORWARDED,
     is_refused_as_controller,
 )
+from tidelog.broker.requests.not_offered import refusal_of
 from tidelog.broker.requests.produce_shortcut import PRODUCE, ProduceShortcut
 from tidelog.broker.requests.reply import CloseConnection, LateReply, PendingReply, Reply
 from tidelog.broker.requests.request_order import may_overlap

@@ -13,7 +13,7 @@ import msgspec
 
 from tidelog.base.errors import KafkaError
 from tidelog.base.ids import ZERO_UUID, Offset, TimestampMs
-from tidelog.broker.handlers.produce import ACKS_ALL, refused
+from tidelog.broker.handlers.records.produce import ACKS_ALL, refused
 from tidelog.broker.log_dirs.hosted import TopicKey
 from tidelog.broker.requests.client_connection import Peer
 from tidelog.broker.requests.context import Services

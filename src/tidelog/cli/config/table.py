@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tidelog.base.setting import Setting, Unit, parse, render
+from tidelog.base.config.setting import Setting, Unit, parse, render
 
 
 def known_settings(kind: str) -> Mapping[str, Setting]:

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.ids import uuid_from_random, uuid_text
 from tidelog.base.listener import Listener
 from tidelog.cli.exits import CliError, Exit

@@ -99,7 +99,7 @@ def group_infos(cluster: Cluster, names: Collection[str]) -> list[GroupInfo]:
 
 
 def _info(answer: Any, session: Session) -> GroupInfo:
-    from tidelog.clients.admin_results import GroupMember, Node
+    from tidelog.clients.admin.results import GroupMember, Node
     from tidelog.clients.places import from_librdkafka
 
     node = answer.coordinator

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar
 
-from tidelog.clients.admin_results import GroupMember, Node
+from tidelog.clients.admin.results import GroupMember, Node
 from tidelog.clients.records import TopicPartition
 
 Item = TypeVar("Item")

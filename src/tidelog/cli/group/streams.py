@@ -10,7 +10,7 @@ from tidelog.base.errors import ErrorCode, ProtocolError
 from tidelog.cli.connection import Cluster
 from tidelog.cli.direct.call import call, is_plain
 from tidelog.cli.group.lag import GroupInfo
-from tidelog.clients.admin_results import GroupMember, Node
+from tidelog.clients.admin.results import GroupMember, Node
 from tidelog.clients.records import TopicPartition
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.message import Message

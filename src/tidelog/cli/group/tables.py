@@ -6,7 +6,7 @@ from typing import Any
 from tidelog.cli.group.choice import places_text
 from tidelog.cli.group.lag import By, GroupStanding, Row, lag_rows, total
 from tidelog.cli.output import print_table, say
-from tidelog.clients.admin_results import GroupMember
+from tidelog.clients.admin.results import GroupMember
 
 _SUM = {"partitions": ">Partitions", "unknown": ">Unknown", "lag": ">Lag"}
 COLUMNS: dict[By, dict[str, str]] = {

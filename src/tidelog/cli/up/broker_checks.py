@@ -1,6 +1,6 @@
 """Whether a broker's settings make sense for a member of a cluster; said before anything is started."""
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.voters import VoterAddress, parse_voters
 from tidelog.cli.exits import CliError, Exit
 

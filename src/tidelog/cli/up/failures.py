@@ -3,7 +3,7 @@
 import errno
 import os
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import StorageError
 from tidelog.cli.exits import CliError
 from tidelog.server.listener import ListenError

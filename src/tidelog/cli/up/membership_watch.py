@@ -5,7 +5,7 @@ A second broker with the same id is never let in, and by itself would only see t
 
 import asyncio
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.voters import parse_voters
 from tidelog.cli.cluster.view import Broker, ClusterView, look_at_brokers
 from tidelog.cli.direct.cluster import DirectCluster

@@ -19,7 +19,7 @@ from tidelog.cli.second_signal import Asked, Insistence
 from tidelog.cli.up.ready_file import remove_ready_file, write_ready_file
 
 if TYPE_CHECKING:
-    from tidelog.base.config import BrokerConfig
+    from tidelog.base.config.config import BrokerConfig
     from tidelog.node import Node
 
 FAILURE_CHECK_S = 1.0

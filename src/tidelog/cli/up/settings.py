@@ -3,8 +3,8 @@
 import os
 from collections.abc import Mapping
 
-from tidelog.base.config import BrokerConfig, ConfigError, load
-from tidelog.base.config_error import NO_SUCH_SETTING
+from tidelog.base.config.config import BrokerConfig, ConfigError, load
+from tidelog.base.config.error import NO_SUCH_SETTING
 from tidelog.cli.exits import CliError, Exit
 
 DATA_DIR = "data"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.ids import ZERO_UUID, Epoch, NodeId, Uuid, uuid_text
 from tidelog.metadata.brokers.registration_rules import (
     Ended,

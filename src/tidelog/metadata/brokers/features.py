@@ -9,7 +9,7 @@ from enum import IntEnum
 
 import msgspec
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.metadata.configs.min_insync import one_min_insync
 from tidelog.metadata.decision import Decision, Outcome

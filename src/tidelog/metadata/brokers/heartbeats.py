@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.ids import NO_OFFSET, Epoch, NodeId, Offset, Uuid
 from tidelog.metadata.brokers.brokers import (
     decide_controlled_shutdown,

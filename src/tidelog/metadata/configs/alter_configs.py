@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from tidelog.base.broker_settings import BROKER_SETTINGS
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NodeId
 from tidelog.metadata.configs.edits import ConfigEdit, check_edits, edited

@@ -6,10 +6,10 @@ from enum import IntEnum
 import msgspec
 
 from tidelog.base.broker_settings import BROKER_SETTINGS
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
+from tidelog.base.config.setting import Kind, Setting, Value, render
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.group_settings import GROUP_SETTINGS
-from tidelog.base.setting import Kind, Setting, Value, render
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 from tidelog.metadata.image.records import ResourceKind
 

@@ -6,7 +6,7 @@ cluster that cannot be removed, and no single broker has its own. Topics may.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tidelog.base.broker_config import BrokerConfig
+from tidelog.base.config.broker_config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.metadata.image.entities import CLUSTER_DEFAULT, ConfigResource
 from tidelog.metadata.image.image import ClusterImage, advance

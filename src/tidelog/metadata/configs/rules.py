@@ -7,13 +7,13 @@ this version cannot read, and must not keep anybody from changing another.
 from collections.abc import Collection, Iterable, Mapping
 
 from tidelog.base.broker_settings import BROKER_SETTINGS
-from tidelog.base.config import BrokerConfig, Problem, TopicConfig
-from tidelog.base.config_checks import find_topic_problems
-from tidelog.base.config_error import unknown
+from tidelog.base.config.checks import find_topic_problems
+from tidelog.base.config.config import BrokerConfig, Problem, TopicConfig
+from tidelog.base.config.error import unknown
+from tidelog.base.config.group_config import find_group_problems
+from tidelog.base.config.setting import Dynamic, Setting, Value, parse
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.group_config import find_group_problems
 from tidelog.base.group_settings import GROUP_SETTINGS
-from tidelog.base.setting import Dynamic, Setting, Value, parse
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 
 VALUE_LENGTH_MAX = 32_767

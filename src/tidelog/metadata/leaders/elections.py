@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NodeId
 from tidelog.metadata.decision import Decision, Outcome

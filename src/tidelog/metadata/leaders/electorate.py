@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
+from tidelog.base.config.topic_config import topic_setting
 from tidelog.base.ids import NodeId, Uuid
-from tidelog.base.topic_config import topic_setting
 from tidelog.metadata.image.entities import (
     NO_LEADER,
     UNASSIGNED_DIRECTORY,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_EPOCH, Epoch, NodeId, Uuid
 from tidelog.metadata.brokers.registration_rules import check_broker_epoch

@@ -8,7 +8,7 @@ import math
 import sys
 from dataclasses import dataclass
 
-from tidelog.base.broker_config import BrokerConfig
+from tidelog.base.config.broker_config import BrokerConfig
 
 MIB = 1024 * 1024
 UNLIMITED = 2**31 - 1

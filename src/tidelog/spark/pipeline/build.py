@@ -32,7 +32,7 @@ from tidelog.spark.pipeline.streaming_checks import refuse_unsupported
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from tidelog.spark.lookup import LookupFile
+    from tidelog.spark.lookups.lookup import LookupFile
 
 
 OF_SQL = ("key", "value", "headers")

@@ -13,7 +13,7 @@ from tidelog.spark.values.screening import OnError, Screen, Tombstones, decoded,
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from tidelog.spark.lookup import LookupFile
+    from tidelog.spark.lookups.lookup import LookupFile
 
 HEADERS = "array<struct<key:string,value:binary>>"
 OF_CONNECTION = ("kafka.security.", "kafka.sasl.", "kafka.ssl.", "kafka.client.")
@@ -121,8 +121,8 @@ def open_lookup(spark: "SparkSession", source: Source, folder: Path) -> tuple["D
     """A file that is read again when it changes; its columns stay those that it has now."""
     from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-    from tidelog.spark.lookup import RUN, LookupSource, lookup_file
-    from tidelog.spark.lookup_files import read_lookup
+    from tidelog.spark.lookups.files import read_lookup
+    from tidelog.spark.lookups.lookup import RUN, LookupSource, lookup_file
     from tidelog.spark.values.decoding import parsed_ddl
 
     path = str((folder / (source.file or "")).resolve())

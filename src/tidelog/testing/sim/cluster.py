@@ -2,7 +2,7 @@
 
 import random
 
-from tidelog.base.config import load
+from tidelog.base.config.config import load
 from tidelog.testing.history import History
 from tidelog.testing.sim.client import Address, Client
 from tidelog.testing.sim.life import Life

@@ -5,7 +5,7 @@ import logging
 import random
 from collections.abc import Callable
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.node import Node
 from tidelog.testing.sim.clock import SimClock, SimRandom
 from tidelog.testing.sim.disk import SimDisk

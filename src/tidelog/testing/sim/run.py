@@ -16,12 +16,12 @@ from tidelog.testing.sim.consumer import SimConsumer
 from tidelog.testing.sim.convergence import why_not_whole
 from tidelog.testing.sim.copier import COPY, copies_are_exact
 from tidelog.testing.sim.faults.world import World
-from tidelog.testing.sim.invariants import Invariants
 from tidelog.testing.sim.ledger import GroupLedger
 from tidelog.testing.sim.loop import SimLoop, Stuck
 from tidelog.testing.sim.machine import Machine
 from tidelog.testing.sim.nemesis import Nemesis
 from tidelog.testing.sim.population import Population
+from tidelog.testing.sim.rules.invariants import Invariants
 from tidelog.testing.sim.scenario import Scenario, scenario_of
 from tidelog.testing.sim.view import views
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tidelog.base.config import load
+from tidelog.base.config.config import load
 from tidelog.base.errors import StorageError
 from tidelog.base.ids import NodeId, uuid_text
 from tidelog.broker.controller.cluster_start import check_company, until_following

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.broker.log_dirs.cleaner import RETRY_SECONDS, LogCleaner
 from tidelog.replication.partition import Durability
 from tidelog.storage.log import PartitionLog

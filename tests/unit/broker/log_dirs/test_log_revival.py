@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.broker.log_dirs.flusher import Flusher
 from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.broker.log_dirs.log_dirs import DataFolders

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tidelog.base.config import BrokerConfig, load
+from tidelog.base.config.config import BrokerConfig, load
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import ZERO_UUID, Epoch, NodeId, Uuid
 from tidelog.base.ports import Buffer

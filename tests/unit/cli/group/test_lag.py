@@ -1,7 +1,7 @@
 """How far a group is behind, whoever asks: by partition, topic, member, host or group."""
 
 from tidelog.cli.group.lag import By, GroupInfo, GroupStanding, lag_rows, standing
-from tidelog.clients.admin_results import GroupMember
+from tidelog.clients.admin.results import GroupMember
 from tidelog.clients.records import TopicPartition
 
 A0, A1, B0, B1 = (TopicPartition(topic, number) for topic in "ab" for number in (0, 1))

@@ -1,7 +1,7 @@
 """A streams group as the group commands show it: tasks are the partitions that they read."""
 
 from tidelog.cli.group.streams import streams_info
-from tidelog.clients.admin_results import Node
+from tidelog.clients.admin.results import Node
 from tidelog.wire.messages.streams_group_describe import (
     Assignment,
     DescribedGroup,

@@ -4,7 +4,7 @@ import pytest
 
 from tidelog.cli.group.lag import By, GroupInfo, GroupStanding, lag_rows, standing
 from tidelog.cli.group.tables import COLUMNS, group_json, member_rows, show_group, show_lag, show_members
-from tidelog.clients.admin_results import GroupMember, Node
+from tidelog.clients.admin.results import GroupMember, Node
 from tidelog.clients.records import TopicPartition
 
 PLACES = tuple(TopicPartition("orders", number) for number in range(3))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidelog.base.config import load
+from tidelog.base.config.config import load
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.up.broker_checks import check_membership
 

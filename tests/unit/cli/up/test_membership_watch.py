@@ -1,6 +1,6 @@
 """Why a cluster would not let a broker in."""
 
-from tidelog.base.config import load
+from tidelog.base.config.config import load
 from tidelog.cli.cluster.view import Broker, ClusterView
 from tidelog.cli.up.membership_watch import conflict
 

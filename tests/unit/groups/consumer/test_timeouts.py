@@ -1,6 +1,6 @@
 """Members that fall silent or do not let go."""
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode
 from tidelog.groups.settings import GroupSettings
 

@@ -11,9 +11,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from word_count import word_count
 
-from tidelog.base.broker_config import BrokerConfig
+from tidelog.base.config.broker_config import BrokerConfig
+from tidelog.base.config.group_config import GroupConfigs
 from tidelog.base.errors import ErrorCode
-from tidelog.base.group_config import GroupConfigs
 from tidelog.groups.consumer.topics import TopicInfo as Topic
 from tidelog.groups.record_formats.tasks import Role
 from tidelog.groups.streams.messages import HeartbeatRequest

@@ -1,6 +1,6 @@
 import pytest
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode
 from tidelog.metadata.configs.alter_configs import (
     ConfigAlteration,

@@ -1,6 +1,6 @@
 import pytest
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.metadata.image.entities import NO_LEADER
 from tidelog.metadata.image.records import BrokerChanged
 from tidelog.metadata.leaders.electorate import Candidates, Election, Electorate

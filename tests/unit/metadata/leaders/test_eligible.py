@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidelog.base.config import BrokerConfig
+from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode
 from tidelog.metadata.brokers.brokers import (
     decide_fence_broker,

@@ -1,6 +1,6 @@
 import math
 
-from tidelog.base.broker_config import BrokerConfig
+from tidelog.base.config.broker_config import BrokerConfig
 from tidelog.server.connection.limits import Limits
 
 

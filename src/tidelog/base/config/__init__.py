@@ -1,0 +1,1 @@
+"""Configuration: load it, look values up, check changes, describe it to clients."""

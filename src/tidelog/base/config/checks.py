@@ -1,0 +1,124 @@
+"""Rules between settings: problems that refuse a configuration, warnings that say what will happen."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tidelog.base.broker_settings import BROKER_SYNONYMS
+from tidelog.base.config.error import Problem
+from tidelog.base.config.values import ConfigValues
+from tidelog.base.group_settings import GROUP_LIMITS, GROUP_SETTINGS, GROUP_TIMINGS, Limits
+from tidelog.base.listener import parse_listener
+
+if TYPE_CHECKING:
+    from tidelog.base.config.broker_config import BrokerConfig
+
+_PEER_FRAME_MIN = 40 * 1024 * 1024
+_DEDUPE_BYTES_PER_THREAD_MIN = 1024 * 1024
+
+
+def find_problems(config: ConfigValues) -> list[Problem]:
+    return [*_listeners(config), *_cluster(config), *_memory(config), *_compaction(config), *_groups(config)]
+
+
+def find_topic_problems(topic: ConfigValues) -> list[Problem]:
+    least, most = topic.int("min.compaction.lag.ms"), topic.int("max.compaction.lag.ms")
+    if least > most:
+        return [Problem("min.compaction.lag.ms", f"{least} is above max.compaction.lag.ms, which is {most}")]
+    return []
+
+
+def find_warnings(config: "BrokerConfig") -> Iterator[str]:
+    replicas, in_sync = config.int("default.replication.factor"), config.int("min.insync.replicas")
+    if in_sync > replicas:
+        yield (
+            f"min.insync.replicas is {in_sync} and default.replication.factor {replicas}: "
+            "a topic with defaults asks for no more replicas in sync than it has"
+        )
+    batch, segment = config.int("message.max.bytes"), config.int("log.segment.bytes")
+    if batch > segment:
+        yield f"message.max.bytes is {batch}, but a batch must fit a segment: log.segment.bytes is {segment}"
+    request = config.int("socket.request.max.bytes")
+    if batch > request:
+        yield f"message.max.bytes is {batch}, but socket.request.max.bytes ends a request at {request}"
+    for chain in BROKER_SYNONYMS.values():
+        given = [name for name in chain if config.is_given(name)]
+        for hidden in given[1:]:
+            yield f"{hidden} has no effect, since {given[0]} is set too"
+
+
+def _cluster(config: ConfigValues) -> Iterator[Problem]:
+    if config.list("controller.quorum.voters") and config.int("socket.request.max.bytes") < _PEER_FRAME_MIN:
+        yield Problem(
+            "socket.request.max.bytes",
+            f"brokers of a cluster send each other up to {_PEER_FRAME_MIN} bytes at once; let it be as much",
+        )
+    name = config["inter.broker.listener.name"]
+    names = [parse_listener(text).name for text in config.list("listeners")]
+    if name is not None and name not in names:
+        yield Problem("inter.broker.listener.name", f"listeners has no {name}, only {', '.join(names)}")
+
+
+def _listeners(config: ConfigValues) -> Iterator[Problem]:
+    listeners = [parse_listener(text) for text in config.list("listeners")]
+    advertised = [parse_listener(text) for text in config.list("advertised.listeners")]
+    names = {listener.name for listener in listeners}
+    told = {listener.name for listener in advertised}
+    for listener in advertised:
+        if listener.name not in names:
+            known = ", ".join(sorted(names))
+            yield Problem("advertised.listeners", f"listeners has no {listener.name}, only {known}")
+    for listener in listeners:
+        if listener.is_every_interface and listener.name not in told:
+            yield Problem(
+                "listeners",
+                f"{listener} listens on every interface, so clients must be told an address; "
+                f"add advertised.listeners, such as {listener.name}://this-host:{listener.port}",
+            )
+
+
+def _memory(config: ConfigValues) -> Iterator[Problem]:
+    total, one = config.int("queued.max.request.bytes"), config.int("socket.request.max.bytes")
+    if 0 <= total < one:
+        yield Problem(
+            "queued.max.request.bytes",
+            f"{total} is less than one request may take: socket.request.max.bytes is {one}",
+        )
+    threads, buffer = config.int("log.cleaner.threads"), config.int("log.cleaner.dedupe.buffer.size")
+    if buffer < threads * _DEDUPE_BYTES_PER_THREAD_MIN:
+        yield Problem(
+            "log.cleaner.dedupe.buffer.size",
+            f"{buffer} is less than 1 MiB for each of the {threads} threads of log.cleaner.threads",
+        )
+
+
+def _compaction(config: ConfigValues) -> Iterator[Problem]:
+    name = "log.cleaner.min.compaction.lag.ms"
+    least, most = config.int(name), config.int("log.cleaner.max.compaction.lag.ms")
+    if least > most:
+        yield Problem(name, f"{least} is above log.cleaner.max.compaction.lag.ms, which is {most}")
+
+
+def _groups(config: ConfigValues) -> Iterator[Problem]:
+    name = "group.min.session.timeout.ms"
+    least, most = config.int(name), config.int("group.max.session.timeout.ms")
+    if least > most:
+        yield Problem(name, f"{least} is above group.max.session.timeout.ms, which is {most}")
+    for own, limits in GROUP_LIMITS.items():
+        yield from _within(config, GROUP_SETTINGS[own].broker_synonyms[0], limits)
+    for timing in GROUP_TIMINGS:
+        if not GROUP_SETTINGS[timing.session].broker_synonyms:
+            continue
+        session, heartbeat = (GROUP_SETTINGS[name].broker_synonyms[0] for name in timing)
+        if config.int(session) <= config.int(heartbeat):
+            yield Problem(session, f"{config.int(session)} is not above {heartbeat}, {config.int(heartbeat)}")
+
+
+def _within(config: ConfigValues, name: str, limits: Limits) -> Iterator[Problem]:
+    """What holds for groups without settings of their own must be something that a group may have."""
+    value = config.int(name)
+    if limits.least is not None and value < config.int(limits.least):
+        least = config.int(limits.least)
+        yield Problem(name, f"{value} is below {limits.least}, which is {least}; lower that one too")
+    if limits.most is not None and value > config.int(limits.most):
+        most = config.int(limits.most)
+        yield Problem(name, f"{value} is above {limits.most}, which is {most}; raise that one too")

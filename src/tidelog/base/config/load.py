@@ -1,0 +1,75 @@
+"""Static settings at start: a YAML file, then the environment over it, then flags over both.
+
+Whatever is unknown or wrong is refused before anything runs, all of it at once.
+"""
+
+from collections.abc import Iterable, Mapping
+from os import PathLike
+
+from tidelog.base.broker_settings import BROKER_SETTINGS
+from tidelog.base.config.broker_config import BrokerConfig
+from tidelog.base.config.error import ConfigError, Problem, unknown
+from tidelog.base.config.file import Given, read_settings_file
+from tidelog.base.config.setting import Value, parse
+from tidelog.base.topic_settings import TOPIC_SETTINGS
+
+ENV_PREFIX = "TIDELOG_"
+
+# Variables of the same prefix that are no broker settings: the command line's own, and those that Kubernetes
+# puts into every container beside a service named `tidelog`.
+_ENV_NOT_SETTINGS = ("TIDELOG_BOOTSTRAP_SERVERS", "TIDELOG_CONFIG", "TIDELOG_PIPELINES", "TIDELOG_PORT")
+_ENV_NOT_SETTINGS_PREFIXES = ("TIDELOG_PORT_", "TIDELOG_SERVICE_")
+
+
+def load(
+    file: str | PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    flags: Mapping[str, str] | None = None,
+    *,
+    flags_origin: str = "--set",
+) -> BrokerConfig:
+    """A broker's configuration; ConfigError with file and line, variable or flag of each mistake."""
+    problems: list[Problem] = []
+    given: list[Given] = []
+    if file is not None:
+        given += read_settings_file(file, problems)
+    given += _from_env(env or {}, problems)
+    given += [Given(name, text, flags_origin) for name, text in (flags or {}).items()]
+    values = _parse(given, problems)
+    if problems:
+        raise ConfigError(problems)
+    return BrokerConfig(values, origins={name: where for name, _, where in given})
+
+
+def env_name(name: str) -> str:
+    """The variable of a setting: `log.retention.ms` is `TIDELOG_LOG_RETENTION_MS`."""
+    return ENV_PREFIX + name.replace(".", "_").upper()
+
+
+def _from_env(env: Mapping[str, str], problems: list[Problem]) -> Iterable[Given]:
+    names = {env_name(name): name for name in BROKER_SETTINGS}
+    for variable in sorted(env):
+        if not variable.startswith(ENV_PREFIX) or variable in _ENV_NOT_SETTINGS:
+            continue
+        if variable.startswith(_ENV_NOT_SETTINGS_PREFIXES):
+            continue
+        if variable in names:
+            yield Given(names[variable], env[variable], f"environment {variable}")
+        else:
+            topic = TOPIC_SETTINGS.get(variable.removeprefix(ENV_PREFIX).lower().replace("_", "."))
+            instead = env_name(topic.broker_synonyms[0]) if topic else None
+            problems.append(Problem(variable, unknown(variable, names, instead), "environment"))
+
+
+def _parse(given: Iterable[Given], problems: list[Problem]) -> dict[str, Value]:
+    values: dict[str, Value] = {}
+    for name, raw, where in given:
+        setting = BROKER_SETTINGS.get(name)
+        try:
+            if setting is None:
+                topic = TOPIC_SETTINGS.get(name)
+                raise ValueError(unknown(name, BROKER_SETTINGS, topic.broker_synonyms[0] if topic else None))
+            values[name] = parse(setting, raw, human=True)
+        except ValueError as error:
+            problems.append(Problem(name, str(error), where))
+    return values

@@ -1,0 +1,1 @@
+"""Requests that only brokers send to each other."""

@@ -1,0 +1,1 @@
+"""The cluster, its quorum, its brokers and their log dirs, as clients and operators see them."""

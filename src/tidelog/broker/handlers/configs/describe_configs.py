@@ -1,0 +1,83 @@
+"""DescribeConfigs: every setting of a topic, group or broker, with its source and its meaning."""
+
+from collections.abc import Collection
+
+from tidelog.base.config.config import (
+    ConfigEntry,
+    describe_broker,
+    describe_cluster_defaults,
+    describe_group,
+    describe_topic,
+)
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.broker.requests.config_resources import BROKER, GROUP, TOPIC, broker_named
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.topics.names import why_illegal
+from tidelog.wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+
+
+def handle(context: Context, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    return DescribeConfigsResponse(
+        results=[_describe(context, request, asked) for asked in request.resources]
+    )
+
+
+def _describe(
+    context: Context, request: DescribeConfigsRequest, asked: DescribeConfigsResource
+) -> DescribeConfigsResult:
+    result = DescribeConfigsResult(resource_type=asked.resource_type, resource_name=asked.resource_name)
+    try:
+        entries = _entries(context, asked)
+    except KafkaError as error:
+        result.error_code, result.error_message = error.code, error.message
+        return result
+    result.configs = [_shown(request, entry) for entry in entries]
+    return result
+
+
+def _entries(context: Context, asked: DescribeConfigsResource) -> list[ConfigEntry]:
+    services = context.services
+    names: Collection[str] | None = None
+    if asked.configuration_keys is not None:
+        names = set(asked.configuration_keys)
+    if asked.resource_type == TOPIC:
+        if reason := why_illegal(asked.resource_name):
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
+        topic = services.metadata.image.topic(asked.resource_name)
+        if topic is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return describe_topic(topic.configs, services.config, names)
+    if asked.resource_type == BROKER:
+        if broker_named(services.metadata.node_id, asked.resource_name):
+            return describe_broker(services.config, names)
+        return describe_cluster_defaults(services.config, names)
+    if asked.resource_type == GROUP:
+        if not asked.resource_name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+        return describe_group(
+            services.metadata.image.group_configs.get(asked.resource_name, {}), services.config, names
+        )
+    raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type {asked.resource_type}")
+
+
+def _shown(request: DescribeConfigsRequest, entry: ConfigEntry) -> DescribeConfigsResourceResult:
+    return DescribeConfigsResourceResult(
+        name=entry.name,
+        value=entry.value,
+        read_only=entry.read_only,
+        config_source=entry.source,
+        is_sensitive=entry.sensitive,
+        synonyms=[
+            DescribeConfigsSynonym(name=s.name, value=s.value, source=s.source)
+            for s in (entry.synonyms if request.include_synonyms else ())
+        ],
+        config_type=entry.type_code,
+        documentation=entry.doc if request.include_documentation else None,
+    )

@@ -1,0 +1,69 @@
+"""ConsumerGroupDescribe (KIP-848): epochs, members, what each owns and what it shall own."""
+
+from collections.abc import Mapping
+
+from tidelog.base.errors import KafkaError
+from tidelog.base.ids import Uuid
+from tidelog.broker.handlers.groups.describe_groups import GROUP_OPERATIONS
+from tidelog.broker.requests.context import Context
+from tidelog.groups.consumer.messages import DescribedMember
+from tidelog.wire.messages.consumer_group_describe import (
+    Assignment,
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+    Member,
+    TopicPartitions,
+)
+
+
+def handle(context: Context, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
+    response = ConsumerGroupDescribeResponse(groups=[_describe(context, id) for id in request.group_ids])
+    if request.include_authorized_operations:
+        for group in response.groups:
+            group.authorized_operations = GROUP_OPERATIONS
+    return response
+
+
+def _describe(context: Context, group_id: str) -> DescribedGroup:
+    try:
+        found = context.services.groups.of(group_id).shard.consumer_describe(group_id)
+    except KafkaError as error:
+        return DescribedGroup(group_id=group_id, error_code=error.code, error_message=error.message)
+    return DescribedGroup(
+        error_code=found.error,
+        error_message=found.error_message,
+        group_id=found.group_id,
+        group_state=found.group_state,
+        group_epoch=found.group_epoch,
+        assignment_epoch=found.assignment_epoch,
+        assignor_name=found.assignor_name,
+        members=[_member(member, found.topic_names) for member in found.members],
+    )
+
+
+def _member(member: DescribedMember, names: Mapping[Uuid, str]) -> Member:
+    return Member(
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        member_epoch=member.member_epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=list(member.subscribed_topic_names),
+        subscribed_topic_regex=member.subscribed_topic_regex,
+        assignment=_assignment(member.assignment, names),
+        target_assignment=_assignment(member.target_assignment, names),
+        member_type=member.member_type,
+    )
+
+
+def _assignment(given: Mapping[Uuid, frozenset[int]], names: Mapping[Uuid, str]) -> Assignment:
+    """A topic that was deleted meanwhile has no name, and nobody could tell what is meant."""
+    return Assignment(
+        topic_partitions=[
+            TopicPartitions(topic_id=topic_id, topic_name=names[topic_id], partitions=sorted(partitions))
+            for topic_id, partitions in given.items()
+            if topic_id in names
+        ]
+    )

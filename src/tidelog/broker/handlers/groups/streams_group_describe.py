@@ -1,0 +1,105 @@
+"""StreamsGroupDescribe (KIP-1071): epochs, topology, members, the tasks of each and those it shall have."""
+
+from collections.abc import Sequence
+
+from tidelog.base.errors import KafkaError
+from tidelog.broker.handlers.groups.describe_groups import GROUP_OPERATIONS
+from tidelog.broker.handlers.groups.streams_group_heartbeat import check_feature
+from tidelog.broker.requests.context import Context
+from tidelog.groups.record_formats.tasks import Role, Tasks, of_role
+from tidelog.groups.streams.messages import DescribedMember, DescribedSubtopology, InternalTopic
+from tidelog.wire.messages.streams_group_describe import (
+    Assignment,
+    DescribedGroup,
+    Endpoint,
+    KeyValue,
+    Member,
+    StreamsGroupDescribeRequest,
+    StreamsGroupDescribeResponse,
+    Subtopology,
+    TaskIds,
+    TopicInfo,
+    Topology,
+)
+
+
+def handle(context: Context, request: StreamsGroupDescribeRequest) -> StreamsGroupDescribeResponse:
+    response = StreamsGroupDescribeResponse(groups=[_describe(context, id) for id in request.group_ids])
+    if request.include_authorized_operations:
+        for group in response.groups:
+            group.authorized_operations = GROUP_OPERATIONS
+    return response
+
+
+def _describe(context: Context, group_id: str) -> DescribedGroup:
+    try:
+        check_feature(context)
+        found = context.services.groups.of(group_id).shard.streams_describe(group_id)
+    except KafkaError as error:
+        return DescribedGroup(group_id=group_id, error_code=error.code, error_message=error.message)
+    if found.error:
+        return DescribedGroup(group_id=group_id, error_code=found.error, error_message=found.error_message)
+    return DescribedGroup(
+        group_id=found.group_id,
+        group_state=found.group_state,
+        group_epoch=found.group_epoch,
+        assignment_epoch=found.assignment_epoch,
+        topology=Topology(
+            epoch=found.topology_epoch, subtopologies=[_subtopology(part) for part in found.subtopologies]
+        ),
+        members=[_member(member) for member in found.members],
+    )
+
+
+def _subtopology(part: DescribedSubtopology) -> Subtopology:
+    return Subtopology(
+        subtopology_id=part.subtopology_id,
+        source_topics=list(part.source_topics),
+        repartition_sink_topics=list(part.repartition_sink_topics),
+        state_changelog_topics=_topics(part.state_changelog_topics),
+        repartition_source_topics=_topics(part.repartition_source_topics),
+    )
+
+
+def _topics(topics: Sequence[InternalTopic]) -> list[TopicInfo]:
+    return [
+        TopicInfo(
+            name=topic.name,
+            partitions=topic.partitions,
+            replication_factor=max(topic.replication_factor, 0),
+            topic_configs=_pairs(topic.configs),
+        )
+        for topic in topics
+    ]
+
+
+def _member(described: DescribedMember) -> Member:
+    member = described.member
+    return Member(
+        member_id=described.member_id,
+        member_epoch=described.member_epoch,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        topology_epoch=member.topology_epoch,
+        process_id=member.process_id,
+        user_endpoint=None if member.endpoint is None else Endpoint(*member.endpoint),
+        client_tags=_pairs(member.client_tags),
+        assignment=_assignment(described.assignment),
+        target_assignment=_assignment(described.target_assignment),
+    )
+
+
+def _assignment(tasks: Tasks) -> Assignment:
+    active, standby, warmup = (
+        [
+            TaskIds(subtopology_id=subtopology_id, partitions=sorted(partitions))
+            for subtopology_id, partitions in of_role(tasks, role).items()
+        ]
+        for role in Role
+    )
+    return Assignment(active_tasks=active, standby_tasks=standby, warmup_tasks=warmup)
+
+
+def _pairs(pairs: Sequence[tuple[str, str]]) -> list[KeyValue]:
+    return [KeyValue(key=key, value=value) for key, value in pairs]

@@ -1,0 +1,1 @@
+"""Produce, Fetch, and requests about the records of partitions."""

@@ -1,0 +1,154 @@
+"""Produce: append batches, answer once they are as safe as `acks` asks for.
+
+Every partition gets its own verdict; one bad batch does not keep the others from being written.
+"""
+
+from collections.abc import Awaitable
+from typing import TypeAlias
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import Offset, TimestampMs, uuid_text
+from tidelog.broker.handlers.records.transactional_produce import Guards, in_transaction
+from tidelog.broker.requests.context import Context
+from tidelog.broker.requests.delayed_produce import DelayedProduce, Written
+from tidelog.broker.requests.reply import CloseConnection
+from tidelog.replication.partition import Partition
+from tidelog.storage.admission import RecordsRefused
+from tidelog.storage.producers.verification import VerificationGuard
+from tidelog.wire.batch import ATTRIBUTES_AT, CODEC_MASK
+from tidelog.wire.compression import Codec
+from tidelog.wire.messages.produce import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+
+ACKS_ALL = -1
+FIRST_VERSION_WITH_ZSTD = 7
+
+
+Answer: TypeAlias = ProduceResponse | CloseConnection | None
+
+
+def handle(context: Context, request: ProduceRequest) -> Answer | Awaitable[Answer]:
+    if request.transactional_id is None:
+        return _produce(context, request, {})
+    return in_transaction(context, request, lambda guards: _produce(context, request, guards))
+
+
+def _produce(context: Context, request: ProduceRequest, guards: Guards) -> Answer | Awaitable[Answer]:
+    unsafe: list[Written] = []
+    response = _append_all(context, request, guards, unsafe)
+    if request.acks == 0:
+        return _silence_or_close(response)
+    if unsafe:
+        return DelayedProduce(response, unsafe, request.timeout_ms).future
+    return response
+
+
+def _append_all(
+    context: Context, request: ProduceRequest, guards: Guards, unsafe: list[Written]
+) -> ProduceResponse:
+    """`unsafe` gets what acks=all must wait for."""
+    services = context.services
+    now_ms = services.clock.now_ms()
+    by_id = context.version >= 13
+    topics: list[TopicProduceResponse] = []
+    for topic in request.topic_data:
+        key = topic.topic_id if by_id else topic.name
+        answers: list[PartitionProduceResponse] = []
+        for data in topic.partition_data:
+            log_start = -1
+            try:
+                partition = services.partitions.find(key, data.index)
+                if context.version < FIRST_VERSION_WITH_ZSTD:
+                    _refuse_zstd(data)
+                log_start = partition.log.start
+                guard = guards.get((key, data.index))
+                if isinstance(guard, KafkaError):
+                    raise guard
+                answers.append(_append(partition, request, data, now_ms, unsafe, guard=guard))
+            except KafkaError as error:
+                answers.append(refused(data.index, error, log_start))
+        topics.append(
+            TopicProduceResponse(topic_id=topic.topic_id, name=topic.name, partition_responses=answers)
+        )
+    return ProduceResponse(responses=topics)
+
+
+def _append(
+    partition: Partition,
+    request: ProduceRequest,
+    data: PartitionProduceData,
+    now_ms: TimestampMs,
+    unsafe: list[Written],
+    *,
+    guard: VerificationGuard | None,
+) -> PartitionProduceResponse:
+    records = _checked_records(request, data)
+    all_replicas = request.acks == ACKS_ALL
+    produced = partition.produce(
+        records,
+        all_replicas=all_replicas,
+        now_ms=now_ms,
+        in_transaction=request.transactional_id is not None,
+        guard=guard,
+    )
+    answer = PartitionProduceResponse(
+        index=data.index,
+        base_offset=produced.base_offset,
+        log_append_time=produced.append_time_ms,
+        log_start_offset=partition.log.start,
+    )
+    if all_replicas and produced.safe_at > partition.high_watermark:
+        unsafe.append(Written(partition, produced.safe_at, answer))
+    return answer
+
+
+def refused(index: int, error: KafkaError, log_start: Offset) -> PartitionProduceResponse:
+    answer = PartitionProduceResponse(
+        index=index,
+        error_code=error.code,
+        error_message=error.message,
+        base_offset=-1,
+        log_start_offset=log_start,
+    )
+    if isinstance(error, RecordsRefused):
+        answer.record_errors = [BatchIndexAndErrorMessage(batch_index=number) for number in error.numbers]
+    return answer
+
+
+def _refuse_zstd(data: PartitionProduceData) -> None:
+    """Clients that speak such old versions could not read it back."""
+    records = data.records or b""
+    if len(records) > ATTRIBUTES_AT + 1 and records[ATTRIBUTES_AT + 1] & CODEC_MASK == Codec.ZSTD:
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+            f"zstd needs version {FIRST_VERSION_WITH_ZSTD} of Produce",
+        )
+
+
+def _checked_records(request: ProduceRequest, data: PartitionProduceData) -> memoryview:
+    if request.acks not in (ACKS_ALL, 0, 1):
+        raise KafkaError(
+            ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {request.acks}; it may be -1 (all), 0 or 1"
+        )
+    if data.records is None:
+        raise KafkaError(ErrorCode.INVALID_RECORD, "the request holds no records for the partition")
+    return data.records
+
+
+def _silence_or_close(response: ProduceResponse) -> CloseConnection | None:
+    """With acks=0 the client hears nothing, so an error can only be told by closing the connection."""
+    for topic in response.responses:
+        for answer in topic.partition_responses:
+            if answer.error_code:
+                where = topic.name or uuid_text(topic.topic_id)
+                return CloseConnection(
+                    f"acks=0 produce to {where}-{answer.index} failed with error {answer.error_code:d}: "
+                    f"{answer.error_message}"
+                )
+    return None

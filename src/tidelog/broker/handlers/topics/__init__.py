@@ -1,0 +1,1 @@
+"""Topics and partitions: create, grow, delete, describe, move, elect leaders."""

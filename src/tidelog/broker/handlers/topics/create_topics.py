@@ -1,0 +1,79 @@
+"""CreateTopics: with defaults, explicit assignments, configs, or only as a check."""
+
+from collections.abc import Mapping, Sequence
+
+from tidelog.base.config.config import BrokerConfig, describe_topic
+from tidelog.base.errors import ErrorCode
+from tidelog.broker.controller.topic_changes import create
+from tidelog.broker.requests.context import Context
+from tidelog.metadata.topics.create_topics import CreatedTopic, NewTopic
+from tidelog.wire.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+
+
+async def handle(context: Context, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    wanted = [_new_topic(topic) for topic in request.topics]
+    results = await create(context.services, wanted, validate_only=request.validate_only, token=context.token)
+    return CreateTopicsResponse(topics=_unique(context, results))
+
+
+def _new_topic(topic: CreatableTopic) -> NewTopic:
+    return NewTopic(
+        name=topic.name,
+        num_partitions=topic.num_partitions,
+        replication_factor=topic.replication_factor,
+        assignments=[(a.partition_index, a.broker_ids) for a in topic.assignments],
+        configs=[(config.name, config.value) for config in topic.configs],
+    )
+
+
+def _unique(context: Context, results: Sequence[CreatedTopic]) -> list[CreatableTopicResult]:
+    """A name that was given twice is answered once: the response is a map in every client."""
+    by_name = {result.name: result for result in results}
+    settings = DescribedSettings(context.services.config)
+    return [_answer(settings, result) for result in by_name.values()]
+
+
+class DescribedSettings:
+    """All settings of a topic, some dozens, made once for all topics of a request with the same overrides."""
+
+    def __init__(self, config: BrokerConfig) -> None:
+        self._config = config
+        self._known: dict[frozenset[tuple[str, str]], list[CreatableTopicConfigs]] = {}
+
+    def of(self, overrides: Mapping[str, str]) -> list[CreatableTopicConfigs]:
+        key = frozenset(overrides.items())
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = [
+                CreatableTopicConfigs(
+                    name=entry.name,
+                    value=entry.value,
+                    read_only=entry.read_only,
+                    config_source=entry.source,
+                    is_sensitive=entry.sensitive,
+                )
+                for entry in describe_topic(overrides, self._config)
+            ]
+        return known
+
+
+def _answer(settings: DescribedSettings, created: CreatedTopic) -> CreatableTopicResult:
+    answer = CreatableTopicResult(
+        name=created.name,
+        topic_id=created.topic_id,
+        error_code=created.error,
+        error_message=created.message,
+    )
+    if created.error is not ErrorCode.NONE:
+        answer.configs = []
+        return answer
+    answer.num_partitions = created.num_partitions
+    answer.replication_factor = created.replication_factor
+    answer.configs = settings.of(created.configs)
+    return answer

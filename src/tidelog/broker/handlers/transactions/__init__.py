@@ -1,0 +1,1 @@
+"""Transactions: begin, take part, end, look."""

@@ -1,0 +1,1 @@
+"""Administration with plain values: topics, settings, groups, offsets."""

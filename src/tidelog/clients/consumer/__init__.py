@@ -1,0 +1,1 @@
+"""The consumers, for threads and for asyncio."""

@@ -1,0 +1,1 @@
+"""The producers, for threads and for asyncio, with and without transactions."""

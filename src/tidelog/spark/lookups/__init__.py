@@ -1,0 +1,1 @@
+"""Small files and compacted topics to join streams with."""

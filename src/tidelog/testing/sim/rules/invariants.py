@@ -1,0 +1,40 @@
+"""What must hold inside the cluster at every moment, looked at many times a second of virtual time."""
+
+from tidelog.testing.sim.cluster import SimCluster
+from tidelog.testing.sim.rules.isr import AckedOnIsr, CommittedOnIsr
+from tidelog.testing.sim.rules.quorum import CommittedEntries, OwnTerm, RaftLeaders
+from tidelog.testing.sim.rules.replicas import EqualReplicas, LeadersWord, Offsets, PartitionLeaders
+from tidelog.testing.sim.rules.transactions import MarkersInOrder, NothingHangs, OpenUntilDecided
+from tidelog.testing.sim.view import views
+
+BROKEN_MAX = 20
+"""More of them tell nothing new."""
+
+
+class Invariants:
+    def __init__(self, cluster: SimCluster) -> None:
+        self._cluster = cluster
+        self.broken: dict[str, float] = {}
+        """What was broken, and when it was first seen."""
+        self._rules = (
+            PartitionLeaders(),
+            RaftLeaders(),
+            CommittedEntries(),
+            Offsets(),
+            EqualReplicas(),
+            AckedOnIsr(cluster),
+            CommittedOnIsr(),
+            LeadersWord(),
+            OwnTerm(),
+            MarkersInOrder(),
+            OpenUntilDecided(),
+            NothingHangs(),
+        )
+
+    def check(self) -> None:
+        seen = views(self._cluster)
+        for rule in self._rules:
+            for told in rule.check(seen):
+                if told not in self.broken and len(self.broken) < BROKEN_MAX:
+                    self.broken[told] = self._cluster.loop.now
+                    self._cluster.note(f"BROKEN: {told}")
