@@ -92,16 +92,16 @@ if TYPE_CHECKING:
 # The same names again, for run time; a test compares the two.
 _HOMES = {
     "base.errors": "TidelogError",
-    "clients.admin": "Admin",
-    "clients.admin_offsets": "OffsetAt",
-    "clients.admin_results": "ClusterDescription ConfigSource ConfigValue FoundOffset GroupDescription "
+    "clients.admin.admin": "Admin",
+    "clients.admin.offsets": "OffsetAt",
+    "clients.admin.results": "ClusterDescription ConfigSource ConfigValue FoundOffset GroupDescription "
     "GroupListing GroupMember GroupState GroupType Node PartitionDescription TopicDescription",
-    "clients.async_consumer": "AsyncConsumer",
-    "clients.async_producer": "AsyncProducer",
-    "clients.async_transaction": "AsyncTransaction",
+    "clients.consumer.async_consumer": "AsyncConsumer",
+    "clients.producer.async_producer": "AsyncProducer",
+    "clients.producer.async_transaction": "AsyncTransaction",
     "clients.client_config": "AdminConfig",
-    "clients.consumer": "Consumer",
-    "clients.consumer_config": "ConsumerConfig",
+    "clients.consumer.consumer": "Consumer",
+    "clients.consumer.config": "ConsumerConfig",
     "clients.errors": "AuthenticationFailed AuthorizationFailed BufferFull ClientClosed ClientError "
     "CommitRefused ConfigurationError ConnectionFailed ConsumeError CoordinatorUnavailable DataError "
     "DeliveryTimedOut DeserializationError GroupError GroupNotEmpty MemberFenced MessageTooLarge NoLeader "
@@ -110,13 +110,13 @@ _HOMES = {
     "UnknownGroup UnknownTopic UnsupportedByBroker UsageError",
     "clients.options": "AckMode AssignmentStrategy CompressionType GroupProtocol IsolationLevel "
     "OffsetResetPolicy Partitioner",
-    "clients.producer": "Producer",
-    "clients.producer_config": "ProducerConfig",
+    "clients.producer.producer": "Producer",
+    "clients.producer.config": "ProducerConfig",
     "clients.records": "Message OffsetAndMetadata Receipt TimestampType TopicPartition",
     "clients.serializers": "bytes_deserializer bytes_serializer json_deserializer json_serializer "
     "text_deserializer text_serializer",
-    "clients.transaction": "Transaction",
-    "clients.transactional_producer": "AsyncTransactionalProducer TransactionalProducer",
+    "clients.producer.transaction": "Transaction",
+    "clients.producer.transactional_producer": "AsyncTransactionalProducer TransactionalProducer",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
