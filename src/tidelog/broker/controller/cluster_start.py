@@ -29,7 +29,7 @@ from tidelog.wire.messages.raft import RaftMessage, RaftRequest
 POLL_SECONDS = 0.005
 TELL_SECONDS = 5.0
 
-log = logging.getLogger("tidelog.broker.controller.quorum")
+log = logging.getLogger("tidelog.broker.quorum")
 
 
 def address_of(host: str, port: int) -> str:

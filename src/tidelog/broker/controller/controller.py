@@ -28,7 +28,7 @@ from tidelog.metadata.leaders.elections import decide_missing_leaders, decide_pr
 
 WATCH_SECONDS_MAX = 0.5
 
-log = logging.getLogger("tidelog.broker.controller.controller")
+log = logging.getLogger("tidelog.broker.controller")
 
 
 class Controller:

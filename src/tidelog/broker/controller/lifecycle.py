@@ -35,7 +35,7 @@ TELL_SECONDS = 5.0
 LEAVE_POLL_SECONDS = 0.02
 KNOWN_POLL_SECONDS = 0.005
 
-log = logging.getLogger("tidelog.broker.controller.lifecycle")
+log = logging.getLogger("tidelog.broker.lifecycle")
 
 
 class Lifecycle:

@@ -35,7 +35,7 @@ HAND_OVER_LOOKS = 50
 
 T = TypeVar("T")
 
-log = logging.getLogger("tidelog.broker.controller.quorum")
+log = logging.getLogger("tidelog.broker.quorum")
 
 
 class Committed(Protocol):

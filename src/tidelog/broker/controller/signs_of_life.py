@@ -17,7 +17,7 @@ from tidelog.raft.ready import Ready
 PATIENCE_SECONDS = 10.0
 """A write that takes longer than this is taken for a disk that hangs."""
 
-log = logging.getLogger("tidelog.broker.controller.quorum")
+log = logging.getLogger("tidelog.broker.quorum")
 
 
 class SignsOfLife:

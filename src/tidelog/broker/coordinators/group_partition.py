@@ -24,7 +24,7 @@ from tidelog.wire.record import ControlType, Record, read_control, write_batch
 AnswerT = TypeVar("AnswerT")
 ResponseT = TypeVar("ResponseT")
 
-log = logging.getLogger("tidelog.broker.coordinators.groups")
+log = logging.getLogger("tidelog.broker.groups")
 
 
 class GroupPartition:

@@ -28,7 +28,7 @@ from tidelog.replication.partition import Partition
 FORGET_SECONDS = 1.0
 LOAD_RETRY_SECONDS = 2.0
 
-log = logging.getLogger("tidelog.broker.coordinators.groups")
+log = logging.getLogger("tidelog.broker.groups")
 
 
 class Groups:

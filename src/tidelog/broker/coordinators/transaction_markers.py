@@ -21,7 +21,7 @@ from tidelog.wire.messages.write_txn_markers import (
 SendMarkers = Callable[[NodeId, WriteTxnMarkersRequest], Awaitable[WriteTxnMarkersResponse]]
 """To the broker with this id, which may be this one; OSError where no answer came."""
 
-log = logging.getLogger("tidelog.broker.coordinators.transactions")
+log = logging.getLogger("tidelog.broker.transactions")
 
 
 class TransactionMarkers:

@@ -30,7 +30,7 @@ RETRY_SECONDS = 0.5
 PATIENCE_SECONDS = 0.1
 """How long a request waits for the markers of the transaction before, which is a matter of milliseconds."""
 
-log = logging.getLogger("tidelog.broker.coordinators.transactions")
+log = logging.getLogger("tidelog.broker.transactions")
 
 
 class TransactionPartition:

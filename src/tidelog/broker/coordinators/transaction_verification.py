@@ -29,7 +29,7 @@ RETRIES = 5
 RETRY_SECONDS = 0.02
 """While the markers of the transaction before are written, which is a matter of milliseconds."""
 
-log = logging.getLogger("tidelog.broker.coordinators.transactions")
+log = logging.getLogger("tidelog.broker.transactions")
 
 
 class _Question:

@@ -30,7 +30,7 @@ from tidelog.wire.record import read_records
 
 LOAD_RETRY_SECONDS = 2.0
 
-log = logging.getLogger("tidelog.broker.coordinators.transactions")
+log = logging.getLogger("tidelog.broker.transactions")
 
 
 class Transactions:

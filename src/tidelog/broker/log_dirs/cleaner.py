@@ -22,7 +22,7 @@ from tidelog.storage.log import PartitionLog
 RETRY_SECONDS = 60.0
 """After a disk error, such as a full disk: an operator may have made room by then."""
 
-log = logging.getLogger("tidelog.broker.log_dirs.cleaner")
+log = logging.getLogger("tidelog.broker.cleaner")
 
 
 class LogCleaner:

@@ -24,7 +24,7 @@ LOOK_SECONDS = 1.0
 
 T = TypeVar("T")
 
-log = logging.getLogger("tidelog.broker.log_dirs.cleaner")
+log = logging.getLogger("tidelog.broker.cleaner")
 
 
 class CleaningJob:

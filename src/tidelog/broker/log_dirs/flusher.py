@@ -26,7 +26,7 @@ BUSY_SECONDS = 0.1
 
 RunInThread = Callable[[Callable[[], Any]], "asyncio.Future[Any]"]
 
-log = logging.getLogger("tidelog.broker.log_dirs.flusher")
+log = logging.getLogger("tidelog.broker.flusher")
 
 
 class Flusher:

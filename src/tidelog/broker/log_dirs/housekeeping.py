@@ -13,7 +13,7 @@ from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.doomed import Doomed
 
-log = logging.getLogger("tidelog.broker.log_dirs.housekeeping")
+log = logging.getLogger("tidelog.broker.housekeeping")
 
 
 class Housekeeping:

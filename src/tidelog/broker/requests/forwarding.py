@@ -53,7 +53,7 @@ FORWARD_SECONDS_MAX = 600.0
 FOLLOW_SECONDS = 5.0
 SIZE_BYTES = 4
 
-log = logging.getLogger("tidelog.broker.requests.forwarding")
+log = logging.getLogger("tidelog.broker.forwarding")
 
 
 def is_refused_as_controller(answer: Message, *, is_whole: bool = True) -> bool:

@@ -27,7 +27,7 @@ from tidelog.spark.sink.two_phase_commit import Batch
 
 ABORT_SECONDS = 5.0
 
-log = logging.getLogger("tidelog.spark.sink.writers")
+log = logging.getLogger("tidelog.spark.sink")
 
 
 class NoFreeId(TidelogError):

@@ -31,7 +31,7 @@ VISIBLE_SECONDS = 10.0
 PAUSE_SECONDS = 0.005
 TAKEN_BACK_MAX = 3
 
-log = logging.getLogger("tidelog.spark.sink.writers")
+log = logging.getLogger("tidelog.spark.sink")
 
 
 class WriteFailed(TidelogError):

@@ -6,7 +6,7 @@ import pytest
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.coordinators.state_loading import report_failure
 
-LOG = logging.getLogger("tidelog.broker.coordinators.groups")
+LOG = logging.getLogger("tidelog.broker.groups")
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_every_leader_is_asked_once_for_all_that_came_up_together() -> None:
 
 
 def test_a_leader_that_is_down_is_asked_until_it_answers(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "tidelog.broker.coordinators.transactions")
+    caplog.set_level(logging.INFO, "tidelog.broker.transactions")
 
     async def test(leaders: Leaders) -> None:
         leaders.down.add(1)

@@ -140,7 +140,7 @@ def test_no_answer_means_another_try() -> None:
 
 
 def test_a_coordinator_that_is_down_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "tidelog.broker.coordinators.transactions")
+    caplog.set_level(logging.INFO, "tidelog.broker.transactions")
 
     async def main() -> None:
         world = Coordinators()
