@@ -23,7 +23,7 @@ from typing import NamedTuple
 from tidelog.base.disk import PosixDisk
 from tidelog.base.listener import Listener
 from tidelog.base.ports import File, FileSlice
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import Reply
 from tidelog.server.connection.limits import Limits
 from tidelog.server.connection.shared_state import RequestDispatcher
@@ -35,7 +35,7 @@ ANSWER = struct.pack(">i", 20) + bytes(20)
 
 
 class SmallAnswers:
-    def dispatch(self, frame: memoryview, peer: Peer) -> Reply:
+    def dispatch(self, frame: memoryview, connection: ClientConnection) -> Reply:
         return Reply([ANSWER])
 
     def may_overlap(self, frame: memoryview) -> bool:
@@ -49,7 +49,7 @@ class SliceAnswers:
         self._head = struct.pack(">i", slices * slice_bytes)
         self._slices = [FileSlice(file, index * slice_bytes, slice_bytes) for index in range(slices)]
 
-    def dispatch(self, frame: memoryview, peer: Peer) -> Reply:
+    def dispatch(self, frame: memoryview, connection: ClientConnection) -> Reply:
         return Reply([self._head, *self._slices])
 
     def may_overlap(self, frame: memoryview) -> bool:

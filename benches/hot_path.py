@@ -19,7 +19,7 @@ from typing import Any
 from rig.report import machine, show
 
 from tidelog.base.disk import PosixDisk
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.dispatch import Dispatcher
 from tidelog.replication.partition import Durability
 from tidelog.server.connection.buffer_pool import BufferPool
@@ -93,7 +93,7 @@ class Bench:
         )
         self.dispatcher = Dispatcher(services)
         self.dispatcher.is_open = True
-        self.peer = Peer("127.0.0.1", 1, "PLAINTEXT")
+        self.client = ClientConnection("127.0.0.1", 1, "PLAINTEXT")
         record = Record(0, NOW_MS, b"key", os.urandom(BATCH_BYTES - 80))
         self.records = memoryview(write_batch([record]))
 
@@ -153,12 +153,12 @@ def dispatch(bench: Bench, rounds: int) -> None:
         frame[records_at : records_at + 8] = bytes(8)  # an append writes the offset into it
 
     as_sent()
-    bench.dispatcher.dispatch(frame, bench.peer)  # the long way, and it is remembered
+    bench.dispatcher.dispatch(frame, bench.client)  # the long way, and it is remembered
     before = bench.log.end
-    short = microseconds(rounds, lambda: bench.dispatcher.dispatch(frame, bench.peer), as_sent)
+    short = microseconds(rounds, lambda: bench.dispatcher.dispatch(frame, bench.client), as_sent)
     show("produce: frame to answer, short way, all in all", short, "us")
     bench.dispatcher._shortcut.learn = lambda *_: None  # type: ignore[method-assign]
-    stranger = Peer("127.0.0.1", 1, "PLAINTEXT")
+    stranger = ClientConnection("127.0.0.1", 1, "PLAINTEXT")
     long = microseconds(rounds, lambda: bench.dispatcher.dispatch(frame, stranger), as_sent)
     show("produce: frame to answer, long way, all in all", long, "us")
     if bench.log.end - before < rounds:

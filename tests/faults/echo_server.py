@@ -20,7 +20,7 @@ from tidelog.base.disk import PosixDisk
 from tidelog.base.errors import ProtocolError
 from tidelog.base.listener import Listener
 from tidelog.base.ports import FileSlice
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import Reply
 from tidelog.server.connection.limits import MIB, Limits
 from tidelog.server.server import Server
@@ -41,7 +41,9 @@ class EchoDispatcher:
         self.seen = 0
         self.waiting: list[asyncio.Future[Reply | None]] = []
 
-    def dispatch(self, request: memoryview, peer: Peer) -> Reply | asyncio.Future[Reply | None] | None:
+    def dispatch(
+        self, request: memoryview, connection: ClientConnection
+    ) -> Reply | asyncio.Future[Reply | None] | None:
         self.seen += 1
         match request[:1].tobytes():
             case b"e":  # echo now

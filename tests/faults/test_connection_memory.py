@@ -84,7 +84,7 @@ def test_half_frames_that_hold_all_memory_make_way(
 def test_one_that_waits_for_memory_is_not_forgotten(
     start: Callable[..., Running], sockets: contextlib.ExitStack, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Neither that it has sent half a frame, nor that its peer has gone; and all it held comes back."""
+    """Neither that it has sent half a frame, nor that its client has gone; and all it held comes back."""
     running = start(held_bytes_max=8 * MIB, memory_patience_seconds=100, half_frame_seconds=3)
     first, *others = connect_many(running, 10, sockets)
     send_what_fits(first, struct.pack(">i", 7 * MIB) + bytes(MIB))

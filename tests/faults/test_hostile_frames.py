@@ -1,4 +1,4 @@
-"""Bytes that are no request, or the request of another broker: closed, with a line that names the peer."""
+"""Bytes that are no request, or the request of another broker: closed, with a line that names the client."""
 
 import struct
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tidelog.base.listener import Listener, parse_listener
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import Reply
 from tidelog.server.connection.limits import Limits
 from tidelog.server.listener import ListenError
@@ -16,10 +16,10 @@ from tidelog.server.server import Server
 
 
 class NameListener:
-    """Answers each request with the name of the listener and the host the peer came from."""
+    """Answers each request with the name of the listener and the host the client came from."""
 
-    def dispatch(self, frame: memoryview, peer: Peer) -> Reply:
-        said = f"{peer.listener} {peer.host}".encode()
+    def dispatch(self, frame: memoryview, connection: ClientConnection) -> Reply:
+        said = f"{connection.listener} {connection.host}".encode()
         return Reply([struct.pack(">i", len(said)), said])
 
     def may_overlap(self, frame: memoryview) -> bool:

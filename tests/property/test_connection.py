@@ -1,4 +1,4 @@
-"""Whatever comes, in whichever pieces, from several peers at once: each gets its answers, in order."""
+"""Whatever comes, in whichever pieces, from several clients at once: each gets its answers, in order."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,7 +21,7 @@ requests = st.one_of(
     st.just(b"e" + frame(b"ex")),  # its end looks like a request
 )
 conversations = st.lists(st.lists(requests, min_size=3, max_size=15), min_size=PEERS, max_size=PEERS)
-# Bytes of a peer arrive, the loop turns, a late answer comes, a peer reads or stops reading.
+# Bytes of a client arrive, the loop turns, a late answer comes, a client reads or stops reading.
 steps = st.one_of(
     st.tuples(st.just("arrive"), st.integers(0, PEERS - 1), st.sampled_from([1, 5, 9, 64, 5000, 50_000])),
     *[st.tuples(st.just("whole frame"), st.integers(0, PEERS - 1), st.just(0))] * 3,
@@ -64,7 +64,7 @@ def test_every_peer_gets_its_answers_in_order(
     bodies: list[list[bytes]], plan: list[tuple[str, int, int]]
 ) -> None:
     room = Room(output_bytes_max=20_000, in_flight_max=4, requests_per_turn=3)
-    peers = [Conversation(room, each) for each in bodies]
+    clients = [Conversation(room, each) for each in bodies]
     later = room.dispatcher.later
 
     def answer(number: int) -> None:
@@ -74,34 +74,34 @@ def test_every_peer_gets_its_answers_in_order(
 
     for what, number, count in plan:
         if what == "arrive":
-            peers[number].arrive(count)
+            clients[number].arrive(count)
         elif what == "whole frame":
-            peers[number].arrive_whole()
+            clients[number].arrive_whole()
         elif what == "answer":
             answer(number)
         elif what == "stop or go":
-            wire = peers[number].wire
+            wire = clients[number].wire
             wire.takes = not wire.takes
             if wire.takes:
-                peers[number].connection.wake()
+                clients[number].connection.wake()
         else:
             room.loop.turn()
-            queued = sum(peer.wire.memory_bytes for peer in peers)
+            queued = sum(client.wire.memory_bytes for client in clients)
             assert queued <= room.shared.budget.held + PEERS * SENT_LATER_BYTES_MAX
-        for peer in peers:
-            assert peer.expected.startswith(peer.wire.out)
-    for peer in peers:
-        peer.wire.takes = True
-        peer.connection.wake()
+        for client in clients:
+            assert client.expected.startswith(client.wire.out)
+    for client in clients:
+        client.wire.takes = True
+        client.connection.wake()
     for number in range(2000):  # until nothing moves any more
-        for peer in peers:
-            peer.arrive_whole()
+        for client in clients:
+            client.arrive_whole()
         room.loop.turn()
         if number % 3 == 2:
             answer(number)
-        if all(peer.is_over and peer.wire.out == peer.expected for peer in peers):
+        if all(client.is_over and client.wire.out == client.expected for client in clients):
             break
     room.loop.turn()
-    assert [peer.wire.out for peer in peers] == [peer.expected for peer in peers]
+    assert [client.wire.out for client in clients] == [client.expected for client in clients]
     assert room.shared.budget.held == 0
-    assert all(peer.wire.reading for peer in peers)
+    assert all(client.wire.reading for client in clients)

@@ -40,7 +40,7 @@ class ListeningSocket:
         self._pause: asyncio.TimerHandle | None = None
 
     def start(self, accepted: Accepted, complain: Callable[[OSError], None]) -> None:
-        """Hand each new socket with its peer's host and port to `accepted`. Once is enough."""
+        """Hand each new socket with its client's host and port to `accepted`. Once is enough."""
         if self._is_started or self._socket.fileno() < 0:
             return
         try:
@@ -64,17 +64,17 @@ class ListeningSocket:
     def _acceptable(self) -> None:
         for _ in range(ACCEPTS_PER_TURN):
             try:
-                sock, peer = self._socket.accept()
+                sock, address = self._socket.accept()
             except (BlockingIOError, InterruptedError):
                 return
             except OSError as error:
                 if error.errno not in _SHORTAGES:
-                    continue  # this peer left before it was accepted
+                    continue  # this client left before it was accepted
                 self._complain(error)
                 self._loop.remove_reader(self._socket.fileno())
                 self._pause = self._loop.call_later(SHORTAGE_PAUSE_SECONDS, self._resume)
                 return
-            self._hand_over(sock, peer[0], peer[1])
+            self._hand_over(sock, address[0], address[1])
 
     def _hand_over(self, sock: socket.socket, host: str, port: int) -> None:
         try:

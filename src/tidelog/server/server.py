@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tidelog.base.listener import Listener
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.server.connection.bounded_connection import BoundedConnection
 from tidelog.server.connection.connection import Connection
 from tidelog.server.connection.limits import Limits
@@ -140,16 +140,16 @@ class Server:
     def _accept(self, at: Listener, sock: socket.socket, host: str, port: int) -> None:
         state = self._state
         self._last_id += 1
-        peer = Peer(host, port, at.name, self._last_id)
+        client = ClientConnection(host, port, at.name, self._last_id)
         refusal = self._refusal(host)
         if refusal is not None:
             state.counters.connections_refused += 1
-            state.refuse(refusal, f"{peer} refused on port {at.port}: {refusal} reached")
+            state.refuse(refusal, f"{client} refused on port {at.port}: {refusal} reached")
             sock.close()
             return
         state.counters.connections_accepted += 1
         self._by_ip[host] += 1
-        connection = Connection(state, peer, at.port)
+        connection = Connection(state, client, at.port)
         transport = PlainTransport(state.loop, sock, connection)
         connection.start(transport, SocketWriter(state.loop, sock, connection.wake))
 
@@ -161,7 +161,7 @@ class Server:
         return None
 
     def _connection_ended(self, connection: BoundedConnection) -> None:
-        host = connection.peer.host
+        host = connection.client.host
         self._by_ip[host] -= 1
         if not self._by_ip[host]:
             del self._by_ip[host]
@@ -176,7 +176,7 @@ class Server:
             try:
                 connection.sweep(now)
             except Exception:
-                log.exception("%s: the sweep failed; closing the connection", connection.peer)
+                log.exception("%s: the sweep failed; closing the connection", connection.client)
                 connection.abort()
         state.budget.tick(now)
         state.gate.tick(now)

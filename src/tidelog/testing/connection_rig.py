@@ -5,7 +5,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import Reply
 from tidelog.server.connection.bounded_connection import BoundedConnection
 from tidelog.server.connection.connection import Connection
@@ -67,7 +67,7 @@ class Wire(OutputQueue):
     def has_unread_input(self) -> bool:
         return False
 
-    def peer_has_left(self) -> bool:
+    def client_has_left(self) -> bool:
         return self.left
 
     def end_of_answers(self) -> None: ...
@@ -88,17 +88,17 @@ class Dispatcher:
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
         self.later: list[asyncio.Future[Reply]] = []
-        self._under_way: dict[Peer, list[tuple[str, asyncio.Future[Reply]]]] = {}
+        self._under_way: dict[ClientConnection, list[tuple[str, asyncio.Future[Reply]]]] = {}
 
-    def dispatch(self, frame: memoryview, peer: Peer) -> Any:
+    def dispatch(self, frame: memoryview, client: ClientConnection) -> Any:
         kind = chr(frame[0])
-        before = [(each, late) for each, late in self._under_way.get(peer, []) if not late.done()]
+        before = [(each, late) for each, late in self._under_way.get(client, []) if not late.done()]
         if before and (not self.may_overlap(frame) or any(each in "op" for each, _ in before)):
             raise AssertionError(f"{kind} began while these were under way: {before}")
         if kind in "lp":
             late: asyncio.Future[Reply] = asyncio.Future(loop=self._loop)  # type: ignore[arg-type]
             self.later.append(late)
-            self._under_way[peer] = [*before, (kind, late)]
+            self._under_way[client] = [*before, (kind, late)]
             return late
         if kind == "n":
             return None
@@ -124,7 +124,7 @@ class Room:
 
     def connect(self) -> tuple[Connection, Wire]:
         wire = Wire()
-        connection = Connection(self.shared, Peer("127.0.0.1", 1, "PLAINTEXT", 1), 9092)
+        connection = Connection(self.shared, ClientConnection("127.0.0.1", 1, "PLAINTEXT", 1), 9092)
         connection.start(wire, wire)
         return connection, wire
 

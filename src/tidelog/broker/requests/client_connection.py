@@ -1,11 +1,11 @@
-"""Who is on the other end of a connection, as handlers see it.
+"""A client's connection as handlers see it: where the client is, and what it said about itself.
 
 The server makes one per connection; handlers fill in what the client says about itself. Nothing in
-it is trusted except `host` and `port`, which the kernel told us.
+it is trusted except `host` and `port`, which come from the kernel.
 """
 
 
-class Peer:
+class ClientConnection:
     __slots__ = (
         "client_id",
         "connection_id",

@@ -18,13 +18,13 @@ from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.broker.log_dirs.log_moves import LogMoves
 from tidelog.broker.peers.peers import Peers
 from tidelog.broker.replication.service import Replication
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.fetch_sessions import FetchSessions
 from tidelog.broker.requests.forwarding import Forwarding
 from tidelog.broker.requests.throttle import Throttle
 
 
-async def _nobody(_frame: memoryview, _peer: Peer, _token: bytes) -> bytes:
+async def _nobody(_frame: memoryview, _connection: ClientConnection, _token: bytes) -> bytes:
     raise ProtocolError("nothing is dispatched yet")
 
 
@@ -51,7 +51,7 @@ class Services:
     run_in_thread: RunInThread
     inter_broker_listener: str
     """What brokers say to each other is taken on this one alone."""
-    answer_forwarded: Callable[[memoryview, Peer, bytes], Awaitable[bytes | None]] = _nobody
+    answer_forwarded: Callable[[memoryview, ClientConnection, bytes], Awaitable[bytes | None]] = _nobody
 
     @property
     def config(self) -> BrokerConfig:
@@ -60,13 +60,15 @@ class Services:
 
 
 class Context:
-    """One request: its services, its peer, its version."""
+    """One request: its services, its connection, its version."""
 
-    __slots__ = ("client_id", "peer", "services", "throttle_ms", "token", "version")
+    __slots__ = ("client_id", "connection", "services", "throttle_ms", "token", "version")
 
-    def __init__(self, services: Services, peer: Peer, version: int, client_id: str | None) -> None:
+    def __init__(
+        self, services: Services, connection: ClientConnection, version: int, client_id: str | None
+    ) -> None:
         self.services = services
-        self.peer = peer
+        self.connection = connection
         self.version = version
         self.client_id = client_id
         self.throttle_ms = 0

@@ -14,7 +14,7 @@ from tidelog.base.errors import ProtocolError
 from tidelog.base.ports import FileSlice
 from tidelog.broker.handlers import HANDLERS, load
 from tidelog.broker.handlers.cluster.api_versions import unsupported_version
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Context, Services
 from tidelog.broker.requests.early_requests import EarlyRequests
 from tidelog.broker.requests.forwarding import (
@@ -66,30 +66,32 @@ class Dispatcher:
 
     may_overlap = staticmethod(may_overlap)
 
-    def dispatch(self, frame: memoryview, peer: Peer) -> Reply | PendingReply | None:
-        if peer.produce_front_end and (reply := self._shortcut.answer(frame, peer)) is not None:
+    def dispatch(self, frame: memoryview, connection: ClientConnection) -> Reply | PendingReply | None:
+        if connection.produce_front_end and (reply := self._shortcut.answer(frame, connection)) is not None:
             return reply
         header, body_at = read_request_header(frame)
         api_key, version, _, client_id = header
-        if api_key in BETWEEN_BROKERS and peer.listener != self._services.inter_broker_listener:
-            raise ProtocolError(f"API key {api_key} is for brokers, on another listener than {peer.listener}")
+        if api_key in BETWEEN_BROKERS and connection.listener != self._services.inter_broker_listener:
+            raise ProtocolError(
+                f"API key {api_key} is for brokers, on another listener than {connection.listener}"
+            )
         if not self.is_open and api_key not in SERVED_BEFORE_OPEN and not self._early.is_serving:
-            return self._early.hold(frame, peer)
+            return self._early.hold(frame, connection)
         route = self._routes.get((api_key, version)) or self._find_route(api_key, version)
         if route is None:
             # A newer client asks first with the version it likes best: tell it ours, in the oldest form.
             return Reply(write_response(api_key, 0, header.correlation_id, unsupported_version()))
         request = route.decode(frame, body_at, True)
         services = self._services
-        context = Context(services, peer, version, client_id)
-        context.throttle_ms = services.throttle.charge(peer, client_id, api_key, len(frame))
+        context = Context(services, connection, version, client_id)
+        context.throttle_ms = services.throttle.charge(connection, client_id, api_key, len(frame))
         if api_key in FORWARDED:
             asking = self._ask_controller(bytes(frame), route, request, header.correlation_id, context)
-            # The peer may go meanwhile. Half of a change would be worse than all of it.
+            # The client may go meanwhile. Half of a change would be worse than all of it.
             return asyncio.shield(self._own(asking, route.name))
         answer = route.handle(context, request)
         if api_key == PRODUCE and self.is_open:  # before that, a short way would overtake those that wait
-            self._shortcut.learn(frame, version, client_id, request, peer)
+            self._shortcut.learn(frame, version, client_id, request, connection)
         if type(answer) is not route.response_class:
             if isinstance(answer, Pending):
                 return self._when_settled(answer, route, header.correlation_id, context)
@@ -120,9 +122,11 @@ class Dispatcher:
         try:
             asked_for = getattr(request, "timeout_ms", 0) / 1000
             seconds = min(max(FORWARD_SECONDS, asked_for), FORWARD_SECONDS_MAX)
-            passed_on = await self._services.forwarding.pass_on(frame, context.peer, context.token, seconds)
+            passed_on = await self._services.forwarding.pass_on(
+                frame, context.connection, context.token, seconds
+            )
         except OSError as error:
-            log.warning("%s of %s could not be passed on: %s", route.name, context.peer, error)
+            log.warning("%s of %s could not be passed on: %s", route.name, context.connection, error)
             refusal = await self._handled(route, request, context)
             return self._reply(refusal, route, correlation_id, context)
         return Reply([len(passed_on).to_bytes(4, "big"), passed_on])
@@ -137,9 +141,13 @@ class Dispatcher:
         route = self._routes.get((api_key, version)) or self._find_route(api_key, version)
         if route is None:
             raise ProtocolError(f"version {version} of ApiVersions is not offered by this broker")
-        return await self._handled(route, request, Context(self._services, Peer("", 0, ""), version, None))
+        return await self._handled(
+            route, request, Context(self._services, ClientConnection("", 0, ""), version, None)
+        )
 
-    async def answer_forwarded(self, frame: memoryview, peer: Peer, token: bytes) -> bytes | None:
+    async def answer_forwarded(
+        self, frame: memoryview, connection: ClientConnection, token: bytes
+    ) -> bytes | None:
         """Another broker's client asks; this broker is the controller, or was: then there is no answer."""
         header, body_at = read_request_header(frame)
         api_key, version, correlation_id, client_id = header
@@ -149,7 +157,7 @@ class Dispatcher:
         if route is None:
             raise ProtocolError(f"API key {api_key} is not for the controller")
         request = route.decode(frame, body_at, True)
-        context = Context(self._services, peer, version, client_id)
+        context = Context(self._services, connection, version, client_id)
         context.token = token
         answer = await self._handled(route, request, context)
         if is_refused_as_controller(answer):
@@ -184,7 +192,7 @@ class Dispatcher:
         if answer is None:
             return None
         if isinstance(answer, CloseConnection):
-            log.info("closing %s: %s", context.peer, answer.reason)
+            log.info("closing %s: %s", context.connection, answer.reason)
             return Reply([], close=True)
         if context.throttle_ms:
             answer.throttle_time_ms = context.throttle_ms

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import PendingReply, Reply
 
 HELD_SECONDS = 25.0
@@ -19,7 +19,7 @@ HELD_SECONDS = 25.0
 
 SERVED_PER_TURN = 32
 
-Dispatch = Callable[[memoryview, Peer], Reply | PendingReply | None]
+Dispatch = Callable[[memoryview, ClientConnection], Reply | PendingReply | None]
 
 
 Answer = asyncio.Future[Reply | None]
@@ -27,7 +27,7 @@ Answer = asyncio.Future[Reply | None]
 
 class _Held(NamedTuple):
     frame: memoryview
-    peer: Peer
+    connection: ClientConnection
     limit: asyncio.TimerHandle
 
 
@@ -38,15 +38,15 @@ class EarlyRequests:
         self.is_serving = False
         """What is dispatched at this very moment has been held before."""
 
-    def hold(self, frame: memoryview, peer: Peer) -> Answer:
+    def hold(self, frame: memoryview, connection: ClientConnection) -> Answer:
         loop = asyncio.get_running_loop()
         reply: Answer = loop.create_future()
-        self._held[reply] = _Held(frame, peer, loop.call_later(HELD_SECONDS, _let_go, reply))
+        self._held[reply] = _Held(frame, connection, loop.call_later(HELD_SECONDS, _let_go, reply))
         reply.add_done_callback(self._forget)
         return reply
 
     def _forget(self, reply: Answer) -> None:
-        """Its peer has gone, or it waited too long: nobody counts the memory of its frame any more."""
+        """Its client has gone, or it waited too long: nobody counts the memory of its frame any more."""
         held = self._held.pop(reply, None)
         if held is not None:
             held.limit.cancel()
@@ -69,7 +69,7 @@ class EarlyRequests:
     def _begin(self, held: _Held, reply: Answer) -> None:
         self.is_serving = True
         try:
-            outcome = self._dispatch(held.frame, held.peer)
+            outcome = self._dispatch(held.frame, held.connection)
         except Exception as error:
             reply.set_exception(error)  # its connection knows what to do about it
             return

@@ -12,7 +12,7 @@ from tidelog.base.errors import ErrorCode
 from tidelog.base.ports import FileSlice
 from tidelog.broker.controller.metadata_service import MetadataService
 from tidelog.broker.peers.peers import Peers, PeerUnavailable
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.frame import read_response, write_request
 from tidelog.wire.message import Message
@@ -100,7 +100,7 @@ class Forwarding:
                 limit.reschedule(0)
 
     async def pass_on(
-        self, frame: bytes, peer: Peer, token: bytes = b"", seconds: float = FORWARD_SECONDS
+        self, frame: bytes, connection: ClientConnection, token: bytes = b"", seconds: float = FORWARD_SECONDS
     ) -> bytes:
         """A client's request, without its size, as it came; the controller's answer in the same form.
 
@@ -109,9 +109,9 @@ class Forwarding:
         """
         request = ForwardRequest(
             cluster_id=self._metadata.image.cluster_id,
-            listener=peer.listener,
-            principal=peer.principal,
-            client_host=peer.host,
+            listener=connection.listener,
+            principal=connection.principal,
+            client_host=connection.host,
             request_data=frame,
             token=token,
         )
@@ -138,7 +138,7 @@ class Forwarding:
                 return decided
         parts = write_request(api_key, version, 0, f"broker-{self._metadata.node_id}", request)
         frame = b"".join(part.read() if isinstance(part, FileSlice) else part for part in parts)
-        answer = await self.pass_on(frame[SIZE_BYTES:], Peer("", 0, ""))
+        answer = await self.pass_on(frame[SIZE_BYTES:], ClientConnection("", 0, ""))
         return read_response(api_key, version, memoryview(answer))[1]
 
     async def _follow(self, version: int) -> None:

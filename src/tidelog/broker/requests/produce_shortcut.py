@@ -15,7 +15,7 @@ from tidelog.base.errors import KafkaError
 from tidelog.base.ids import ZERO_UUID, Offset, TimestampMs
 from tidelog.broker.handlers.records.produce import ACKS_ALL, refused
 from tidelog.broker.log_dirs.hosted import TopicKey
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Services
 from tidelog.broker.requests.delayed_produce import DelayedProduce, Written
 from tidelog.broker.requests.reply import LateReply, PendingReply, Reply
@@ -67,7 +67,12 @@ class ProduceShortcut:
         self._known: dict[bytes, Known] = {}
 
     def learn(
-        self, frame: memoryview, version: int, client_id: str | None, request: ProduceRequest, peer: Peer
+        self,
+        frame: memoryview,
+        version: int,
+        client_id: str | None,
+        request: ProduceRequest,
+        connection: ClientConnection,
     ) -> None:
         """The long way answered this request: if it is a plain one, the next may take the short way."""
         if (
@@ -100,11 +105,11 @@ class ProduceShortcut:
             answer.index(_WRITTEN.pack(*_MARKS)),
         )
         self._known[bytes(frame[FRONT_AT:front_end])] = known
-        peer.produce_front_end = front_end
+        connection.produce_front_end = front_end
 
-    def answer(self, frame: memoryview, peer: Peer) -> Reply | PendingReply | None:
+    def answer(self, frame: memoryview, connection: ClientConnection) -> Reply | PendingReply | None:
         """None: take the long way; nothing has been done."""
-        front_end = peer.produce_front_end
+        front_end = connection.produce_front_end
         known = self._known.get(bytes(frame[FRONT_AT:front_end]))
         size = len(frame)
         if known is None or size < front_end + FRONT_AT:
@@ -117,7 +122,7 @@ class ProduceShortcut:
         if stop + TAIL_BYTES != size or stop < start or frame[stop] or frame[stop + 1] or frame[stop + 2]:
             return None
         services = self._services
-        throttle_ms = services.throttle.charge(peer, known.client_id, api_key, size)
+        throttle_ms = services.throttle.charge(connection, known.client_id, api_key, size)
         log_start = -1
         try:
             partition = services.partitions.find(known.topic, known.index)

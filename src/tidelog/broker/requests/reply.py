@@ -49,7 +49,7 @@ class LateReply:
         return self._encode(self._answer.result())
 
     def cancel(self) -> None:
-        """The peer has gone. That ends a wait, but not a change of the cluster that is under way in a task:
+        """The client has gone. That ends a wait, but not a change of the cluster that is under way in a task:
         half of one would be worse than all of it."""
         if not isinstance(self._answer, asyncio.Task):
             self._answer.cancel()

@@ -5,11 +5,13 @@ The connection enforces the pause (KIP-219), so a client that ignores the number
 
 from typing import Protocol
 
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 
 
 class Throttle(Protocol):
-    def charge(self, peer: Peer, client_id: str | None, api_key: int, request_bytes: int) -> int:
+    def charge(
+        self, connection: ClientConnection, client_id: str | None, api_key: int, request_bytes: int
+    ) -> int:
         """Milliseconds that this client must pause after the answer; 0 for none."""
         ...
 
@@ -17,5 +19,7 @@ class Throttle(Protocol):
 class Unlimited:
     """No quotas are set."""
 
-    def charge(self, peer: Peer, client_id: str | None, api_key: int, request_bytes: int) -> int:
+    def charge(
+        self, connection: ClientConnection, client_id: str | None, api_key: int, request_bytes: int
+    ) -> int:
         return 0

@@ -48,7 +48,7 @@ class Answers:
                 yield reply
 
     def cancel(self) -> None:
-        """The peer is gone: nobody waits for these any more."""
+        """The client is gone: nobody waits for these any more."""
         queue, self._queue = self._queue, deque()
         self.bytes = self.count = 0
         for outcome, _, _ in queue:

@@ -1,4 +1,4 @@
-"""What one connection may take, and how it ends: memory, time, the limits of its peer.
+"""What one connection may take, and how it ends: memory, time, the limits of its client.
 
 The part of a connection that has nothing to do with requests. `Connection` goes on from here.
 """
@@ -9,7 +9,7 @@ from abc import abstractmethod
 from typing import Protocol
 
 from tidelog.base.errors import StorageError
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.server.connection.answers import Answers
 from tidelog.server.connection.receive_buffer import ReceiveBuffer
 from tidelog.server.connection.shared_state import SharedState, log
@@ -23,7 +23,7 @@ class Transport(Protocol):
 
     def has_unread_input(self) -> bool: ...
 
-    def peer_has_left(self) -> bool: ...
+    def client_has_left(self) -> bool: ...
 
     def end_of_answers(self) -> None: ...
 
@@ -56,11 +56,11 @@ class BoundedConnection(asyncio.BufferedProtocol):
         "_transport",
         "_unread_since",
         "_writer",
-        "peer",
+        "client",
     )
 
-    def __init__(self, shared: SharedState, peer: Peer, local_port: int) -> None:
-        self.peer = peer
+    def __init__(self, shared: SharedState, client: ClientConnection, local_port: int) -> None:
+        self.client = client
         self._shared = shared
         self._local_port = local_port
         self._receive = ReceiveBuffer(shared.chunk, shared.limits.frame_bytes_max, shared.pool)
@@ -77,7 +77,7 @@ class BoundedConnection(asyncio.BufferedProtocol):
         self._scheduled = False
         self._mute: asyncio.TimerHandle | None = None
         self._finishing = False  # no more requests; close when the answers are out
-        self._lingering = False  # answers are out; the peer may take them
+        self._lingering = False  # answers are out; the client may take them
         self._closed = False
         self._last_read = self._last_busy = shared.now
         self._unread_since: float | None = None
@@ -109,7 +109,7 @@ class BoundedConnection(asyncio.BufferedProtocol):
             self._read_on()
 
     def is_late(self, now: float, due: float) -> bool:
-        """Not where this end does not read: then the peer cannot help it."""
+        """Not where this end does not read: then the client cannot help it."""
         return self._reading and (now >= due or now - self._last_read >= self._shared.limits.stall_seconds)
 
     def memory_overdue(self) -> None:
@@ -209,18 +209,18 @@ class BoundedConnection(asyncio.BufferedProtocol):
             if quiet >= limits.half_frame_seconds:
                 self._time_out("half frames", f"sent half a frame, then nothing for {quiet:.1f} s")
         elif quiet >= limits.idle_seconds and now - self._last_busy >= limits.idle_seconds:
-            log.debug("%s: idle for %.1f s; closing", self.peer, quiet)
+            log.debug("%s: idle for %.1f s; closing", self.client, quiet)
             self._close()
 
     def _sweep_waiting(self, quiet: float) -> None:
-        """Nothing is read while it waits for memory, so it does not hear that its peer has gone, either."""
-        if self._transport.peer_has_left():
+        """Nothing is read while it waits for memory, so it does not hear that its client has gone, either."""
+        if self._transport.client_has_left():
             self._close()
         elif quiet >= self._shared.limits.half_frame_seconds:
             self._time_out("half frames", f"sent half a frame, and memory was short for {quiet:.1f} s")
 
     def _unread_for(self, now: float) -> float:
-        """Seconds since the peer last took a byte of the answers that wait for it."""
+        """Seconds since the client last took a byte of the answers that wait for it."""
         writer = self._writer
         if not writer.pending_bytes:
             self._unread_since = None
@@ -242,14 +242,14 @@ class BoundedConnection(asyncio.BufferedProtocol):
 
     def _refuse(self, cause: str, what: str) -> None:
         self._shared.counters.protocol_errors += 1
-        self._shared.refuse(cause, f"{self.peer} {what}; closing")
+        self._shared.refuse(cause, f"{self.client} {what}; closing")
         with contextlib.suppress(OSError, StorageError):
             self._writer.flush()  # what was asked before is answered
         self._close()
 
     def _time_out(self, cause: str, what: str) -> None:
         self._shared.counters.connections_timed_out += 1
-        self._shared.refuse(cause, f"{self.peer} {what}; closing")
+        self._shared.refuse(cause, f"{self.client} {what}; closing")
         self._abort()
 
     def _linger(self) -> None:

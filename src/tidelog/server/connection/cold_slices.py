@@ -32,7 +32,7 @@ class ColdSlices:
         self._job: asyncio.Future[None] | None = None
         self._is_awaited = False
         self._brought = -1  # the position that was brought in last: it is sent, wherever it is by now
-        # What was sent last: this file, up to here. A peer that goes on there reads from front to back.
+        # What was sent last: this file, up to here. A client that goes on there reads from front to back.
         # By name: whoever holds a file keeps it open, and its room on the disk taken when it is deleted.
         self._path = ""
         self._next = 0

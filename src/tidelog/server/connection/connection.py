@@ -21,7 +21,7 @@ from tidelog.server.connection.bounded_connection import BoundedConnection
 from tidelog.server.connection.buffer_pool import POOLED_BYTES
 from tidelog.server.connection.receive_buffer import FrameRefused
 from tidelog.server.connection.shared_state import log
-from tidelog.server.connection.writer import peer_is_gone
+from tidelog.server.connection.writer import client_is_gone
 
 # Larger answers leave at once: memory for those of all connections is not held until the end of a turn.
 SENT_LATER_BYTES_MAX = 4 * 1024
@@ -51,7 +51,7 @@ class Connection(BoundedConnection):
 
     def connection_lost(self, exc: Exception | None) -> None:
         if exc is not None:
-            log.debug("%s: connection lost: %s", self.peer, exc)
+            log.debug("%s: connection lost: %s", self.client, exc)
         self._close()
 
     # What wakes the connection besides bytes.
@@ -82,20 +82,20 @@ class Connection(BoundedConnection):
         except ProtocolError as error:
             self._refuse("protocol", f"broke the protocol: {error}")
         except StorageError as error:
-            log.error("%s: %s; closing", self.peer, error)
+            log.error("%s: %s; closing", self.client, error)
             self._abort()
         except asyncio.CancelledError:
-            log.debug("%s: a request was cancelled by the broker; closing", self.peer)
+            log.debug("%s: a request was cancelled by the broker; closing", self.client)
             self._close()
         except Exception:
-            log.exception("%s: a request failed inside the broker; closing the connection", self.peer)
+            log.exception("%s: a request failed inside the broker; closing the connection", self.client)
             self._abort()
 
     def _answer_alone(self, frame: memoryview) -> None:
         """The short way: the only thing to do is this request."""
         shared = self._shared
         shared.counters.requests += 1
-        outcome = shared.dispatcher.dispatch(frame, self.peer)
+        outcome = shared.dispatcher.dispatch(frame, self.client)
         if isinstance(outcome, Reply):
             self._answer(outcome)
             if self._writer.pending_bytes <= SENT_LATER_BYTES_MAX:
@@ -151,7 +151,7 @@ class Connection(BoundedConnection):
                 return False
             self._put_off = None
             shared.counters.requests += 1
-            outcome = dispatch(frame, self.peer)
+            outcome = dispatch(frame, self.client)
             if outcome is None or (isinstance(outcome, Reply) and not answers.count):
                 if outcome is not None:
                     self._answer(outcome)
@@ -187,8 +187,8 @@ class Connection(BoundedConnection):
             try:
                 writer.flush()
             except OSError as error:
-                if not peer_is_gone(error):
-                    log.error("%s: cannot send an answer: %s; closing", self.peer, error)
+                if not client_is_gone(error):
+                    log.error("%s: cannot send an answer: %s; closing", self.client, error)
                 self._close()
                 return
             self._shared.counters.bytes_out += writer.sent_bytes - before

@@ -1,6 +1,6 @@
 """Every limit a listener and its connections keep, in one place.
 
-Nothing here is unlimited: a peer that misbehaves meets one of these numbers. The names on the right
+Nothing here is unlimited: a client that misbehaves meets one of these numbers. The names on the right
 are the settings an operator knows.
 """
 
@@ -24,7 +24,7 @@ class Limits:
     # One connection: beyond either, its next request waits for an answer to be complete.
     in_flight_max: int = 100  # max.in.flight.requests.per.connection
     in_flight_bytes_max: int = 32 * MIB
-    # Answers the peer has not taken yet; beyond this its next request waits.
+    # Answers the client has not taken yet; beyond this its next request waits.
     output_bytes_max: int = MIB
     # Requests of one connection before the others get their turn.
     requests_per_turn: int = 64
@@ -32,7 +32,7 @@ class Limits:
     idle_seconds: float = 600.0  # connections.max.idle.ms
     half_frame_seconds: float = 30.0  # connections.half.frame.timeout.ms
     unread_answer_seconds: float = 30.0  # connections.unread.answer.timeout.ms
-    linger_seconds: float = 2.0  # for a peer to take the last answer before the socket is closed
+    linger_seconds: float = 2.0  # for a client to take the last answer before the socket is closed
     # Once a frame has found no memory for this long, ...
     memory_patience_seconds: float = 1.0
     stall_seconds: float = 2.0  # ... others that have it must not be silent for longer than this.

@@ -1,6 +1,6 @@
 """Answers that wait to be sent: buffers and file slices in order, and what they weigh.
 
-Slices own no memory: what a slow peer does not take is read from the file again later.
+Slices own no memory: what a slow client does not take is read from the file again later.
 """
 
 from collections import deque

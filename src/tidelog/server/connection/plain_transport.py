@@ -2,7 +2,7 @@
 
 Used in place of the loop's own transport: asyncio and uvloop behave the same on it, it costs no
 second descriptor for direct sends, and it takes a few receives per turn of the loop, so that
-no peer can starve the others.
+no client can starve the others.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from typing import Protocol
 RECEIVES_PER_TURN = 3
 
 _LEFT: int = getattr(select, "POLLRDHUP", 0)
-_RESET = struct.pack("ii", 1, 0)  # SO_LINGER with no time: drop what is queued, tell the peer at once
+_RESET = struct.pack("ii", 1, 0)  # SO_LINGER with no time: drop what is queued, tell the client at once
 
 
 class Receiver(Protocol):
@@ -54,14 +54,14 @@ class PlainTransport:
             self._loop.remove_reader(self._fd)
 
     def has_unread_input(self) -> bool:
-        """Whether the kernel holds bytes of the peer that were not received."""
+        """Whether the kernel holds bytes of the client that were not received."""
         try:
             return any(fcntl.ioctl(self._fd, termios.FIONREAD, bytes(4)))
         except OSError:
             return False
 
-    def peer_has_left(self) -> bool:
-        """Whether the peer has ended its side, seen past what was not received yet. Only Linux can tell."""
+    def client_has_left(self) -> bool:
+        """Whether the client has ended its side, seen past what was not received yet. Only Linux can tell."""
         if self._fd < 0 or not _LEFT:
             return False
         look = select.poll()
@@ -69,7 +69,7 @@ class PlainTransport:
         return bool(look.poll(0))
 
     def end_of_answers(self) -> None:
-        """Tell the peer that nothing more will come; it may still send."""
+        """Tell the client that nothing more will come; it may still send."""
         with contextlib.suppress(OSError):
             self.socket.shutdown(socket.SHUT_WR)
 

@@ -2,7 +2,7 @@
 
 A connection receives into a chunk that all connections of a loop share, so an idle one owns no
 memory; frames are cut from it as copies, since the dispatcher keeps and patches them. A large frame
-gets a buffer of its own that grows as bytes arrive: what a peer announces costs nothing.
+gets a buffer of its own that grows as bytes arrive: what a client announces costs nothing.
 
     frame: size i32 big-endian, then `size` bytes
 """

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import PendingReply, Reply
 from tidelog.server.connection.buffer_pool import BufferPool
 from tidelog.server.connection.limits import Limits
@@ -24,10 +24,10 @@ log = logging.getLogger("tidelog.server")
 
 
 class RequestDispatcher(Protocol):
-    def dispatch(self, frame: memoryview, peer: Peer) -> Reply | PendingReply | None:
+    def dispatch(self, frame: memoryview, connection: ClientConnection) -> Reply | PendingReply | None:
         """Answer a request now, later, or not at all (None: no answer is owed).
 
-        The frame is writable and the dispatcher's own. A future is cancelled when the peer leaves
+        The frame is writable and the dispatcher's own. A future is cancelled when the client leaves
         first. ProtocolError ends the connection.
         """
         ...

@@ -29,8 +29,8 @@ _PEER_GONE = {
 }
 
 
-def peer_is_gone(error: OSError) -> bool:
-    """Whether an error tells of a peer that left, rather than of trouble on this side."""
+def client_is_gone(error: OSError) -> bool:
+    """Whether an error tells of a client that left, rather than of trouble on this side."""
     return error.errno in _PEER_GONE
 
 
@@ -48,7 +48,7 @@ class Writer(Protocol):
 
     @property
     def waits_for_disk(self) -> bool:
-        """It is not the peer who keeps the answers from leaving."""
+        """It is not the client who keeps the answers from leaving."""
         ...
 
     def put(self, parts: list[Buffer | FileSlice], /) -> None: ...
@@ -79,7 +79,7 @@ class SocketWriter(OutputQueue):
     def flush(self) -> None:
         """Send what the kernel takes now; `on_writable` is called when it takes more.
 
-        Raises OSError when the peer is gone and StorageError when a slice cannot be read to its end.
+        Raises OSError when the client is gone and StorageError when a slice cannot be read to its end.
         """
         if self._waiting or self.waits_for_disk:
             return

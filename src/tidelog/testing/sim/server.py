@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tidelog.base.errors import ProtocolError, StorageError
 from tidelog.base.listener import Listener
 from tidelog.base.ports import FileSlice
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import PendingReply, Reply
 from tidelog.server.connection.shared_state import RequestDispatcher
 from tidelog.testing.sim.life import Life
@@ -53,7 +53,9 @@ class SimServer:
     def accept(self, tcp: Tcp) -> "ServerEnd":
         self._accepted += 1
         name = next(where.name for where in self.addresses if (where.host, where.port) == tcp.address)
-        end = ServerEnd(self, tcp, Peer(tcp.client_host, 40_000 + self._accepted, name, self._accepted))
+        end = ServerEnd(
+            self, tcp, ClientConnection(tcp.client_host, 40_000 + self._accepted, name, self._accepted)
+        )
         self._ends[end] = None
         return end
 
@@ -61,7 +63,7 @@ class SimServer:
         """A one-way message outside of any connection."""
         if not self.is_draining:
             try:
-                self.dispatcher.dispatch(memoryview(frame), Peer(host, 1, self.addresses[0].name))
+                self.dispatcher.dispatch(memoryview(frame), ClientConnection(host, 1, self.addresses[0].name))
             except ProtocolError as error:
                 log.info("a stray message from %s: %s", host, error)
 
@@ -106,12 +108,12 @@ class SimServer:
 class ServerEnd:
     """The server's end of one connection."""
 
-    __slots__ = ("_alone", "_closed", "_outcomes", "_put_off", "_server", "_tcp", "life", "peer")
+    __slots__ = ("_alone", "_closed", "_outcomes", "_put_off", "_server", "_tcp", "client", "life")
 
-    def __init__(self, server: SimServer, tcp: Tcp, peer: Peer) -> None:
+    def __init__(self, server: SimServer, tcp: Tcp, client: ClientConnection) -> None:
         self._server = server
         self._tcp = tcp
-        self.peer = peer
+        self.client = client
         self.life = server.life
         self._closed = False
         self._outcomes: deque[tuple[Request, Outcome]] = deque()
@@ -139,13 +141,13 @@ class ServerEnd:
 
     def _dispatch(self, request: Request) -> None:
         try:
-            outcome = self._server.dispatcher.dispatch(memoryview(request.frame), self.peer)
+            outcome = self._server.dispatcher.dispatch(memoryview(request.frame), self.client)
         except (ProtocolError, StorageError) as error:
-            log.warning("%s: %s; closing", self.peer, error)
+            log.warning("%s: %s; closing", self.client, error)
             self.close()
             return
         except Exception:
-            log.exception("%s: a request failed inside the broker; closing the connection", self.peer)
+            log.exception("%s: a request failed inside the broker; closing the connection", self.client)
             self.close()
             return
         if outcome is None:
@@ -174,7 +176,7 @@ class ServerEnd:
                     self.close()
                     return
                 except Exception:
-                    log.exception("%s: a request failed inside the broker", self.peer)
+                    log.exception("%s: a request failed inside the broker", self.client)
                     self.close()
                     return
             else:
@@ -185,7 +187,7 @@ class ServerEnd:
             try:
                 answer = _joined(reply)
             except OSError as error:  # the disk under a file slice
-                log.warning("%s: %s; closing", self.peer, error)
+                log.warning("%s: %s; closing", self.client, error)
                 self.close()
                 return
             if answer:

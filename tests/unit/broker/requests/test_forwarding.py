@@ -8,7 +8,7 @@ import pytest
 
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.peers.peers import PeerUnavailable
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.forwarding import Forwarding, is_refused_as_controller
 from tidelog.testing.virtual_time import run
 from tidelog.wire.apis import ApiKey
@@ -104,14 +104,14 @@ def test_a_broker_that_stops_waits_for_no_controller() -> None:
         metadata: Any = SimpleNamespace(node_id=1, image=image, decides_here=False)
         peers: Any = NobodyLeads()
         forwarding = Forwarding(metadata, peers)
-        asking = asyncio.get_running_loop().create_task(forwarding.pass_on(b"x", Peer("", 0, "")))
+        asking = asyncio.get_running_loop().create_task(forwarding.pass_on(b"x", ClientConnection("", 0, "")))
         await asyncio.sleep(0.01)
         forwarding.close()
         done, _ = await asyncio.wait([asking], timeout=1)
         assert done
         assert isinstance(asking.exception(), OSError)
         with pytest.raises(PeerUnavailable, match="stopping"):
-            await asyncio.wait_for(forwarding.pass_on(b"x", Peer("", 0, "")), 1)
+            await asyncio.wait_for(forwarding.pass_on(b"x", ClientConnection("", 0, "")), 1)
 
     run(life())
 

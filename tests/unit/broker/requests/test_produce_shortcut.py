@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tidelog.base.errors import ErrorCode, KafkaError, ProtocolError
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.dispatch import Dispatcher
 from tidelog.broker.requests.produce_shortcut import FIRST_VERSION, FRONTS_MAX
 from tidelog.replication.partition import Durability, Partition
@@ -51,8 +51,8 @@ class Broker:
         self.short = 0
         inner = self.dispatcher._shortcut.answer
 
-        def counted(frame: memoryview, peer: Peer) -> Any:
-            reply = inner(frame, peer)
+        def counted(frame: memoryview, client: ClientConnection) -> Any:
+            reply = inner(frame, client)
             self.short += reply is not None
             return reply
 
@@ -63,14 +63,14 @@ class Broker:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return self.by_key[topic, index]
 
-    def send(self, frame: bytes, peer: Peer) -> bytes:
-        reply = self.dispatcher.dispatch(memoryview(bytearray(frame)), peer)
+    def send(self, frame: bytes, client: ClientConnection) -> bytes:
+        reply = self.dispatcher.dispatch(memoryview(bytearray(frame)), client)
         assert reply is not None
         return b"".join(reply.parts)  # type: ignore[union-attr, arg-type]
 
 
-def peer() -> Peer:
-    return Peer("192.0.2.1", 5555, "PLAINTEXT")
+def client() -> ClientConnection:
+    return ClientConnection("192.0.2.1", 5555, "PLAINTEXT")
 
 
 def batch(value: bytes = b"x" * 300, count: int = 3, **options: int) -> bytes:
@@ -93,11 +93,11 @@ def frame(records: bytes | None, version: int = 12, *, correlation_id: int = 7, 
 def both_ways(first: bytes, second: bytes, **options: Any) -> tuple[bytes, bytes, Broker]:
     """The answers to `second` where `first` came on the same connection and where not; the former broker."""
     known, fresh = Broker(**options), Broker(**options)
-    connection = peer()
+    connection = client()
     known.send(first, connection)
     short = known.send(second, connection)
-    fresh.send(first, peer())
-    long = fresh.send(second, peer())
+    fresh.send(first, client())
+    long = fresh.send(second, client())
     assert fresh.short == 0
     assert [log.end for log in known.logs] == [log.end for log in fresh.logs]
     return short, long, known
@@ -115,7 +115,7 @@ def test_a_request_like_the_one_before(version: int, acks: int) -> None:
     assert broker.logs[0].end == 12
 
 
-async def late_answer(broker: Broker, asked: bytes, connection: Peer, meanwhile: Any) -> bytes:
+async def late_answer(broker: Broker, asked: bytes, connection: ClientConnection, meanwhile: Any) -> bytes:
     """To a request whose records are not safe at once."""
     pending: Any = broker.dispatcher.dispatch(memoryview(bytearray(asked)), connection)
     assert not pending.done()
@@ -148,7 +148,7 @@ def test_what_is_not_safe_yet_is_answered_alike_when_it_is_known(version: int, m
     async def main() -> None:
         asked = frame(batch(), version, acks=-1)
         answers = []
-        for connections in ([peer()] * 2, [peer(), peer()]):
+        for connections in ([client()] * 2, [client(), client()]):
             broker = Broker(durability=Durability.FSYNC, throttle_ms=250)
             await late_answer(broker, asked, connections[0], synced)
             answers.append(await late_answer(broker, asked, connections[1], meanwhile))
@@ -169,7 +169,7 @@ def test_lengths_of_every_size(value_bytes: int) -> None:
 
 
 def test_both_partitions_of_one_connection_are_remembered() -> None:
-    broker, connection = Broker(), peer()
+    broker, connection = Broker(), client()
     for index in (0, 1, 0, 1, 0):
         broker.send(frame(batch(), indexes=(index,)), connection)
     assert broker.short == 3
@@ -199,9 +199,9 @@ def test_what_is_not_like_the_one_before_takes_the_long_way(second: bytes) -> No
 @pytest.mark.parametrize("cut", range(60))
 def test_a_frame_that_is_cut_short_is_refused_as_ever(cut: int) -> None:
     outcomes = []
-    for connection in (peer(), peer()):
+    for connection in (client(), client()):
         broker = Broker()
-        broker.send(frame(batch()), connection if not outcomes else peer())
+        broker.send(frame(batch()), connection if not outcomes else client())
         with pytest.raises(ProtocolError) as caught:
             broker.send(frame(batch())[:cut], connection)
         outcomes.append((type(caught.value), str(caught.value)))
@@ -246,7 +246,7 @@ def test_a_throttled_client_is_told(version: int) -> None:
 
 
 def test_a_deleted_topic_is_missed() -> None:
-    broker, connection = Broker(), peer()
+    broker, connection = Broker(), client()
     broker.send(frame(batch()), connection)
     broker.by_key.clear()
     _, answer = read_response(ApiKey.PRODUCE, 12, broker.send(frame(batch()), connection)[4:])
@@ -255,7 +255,7 @@ def test_a_deleted_topic_is_missed() -> None:
 
 
 def test_what_is_remembered_is_bounded() -> None:
-    broker, connection = Broker(), peer()
+    broker, connection = Broker(), client()
     for timeout_ms in range(FRONTS_MAX + 10):
         data = [PartitionProduceData(index=0, records=batch(b"", count=1))]
         topics = [TopicProduceData(name="orders", partition_data=data)]

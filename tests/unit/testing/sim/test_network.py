@@ -9,7 +9,7 @@ import pytest
 
 from tidelog.base.errors import ProtocolError
 from tidelog.base.listener import Listener
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import Reply
 from tidelog.testing.sim.life import Life
 from tidelog.testing.sim.loop import SimLoop
@@ -25,7 +25,9 @@ class Echo:
     def __init__(self) -> None:
         self.seen: list[bytes] = []
 
-    def dispatch(self, frame: memoryview, peer: Peer) -> "Reply | asyncio.Future[Reply | None] | None":
+    def dispatch(
+        self, frame: memoryview, connection: ClientConnection
+    ) -> "Reply | asyncio.Future[Reply | None] | None":
         text = bytes(frame)
         self.seen.append(text)
         if text == b"nonsense":

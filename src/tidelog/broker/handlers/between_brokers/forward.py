@@ -1,7 +1,7 @@
 """Forward: another broker passes on what its client asked of the controller."""
 
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.forward import ForwardRequest, ForwardResponse
 
@@ -13,7 +13,7 @@ async def handle(context: Context, request: ForwardRequest) -> ForwardResponse:
         return ForwardResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID)
     if not metadata.is_controller:
         return ForwardResponse(error_code=ErrorCode.NOT_CONTROLLER)
-    client = Peer(request.client_host, 0, request.listener)
+    client = ClientConnection(request.client_host, 0, request.listener)
     client.principal = request.principal
     answer = await services.answer_forwarded(memoryview(request.request_data), client, request.token)
     if answer is None:  # it ceased to be the controller meanwhile

@@ -29,7 +29,7 @@ def handle(context: Context, request: ApiVersionsRequest) -> ApiVersionsResponse
         name, version = request.client_software_name, request.client_software_version
         if not SOFTWARE_NAME.fullmatch(name) or not SOFTWARE_NAME.fullmatch(version):
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=_ranges())
-        context.peer.software_name, context.peer.software_version = name, version
+        context.connection.software_name, context.connection.software_version = name, version
     metadata = context.services.metadata
     return ApiVersionsResponse(
         api_keys=_ranges(),

@@ -35,7 +35,7 @@ def handle(context: Context, request: DescribeClusterRequest) -> DescribeCluster
                 is_fenced=broker.fenced,
             )
             for broker in metadata.image.brokers.values()
-            if (where := broker.endpoints.get(context.peer.listener)) is not None
+            if (where := broker.endpoints.get(context.connection.listener)) is not None
             and (request.include_fenced_brokers or not broker.fenced)
         ],
     )

@@ -35,7 +35,7 @@ def handle(
         server_assignor=request.server_assignor,
         topic_partitions=None if owned is None else [(o.topic_id, o.partitions) for o in owned],
         client_id=context.client_id or "",
-        client_host=f"/{context.peer.host}",
+        client_host=f"/{context.connection.host}",
         api_version=context.version,
     )
     return home.run_in_order(home.shard.consumer_heartbeat(beat, *home.now), _response, HeartbeatAnswer)

@@ -76,7 +76,7 @@ def _find(context: Context, key_type: int, key: str) -> Coordinator:
     metadata = context.services.metadata
     topic = CONSUMER_OFFSETS if key_type == GROUP else TRANSACTION_STATE
     image = metadata.image.partition(topic, keepers.partition_of(key))
-    for broker, where in metadata.reachable_brokers(context.peer.listener):
+    for broker, where in metadata.reachable_brokers(context.connection.listener):
         if image is not None and broker.id == image.leader:
             return Coordinator(key=key, node_id=broker.id, host=where.host, port=where.port)
     return _refused(key, KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE))

@@ -28,7 +28,7 @@ def handle(
         member_id=request.member_id,
         group_instance_id=request.group_instance_id,
         client_id=context.client_id or "",
-        client_host=f"/{context.peer.host}",
+        client_host=f"/{context.connection.host}",
         reason=request.reason,
         api_version=context.version,
     )

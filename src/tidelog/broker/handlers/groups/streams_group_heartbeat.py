@@ -71,7 +71,7 @@ def _request(context: Context, request: StreamsGroupHeartbeatRequest) -> Heartbe
         None if tags is None else tuple(sorted((tag.key, tag.value) for tag in tags)),
         request.shutdown_application,
         context.client_id or "",
-        f"/{context.peer.host}",
+        f"/{context.connection.host}",
     )
 
 

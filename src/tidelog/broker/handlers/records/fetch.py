@@ -39,7 +39,7 @@ WAIT_MS_MAX = 5 * 60_000  # nobody needs to hold a request open for longer
 def handle(context: Context, request: FetchRequest) -> "FetchResponse | asyncio.Future[FetchResponse]":
     replica_id, broker_epoch = _who_asks(request)
     is_peer = replica_id >= 0 or replica_id == ANY_REPLICA
-    if is_peer and context.peer.listener != context.services.inter_broker_listener:
+    if is_peer and context.connection.listener != context.services.inter_broker_listener:
         return FetchResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     if replica_id >= 0:
         return context.services.replication.fetches.handle(request, context.version, replica_id, broker_epoch)
@@ -173,7 +173,7 @@ class FetchJob:
         selector = services.config.optional_text("replica.selector.class")
         if selector is None or not selector.endswith(RACK_AWARE):
             return None
-        brokers, listener = services.metadata.image.brokers, self._context.peer.listener
+        brokers, listener = services.metadata.image.brokers, self._context.connection.listener
 
         def rack_of(node: NodeId) -> str | None:
             broker = brokers.get(node)
@@ -226,7 +226,7 @@ class FetchJob:
 
     def _where_leaders_are(self) -> list[NodeEndpoint]:
         """Of the leaders that the answer names, so that nobody must ask for metadata first (KIP-951)."""
-        reachable = self._context.services.metadata.reachable_brokers(self._context.peer.listener)
+        reachable = self._context.services.metadata.reachable_brokers(self._context.connection.listener)
         return [
             NodeEndpoint(node_id=broker.id, host=where.host, port=where.port, rack=broker.rack)
             for broker, where in reachable

@@ -82,7 +82,7 @@ def _answer(context: Context, request: MetadataRequest) -> MetadataResponse:
     response = MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id=broker.id, host=where.host, port=where.port, rack=broker.rack)
-            for broker, where in services.metadata.reachable_brokers(context.peer.listener)
+            for broker, where in services.metadata.reachable_brokers(context.connection.listener)
         ],
         cluster_id=image.cluster_id,
         controller_id=services.metadata.controller_for_clients,

@@ -9,7 +9,7 @@ import pytest
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.coordinators.streams_topics import create_missing
 from tidelog.broker.handlers.groups import streams_group_describe, streams_group_heartbeat
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Context
 from tidelog.groups.streams.messages import InternalTopic
 from tidelog.testing import virtual_time
@@ -24,7 +24,7 @@ def context(**features: int) -> Context:
     levels = {name.replace("_", "."): level for name, level in features.items()}
     metadata = SimpleNamespace(image=SimpleNamespace(features=levels))
     services: Any = SimpleNamespace(metadata=metadata)
-    return Context(services, Peer("localhost", 1, "PLAINTEXT"), 0, "app")
+    return Context(services, ClientConnection("localhost", 1, "PLAINTEXT"), 0, "app")
 
 
 def test_a_cluster_that_does_not_use_streams_groups_refuses_them() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tidelog.base.config.config import load
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.handlers.records import fetch
-from tidelog.broker.requests.client_connection import Peer
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Context
 from tidelog.broker.requests.fetch_sessions import FetchSessions
 from tidelog.metadata.image.entities import PartitionImage, TopicImage
@@ -111,7 +111,7 @@ class Rig:
 
     def ask(self, request: FetchRequest, version: int = 17) -> FetchResponse:
         async def work() -> FetchResponse:
-            context = Context(self.services, Peer("", 0, "PLAINTEXT"), version, None)  # type: ignore[arg-type]
+            context = Context(self.services, ClientConnection("", 0, "PLAINTEXT"), version, None)  # type: ignore[arg-type]
             answer = fetch.handle(context, request)
             return await answer if isinstance(answer, asyncio.Future) else answer
 
