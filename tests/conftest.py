@@ -17,7 +17,7 @@ TOGETHER = {
     "tests/spark/test_demo_pipeline.py": "a demonstration",
     "tests/spark/test_pipeline_command.py": "pipelines",
     "tests/spark/test_source_connect.py": "Spark Connect",
-    "tests/spark/test_handover.py": "hand-overs",
+    "tests/spark/test_two_phase_commit.py": "two-phase-commit",
     "tests/spark/": "Spark",
     "tests/interop/cluster/": "a cluster",
     "tests/interop/test_cluster_cli_apache.py": "a cluster of Apache Kafka",

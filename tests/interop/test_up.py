@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 from broker_process import console_script
-from waiting import eventually
-
 from tidelog.cli.second_signal import ECHO_S
+from waiting import eventually
 
 PATIENCE_S = 30.0
 

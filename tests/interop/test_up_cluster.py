@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 from broker_process import console_script
 from fleet_process import PATIENCE_S, FleetProcess, clean_environment
-from waiting import eventually
-
 from tidelog.cli.second_signal import ECHO_S
+from waiting import eventually
 
 pytestmark = pytest.mark.timeout(180)
 Up = Callable[..., FleetProcess]

@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 from tidelog.spark.client.cluster import Cluster
 from tidelog.spark.data_source import TidelogDataSource
 from tidelog.spark.sink.intents import Identity, Intent, Participant
-from tidelog.spark.sink.two_phase_commit import Batch, Handover
+from tidelog.spark.sink.two_phase_commit import Batch, TwoPhaseCommit
 from tidelog.spark.sink.writers import Messages, StreamWriter
 
 STEPS = ("hold", "prepare", "decide", "half-finish", "finish", "sweep")
@@ -40,7 +40,7 @@ def kill_the_jvm() -> None:
     raise RuntimeError("no JVM above this process")
 
 
-class DyingHandover(Handover):
+class DyingCommit(TwoPhaseCommit):
     last_step = ""
     die: Callable[[], None] = staticmethod(kill_this_process)
 
@@ -76,16 +76,16 @@ class DyingHandover(Handover):
 
 
 class DyingWriter(StreamWriter):
-    kind: type[Handover]
+    kind: type[TwoPhaseCommit]
     is_dead = True
     """After a death nobody is left to abort; Spark does call, since it was only a part of it that died."""
 
-    def handover(self, cluster: Cluster) -> Handover:
-        return self.kind(cluster, self.options.handover)
+    def two_phase_commit(self, cluster: Cluster) -> TwoPhaseCommit:
+        return self.kind(cluster, self.options.two_phase_commit)
 
     def abort(self, messages: Messages, batchId: int) -> None:
         if not self.is_dead:
-            self.kind = Handover  # only the commit was to die
+            self.kind = TwoPhaseCommit  # only the commit was to die
             super().abort(messages, batchId)
 
 
@@ -122,8 +122,8 @@ def register(spark: SparkSession, die: Callable[[], None] = kill_this_process) -
     if __name__ in sys.modules and __name__ != "__main__":
         cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it
     for step in (*STEPS, "nothing"):
-        handover = type("Dying", (DyingHandover,), {"last_step": step, "die": staticmethod(die)})
+        commit = type("Dying", (DyingCommit,), {"last_step": step, "die": staticmethod(die)})
         for is_dead in (True, False):
-            writer = type("Writer", (DyingTaskWriter,), {"kind": handover, "is_dead": is_dead})
+            writer = type("Writer", (DyingTaskWriter,), {"kind": commit, "is_dead": is_dead})
             name = f"dying-after-{step}" if is_dead else f"failing-after-{step}"
             spark.dataSource.register(dying_source(name, writer))

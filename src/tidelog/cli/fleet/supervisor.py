@@ -22,8 +22,8 @@ from tidelog.cli.fleet.plan import FleetPlan, MemberPlan, refuse_taken_ports, st
 from tidelog.cli.fleet.record import write_record
 from tidelog.cli.fleet.restarts import Backoff
 from tidelog.cli.fleet.voice import Voice, ready_facts
-from tidelog.cli.second_signal import Asked, Insistence
 from tidelog.cli.session import Session
+from tidelog.cli.stop_signals import StopSignal, StopSignals
 from tidelog.cli.up.ready_file import remove_ready_file, write_ready_file
 from tidelog.cli.up.running import age_s, show_demo
 
@@ -54,7 +54,7 @@ class Fleet:
         self._members: dict[int, Member] = {}
         self._stop = asyncio.Event()
         self._failed: CliError | None = None
-        self._insistence = Insistence()
+        self._signals = StopSignals()
         self._is_ready = False
 
     def run(self) -> int:
@@ -234,11 +234,11 @@ class Fleet:
             return False
 
     def _on_signal(self) -> None:
-        match self._insistence.asked(time.monotonic()):
-            case Asked.FIRST:
+        match self._signals.receive(time.monotonic()):
+            case StopSignal.FIRST:
                 self.voice.stopping()
                 self._stop.set()
-            case Asked.AGAIN:
+            case StopSignal.SECOND:
                 for member in self._members.values():
                     member.signal(signal.SIGKILL)
 

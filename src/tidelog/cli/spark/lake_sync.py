@@ -11,7 +11,7 @@ from tidelog.base.errors import KafkaError, TidelogError
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
 from tidelog.cli.spark.pipeline_view import PipelineView
-from tidelog.cli.spark.stop_signal import StopWish
+from tidelog.cli.spark.stop_flag import StopFlag
 from tidelog.spark.engine.session import SparkMissing, spark_session
 from tidelog.spark.errors import BrokersUnreachable, OptionError
 from tidelog.spark.lake.sync_claim import SPARK_LOG, AlreadySyncing, Claim, SyncRefused, claim, locked
@@ -61,7 +61,7 @@ class LakeSync:
         self.wishes = wishes
         self.checkpoint = _checkpoint(wishes)
         self.view = PipelineView(as_json=session.json)
-        self._stop = StopWish()
+        self._stop = StopFlag()
         self._done: list[QueryProgress] = []
 
     def run(self) -> int:
@@ -168,7 +168,7 @@ class LakeSync:
                 table.storage,
                 Claim(topic=sync.topic, topic_id=topic_id, table=sync.path, table_id=table.identity),
             )
-            outcome = "stopped" if self._stop.is_there else self._until_done(built)
+            outcome = "stopped" if self._stop.is_set else self._until_done(built)
         finally:
             spark.stop()
         self._sum_up(sync, outcome, time.monotonic() - began)
@@ -188,7 +188,7 @@ class LakeSync:
         try:
             run.start(built)
             self.view.begin()
-            return run.until_done(lambda: self._stop.is_there, self._report).value
+            return run.until_done(lambda: self._stop.is_set, self._report).value
         except PipelineFailed as error:
             raise CliError(
                 f"{_sentence(error)}",

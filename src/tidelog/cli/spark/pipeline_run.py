@@ -10,7 +10,7 @@ from tidelog.base.errors import TidelogError
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
 from tidelog.cli.spark.pipeline_view import PipelineView
-from tidelog.cli.spark.stop_signal import StopWish
+from tidelog.cli.spark.stop_flag import StopFlag
 from tidelog.spark.engine.session import SparkMissing, spark_session
 from tidelog.spark.pipeline.faults import InvalidPipeline
 from tidelog.spark.pipeline.identity import WrongCheckpoint, claim_by_spark, claim_folder, identity_of
@@ -50,7 +50,7 @@ class PipelineRun:
         given = checkpoint or (spec.checkpoint if spec is not None else None)
         self.checkpoint = _place(given, self.loaded.folder if checkpoint is None else Path())
         self.view = PipelineView(as_json=session.json)
-        self._stop = StopWish()
+        self._stop = StopFlag()
         self._status: dict[str, Any] = {}
 
     def run(self) -> int:
@@ -88,7 +88,7 @@ class PipelineRun:
         spark = started_spark(self, log=self.record.log)
         self._stop.listen()  # Spark has put its own in their place
         try:
-            if self._stop.is_there:
+            if self._stop.is_set:
                 return "stopped"
             built = built_pipeline(spark, self.loaded, self.session.servers)
             self._refuse_console_far_away(built)
@@ -221,7 +221,7 @@ class PipelineRun:
         self.record.write_status(self._status)
 
     def _is_asked_to_stop(self) -> bool:
-        return self._stop.is_there or self.record.is_asked_to_stop
+        return self._stop.is_set or self.record.is_asked_to_stop
 
 
 def checked(file: str) -> Loaded:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.second_signal import Asked, Insistence
+from tidelog.cli.stop_signals import StopSignal, StopSignals
 from tidelog.cli.up.ready_file import remove_ready_file, write_ready_file
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Running:
         self.demo_pipeline = demo_pipeline
         self.until_stdin_closes = until_stdin_closes
         self._stop = asyncio.Event()
-        self._insistence = Insistence()
+        self._signals = StopSignals()
 
     def run(self) -> int:
         from tidelog.server.event_loop import loop_factory
@@ -159,10 +159,10 @@ class Running:
                 click.echo(f"Stopped cleanly in {seconds:.2f} s.")
 
     def _on_signal(self, number: int) -> None:
-        match self._insistence.asked(time.monotonic()):
-            case Asked.AGAIN:
+        match self._signals.receive(time.monotonic()):
+            case StopSignal.SECOND:
                 os._exit(128 + number)  # the next start will scan what was not flushed
-            case Asked.ECHO:
+            case StopSignal.ECHO:
                 return
         self._stop.set()
         if not self.json:

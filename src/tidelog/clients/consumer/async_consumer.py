@@ -171,7 +171,7 @@ class AsyncConsumer(Generic[Key, Value]):
         limit = min(max_records or self.config.max_poll_records, self.config.max_poll_records)
         messages = self._take(limit)
         if not messages and timeout_ms > 0:
-            await self._thread.handover.wait(timeout_ms / 1000)
+            await self._thread.messages.wait(timeout_ms / 1000)
             messages = self._take(limit)
         return messages
 
@@ -180,21 +180,21 @@ class AsyncConsumer(Generic[Key, Value]):
         while not self._core.closed:
             for message in self._take(1):
                 yield message
-            if not len(self._thread.handover):
+            if not len(self._thread.messages):
                 self._core.positions.all_handled()
-                await self._thread.handover.wait(None)
+                await self._thread.messages.wait(None)
 
     def _take(self, limit: int) -> list[Message[Key, Value]]:
         self._core.positions.all_handled()
         self._core.check_open()
-        messages = self._thread.handover.take(limit)
+        messages = self._thread.messages.take(limit)
         for message in messages:
             self._core.positions.hand_out(message.topic_partition, message.offset)
         return messages
 
     def buffered(self) -> int:
         """How many messages wait in the buffer; never more than `buffer_records`."""
-        return len(self._thread.handover)
+        return len(self._thread.messages)
 
     # Committing
 

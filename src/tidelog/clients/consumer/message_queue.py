@@ -10,7 +10,7 @@ from typing import Any
 from tidelog.clients.records import Message, TopicPartition
 
 
-class Handover:
+class MessageQueue:
     """The thread puts and drops, the loop takes. `wake` is called whenever the loop wants something."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, wake: Callable[[], None]) -> None:

@@ -1,7 +1,8 @@
 """The thread that an asyncio consumer lives on: librdkafka's consumer is used here and nowhere else.
 
-It fills the handover, runs the calls that the loop sends, and lets coroutine listeners run on the loop while
-it serves their calls. It blocks in librdkafka only while the loop waits for messages and asks nothing else.
+It fills the message queue, runs the calls that the loop sends, and serves the calls of coroutine listeners
+while those run on the loop. It blocks in librdkafka only while the loop waits for messages and has sent no
+other call.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 
 from tidelog.clients.consumer.backpressure import Action, Backpressure, Step
 from tidelog.clients.consumer.core import ConsumerCore
-from tidelog.clients.consumer.message_queue import Handover
+from tidelog.clients.consumer.message_queue import MessageQueue
 from tidelog.clients.consumer.rebalance import AsyncPartitionsCallback, PartitionsCallback
 from tidelog.clients.errors import ClientClosed
 from tidelog.clients.producer.delivery import LOG
@@ -37,10 +38,10 @@ class ConsumerThread:
         self._is_over = False
         self._woken = threading.Event()
         self._stop: bool | None = None
-        self.handover = Handover(loop, self._woken.set)
+        self.messages = MessageQueue(loop, self._woken.set)
         self._flow = Backpressure(core.config.buffer_records, core.config.max_poll_interval_ms / 1000)
         self._ended: Future[None] = Future()
-        core.on_gone = self.handover.drop
+        core.on_gone = self.messages.drop
         self._thread = threading.Thread(
             target=self._run, name=f"{core.config.client_id}-consumer", daemon=True
         )
@@ -93,7 +94,7 @@ class ConsumerThread:
         try:
             while self._stop is None and not self._loop.is_closed():
                 self._serve_calls()
-                self._step(self._flow.next_step(len(self.handover), time.monotonic(), self.handover.taken_at))
+                self._step(self._flow.next_step(len(self.messages), time.monotonic(), self.messages.taken_at))
         except RuntimeError:
             # The loop is closed: nobody is left to hand anything to, or to tell.
             LOG.debug("the event loop of a consumer ended before it was closed", exc_info=True)
@@ -108,16 +109,16 @@ class ConsumerThread:
                 self._core.hold()
             elif step.action is Action.RELEASE:
                 self._core.release()
-            wanted = self.handover.is_wanted and not self._calls
+            wanted = self.messages.is_wanted and not self._calls
             messages = self._core.take(WAIT_FOR_MESSAGES_S if wanted else 0, step.limit)
             if wanted and not messages:  # errors without a reader would pile up
                 self._core.first_contact.check()
         except Exception as error:  # a listener may raise anything; whoever reads next gets it
-            self.handover.put([error])
+            self.messages.put([error])
             return
         if messages:
-            self.handover.put(messages)
-        elif not self.handover.is_wanted:
+            self.messages.put(messages)
+        elif not self.messages.is_wanted:
             self._rest()
 
     def _rest(self) -> None:
@@ -155,7 +156,7 @@ class ConsumerThread:
                 answer.set_exception(ClientClosed("The consumer is closed."))
         if self._loop.is_closed() or not self._ended.set_running_or_notify_cancel():
             return
-        self.handover.put([ClientClosed("The consumer is closed.")])
+        self.messages.put([ClientClosed("The consumer is closed.")])
         if failure is None:
             self._ended.set_result(None)
         else:

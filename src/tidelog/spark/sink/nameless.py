@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 
 from tidelog.spark.sink.intents import Intent, Participant
-from tidelog.spark.sink.two_phase_commit import Handover
+from tidelog.spark.sink.two_phase_commit import TwoPhaseCommit
 
 NAMES_MAX = 4096
 """One for each write would be cleaner, but the cluster remembers every transactional id for days."""
@@ -30,19 +30,19 @@ def is_nameless(query: str) -> bool:
     return _NAMES.fullmatch(query) is not None
 
 
-def commit_once(handover: Handover, written: Sequence[Participant]) -> None:
+def commit_once(commit: TwoPhaseCommit, written: Sequence[Participant]) -> None:
     for one in written:
-        handover.check_open(one)
-    handover.finish(Intent("", 0, tuple(written), is_prepared=False))
-    handover.await_markers(written)
+        commit.check_open(one)
+    commit.finish(Intent("", 0, tuple(written), is_prepared=False))
+    commit.await_markers(written)
 
 
-def abort_once(handover: Handover, query: str, written: Sequence[Participant]) -> None:
+def abort_once(commit: TwoPhaseCommit, query: str, written: Sequence[Participant]) -> None:
     """Also what tasks write that nobody waits for: left open, it would hold up readers until its timeout."""
-    handover.abort_all(written)
+    commit.abort_all(written)
     deadline = time.monotonic() + STRAGGLERS_S
     while True:
-        handover.abort_open(query)
+        commit.abort_open(query)
         if time.monotonic() >= deadline:
             return
         time.sleep(PAUSE_S)

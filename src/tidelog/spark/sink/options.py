@@ -11,7 +11,7 @@ from tidelog.spark.options import Kind, Option, OptionTable
 from tidelog.spark.sink.intent_log import TOPIC
 from tidelog.spark.sink.outbox import Packing
 from tidelog.spark.sink.transactional_ids import PREFIX
-from tidelog.spark.sink.two_phase_commit import HandoverSettings
+from tidelog.spark.sink.two_phase_commit import TwoPhaseCommitSettings
 from tidelog.wire.compression import Codec
 
 AT_LEAST_ONCE, EXACTLY_ONCE = "at-least-once", "exactly-once"
@@ -93,7 +93,7 @@ class SinkOptions:
     Delta, where a table knows only its own. The slash keeps it from being taken for the id of a query."""
     packing: Packing
     delivery: Limits
-    handover: HandoverSettings
+    two_phase_commit: TwoPhaseCommitSettings
 
 
 def read_sink_options(given: Mapping[str, str]) -> SinkOptions:
@@ -114,7 +114,7 @@ def read_sink_options(given: Mapping[str, str]) -> SinkOptions:
         write_name=None if app is None or version is None else (f"{app}/{topic or ''}", version),
         packing=Packing(codec, options["kafka.batch.size"]),
         delivery=replace(cluster.limits, total_s=options["kafka.delivery.timeout.ms"] / 1000),
-        handover=HandoverSettings(
+        two_phase_commit=TwoPhaseCommitSettings(
             prefix=options.required("transactionalIdPrefix"),
             topic=options.required("intentsTopic"),
             timeout_ms=options["kafka.transaction.timeout.ms"],

@@ -106,7 +106,7 @@ decided before it, so later ones need no look."""
 def _is_decided(cluster: Cluster, options: SinkOptions, batch: Batch, run: str | None) -> bool:
     if is_nameless(batch.query) or (run is not None and (batch.query, run) in _looked_up):
         return False
-    intents = IntentLog(cluster, options.handover.prefix, options.handover.topic)
+    intents = IntentLog(cluster, options.two_phase_commit.prefix, options.two_phase_commit.topic)
     if is_written_already(intents.find(batch.query), batch.number):
         return True
     if run is not None:
@@ -120,9 +120,9 @@ _used: dict[str, Batch] = {}
 
 def _begin(calls: TransactionCalls, options: SinkOptions, batch: Batch) -> tuple[str, Identity]:
     """An id of this process that has no open transaction: one that has may still be committed."""
-    timeout_ms = options.handover.timeout_ms
+    timeout_ms = options.two_phase_commit.timeout_ms
     for name in slots_of_this_process().names():
-        id = query_prefix(options.handover.prefix, batch.query) + name
+        id = query_prefix(options.two_phase_commit.prefix, batch.query) + name
         if not is_nameless(batch.query) and _used.get(id) == batch:
             continue
         found = calls.describe(id)

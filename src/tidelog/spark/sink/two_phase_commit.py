@@ -47,7 +47,7 @@ class OtherRunIsAhead(TidelogError):
 
 
 @dataclass(frozen=True)
-class HandoverSettings:
+class TwoPhaseCommitSettings:
     prefix: str = PREFIX
     topic: str = TOPIC
     timeout_ms: int = 900_000
@@ -64,8 +64,8 @@ class Batch(NamedTuple):
         return f"batch {self.number} of query {self.query}"
 
 
-class Handover:
-    def __init__(self, cluster: Cluster, settings: HandoverSettings) -> None:
+class TwoPhaseCommit:
+    def __init__(self, cluster: Cluster, settings: TwoPhaseCommitSettings) -> None:
         self.settings = settings
         self._calls = TransactionCalls(cluster)
         self._intents = IntentLog(cluster, settings.prefix, settings.topic)

@@ -14,7 +14,7 @@ from tidelog.spark.sink.nameless import abort_once, commit_once, is_nameless, ne
 from tidelog.spark.sink.options import SinkOptions, read_sink_options
 from tidelog.spark.sink.schema import Shape, shape_of
 from tidelog.spark.sink.task import Written, write_in_transaction, write_rows
-from tidelog.spark.sink.two_phase_commit import Batch, Handover
+from tidelog.spark.sink.two_phase_commit import Batch, TwoPhaseCommit
 
 QUERY_ID, BATCH_ID, RUN_ID = "sql.streaming.queryId", "streaming.sql.batchId", "spark.jobGroup.id"
 
@@ -35,8 +35,8 @@ class SinkWriter:
         columns = {field.name: field.dataType.simpleString() for field in schema.fields}
         self.shape: Shape = shape_of(columns, self.options.topic, with_headers=self.options.with_headers)
 
-    def handover(self, cluster: Cluster) -> Handover:
-        return Handover(cluster, self.options.handover)
+    def two_phase_commit(self, cluster: Cluster) -> TwoPhaseCommit:
+        return TwoPhaseCommit(cluster, self.options.two_phase_commit)
 
     def commit_batch(self, messages: Messages, batch: Batch | None) -> None:
         reports = written_of(messages)
@@ -46,9 +46,9 @@ class SinkWriter:
             return
         with self.options.cluster.connect() as cluster:
             if is_nameless(batch.query):
-                commit_once(self.handover(cluster), found)
+                commit_once(self.two_phase_commit(cluster), found)
             else:
-                self.handover(cluster).commit(batch, found, has_skipped=has_skipped)
+                self.two_phase_commit(cluster).commit(batch, found, has_skipped=has_skipped)
 
     def abort_batch(self, messages: Messages, batch: Batch | None) -> None:
         found = [one.participant for one in written_of(messages) if one.participant is not None]
@@ -56,9 +56,9 @@ class SinkWriter:
             return
         with self.options.cluster.connect() as cluster:
             if is_nameless(batch.query):
-                abort_once(self.handover(cluster), batch.query, found)
+                abort_once(self.two_phase_commit(cluster), batch.query, found)
             else:
-                self.handover(cluster).abort(batch, found)
+                self.two_phase_commit(cluster).abort(batch, found)
 
 
 def written_of(messages: Messages) -> list[Written]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tidelog import Message, TimestampType, TopicPartition
-from tidelog.clients.consumer.message_queue import Handover
+from tidelog.clients.consumer.message_queue import MessageQueue
 
 
 def message(partition: int, offset: int) -> Message[Any, Any]:
@@ -24,27 +24,27 @@ def on_a_loop(scenario: Coroutine[Any, Any, None]) -> None:
 
 def test_order_limit_and_errors() -> None:
     async def scenario() -> None:
-        handover = Handover(asyncio.get_running_loop(), lambda: None)
-        handover.put([message(0, 0), message(0, 1), ValueError("x"), message(0, 2)])
-        assert len(handover) == 4
-        assert offsets(handover.take(1)) == [0]
-        assert offsets(handover.take(10)) == [1]
+        queue = MessageQueue(asyncio.get_running_loop(), lambda: None)
+        queue.put([message(0, 0), message(0, 1), ValueError("x"), message(0, 2)])
+        assert len(queue) == 4
+        assert offsets(queue.take(1)) == [0]
+        assert offsets(queue.take(10)) == [1]
         with pytest.raises(ValueError, match="x"):
-            handover.take(10)
-        assert offsets(handover.take(10)) == [2]
-        assert handover.take(10) == []
+            queue.take(10)
+        assert offsets(queue.take(10)) == [2]
+        assert queue.take(10) == []
 
     on_a_loop(scenario())
 
 
 def test_what_is_dropped_is_gone_and_errors_stay() -> None:
     async def scenario() -> None:
-        handover = Handover(asyncio.get_running_loop(), lambda: None)
-        handover.put([message(0, 0), ValueError("x"), message(1, 1)])
-        handover.drop([TopicPartition("t", 0)])
+        queue = MessageQueue(asyncio.get_running_loop(), lambda: None)
+        queue.put([message(0, 0), ValueError("x"), message(1, 1)])
+        queue.drop([TopicPartition("t", 0)])
         with pytest.raises(ValueError, match="x"):
-            handover.take(10)
-        assert offsets(handover.take(10)) == [1]
+            queue.take(10)
+        assert offsets(queue.take(10)) == [1]
 
     on_a_loop(scenario())
 
@@ -52,24 +52,24 @@ def test_what_is_dropped_is_gone_and_errors_stay() -> None:
 def test_whoever_waits_is_woken_from_another_thread_and_is_seen_waiting() -> None:
     async def scenario() -> None:
         wakes: list[bool] = []
-        handover = Handover(asyncio.get_running_loop(), lambda: wakes.append(handover.is_wanted))
-        waiting = asyncio.create_task(handover.wait(None))
+        queue = MessageQueue(asyncio.get_running_loop(), lambda: wakes.append(queue.is_wanted))
+        waiting = asyncio.create_task(queue.wait(None))
         await asyncio.sleep(0)
         assert wakes == [True]
-        await asyncio.to_thread(handover.put, [message(0, 0)])
+        await asyncio.to_thread(queue.put, [message(0, 0)])
         await waiting
-        assert not handover.is_wanted
-        assert offsets(handover.take(1)) == [0]
+        assert not queue.is_wanted
+        assert offsets(queue.take(1)) == [0]
 
     on_a_loop(scenario())
 
 
 def test_waiting_ends_with_the_time_or_at_once_if_something_is_there() -> None:
     async def scenario() -> None:
-        handover = Handover(asyncio.get_running_loop(), lambda: None)
-        await handover.wait(0.001)
-        assert not handover.is_wanted
-        handover.put([message(0, 0)])
-        await handover.wait(None)
+        queue = MessageQueue(asyncio.get_running_loop(), lambda: None)
+        await queue.wait(0.001)
+        assert not queue.is_wanted
+        queue.put([message(0, 0)])
+        await queue.wait(None)
 
     on_a_loop(scenario())

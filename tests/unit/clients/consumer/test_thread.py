@@ -56,11 +56,11 @@ def test_messages_and_errors_arrive_in_order() -> None:
         seen: list[Any] = []
         while len(seen) < 3:
             try:
-                seen += [message.offset for message in thread.handover.take(10)]
+                seen += [message.offset for message in thread.messages.take(10)]
             except OffsetOutOfRange:
                 seen.append("error")
             if len(seen) < 3:
-                await thread.handover.wait(1)
+                await thread.messages.wait(1)
         assert seen == [0, "error", 1]
 
     with_thread(scenario)
@@ -92,9 +92,9 @@ def test_what_a_listener_raises_reaches_the_reader() -> None:
 
         await thread.call(lambda: core.subscribe(["t"], RebalanceListener(on_assign=thread.bridge(explode))))
         core.client.next_rebalance = ("on_assign", [LibrdkafkaPlace(*A)])
-        await thread.handover.wait(None)
+        await thread.messages.wait(None)
         with pytest.raises(ZeroDivisionError):
-            thread.handover.take(1)
+            thread.messages.take(1)
 
     with_thread(scenario)
 
@@ -104,9 +104,9 @@ def test_the_buffer_has_room_for_so_many_and_no_more() -> None:
         core.client.receive(*(raw(0, offset) for offset in range(100)))
         seen: list[int] = []
         while len(seen) < 100:
-            await thread.handover.wait(None)
-            assert len(thread.handover) <= 8
-            seen += [message.offset for message in thread.handover.take(3)]
+            await thread.messages.wait(None)
+            assert len(thread.messages) <= 8
+            seen += [message.offset for message in thread.messages.take(3)]
         assert seen == list(range(100))
 
     with_thread(scenario, buffer_records=8)

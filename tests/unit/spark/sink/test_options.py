@@ -18,7 +18,7 @@ def test_defaults() -> None:
     assert (options.topic, options.is_exact, options.write_name) == (None, False, None)
     assert options.packing.codec is Codec.NONE
     assert options.delivery.total_s == 120
-    assert options.handover.timeout_ms == 900_000
+    assert options.two_phase_commit.timeout_ms == 900_000
     assert pickle.loads(pickle.dumps(options)) == options, "it goes to executors"
 
 
@@ -36,7 +36,7 @@ def test_what_was_given() -> None:
     options = read_sink_options(BASE | given)
     assert (options.topic, options.is_exact, options.write_name) == ("out", True, ("nightly/out", 12))
     assert options.packing.codec is Codec.ZSTD
-    assert options.handover.timeout_ms == 60_000
+    assert options.two_phase_commit.timeout_ms == 60_000
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from dying_sink import STEPS, DyingHandover
+from dying_sink import STEPS, DyingCommit
 from read_back import counted
 
 from tidelog.base.errors import KafkaError
@@ -26,9 +26,9 @@ from tidelog.spark.sink.task import Written, write_in_transaction
 from tidelog.spark.sink.two_phase_commit import (
     Batch,
     BatchLost,
-    Handover,
-    HandoverSettings,
     OtherRunIsAhead,
+    TwoPhaseCommit,
+    TwoPhaseCommitSettings,
     WriteFailed,
 )
 from tidelog.testing import Broker
@@ -82,14 +82,14 @@ class Query:
         ]
 
     def commit(self, batch: int, written: Sequence[Written], die_after: str = "") -> None:
-        kind = type("Dying", (DyingHandover,), {"last_step": die_after, "die": staticmethod(crash)})
+        kind = type("Dying", (DyingCommit,), {"last_step": die_after, "die": staticmethod(crash)})
         skipped = any(one.was_decided for one in written)
         self._with(
             lambda it: it.commit(Batch(self.name, batch), participants(written), has_skipped=skipped), kind
         )
 
     def abort(self, batch: int, written: Sequence[Written]) -> None:
-        self._with(lambda handover: handover.abort(Batch(self.name, batch), participants(written)))
+        self._with(lambda commit: commit.abort(Batch(self.name, batch), participants(written)))
 
     def process(self, batch: int) -> None:
         self.commit(batch, self.write(batch))
@@ -108,9 +108,11 @@ class Query:
     def _shape(self) -> Any:
         return shape_of({"value": "string"}, self.options.topic)
 
-    def _with(self, act: Callable[[Handover], None], kind: type[Handover] = Handover) -> None:
+    def _with(
+        self, act: Callable[[TwoPhaseCommit], None], kind: type[TwoPhaseCommit] = TwoPhaseCommit
+    ) -> None:
         with self.options.cluster.connect() as cluster:
-            act(kind(cluster, self.options.handover))
+            act(kind(cluster, self.options.two_phase_commit))
 
 
 def options_for(broker: Broker, topic: str, **options: str) -> SinkOptions:
@@ -180,7 +182,7 @@ def test_a_driver_that_was_thought_dead(query: Query, step: str) -> None:
 
 
 def test_a_driver_that_was_thought_dead_cannot_decide_any_more(query: Query) -> None:
-    class Overtaken(Handover):
+    class Overtaken(TwoPhaseCommit):
         def prepare(self, batch: Batch, written: Sequence[Participant]) -> Any:
             intent = super().prepare(batch, written)
             query.restart()
@@ -189,7 +191,7 @@ def test_a_driver_that_was_thought_dead_cannot_decide_any_more(query: Query) -> 
 
     first = query.write(0)
     with pytest.raises(KafkaError):
-        query._with(lambda handover: handover.commit(Batch(query.name, 0), participants(first)), Overtaken)
+        query._with(lambda commit: commit.commit(Batch(query.name, 0), participants(first)), Overtaken)
     query.abort(0, first)
     assert query.seen() == query.expected(1)
     assert query.under_way() == {}
@@ -279,10 +281,10 @@ def test_a_write_without_a_name(broker: Broker, topics: "Topics") -> None:
     query = Query(broker, topics.create(2))
     query.name = new_name()
     with query.options.cluster.connect() as cluster:
-        handover = Handover(cluster, HandoverSettings())
-        commit_once(handover, participants(query.write(0)))
-        handover.abort_all(participants(query.write(1)))
-        commit_once(handover, participants(query.write(2)))
+        commit = TwoPhaseCommit(cluster, TwoPhaseCommitSettings())
+        commit_once(commit, participants(query.write(0)))
+        commit.abort_all(participants(query.write(1)))
+        commit_once(commit, participants(query.write(2)))
     assert set(query.seen()) == {key for key in query.expected(3) if key[0] != "1"}
 
 
@@ -295,10 +297,10 @@ def test_what_tasks_of_a_failed_write_without_a_name_left_open_is_aborted(
     heard, *unheard = failed.write(0)
     waiting = other.write(0)
     with failed.options.cluster.connect() as cluster:
-        abort_once(Handover(cluster, HandoverSettings()), failed.name, participants([heard]))
+        abort_once(TwoPhaseCommit(cluster, TwoPhaseCommitSettings()), failed.name, participants([heard]))
         assert len(unheard) == 2
         assert failed.under_way() == {}
-        commit_once(Handover(cluster, HandoverSettings()), participants(waiting))
+        commit_once(TwoPhaseCommit(cluster, TwoPhaseCommitSettings()), participants(waiting))
     assert failed.seen() == {}
     assert other.seen() == other.expected(1)
 
@@ -306,7 +308,7 @@ def test_what_tasks_of_a_failed_write_without_a_name_left_open_is_aborted(
 def test_a_driver_that_was_thought_dead_aborts_nothing_of_its_successor(query: Query) -> None:
     """It wakes up before its last step, when the next driver has decided the next batch already."""
 
-    class Late(Handover):
+    class Late(TwoPhaseCommit):
         def abort_all(self, written: Sequence[Participant]) -> None:
             query.restart()
             query.commit(0, query.write(0))
@@ -325,7 +327,7 @@ def test_a_driver_that_was_thought_dead_takes_over_what_was_decided(query: Query
     """By its id, which has been used again. The decision stands."""
     mine = query.write(0)
 
-    class Late(Handover):
+    class Late(TwoPhaseCommit):
         def prepare(self, batch: Batch, written: Sequence[Participant]) -> Any:
             query.restart()
             query.process(0)
@@ -388,7 +390,7 @@ def test_a_leader_that_was_deposed_and_does_not_know_cannot_undo_a_decision(
     query.restart()
     latest = LogBounds.latest
 
-    class Healed(Handover):
+    class Healed(TwoPhaseCommit):
         def prepare(self, batch: Batch, written: Sequence[Participant]) -> Any:
             monkeypatch.setattr(LogBounds, "latest", latest)
             return super().prepare(batch, written)
