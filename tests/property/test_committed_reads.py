@@ -218,7 +218,7 @@ def test_an_index_that_a_cut_forgets_hides_committed_records(monkeypatch: pytest
     """Its marker is gone; what the producer commits after that would be taken for aborted."""
     script = [("write", 0), ("abort", 0), ("truncate", 1), ("commit", 0), ("plain", 0)]
     live(script, 0, 1 << 20)
-    monkeypatch.setattr(aborted_transactions.AbortedTransactions, "cut_end", lambda *_: None)
+    monkeypatch.setattr(aborted_transactions.AbortedTransactions, "truncate_from_end", lambda *_: None)
     with pytest.raises(AssertionError):
         live(script, 0, 1 << 20)
 

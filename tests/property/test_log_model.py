@@ -135,7 +135,7 @@ class LogAndList(RuleBasedStateMachine):
         self.log.close()
         self.flushed = self.log.recovery_point
         self.log = self.open(clean=True)
-        assert not self.log.recovery.cuts
+        assert not self.log.recovery.torn_writes
         assert not self.log.recovery.damages
         assert self.log.recovery.scanned_bytes == 0
 
@@ -143,7 +143,7 @@ class LogAndList(RuleBasedStateMachine):
     def kill(self) -> None:
         """The process dies; the page cache does not."""
         self.log = self.open()
-        assert not self.log.recovery.cuts
+        assert not self.log.recovery.torn_writes
         assert not self.log.recovery.damages
 
     @rule()

@@ -13,7 +13,7 @@ from tidelog.metadata.image.entities import PartitionImage
 from tidelog.metadata.leaders import partition_changes
 from tidelog.metadata.leaders.partition_changes import PartitionAlteration
 from tidelog.raft import leading
-from tidelog.replication.following import Following, Truncated
+from tidelog.replication.following import Following, Truncation
 from tidelog.replication.leadership import Leadership
 from tidelog.replication.partition import Partition
 from tidelog.storage.flush import Flush
@@ -71,7 +71,7 @@ def test_an_entry_that_is_committed_by_one_node_alone(monkeypatch: pytest.Monkey
 
 
 def test_an_acknowledgement_before_the_isr_has_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Partition, "when_safe", lambda self, offset, done: True)
+    monkeypatch.setattr(Partition, "when_committed", lambda self, offset, done: True)
     problems_until("was acknowledged up to", lambda seed: rough(seed, "slow_network", "pause"))
     problems_until("lost write|unseen", lambda seed: rough(seed, "isolate", "kill", "pause"))
 
@@ -105,7 +105,7 @@ def test_a_consumer_that_reads_what_may_be_taken_back(monkeypatch: pytest.Monkey
 
 
 def test_a_follower_that_never_cuts_its_log_never_gets_in_sync(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Following, "_cut", lambda self, cut: Truncated(self.log.end, []))
+    monkeypatch.setattr(Following, "_truncate", lambda self, truncate: Truncation(self.log.end, []))
     monkeypatch.setattr("tidelog.testing.sim.run.HEAL_SECONDS", 6.0)
     problems_until("not whole", lambda seed: rough(seed, "isolate", "kill", acks=(-1, 1)))
 
@@ -134,7 +134,7 @@ def test_a_coordinator_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_records_that_are_acknowledged_and_forgotten_are_missed_by_their_producer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Partition, "when_safe", lambda self, offset, done: True)
+    monkeypatch.setattr(Partition, "when_committed", lambda self, offset, done: True)
     problems_until("told that it is out of order", lambda seed: rough(seed, "isolate", "kill"))
 
 

@@ -11,7 +11,7 @@ Done: TypeAlias = Callable[[KafkaError | None], None]
 
 
 class AcksWaiter(NamedTuple):
-    safe_at: Offset
+    committed_at: Offset
     done: Done
 
 
@@ -22,20 +22,20 @@ class AcksWaiters:
         self.queue: deque[AcksWaiter] = deque()
         """The one that is safe first comes first."""
 
-    def add(self, safe_at: Offset, done: Done) -> None:
+    def add(self, committed_at: Offset, done: Done) -> None:
         # A retried batch may ask for less than what others wait for already: keep the queue in order.
         queue = self.queue
         place = len(queue)
-        while place and queue[place - 1].safe_at > safe_at:
+        while place and queue[place - 1].committed_at > committed_at:
             place -= 1
-        queue.insert(place, AcksWaiter(safe_at, done))
+        queue.insert(place, AcksWaiter(committed_at, done))
 
     def forget(self, done: Done) -> None:
         self.queue = deque(waiter for waiter in self.queue if waiter.done is not done)
 
-    def settle(self, high_watermark: Offset) -> None:
+    def resolve(self, high_watermark: Offset) -> None:
         """Tell all who wait for no more than this. One that is told may add another one meanwhile."""
-        while self.queue and self.queue[0].safe_at <= high_watermark:
+        while self.queue and self.queue[0].committed_at <= high_watermark:
             self.queue.popleft().done(None)
 
     def fail_all(self, error: KafkaError) -> None:

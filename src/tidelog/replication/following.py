@@ -15,8 +15,8 @@ from tidelog.metadata.image.entities import NO_LEADER
 from tidelog.replication.divergence import truncation_point
 from tidelog.replication.followers import Position
 from tidelog.replication.replica import Durability, Replica
-from tidelog.storage.doomed import Doomed
 from tidelog.storage.log import Batches, PartitionLog
+from tidelog.storage.segment_deletion import SegmentDeletion
 from tidelog.wire.batch import BatchHeader, crc_ok, iter_batches
 
 ResultT = TypeVar("ResultT")
@@ -33,9 +33,9 @@ class FetchPosition(NamedTuple):
     leader_epoch: Epoch
 
 
-class Truncated(NamedTuple):
+class Truncation(NamedTuple):
     end: Offset
-    doomed: list[Doomed]
+    deletions: list[SegmentDeletion]
 
 
 class Following(Replica):
@@ -72,7 +72,7 @@ class Following(Replica):
         """The leader's high watermark, as far as this replica heard of it in this epoch."""
         self._limits = (self._leader_mark,)
 
-    def _cut_lost(self) -> None:
+    def _truncate_at_lost(self) -> None:
         """Outside of the in-sync set a damaged log is just behind: cut before the damage, it gets the rest.
 
         A member of the set, or an eligible leader, must not cut its log: it could be elected before it has
@@ -81,9 +81,9 @@ class Following(Replica):
         if self.log.lost is None or self.leader_id in {NO_LEADER, self.node_id} or self.is_trusted:
             return
         lost = self.log.lost
-        for doomed in self._shorten(self.log.cut_at_lost).doomed:
+        for deletion in self._shorten(self.log.truncate_at_lost).deletions:
             try:
-                doomed.run()
+                deletion.run()
             except OSError as error:
                 logger.warning("a segment that was cut off cannot be removed: %s", error)
         self._on_disk(self.log.forget_lost)
@@ -92,9 +92,9 @@ class Following(Replica):
             *(self.topic, self.index, lost, self.log.end, self.leader_id),
         )
 
-    def begin_repair(self) -> list[Doomed]:
+    def begin_repair(self) -> list[SegmentDeletion]:
         """Cut the log before what it lost, which stays written down until `repaired`."""
-        return self._shorten(self.log.cut_at_lost).doomed
+        return self._shorten(self.log.truncate_at_lost).deletions
 
     def repaired(self, high_watermark: Offset) -> None:
         """The log is as it was before the damage, when it was committed up to the high watermark.
@@ -198,32 +198,32 @@ class Following(Replica):
         log = self.log
         is_empty = log.start == log.end or leader_log_start >= log.end
         if is_empty and first.base_offset < log.end < first.next_offset:
-            for doomed in self._on_disk(lambda: log.truncate_fully_at(first.base_offset)):
-                doomed.run()
+            for deletion in self._on_disk(lambda: log.truncate_fully_at(first.base_offset)):
+                deletion.run()
             self.must_checkpoint = True
 
-    def diverged(self, epoch: Epoch, end_offset: Offset, *, asked: FetchPosition) -> Truncated:
+    def diverged(self, epoch: Epoch, end_offset: Offset, *, asked: FetchPosition) -> Truncation:
         """The leader has other records than we: cut what it says we cannot share, then ask again."""
         if not self._is_current(asked):
-            return Truncated(self.log.end, [])
+            return Truncation(self.log.end, [])
         if epoch < 0 or end_offset < 0:
             raise KafkaError(
                 ErrorCode.OFFSET_OUT_OF_RANGE, f"the leader knows nothing of epoch {asked.last_epoch}"
             )
         target = truncation_point(self.log, epoch, end_offset)
-        return self._cut(lambda: self.log.truncate_to(target))
+        return self._truncate(lambda: self.log.truncate_to(target))
 
-    def out_of_range(self, leader_start: Offset, leader_end: Offset, *, asked: FetchPosition) -> Truncated:
+    def out_of_range(self, leader_start: Offset, leader_end: Offset, *, asked: FetchPosition) -> Truncation:
         """What comes next here is not in the leader's log, which has these bounds: go where it is."""
         log = self.log
         if self._is_current(asked):
             if leader_end < log.end:
-                return self._cut(lambda: log.truncate_to(leader_end))
+                return self._truncate(lambda: log.truncate_to(leader_end))
             if leader_start > log.end:
-                return self._cut(lambda: log.truncate_fully_at(leader_start))
-        return Truncated(log.end, [])
+                return self._truncate(lambda: log.truncate_fully_at(leader_start))
+        return Truncation(log.end, [])
 
-    def _cut(self, cut: Callable[[], list[Doomed]]) -> Truncated:
+    def _truncate(self, cut: Callable[[], list[SegmentDeletion]]) -> Truncation:
         log, before, known = self.log, self.log.end, self.high_watermark
         truncated = self._shorten(cut)
         if log.end < known:
@@ -239,9 +239,9 @@ class Following(Replica):
             )
         return truncated
 
-    def _shorten(self, cut: Callable[[], list[Doomed]]) -> Truncated:
+    def _shorten(self, cut: Callable[[], list[SegmentDeletion]]) -> Truncation:
         log, before = self.log, self.log.end
-        doomed = self._on_disk(cut)
+        deletions = self._on_disk(cut)
         if log.end != before:
             self.must_checkpoint = True
         self.high_watermark = max(log.start, min(self.high_watermark, log.end))
@@ -249,7 +249,7 @@ class Following(Replica):
         self._hidden = deque(part for part in self._hidden if part[0] <= log.end)
         self.advance()
         self.notify(0)
-        return Truncated(log.end, doomed)
+        return Truncation(log.end, deletions)
 
     def _on_disk(self, work: Callable[[], ResultT]) -> ResultT:
         try:

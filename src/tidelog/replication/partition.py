@@ -15,7 +15,7 @@ from tidelog.metadata.image.entities import PartitionImage
 from tidelog.replication.acks_waiters import Done
 from tidelog.replication.divergence import divergence
 from tidelog.replication.followers import FollowerProgress
-from tidelog.replication.following import FetchPosition, Following, Truncated
+from tidelog.replication.following import FetchPosition, Following, Truncation
 from tidelog.replication.leadership import NOT_COMMITTED, CommittedIsr, IsrProposal, Leadership
 from tidelog.replication.replica import Durability, FetchWatcher
 from tidelog.storage.admission import admit
@@ -32,7 +32,7 @@ __all__ = [
     "IsrProposal",
     "Partition",
     "Produced",
-    "Truncated",
+    "Truncation",
 ]
 
 logger = logging.getLogger("tidelog.replication")
@@ -41,7 +41,7 @@ logger = logging.getLogger("tidelog.replication")
 class Produced(msgspec.Struct, frozen=True, gc=False):
     base_offset: Offset
     append_time_ms: TimestampMs  # -1 where the producer's own time is kept
-    safe_at: Offset  # acks=all is owed once the high watermark reaches this
+    committed_at: Offset  # acks=all is owed once the high watermark reaches this
 
 
 class Partition(Following):
@@ -91,7 +91,7 @@ class Partition(Following):
             self._leadership = None
             if is_new_epoch or self.is_leader:
                 self._begin_following()
-            self._cut_lost()
+            self._truncate_at_lost()
         elif self._leadership is None or is_new_epoch:
             self._begin_leading(now)
         else:
@@ -128,7 +128,7 @@ class Partition(Following):
         return self._leadership
 
     @property
-    def offsets_are_settled(self) -> bool:
+    def high_watermark_is_current(self) -> bool:
         """A new leader cannot say where the readable log ends before its followers told how far they are."""
         return self._leadership is not None and self.high_watermark >= self._leadership.epoch_start
 
@@ -190,7 +190,7 @@ class Partition(Following):
             f"min.insync.replicas is {self.min_insync_replicas}",
         )
 
-    def when_safe(self, offset: Offset, done: Done) -> bool:
+    def when_committed(self, offset: Offset, done: Done) -> bool:
         """True if everything below `offset` is safe now; else `done` is called once it is, or can't be.
 
         KafkaError where it can never be: on a log that is offline, or under another leader.
@@ -211,8 +211,8 @@ class Partition(Following):
         is_alone = self.is_leader and not self._limits and self.has_enough_in_sync
         return self.log.end if is_alone and self.log.offline is None else self.high_watermark
 
-    def when_held(self, offset: Offset, done: Done) -> bool:
-        """As `when_safe`, but it is enough that all that are in sync have it, however few they are.
+    def when_replicated(self, offset: Offset, done: Done) -> bool:
+        """As `when_committed`, but it is enough that all that are in sync have it, however few they are.
 
         For those who only read: too few to take more can still serve what they all have.
         """

@@ -17,7 +17,7 @@ from tidelog.base.ids import NO_EPOCH, Epoch, Offset, TimestampMs
 from tidelog.base.invariant import broken
 from tidelog.metadata.image.entities import NO_LEADER
 from tidelog.replication.partition import Partition
-from tidelog.storage.doomed import Doomed
+from tidelog.storage.segment_deletion import SegmentDeletion
 from tidelog.wire.batch import crc_ok, iter_batches
 
 
@@ -62,7 +62,7 @@ class Repair:
         """A replica that agrees up to here has all that was lost."""
         return RepairPosition(self._end, self._epoch)
 
-    def begin(self) -> list[Doomed]:
+    def begin(self) -> list[SegmentDeletion]:
         """Cut the log before the damage; another replica has proved that it has the rest."""
         return self._partition.begin_repair()
 

@@ -141,15 +141,15 @@ class Replica:
             return
         if len(self.isr) < self.min_insync_replicas and self.is_leader and not self.has_enough_in_sync:
             # The controller counts on it (KIP-966): whoever left the set by now has all that was readable.
-            self._held.settle(safe)
+            self._held.resolve(safe)
             return
         self.high_watermark = safe
         if log.producers.ended:  # a follower has nobody who asks what is stable: forget it here
             log.producers.forget_ended(safe)
         if self._acks.queue:
-            self._acks.settle(safe)
+            self._acks.resolve(safe)
         if self._held.queue:
-            self._held.settle(safe)
+            self._held.resolve(safe)
         fresh = 0
         hidden = self._hidden
         while hidden and hidden[0][0] <= safe:

@@ -31,7 +31,7 @@ class Unsynced:
     def snapshot(self) -> tuple[int, list[str], list[str]]:
         return self._mark, list(self._files), list(self._directories)
 
-    def settle(self, mark: int) -> None:
+    def mark_synced(self, mark: int) -> None:
         """A flush of the snapshot with this mark has succeeded; what was written again since stays."""
         self._files = {path: at for path, at in self._files.items() if at > mark}
         self._directories = {path: at for path, at in self._directories.items() if at > mark}

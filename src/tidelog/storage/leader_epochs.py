@@ -62,13 +62,13 @@ class LeaderEpochs:
         known = self._epochs[above - 1] if above else epoch
         return known, self._starts[above]
 
-    def cut_end(self, end: Offset) -> None:
+    def truncate_from_end(self, end: Offset) -> None:
         """The log now ends at `end`."""
         while self._starts and self._starts[-1] >= end:
             del self._epochs[-1], self._starts[-1]
             self.changed = True
 
-    def cut_start(self, start: Offset) -> None:
+    def truncate_from_start(self, start: Offset) -> None:
         """The log now starts at `start`; the epoch that wrote there keeps its entry, moved up."""
         first = bisect_right(self._starts, start) - 1
         if first < 0 or (first == 0 and self._starts[0] == start):

@@ -1,6 +1,7 @@
-"""A partition's log: segments in a folder, appended at the end, read anywhere, cut at both ends.
+"""A partition's log: segments in a directory, appended at the end, read anywhere, truncated at both ends.
 
-Everything here runs on one thread, except `Flush.run` and `Doomed.run`, which touch only what they captured.
+Everything here runs on one thread, except `Flush.run` and `SegmentDeletion.run`, which touch only what they
+captured.
 """
 
 from bisect import bisect_right
@@ -11,32 +12,32 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, Offset, ProducerId, TimestampMs
 from tidelog.base.ports import Disk
 from tidelog.storage import retention
-from tidelog.storage.compaction import dirt
+from tidelog.storage.compaction import cleanable
 from tidelog.storage.compaction import swap as compaction_swap
+from tidelog.storage.compaction.cleanable import CleanableRange
 from tidelog.storage.compaction.cleaned_segment import Cleaned
 from tidelog.storage.compaction.compaction import Compaction
-from tidelog.storage.compaction.dirt import Dirt
 from tidelog.storage.compaction.groups import Source
 from tidelog.storage.compaction.transaction_outcomes import TransactionOutcomes
-from tidelog.storage.doomed import Doomed, doom
+from tidelog.storage.disk_full import is_disk_full
 from tidelog.storage.file_names import LOG
 from tidelog.storage.flush import Flush
 from tidelog.storage.log_config import LogConfig
-from tidelog.storage.log_folder import LogFolder
+from tidelog.storage.log_files import LogFiles
 from tidelog.storage.log_writer import Appended, Batches, LogWriter
 from tidelog.storage.producers.verification import VerificationGuard
 from tidelog.storage.recovery import lost_range
 from tidelog.storage.recovery.loading import load
 from tidelog.storage.recovery.replay import replay
-from tidelog.storage.room import lacks_room
 from tidelog.storage.segment import time_lookup
 from tidelog.storage.segment.segment import LogRead, Segment
 from tidelog.storage.segment.segments import out_of_place
-from tidelog.storage.segment.time_lookup import TimeFound
+from tidelog.storage.segment.time_lookup import TimestampOffset
 from tidelog.storage.segment.warm import WarmSegments
+from tidelog.storage.segment_deletion import SegmentDeletion, mark_for_deletion
 from tidelog.wire.batch import BatchHeader
 
-__all__ = ["Appended", "Batches", "LogRead", "PartitionLog", "TimeFound"]
+__all__ = ["Appended", "Batches", "LogRead", "PartitionLog", "TimestampOffset"]
 
 _INDEX_ENTRIES_PENDING_MAX = 64
 """Written out at a flush from this many on: after a crash the walk to the recovery point stays short."""
@@ -69,16 +70,16 @@ class PartitionLog(LogWriter):
         is missing below it, or was damaged after a clean close, is lost, and not a write that a crash tore.
         `warm` is shared between the logs of a thread, to bound descriptors and memory together.
         """
-        folder = LogFolder(disk, directory, config, WarmSegments() if warm is None else warm)
+        files = LogFiles(disk, directory, config, WarmSegments() if warm is None else warm)
         return cls(
-            folder,
-            load(folder, now_ms, recovery_point, clean=clean, log_start=log_start, committed=committed),
+            files,
+            load(files, now_ms, recovery_point, clean=clean, log_start=log_start, committed=committed),
         )
 
     def share(self, warm: WarmSegments) -> None:
         """From now on this log counts with the others, on whose thread it is used."""
-        warm.take_over(self._folder.warm)
-        self._folder.warm = warm
+        warm.take_over(self._files.warm)
+        self._files.warm = warm
 
     # Reading
 
@@ -92,7 +93,7 @@ class PartitionLog(LogWriter):
         if not self.start <= offset <= log_end:
             raise KafkaError(
                 ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"offset {offset} is outside of {self.start} to {log_end} in {self._folder.path}",
+                f"offset {offset} is outside of {self.start} to {log_end} in {self._files.path}",
             )
         if offset >= end:
             return None
@@ -106,15 +107,15 @@ class PartitionLog(LogWriter):
             return self._segments.read_sealed(offset, max_bytes, end, min_one)
         except OSError as error:
             raise KafkaError(
-                ErrorCode.KAFKA_STORAGE_ERROR, f"cannot read {self._folder.path} at offset {offset}: {error}"
+                ErrorCode.KAFKA_STORAGE_ERROR, f"cannot read {self._files.path} at offset {offset}: {error}"
             ) from error
 
-    def find_by_time(self, timestamp: TimestampMs) -> TimeFound | None:
+    def find_by_time(self, timestamp: TimestampMs) -> TimestampOffset | None:
         """The first record that is as new as `timestamp`."""
         with self._unreadable():
             return time_lookup.find(self.segments, self.start, timestamp)
 
-    def max_timestamp(self) -> TimeFound | None:
+    def max_timestamp(self) -> TimestampOffset | None:
         """The record with the largest timestamp."""
         with self._unreadable():
             return time_lookup.newest(self.segments, self.start)
@@ -125,7 +126,7 @@ class PartitionLog(LogWriter):
             yield
         except OSError as error:
             raise KafkaError(
-                ErrorCode.KAFKA_STORAGE_ERROR, f"cannot read {self._folder.path}: {error}"
+                ErrorCode.KAFKA_STORAGE_ERROR, f"cannot read {self._files.path}: {error}"
             ) from error
 
     def epoch_end(self, epoch: Epoch) -> tuple[Epoch, Offset]:
@@ -203,7 +204,7 @@ class PartitionLog(LogWriter):
                 active.write_indexes()
             if self._bytes_since_snapshot >= _SNAPSHOT_INTERVAL_BYTES:
                 self._take_snapshot()
-            return Flush(self._folder.disk, self.end, self._truncations, active.file, self._unsynced)
+            return Flush(self._files.disk, self.end, self._truncations, active.file, self._unsynced)
 
     def finish_flush(self, flush: Flush) -> None:
         """Move the recovery point, or go offline: after a failed fsync nobody knows what the disk holds."""
@@ -212,7 +213,7 @@ class PartitionLog(LogWriter):
             self._go_offline(flush.error)
             raise self._storage_error()
         if flush.truncations == self._truncations:
-            self._unsynced.settle(flush.mark)
+            self._unsynced.mark_synced(flush.mark)
             self.recovery_point = max(self.recovery_point, flush.end)
 
     def close(self, clean: bool = True) -> None:
@@ -232,7 +233,7 @@ class PartitionLog(LogWriter):
             active.complete_indexes()
             snapshot = self._snapshots.take(self.producers)
             if snapshot is not None:
-                self._unsynced.add(snapshot, directory=self._folder.path)
+                self._unsynced.add(snapshot, directory=self._files.path)
             self._complete_at = self.end
         flush = self.begin_flush()
         if flush is not None:
@@ -242,12 +243,12 @@ class PartitionLog(LogWriter):
     # Cutting
 
     @property
-    def cuts(self) -> int:
+    def truncations(self) -> int:
         """How often its end was cut off. Who copies it must begin anew when this grows: other records may
         have taken the place of what was copied."""
         return self._truncations
 
-    def truncate_to(self, offset: Offset) -> list[Doomed]:
+    def truncate_to(self, offset: Offset) -> list[SegmentDeletion]:
         """Remove the batch that holds `offset` and all after it; the log then ends with the batch before.
 
         The caller must write down the lower recovery point before he appends again: batches that take the
@@ -255,23 +256,23 @@ class PartitionLog(LogWriter):
         """
         if offset >= self.end:
             with self._disk_errors():  # one who led and wrote nothing has an epoch that begins here
-                self.leader_epochs.cut_end(self.end)
+                self.leader_epochs.truncate_from_end(self.end)
                 self._write_epochs()
             return []
         if offset < self._segments.first_base:
             return self.truncate_fully_at(offset)
         self._truncations += 1
         with self._disk_errors():
-            doomed = self._segments.drop_above(offset, self._segments.active.created_ms)
-            self._folder.sync()
+            deletions = self._segments.drop_above(offset, self._segments.active.created_ms)
+            self._files.sync()
             active = self._segments.active
             if found := active.locate(offset):
-                active.cut(found[0], found[1].base_offset)
+                active.truncate(found[0], found[1].base_offset)
             self.end = max(active.find_end(), min(self.start, offset))
-            self._after_cut()
-            return doomed
+            self._after_truncation()
+            return deletions
 
-    def cut_at_lost(self) -> list[Doomed]:
+    def truncate_at_lost(self) -> list[SegmentDeletion]:
         """End before what damage took, so that the rest can be copied from another replica."""
         return [] if self.lost is None else self.truncate_to(self.lost.first)
 
@@ -279,34 +280,34 @@ class PartitionLog(LogWriter):
         """The log has all that it ever had, or counts as one that is behind."""
         if self.lost is not None:
             with self._disk_errors():
-                lost_range.remove(self._folder.disk, self._folder.path)
+                lost_range.remove(self._files.disk, self._files.path)
             self.lost = None
 
-    def truncate_fully_at(self, offset: Offset) -> list[Doomed]:
+    def truncate_fully_at(self, offset: Offset) -> list[SegmentDeletion]:
         """Remove everything; the log starts anew at `offset`."""
         self._truncations += 1
         now_ms = self._segments.active.created_ms
         with self._disk_errors():
-            doomed = [doom(segment, now_ms) for segment in reversed(self.segments)]
+            deletions = [mark_for_deletion(segment, now_ms) for segment in reversed(self.segments)]
             self._segments.restart(self._new_segment(offset, now_ms))
             self.start = self.end = offset
             self.leader_epochs.clear()
             self._snapshots.clear()
-            self._after_cut()
-            return doomed
+            self._after_truncation()
+            return deletions
 
-    def _after_cut(self) -> None:
+    def _after_truncation(self) -> None:
         self._complete_at = None
         if self.cleaned_to is not None:
             self.cleaned_to = min(self.cleaned_to, self.end)
         self.start = min(self.start, self.end)
         self.recovery_point = min(self.recovery_point, self.end)
-        self.leader_epochs.cut_end(self.end)
+        self.leader_epochs.truncate_from_end(self.end)
         self._write_epochs()
         self.producers = self._snapshots.load(self._segments.first_base, self.end)
         replay(self.segments, self.producers, self.end)
-        self.aborted.cut_end(self.end, self._segments.bases)
-        self._folder.sync()
+        self.aborted.truncate_from_end(self.end, self._segments.bases)
+        self._files.sync()
 
     def delete_before(self, offset: Offset) -> None:
         """Records below `offset` are no longer served; `retire` removes the segments that this empties."""
@@ -318,7 +319,7 @@ class PartitionLog(LogWriter):
             with self._disk_errors():
                 self._move_start(offset)
 
-    def retire(self, now_ms: TimestampMs, *, limit: Offset | None = None) -> list[Doomed]:
+    def retire(self, now_ms: TimestampMs, *, limit: Offset | None = None) -> list[SegmentDeletion]:
         """Take out the segments that retention by time, by size or by log start no longer keeps.
 
         `limit`: none that reaches above (the high watermark: followers may still need it), or into a
@@ -340,29 +341,29 @@ class PartitionLog(LogWriter):
         elif count == len(segments):
             self.roll(now_ms)
         with self._disk_errors():
-            doomed = self._segments.drop_oldest(count, now_ms + self.config.file_delete_delay_ms)
-            self._unsynced.add(directory=self._folder.path)
+            deletions = self._segments.drop_oldest(count, now_ms + self.config.file_delete_delay_ms)
+            self._unsynced.add(directory=self._files.path)
             self.aborted.keep(self._segments.bases)
             try:
                 self._move_start(max(self.start, self._segments.first_base))
             except OSError as error:
-                if not lacks_room(error):
+                if not is_disk_full(error):
                     raise
                 self._go_offline(error)  # but what is removed makes room
-            return doomed
+            return deletions
 
     def _move_start(self, start: Offset) -> None:
         self.start = start
-        self.leader_epochs.cut_start(start)
+        self.leader_epochs.truncate_from_start(start)
         self._write_epochs()
         self._snapshots.keep_between(self._segments.first_base, self.end)
 
     # Compaction
 
-    def dirt(self, stable_below: Offset, now_ms: TimestampMs) -> Dirt:
+    def cleanable(self, stable_below: Offset, now_ms: TimestampMs) -> CleanableRange:
         """What waits for compaction, of what lies below `stable_below` and below every open transaction."""
         unstable = self.producers.first_unstable(stable_below)
-        return dirt.measure(
+        return cleanable.measure(
             self.segments,
             self.config,
             start=self.start,
@@ -372,7 +373,7 @@ class PartitionLog(LogWriter):
             now_ms=now_ms,
         )
 
-    def begin_compaction(self, found: Dirt, now_ms: TimestampMs, key_bytes_max: int) -> Compaction:
+    def begin_compaction(self, found: CleanableRange, now_ms: TimestampMs, key_bytes_max: int) -> Compaction:
         """What must be known to compact this log's dirty part elsewhere; nothing happens to the log yet."""
         sealed, ends = self._segments.sealed, self._segments.bases[1:]
         sources = [
@@ -388,11 +389,11 @@ class PartitionLog(LogWriter):
         known = list(self.producers)
         self.aborted.repair()
         return Compaction(
-            self._folder.disk,
+            self._files.disk,
             self.config,
             sources,
             first_dirty=found.start,
-            outcomes=TransactionOutcomes(self._folder.disk, files),
+            outcomes=TransactionOutcomes(self._files.disk, files),
             producers={number: one.batches[-1].last_offset for number, one in known if one.batches},
             epochs={number: one.epoch for number, one in known if not one.batches},
             truncations=self._truncations,
@@ -407,31 +408,31 @@ class PartitionLog(LogWriter):
     def _run_of(self, sources: Sequence[Source]) -> int | None:
         return self._segments.find_run([source.segment for source in sources])
 
-    def finish_compaction(self, cleaned: Cleaned, now_ms: TimestampMs) -> list[Doomed] | None:
+    def finish_compaction(self, cleaned: Cleaned, now_ms: TimestampMs) -> list[SegmentDeletion] | None:
         """Take in a compacted segment. None if the log changed meanwhile: then it is thrown away.
 
         An OSError before the swap is decided on leaves the log as it was; after that it takes it offline.
         """
-        disk, path = self._folder.disk, cleaned.sources[0].path
+        disk, path = self._files.disk, cleaned.sources[0].path
         place = self._run_of(cleaned.sources) if cleaned.truncations == self._truncations else None
         if place is None or self.offline is not None:
             compaction_swap.discard(disk, path)
             return None
         compaction_swap.decide(disk, path)
         with self._disk_errors():
-            self._folder.sync()
+            self._files.sync()
             replaced = [source.segment for source in cleaned.sources]
             created_ms = max(segment.created_ms for segment in replaced)
             remove_at_ms = now_ms + self.config.file_delete_delay_ms
-            doomed = [doom(segment, remove_at_ms) for segment in reversed(replaced)]
-            self._folder.sync()
+            deletions = [mark_for_deletion(segment, remove_at_ms) for segment in reversed(replaced)]
+            self._files.sync()
             compaction_swap.give_final_names(disk, path)
-            segment = Segment(self._folder, replaced[0].base, cleaned.size, created_ms)
+            segment = Segment(self._files, replaced[0].base, cleaned.size, created_ms)
             segment.adopt(None, cleaned.newest)
             self._segments.replace_run(place, len(replaced), segment)
             self.aborted.look_again()
             self._snapshots.drop_between_segments(self._segments.bases)
-            return doomed
+            return deletions
 
     def expire_producers(self, now_ms: TimestampMs) -> int:
         self.verifications.expire(now_ms, self.config.producer_id_expiration_ms)

@@ -14,11 +14,11 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_EPOCH, NO_TIMESTAMP, Epoch, Offset, TimestampMs
 from tidelog.base.invariant import invariant
 from tidelog.storage import leader_epochs
-from tidelog.storage.doomed import doom
+from tidelog.storage.disk_full import is_disk_full
 from tidelog.storage.file_names import INDEX, LEADER_EPOCHS, LOG, TIME_INDEX
 from tidelog.storage.leader_epochs import LeaderEpochs
 from tidelog.storage.log_config import LogConfig
-from tidelog.storage.log_folder import LogFolder
+from tidelog.storage.log_files import LogFiles
 from tidelog.storage.producers.aborted_transactions import AbortedTransactions
 from tidelog.storage.producers.producers import Duplicate, Producers
 from tidelog.storage.producers.reused_sequences import check_reuse
@@ -27,11 +27,11 @@ from tidelog.storage.recovery.loading import Loaded
 from tidelog.storage.recovery.lost_range import LostRange
 from tidelog.storage.recovery.replay import aborted_of, replay_aborted
 from tidelog.storage.recovery.report import RecoveryReport
-from tidelog.storage.room import lacks_room
 from tidelog.storage.segment.active import ActiveSegment, RollLimits, create_segment
 from tidelog.storage.segment.offset_index import RELATIVE_MAX
 from tidelog.storage.segment.segment import Segment
 from tidelog.storage.segment.transaction_index import Aborted
+from tidelog.storage.segment_deletion import mark_for_deletion
 from tidelog.wire.batch import (
     CONTROL,
     LOG_APPEND_TIME,
@@ -62,7 +62,7 @@ class LogWriter:
     __slots__ = (
         "_bytes_since_snapshot",
         "_complete_at",
-        "_folder",
+        "_files",
         "_roll_limits",
         "_segments",
         "_snapshots",
@@ -85,9 +85,9 @@ class LogWriter:
         "verifications",
     )
 
-    def __init__(self, folder: LogFolder, loaded: Loaded) -> None:
-        self._folder = folder
-        self.config = folder.config
+    def __init__(self, files: LogFiles, loaded: Loaded) -> None:
+        self._files = files
+        self.config = files.config
         self._segments = loaded.segments
         self._snapshots = loaded.snapshots
         self._unsynced = loaded.unsynced
@@ -95,7 +95,7 @@ class LogWriter:
         # Up to here the index files and a producer snapshot are complete, as they are after a clean close.
         self._complete_at: Offset | None = loaded.complete_at
         self._bytes_since_snapshot = 0
-        self._roll_limits = RollLimits.of(folder.config, folder.path)
+        self._roll_limits = RollLimits.of(files.config, files.path)
         self.start: Offset = loaded.start
         self.end: Offset = loaded.end
         self.recovery_point: Offset = loaded.recovery_point
@@ -114,7 +114,7 @@ class LogWriter:
         """Compaction has seen everything below; None where that is not known."""
         self.copies_under_way = 0
         """Compaction waits for them: a copy that has a value must not miss the tombstone that deletes it."""
-        self.aborted = AbortedTransactions(folder, self._tell_aborted, self._has_aborted)
+        self.aborted = AbortedTransactions(files, self._tell_aborted, self._has_aborted)
         self.verifications = Verifications()
         if loaded.complete_at is None:
             told = [aborted_of(ended) for ended in self.producers.ended if ended.aborted]
@@ -122,12 +122,12 @@ class LogWriter:
 
     def configure(self, config: LogConfig) -> None:
         """New settings hold from the next append on."""
-        self.config = self._folder.config = config
-        self._roll_limits = RollLimits.of(config, self._folder.path)
+        self.config = self._files.config = config
+        self._roll_limits = RollLimits.of(config, self._files.path)
 
     @property
     def directory(self) -> str:
-        return self._folder.path
+        return self._files.path
 
     @property
     def segments(self) -> list[Segment]:
@@ -283,7 +283,7 @@ class LogWriter:
         if ended is not None and ended.aborted:
             with self._disk_errors():
                 path = self.aborted.add(self._segments.active.base, aborted_of(ended))
-                self._unsynced.add(path, directory=self._folder.path)
+                self._unsynced.add(path, directory=self._files.path)
 
     def _tell_aborted(self, base: Offset) -> list[Aborted]:
         """The index of a segment cannot be right: learn from the batches."""
@@ -322,9 +322,9 @@ class LogWriter:
     def _write_epochs(self) -> None:
         """Not synced: the next flush does it before the recovery point passes what the new entry covers."""
         if self.leader_epochs.changed:
-            path = f"{self._folder.path}/{LEADER_EPOCHS}"
-            leader_epochs.write(self._folder.disk, path, self.leader_epochs)
-            self._unsynced.add(path, directory=self._folder.path)
+            path = f"{self._files.path}/{LEADER_EPOCHS}"
+            leader_epochs.write(self._files.disk, path, self.leader_epochs)
+            self._unsynced.add(path, directory=self._files.path)
 
     def roll(self, now_ms: TimestampMs) -> None:
         """Seal the active segment and begin the next; nothing happens while it is empty."""
@@ -335,7 +335,7 @@ class LogWriter:
         active = self._segments.active
         with self._disk_errors():
             if not active.size:  # the first offset is too far away for it
-                doom(active, now_ms).run()
+                mark_for_deletion(active, now_ms).run()
                 self._segments.active = self._new_segment(base, now_ms)
                 return
             if self.config.preallocate:
@@ -347,8 +347,8 @@ class LogWriter:
             self._unsynced.add(*(sealed.path + suffix for suffix in (LOG, INDEX, TIME_INDEX)))
 
     def _new_segment(self, base: Offset, now_ms: TimestampMs) -> ActiveSegment:
-        segment = create_segment(self._folder, base, now_ms)
-        self._unsynced.add(segment.path + LOG, directory=self._folder.path)
+        segment = create_segment(self._files, base, now_ms)
+        self._unsynced.add(segment.path + LOG, directory=self._files.path)
         return segment
 
     def _take_snapshot(self) -> None:
@@ -369,12 +369,12 @@ class LogWriter:
             return
         self.offline = error
         until = "there is room on it" if self.is_full else "it is repaired and the broker restarted"
-        log.error("%s is offline after an error of its disk, until %s: %s", self._folder.path, until, error)
+        log.error("%s is offline after an error of its disk, until %s: %s", self._files.path, until, error)
 
     @property
     def is_full(self) -> bool:
         """Offline, but for want of room: what it has is there, and it will go on."""
-        return self.offline is not None and lacks_room(self.offline)
+        return self.offline is not None and is_disk_full(self.offline)
 
     def _storage_error(self) -> KafkaError:
         what = "make room on it, and the log goes on"
@@ -382,5 +382,5 @@ class LogWriter:
             what = "repair it, then restart the broker"
         return KafkaError(
             ErrorCode.KAFKA_STORAGE_ERROR,
-            f"{self._folder.path} is offline since an error of its disk: {self.offline}; {what}",
+            f"{self._files.path} is offline since an error of its disk: {self.offline}; {what}",
         )

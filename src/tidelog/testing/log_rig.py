@@ -63,7 +63,7 @@ def compact(
     stable_below: Offset | None = None,
 ) -> Compaction:
     """One whole compaction, whether it is due or not."""
-    found = log.dirt(log.end if stable_below is None else stable_below, now_ms)
+    found = log.cleanable(log.end if stable_below is None else stable_below, now_ms)
     compaction = log.begin_compaction(found, now_ms, key_bytes_max)
     compaction.map_keys(no_pace)
     for group in compaction.groups():

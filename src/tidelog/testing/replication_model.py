@@ -122,7 +122,7 @@ class ReplicationModel(ReplicationChecks):
         self.note(f"{node.id} writes {self.written} at {produced.base_offset}")
         written = bytes(batch)
         done = partial(self._acknowledge, node, produced.base_offset, written)
-        if node.partition.when_safe(produced.safe_at, done):
+        if node.partition.when_committed(produced.committed_at, done):
             done(None)
 
     def _acknowledge(self, node: Node, offset: Offset, batch: bytes, error: KafkaError | None) -> None:
@@ -199,8 +199,8 @@ class ReplicationModel(ReplicationChecks):
         self, node: Node, broker_epoch: Epoch, asked: FetchPosition, apart: tuple[Epoch, Offset]
     ) -> None:
         if node.is_up and node.broker_epoch == broker_epoch:
-            for doomed in node.partition.diverged(*apart, asked=asked).doomed:
-                doomed.run()
+            for deletion in node.partition.diverged(*apart, asked=asked).deletions:
+                deletion.run()
             node.synced_to = min(node.synced_to, node.partition.log.end)
             self.note(f"{node.id} diverged {apart}: {node.partition}")
 
@@ -208,8 +208,8 @@ class ReplicationModel(ReplicationChecks):
         self, node: Node, broker_epoch: Epoch, asked: FetchPosition, bounds: tuple[Offset, Offset]
     ) -> None:
         if node.is_up and node.broker_epoch == broker_epoch:
-            for doomed in node.partition.out_of_range(*bounds, asked=asked).doomed:
-                doomed.run()
+            for deletion in node.partition.out_of_range(*bounds, asked=asked).deletions:
+                deletion.run()
             self.note(f"{node.id} out of range {bounds}: {node.partition}")
 
     def begin_sync(self, node: Node) -> None:

@@ -18,7 +18,7 @@ def test_it_waits_for_every_member_of_the_in_sync_set(trio) -> None:
     trio.start()
     done: list[KafkaError | None] = []
     produced = trio.produce(1)
-    assert not trio[1].when_safe(produced.safe_at, done.append)
+    assert not trio[1].when_committed(produced.committed_at, done.append)
     trio.fetch(2)
     trio.fetch(3)
     trio.fetch(2)
@@ -87,12 +87,12 @@ def test_a_new_leader_keeps_it_until_all_have_fetched_in_its_epoch(trio) -> None
     trio.decide(leader=2)
     trio.tell()
     assert trio.offsets(2) == (0, 1)
-    assert not trio[2].offsets_are_settled
+    assert not trio[2].high_watermark_is_current
     trio.fetch(1)
     assert trio.offsets(2) == (0, 1)
     trio.fetch(3)
     assert trio.offsets(2) == (1, 1)
-    assert trio[2].offsets_are_settled
+    assert trio[2].high_watermark_is_current
 
 
 def test_a_shrunk_set_lets_it_go_on_only_when_the_controller_says_so(trio) -> None:
@@ -115,13 +115,13 @@ def test_with_too_few_in_sync_it_stands_still_until_there_are_enough(trio) -> No
     trio.start(min_insync_replicas=2)
     done: list[KafkaError | None] = []
     held: list[KafkaError | None] = []
-    trio[1].when_safe(trio.produce(1).safe_at, done.append)
-    assert not trio[1].when_held(1, held.append)
+    trio[1].when_committed(trio.produce(1).committed_at, done.append)
+    assert not trio[1].when_replicated(1, held.append)
     trio.decide(isr=(1,))
     trio.tell(1)
     assert trio.offsets(1) == (0, 1)
     assert (done, held) == ([], [None]), "who only reads is served, nothing is acknowledged"
-    assert trio[1].when_held(1, held.append)
+    assert trio[1].when_replicated(1, held.append)
     with pytest.raises(KafkaError) as refused:
         trio.produce(1)
     assert refused.value.code is ErrorCode.NOT_ENOUGH_REPLICAS
@@ -163,7 +163,7 @@ def test_one_who_leads_no_more_tells_everybody_who_waits(trio) -> None:
     consumer, follower = Watcher(), Watcher()
     trio[1].watch(consumer)
     trio[1].watch_appends(follower)
-    trio[1].when_safe(trio.produce(1).safe_at, done.append)
+    trio[1].when_committed(trio.produce(1).committed_at, done.append)
     assert (consumer.told, len(follower.told)) == ([], 1)
     trio.decide(leader=2)
     trio.tell(1)
@@ -173,7 +173,7 @@ def test_one_who_leads_no_more_tells_everybody_who_waits(trio) -> None:
     for refused in (
         lambda: trio.produce(1),
         lambda: trio[1].append_own(bytearray(100), now_ms=0),
-        lambda: trio[1].when_safe(0, done.append),
+        lambda: trio[1].when_committed(0, done.append),
         lambda: trio[1].follower_fetched(2, 0, 0, 0.0),
         trio[1].check_leader,
     ):

@@ -54,10 +54,10 @@ def test_under_fsync_nothing_is_readable_or_safe_before_it_is_synced() -> None:
     rig = Rig(Durability.FSYNC)
     done: list[KafkaError | None] = []
     produced = rig.produce([b"a", b"b"])
-    assert (produced.base_offset, produced.safe_at) == (0, 2)
+    assert (produced.base_offset, produced.committed_at) == (0, 2)
     assert rig.partition.high_watermark == 0
     assert rig.asked_to_sync == 1
-    assert not rig.partition.when_safe(produced.safe_at, done.append)
+    assert not rig.partition.when_committed(produced.committed_at, done.append)
     assert done == []
 
     rig.sync()
@@ -70,7 +70,7 @@ def test_elsewhere_written_is_readable_at_once(durability: Durability) -> None:
     rig = Rig(durability)
     produced = rig.produce([b"a"])
     assert rig.partition.high_watermark == 1
-    assert rig.partition.when_safe(produced.safe_at, lambda _: pytest.fail("nobody has to wait"))
+    assert rig.partition.when_committed(produced.committed_at, lambda _: pytest.fail("nobody has to wait"))
     assert rig.asked_to_sync == 0
 
 
@@ -78,8 +78,8 @@ def test_one_sync_serves_everybody_who_waits() -> None:
     rig = Rig()
     done: list[str] = []
     for name in "abc":
-        safe_at = rig.produce([name.encode()]).safe_at
-        rig.partition.when_safe(safe_at, lambda error, name=name: done.append(name))
+        committed_at = rig.produce([name.encode()]).committed_at
+        rig.partition.when_committed(committed_at, lambda error, name=name: done.append(name))
     rig.sync()
     assert done == ["a", "b", "c"]
 
@@ -89,13 +89,13 @@ def test_a_retry_is_answered_with_its_old_offset_and_waits_for_the_same_sync() -
     first = rig.produce([b"a", b"b"], producer_id=7, sequence=0)
     rig.produce([b"c"], producer_id=7, sequence=2)
     waiting: list[KafkaError | None] = []
-    rig.partition.when_safe(3, waiting.append)
+    rig.partition.when_committed(3, waiting.append)
     again = rig.produce([b"a", b"b"], producer_id=7, sequence=0)
     assert again.base_offset == first.base_offset == 0
-    assert again.safe_at == 2
+    assert again.committed_at == 2
     assert rig.partition.log.end == 3
     early: list[KafkaError | None] = []
-    assert not rig.partition.when_safe(again.safe_at, early.append)
+    assert not rig.partition.when_committed(again.committed_at, early.append)
     rig.sync()
     assert early == waiting == [None]
 
@@ -147,7 +147,7 @@ def test_a_full_disk_takes_the_partition_offline_and_releases_everybody() -> Non
     done: list[KafkaError | None] = []
     watcher = Watcher()
     rig.partition.watch(watcher)
-    rig.partition.when_safe(rig.produce([b"a"]).safe_at, done.append)
+    rig.partition.when_committed(rig.produce([b"a"]).committed_at, done.append)
     rig.disk.fail("write", ".log", error=28)
     with pytest.raises(KafkaError) as refused:
         rig.produce([b"b"])
@@ -162,10 +162,10 @@ def test_a_waiter_that_gave_up_is_forgotten() -> None:
     rig = Rig()
     gave_up: list[KafkaError | None] = []
     call = gave_up.append
-    rig.partition.when_safe(rig.produce([b"a"]).safe_at, call)
+    rig.partition.when_committed(rig.produce([b"a"]).committed_at, call)
     rig.partition.forget(call)
     kept: list[KafkaError | None] = []
-    rig.partition.when_safe(1, kept.append)
+    rig.partition.when_committed(1, kept.append)
     rig.sync()
     assert kept == [None]
     assert gave_up == []

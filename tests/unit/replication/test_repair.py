@@ -110,8 +110,8 @@ def test_the_last_in_sync_replica_is_repaired_from_one_that_has_the_same_log() -
     proof = repair.proof()
     assert proof == (10, 1)
     assert other.divergence(proof.last_epoch, proof.offset) is None
-    for doomed in repair.begin():
-        doomed.run()
+    for deletion in repair.begin():
+        deletion.run()
     assert repair.next() == (9, 1)
     assert repair.take(batches(other, 9), NOW_MS)
     assert repair.is_done

@@ -43,17 +43,17 @@ def test_the_epoch_of_an_offset() -> None:
 
 def test_cutting_the_end_and_the_start() -> None:
     epochs = epochs_of((1, 0), (3, 10), (5, 20))
-    epochs.cut_end(20)
+    epochs.truncate_from_end(20)
     assert epochs.entries == [(1, 0), (3, 10)]
-    epochs.cut_start(12)
+    epochs.truncate_from_start(12)
     assert epochs.entries == [(3, 12)]
 
 
 def test_cutting_the_start_below_the_first_entry_changes_nothing() -> None:
     epochs = epochs_of((1, 5))
     epochs.changed = False
-    epochs.cut_start(3)
-    epochs.cut_start(5)
+    epochs.truncate_from_start(3)
+    epochs.truncate_from_start(5)
     assert epochs.entries == [(1, 5)]
     assert not epochs.changed
 

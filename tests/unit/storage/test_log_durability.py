@@ -28,8 +28,8 @@ class TestFlush:
             append(log, size=80)
         pending = log.begin_flush()
         assert pending is not None
-        for doomed in log.retire(NOW + 100):
-            doomed.run()
+        for deletion in log.retire(NOW + 100):
+            deletion.run()
         pending.run()
         log.finish_flush(pending)
         assert log.recovery_point == 3

@@ -53,8 +53,8 @@ def live(log: PartitionLog, acknowledged: list[int]) -> int:
         flushed = min(flushed, 36)
         log.truncate_to(36)
         log.delete_before(10)
-        for doomed in log.retire(NOW):
-            doomed.run()
+        for deletion in log.retire(NOW):
+            deletion.run()
         log.close()
     except KafkaError as refused:
         log_is_offline(log, refused)
@@ -136,9 +136,9 @@ def test_a_log_without_room_can_be_read_and_gives_up_what_is_old() -> None:
     assert log.is_full
     before, segments = bases(log), len(log.segments)
     assert before
-    doomed = log.retire(0)
-    assert len(doomed) == segments - 1, "but the one that is appended to"
-    for one in doomed:
+    deletions = log.retire(0)
+    assert len(deletions) == segments - 1, "but the one that is appended to"
+    for one in deletions:
         one.run()
     assert bases(log) == [base for base in before if base >= log.start]
     assert disk.free_bytes("/")[1] > 1000
@@ -173,7 +173,7 @@ def test_a_full_disk_that_refuses_even_to_cut_is_sorted_out_at_the_next_start() 
     disk.heal()
     again = open_log(disk, recovery_point=2)
     assert bases(again) == [0]
-    assert again.recovery.cuts[0].length == 100
+    assert again.recovery.torn_writes[0].length == 100
 
 
 def test_a_read_that_fails_while_an_append_looks_whether_to_roll() -> None:

@@ -12,12 +12,12 @@ class TestTruncate:
         log = open_log(disk, LogConfig(segment_bytes=300, retention_ms=-1))
         for number in range(6):
             append(log, 2, epoch=number)
-        doomed = log.truncate_to(5)
+        deletion = log.truncate_to(5)
         assert (log.end, bases(log)) == (4, [0, 2])
         assert log.leader_epochs.entries == [(0, 0), (1, 2)]
         assert append(log, 2, epoch=9) == (4, 5)
         assert bases(log) == [0, 2, 4]
-        for one in doomed:
+        for one in deletion:
             one.run()
         assert not names(disk, ".deleted")
 
@@ -86,11 +86,11 @@ class TestRetention:
         for number in range(4):
             append(log, size=80, timestamp=NOW + 500 * number)
         assert log.retire(NOW + 1_000) == []
-        (doomed,) = log.retire(NOW + 1_001)
+        (deletion,) = log.retire(NOW + 1_001)
         assert (log.start, bases(log)) == (1, [1, 2, 3])
-        assert doomed.remove_at_ms == NOW + 1_061
+        assert deletion.remove_at_ms == NOW + 1_061
         assert names(disk, ".log.deleted")
-        doomed.run()
+        deletion.run()
         assert not names(disk, ".deleted")
 
     def test_an_old_active_segment_goes_too(self) -> None:

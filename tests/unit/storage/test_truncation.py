@@ -40,8 +40,8 @@ def test_what_was_cut_does_not_come_back_with_a_crash(seed: int, kept: int) -> N
     for number in range(12):
         append(log, b"old %d" % number + b"." * 40)
     sync(log)
-    for doomed in log.truncate_to(kept):
-        doomed.run()
+    for deletion in log.truncate_to(kept):
+        deletion.run()
     assert log.recovery_point == log.end == kept
     disk.crash()
     again = open_log(disk, CONFIG, recovery_point=kept)

@@ -87,7 +87,7 @@ class GroupPartition:
                 future.set_result(translate(answer))
 
         try:
-            if self.partition.when_safe(self.partition.log.end, done):
+            if self.partition.when_committed(self.partition.log.end, done):
                 return translate(outcome.answer.answer)
         except KafkaError as error:
             return translate(refusal(told_after_failure(error.code)))
@@ -134,7 +134,7 @@ class GroupPartition:
             self._write([outcome])
         self.settle()
 
-    def when_safe(
+    def when_committed(
         self, look: Callable[[], ResponseT], refusal: Callable[[ErrorCode], ResponseT]
     ) -> "ResponseT | asyncio.Future[ResponseT]":
         """Look at the shard once all that it knows by now is on every replica that is in sync."""
@@ -146,7 +146,7 @@ class GroupPartition:
                 future.set_result(look() if error is None else refusal(told_after_failure(error.code)))
 
         try:
-            return look() if self.partition.when_held(self.partition.log.end, done) else future
+            return look() if self.partition.when_replicated(self.partition.log.end, done) else future
         except KafkaError as error:
             return refusal(told_after_failure(error.code))
 
@@ -199,7 +199,7 @@ class GroupPartition:
         for outcome in outcomes:
             self._shard.apply(outcome, now_ms)
         wait = _Wait(self, outcomes)
-        if self.partition.when_safe(produced.safe_at, wait.done):
+        if self.partition.when_committed(produced.committed_at, wait.done):
             self._release(outcomes)
         else:
             wait.limit(self._commit_timeout_ms() / 1000)

@@ -22,7 +22,7 @@ TakeBatch = Callable[[BatchHeader, memoryview], int]
 
 async def until_safe(partition: Partition) -> None:
     """Until the high watermark is where the log ends now: then whoever leads next has it all, too."""
-    await _until(partition, partition.when_safe)
+    await _until(partition, partition.when_committed)
 
 
 async def until_held(partition: Partition) -> None:
@@ -30,7 +30,7 @@ async def until_held(partition: Partition) -> None:
 
     That too few are in sync to take more is no reason not to serve what they all have.
     """
-    await _until(partition, partition.when_held)
+    await _until(partition, partition.when_replicated)
 
 
 async def _until(partition: Partition, when: Callable[[Offset, Done], bool]) -> None:

@@ -105,7 +105,7 @@ class TransactionPartition:
             raise KafkaError(ErrorCode.NOT_COORDINATOR)
         return self._write(decide(spare_id))
 
-    async def when_safe(
+    async def when_committed(
         self, look: Callable[[], AnswerT], refused: Callable[[ErrorCode], AnswerT]
     ) -> AnswerT:
         """Look at the shard once all that it knows by now is safe: nobody may read what could be lost."""
@@ -138,10 +138,10 @@ class TransactionPartition:
 
     def _write(self, outcome: Outcome[AnswerT]) -> "asyncio.Future[AnswerT]":
         answer: asyncio.Future[AnswerT] = asyncio.get_running_loop().create_future()
-        safe_at = self._append(outcome)
+        committed_at = self._append(outcome)
         self._settle()
-        if isinstance(safe_at, KafkaError):
-            answer.set_result(outcome.refused(told(safe_at.code)))
+        if isinstance(committed_at, KafkaError):
+            answer.set_result(outcome.refused(told(committed_at.code)))
             return answer
         timer: asyncio.TimerHandle | None = None
 
@@ -158,7 +158,7 @@ class TransactionPartition:
             give(None if error is None else error.code)
 
         try:
-            if self.partition.when_safe(safe_at, done):
+            if self.partition.when_committed(committed_at, done):
                 done(None)
             else:
                 loop = asyncio.get_running_loop()
@@ -179,7 +179,7 @@ class TransactionPartition:
             log.error("transactions of %r cannot be written: %s", self.partition, error.message)
             return error
         self.shard.apply(outcome, now, now_ms)
-        return produced.safe_at
+        return produced.committed_at
 
     def _settle(self) -> None:
         """Hand on the markers that are due, log what the shard has to say, set the alarm."""

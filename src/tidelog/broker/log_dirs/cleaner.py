@@ -15,9 +15,9 @@ from tidelog.broker.log_dirs.cleaner_pace import CleanerPace, CompactionStopped
 from tidelog.broker.log_dirs.cleaning_job import CleaningJob
 from tidelog.broker.log_dirs.flusher import RunInThread
 from tidelog.replication.partition import Partition
-from tidelog.storage.compaction.dirt import Dirt
-from tidelog.storage.doomed import Doomed
+from tidelog.storage.compaction.cleanable import CleanableRange
 from tidelog.storage.log import PartitionLog
+from tidelog.storage.segment_deletion import SegmentDeletion
 
 RETRY_SECONDS = 60.0
 """After a disk error, such as a full disk: an operator may have made room by then."""
@@ -42,7 +42,7 @@ class LogCleaner:
         self._jobs: dict[asyncio.Task[None], CleaningJob] = {}
         self._uncleanable: dict[PartitionLog, str] = {}
         self._retry_at: dict[PartitionLog, float] = {}
-        self._removals: dict[Doomed, asyncio.TimerHandle] = {}
+        self._removals: dict[SegmentDeletion, asyncio.TimerHandle] = {}
         self._closed = False
 
     @property
@@ -89,10 +89,12 @@ class LogCleaner:
         while self._jobs:
             await asyncio.wait(self._jobs)
 
-    def _start(self, partition: Partition, dirt: Dirt, key_bytes_max: int, seen: set[PartitionLog]) -> None:
+    def _start(
+        self, partition: Partition, cleanable: CleanableRange, key_bytes_max: int, seen: set[PartitionLog]
+    ) -> None:
         job = CleaningJob(
             partition,
-            dirt,
+            cleanable,
             key_bytes_max,
             clock=self._clock,
             pace=self._pace,
@@ -117,12 +119,12 @@ class LogCleaner:
         except Exception as error:
             self._judge(job, error)
 
-    def _choose(self, seen: set[PartitionLog]) -> tuple[Partition, Dirt] | None:
+    def _choose(self, seen: set[PartitionLog]) -> tuple[Partition, CleanableRange] | None:
         """The partition with the largest part of dirt among those that are due."""
         now_ms, now = self._clock.now_ms(), self._clock.monotonic()
         # A deleted topic that was created again has the folder of the old one, whose job may still run.
         busy = {job.log.directory for job in self._jobs.values()}
-        best: tuple[Partition, Dirt] | None = None
+        best: tuple[Partition, CleanableRange] | None = None
         for partition in self._partitions:
             candidate = partition.log
             if (
@@ -136,12 +138,14 @@ class LogCleaner:
             ):
                 continue
             try:
-                dirt = candidate.dirt(min(partition.high_watermark, partition.last_stable_offset), now_ms)
+                cleanable = candidate.cleanable(
+                    min(partition.high_watermark, partition.last_stable_offset), now_ms
+                )
             except (KafkaError, OSError) as error:
                 self._give_up(partition, candidate, f"its segments cannot be read: {error}")
                 continue
-            if dirt.is_due(candidate.config) and (best is None or dirt.ratio > best[1].ratio):
-                best = partition, dirt
+            if cleanable.is_due(candidate.config) and (best is None or cleanable.ratio > best[1].ratio):
+                best = partition, cleanable
         return best
 
     def _forget_the_gone(self) -> None:
@@ -179,13 +183,13 @@ class LogCleaner:
             why,
         )
 
-    def _remove_later(self, doomed: Iterable[Doomed]) -> None:
+    def _remove_later(self, doomed: Iterable[SegmentDeletion]) -> None:
         now_ms = self._clock.now_ms()
         for segment in doomed:
             delay = max(0, segment.remove_at_ms - now_ms) / 1000
             self._removals[segment] = asyncio.get_running_loop().call_later(delay, self._remove, segment)
 
-    def _remove(self, doomed: Doomed) -> None:
+    def _remove(self, doomed: SegmentDeletion) -> None:
         def report(future: "asyncio.Future[None]") -> None:
             if not future.cancelled() and (error := future.exception()) is not None:
                 log.warning("removing segments that compaction replaced failed: %s", error)

@@ -14,10 +14,10 @@ from tidelog.base.ports import Clock
 from tidelog.broker.log_dirs.cleaner_pace import CleanerPace, CompactionStopped
 from tidelog.broker.log_dirs.flusher import RunInThread
 from tidelog.replication.partition import Partition
+from tidelog.storage.compaction.cleanable import CleanableRange
 from tidelog.storage.compaction.compaction import Compaction
-from tidelog.storage.compaction.dirt import Dirt
 from tidelog.storage.compaction.groups import Source
-from tidelog.storage.doomed import Doomed
+from tidelog.storage.segment_deletion import SegmentDeletion
 
 LOOK_SECONDS = 1.0
 """How often to see whether the partition is still there."""
@@ -31,14 +31,14 @@ class CleaningJob:
     def __init__(
         self,
         partition: Partition,
-        dirt: Dirt,
+        cleanable: CleanableRange,
         key_bytes_max: int,
         *,
         clock: Clock,
         pace: CleanerPace,
         run_in_thread: RunInThread,
         is_hosted: Callable[[Partition], bool],
-        on_doomed: Callable[[Iterable[Doomed]], None],
+        on_doomed: Callable[[Iterable[SegmentDeletion]], None],
     ) -> None:
         self.partition = partition
         self.log = partition.log
@@ -46,13 +46,13 @@ class CleaningJob:
         self.stop = threading.Event()
         self.is_unfinished = False
         """Memory was too small for all the keys: another round is due at once."""
-        self._dirt = dirt
+        self._cleanable = cleanable
         self._clock = clock
         self._pace = pace.of(self.stop)
         self._run_in_thread = run_in_thread
         self._is_hosted = is_hosted
         self._on_doomed = on_doomed
-        self._plan: Compaction = self.log.begin_compaction(dirt, clock.now_ms(), key_bytes_max)
+        self._plan: Compaction = self.log.begin_compaction(cleanable, clock.now_ms(), key_bytes_max)
         self._current: Sequence[Source] = self._plan.sources
 
     def is_wanted(self) -> bool:
@@ -86,7 +86,7 @@ class CleaningJob:
                 return
             self._on_doomed(doomed)
         self.log.cleaned_to = plan.end
-        self.is_unfinished = plan.end < self._dirt.end
+        self.is_unfinished = plan.end < self._cleanable.end
         log.info(
             "compacted %s from offset %d to %d: %d records removed, %d bytes became %d",
             self.name,

@@ -134,7 +134,7 @@ class HostedPartitions:
         self._lacking_room.pop((topic.id, image.index), None)
         if isinstance(opened, Unopened):
             self._unusable.update(dict.fromkeys(keys, opened.why))
-            if opened.lacks_room:
+            if opened.is_disk_full:
                 self._lacking_room[topic.id, image.index] = opened.is_new
             return
         for key in keys:

@@ -11,7 +11,7 @@ from tidelog.base.ports import Clock
 from tidelog.broker.log_dirs.flusher import Flusher, RunInThread
 from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.replication.partition import Durability, Partition
-from tidelog.storage.doomed import Doomed
+from tidelog.storage.segment_deletion import SegmentDeletion
 
 log = logging.getLogger("tidelog.broker.housekeeping")
 
@@ -24,7 +24,7 @@ class Housekeeping:
         self._flusher = flusher
         self._clock = clock
         self._run_in_thread = run_in_thread
-        self._removals: dict[Doomed, asyncio.TimerHandle] = {}
+        self._removals: dict[SegmentDeletion, asyncio.TimerHandle] = {}
 
     def retire_segments(self) -> None:
         """Retention by time, by size and by log start."""
@@ -47,7 +47,7 @@ class Housekeeping:
             timer.cancel()
         self._removals.clear()
 
-    def _remove(self, partition: Partition, doomed: Doomed) -> None:
+    def _remove(self, partition: Partition, doomed: SegmentDeletion) -> None:
         del self._removals[doomed]
 
         def report(future: "asyncio.Future[None]") -> None:

@@ -143,7 +143,7 @@ class LogMoves:
         cut meanwhile, and then it grows on with other records: the copy begins anew.
         """
         source, little = partition.log, FINAL_BYTES
-        cuts = source.cuts
+        cuts = source.truncations
         while _bytes_behind(source, copy) > little:
             if self._quota.is_exceeded():
                 await asyncio.sleep(PACE_SECONDS)
@@ -151,14 +151,14 @@ class LogMoves:
             chunk = _next_chunk(source, copy, min(CHUNK_BYTES, max(self._rate(), CHUNK_BYTES_MIN)))
             self._quota.record(len(chunk.slice))
             await self._run_in_thread(partial(_append, chunk, copy, self._clock.now_ms()))
-            if source.cuts == cuts and _bytes_behind(source, copy) <= little:
+            if source.truncations == cuts and _bytes_behind(source, copy) <= little:
                 flush = copy.begin_flush()
                 if flush is not None:
                     await self._run_in_thread(flush.run)
                     copy.finish_flush(flush)
                 little *= 2
-            if source.cuts != cuts:
-                cuts = source.cuts
+            if source.truncations != cuts:
+                cuts = source.truncations
                 for doomed in copy.truncate_fully_at(source.start):
                     self._in_background(doomed.run)
 

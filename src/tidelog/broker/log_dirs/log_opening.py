@@ -14,9 +14,9 @@ from tidelog.base.ports import Clock
 from tidelog.broker.log_dirs.flusher import BUSY_SECONDS, RunInThread
 from tidelog.broker.log_dirs.log_dirs import DataFolders
 from tidelog.metadata.image.entities import PartitionImage, TopicImage
+from tidelog.storage.disk_full import is_disk_full
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.storage.room import lacks_room
 
 CHUNK = 32
 """Logs that one job opens where each takes about a millisecond."""
@@ -29,7 +29,7 @@ class Unopened(NamedTuple):
     """A log that cannot be used."""
 
     why: str
-    lacks_room: bool
+    is_disk_full: bool
     is_new: bool
     """It was created just now: it may begin in any folder."""
 
@@ -152,7 +152,7 @@ class LogOpening:
             return opened
         except (OSError, StorageError, KafkaError) as error:
             log.error("%s-%d cannot be opened and is offline: %s", topic.name, index, error)
-            return Unopened(f"{topic.name}-{index} cannot be opened: {error}", lacks_room(error), new)
+            return Unopened(f"{topic.name}-{index} cannot be opened: {error}", is_disk_full(error), new)
 
 
 def _begin_epochs(led: Sequence[tuple[PartitionLog, Epoch]]) -> list[Opened]:

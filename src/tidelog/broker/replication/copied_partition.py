@@ -8,7 +8,7 @@ from enum import Enum, auto
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import TimestampMs, Uuid
-from tidelog.replication.partition import FetchPosition, Partition, Truncated
+from tidelog.replication.partition import FetchPosition, Partition, Truncation
 from tidelog.wire.messages.fetch import FetchPartition, PartitionData
 
 FIRST_RETRY_SECONDS = 0.02
@@ -125,10 +125,10 @@ class CopiedPartition:
         self.retry_at = now + seconds
 
 
-def _remove(truncated: Truncated) -> None:
+def _remove(truncated: Truncation) -> None:
     """Cut-off segments have other names already, so what cannot be removed now goes at the next start."""
-    for doomed in truncated.doomed:
+    for deletion in truncated.deletions:
         try:
-            doomed.run()
+            deletion.run()
         except OSError as error:
             log.warning("a segment that was cut off cannot be removed: %s", error)

@@ -60,7 +60,7 @@ class IsrKeeper:
         self._config = config
         self._image = image
         self._broker_epoch = broker_epoch
-        self._due: dict[Partition, IsrProposal] = {}
+        self._wanted: dict[Partition, IsrProposal] = {}
         self._awake = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -99,10 +99,10 @@ class IsrKeeper:
     def consider(self, partition: Partition) -> None:
         """A follower of this partition may have caught up, or fallen behind."""
         proposal = partition.isr_wanted(self._clock.monotonic(), self._lag_max, self._is_eligible)
-        if proposal is None or proposal == self._due.get(partition):
+        if proposal is None or proposal == self._wanted.get(partition):
             return
         log.debug("%s: in sync are %s, to be %s", _name(partition), partition.isr, proposal.isr)
-        self._due[partition] = proposal
+        self._wanted[partition] = proposal
         self._awake.set()
 
     def _is_eligible(self, node_id: NodeId) -> bool:
@@ -117,7 +117,7 @@ class IsrKeeper:
             batch = self._next_batch()
             if not batch:
                 continue
-            if self._due:
+            if self._wanted:
                 self._awake.set()
             _tell(batch)
             again = await self._ask(batch)
@@ -125,7 +125,7 @@ class IsrKeeper:
                 pause = RETRY_SECONDS
                 continue
             for partition, proposal in again.items():
-                self._due.setdefault(partition, proposal)
+                self._wanted.setdefault(partition, proposal)
             self._awake.set()
             await asyncio.sleep(pause)
             pause = min(2 * pause, RETRY_SECONDS_MAX)
@@ -133,9 +133,9 @@ class IsrKeeper:
     def _next_batch(self) -> dict[Partition, IsrProposal]:
         """From now on both the old sets and the new ones count, until it is known which one holds."""
         batch: dict[Partition, IsrProposal] = {}
-        while self._due and len(batch) < CHANGES_MAX:
-            partition, proposal = next(iter(self._due.items()))
-            del self._due[partition]
+        while self._wanted and len(batch) < CHANGES_MAX:
+            partition, proposal = next(iter(self._wanted.items()))
+            del self._wanted[partition]
             if not partition.is_pending(proposal):
                 partition.isr_proposed(proposal)
             if partition.is_pending(proposal):  # else the metadata have changed since
@@ -165,11 +165,11 @@ class IsrKeeper:
         again = {}
         for partition, proposal in batch.items():
             one = answers.get((partition.topic_id, partition.index))
-            if one is None or not self._settle(partition, proposal, one):
+            if one is None or not self._resolve(partition, proposal, one):
                 again[partition] = proposal
         return again
 
-    def _settle(
+    def _resolve(
         self, partition: Partition, proposal: IsrProposal, answer: AlterPartitionResponsePartitionData
     ) -> bool:
         code = ErrorCode.of(answer.error_code)

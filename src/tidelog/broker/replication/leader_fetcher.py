@@ -55,7 +55,7 @@ class LeaderFetcher:
         self._leader = leader
         self._parts = parts
         self._copied: dict[PartitionKey, CopiedPartition] = {}
-        self._cut: list[CopiedPartition] = []  # and not written down yet
+        self._truncated: list[CopiedPartition] = []  # and not written down yet
         self._put_off: dict[PartitionKey, CopiedPartition] = {}
         self._session = FetchSession()
         self._in_flight: deque[tuple[int, PeerCall]] = deque()
@@ -122,7 +122,7 @@ class LeaderFetcher:
             self._session.want(copied.key, asked)
             self._awake.set()
         elif copied.partition.must_checkpoint:
-            self._cut.append(copied)
+            self._truncated.append(copied)
             self._awake.set()
         else:
             # Out of the session meanwhile: nobody asks for the old position any more.
@@ -154,7 +154,7 @@ class LeaderFetcher:
                     await self._answered(*self._in_flight.popleft())
                 self._awake.clear()  # what happened up to here is seen to below
                 self._ask_again()
-                self._checkpoint_what_was_cut()
+                self._checkpoint_truncated()
                 self._send_what_may_be_sent()
             except Exception:
                 log.exception("copying from broker %d failed; it begins anew", self._leader)
@@ -229,7 +229,7 @@ class LeaderFetcher:
                 appended += PARTITION_BYTES + len(answer.records or b"")
                 if appended >= TURN_BYTES:
                     appended = 0
-                    self._checkpoint_what_was_cut()
+                    self._checkpoint_truncated()
                     await asyncio.sleep(0)
 
     def _take(self, copied: CopiedPartition, answer: PartitionData) -> None:
@@ -242,13 +242,13 @@ class LeaderFetcher:
         elif todo is Next.RETRY:
             self._retry_later(copied)
 
-    def _checkpoint_what_was_cut(self) -> None:
+    def _checkpoint_truncated(self) -> None:
         """Before the loop turns: nothing can be appended to these logs until it is on the disk."""
-        if not self._cut:
+        if not self._truncated:
             return
-        cut, self._cut = self._cut, []
+        truncated, self._truncated = self._truncated, []
         is_written = self._parts.checkpoint_now()
-        for copied in cut:
+        for copied in truncated:
             if is_written:
                 copied.partition.checkpointed()
             if self._copied.get(copied.key) is not copied:

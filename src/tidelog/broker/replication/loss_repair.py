@@ -79,8 +79,8 @@ class LossRepair:
         await self._fetch(partition, node, repair.proof(), bytes_max=0)
         if not repair.is_due:
             return False
-        for doomed in repair.begin():
-            await self._run_in_thread(doomed.run)
+        for deletion in repair.begin():
+            await self._run_in_thread(deletion.run)
         while not repair.is_done:
             answer = await self._fetch(partition, node, repair.next(), bytes_max=FETCH_BYTES)
             if not repair.is_due:

@@ -13,7 +13,7 @@ from tidelog.base.ids import Epoch, NodeId
 from tidelog.base.ports import Clock, Random
 from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.broker.replication.quota import ReplicationQuota
-from tidelog.broker.replication.replica_sessions import Followed, ReplicaSession, ReplicaSessions
+from tidelog.broker.replication.replica_sessions import FollowedPartition, ReplicaSession, ReplicaSessions
 from tidelog.broker.requests.fetch_sessions import NO_SESSION, TopicKey
 from tidelog.replication.partition import Partition
 from tidelog.wire.messages.fetch import (
@@ -97,7 +97,7 @@ class ReplicaFetches:
                 reading.must_answer = True
                 reading.put(followed, answer)
 
-    def _look(self, followed: Followed, answer: PartitionData, reading: "_Reading") -> None:
+    def _look(self, followed: FollowedPartition, answer: PartitionData, reading: "_Reading") -> None:
         session, asked = followed.session, followed.asked
         partition = self._partitions.find_any(*followed.key)
         self._check(partition, followed)
@@ -134,19 +134,19 @@ class ReplicaFetches:
         self._give(followed, answer, reading)
 
     @staticmethod
-    def _check(partition: Partition, followed: Followed) -> None:
+    def _check(partition: Partition, followed: FollowedPartition) -> None:
         partition.check_leader()
         epoch = followed.asked.current_leader_epoch
         if epoch < 0:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "a follower that does not say whom it follows")
         partition.check_epoch(epoch)
 
-    def _give(self, followed: Followed, answer: PartitionData, reading: "_Reading") -> None:
+    def _give(self, followed: FollowedPartition, answer: PartitionData, reading: "_Reading") -> None:
         followed.is_answered = True
         reading.given.append(followed)
         reading.put(followed, answer)
 
-    def _refuse(self, followed: Followed, answer: PartitionData, error: KafkaError) -> None:
+    def _refuse(self, followed: FollowedPartition, answer: PartitionData, error: KafkaError) -> None:
         followed.is_answered = True
         answer.error_code = error.code
         partition = followed.partition
@@ -158,7 +158,7 @@ class ReplicaFetches:
             )
         followed.unwatch()
 
-    def _note(self, partition: Partition, followed: Followed, now: float) -> None:
+    def _note(self, partition: Partition, followed: FollowedPartition, now: float) -> None:
         session, asked = followed.session, followed.asked
         could_join = partition.follower_fetched(
             session.replica_id,
@@ -209,9 +209,9 @@ class ReplicaFetches:
         for followed, answer in reading.answers.items():
             partition = followed.partition
             if partition is not None:
-                answer.high_watermark = followed.told_high_watermark = partition.high_watermark
+                answer.high_watermark = followed.sent_high_watermark = partition.high_watermark
                 answer.last_stable_offset = partition.last_stable_offset
-                answer.log_start_offset = followed.told_log_start = partition.log.start
+                answer.log_start_offset = followed.sent_log_start = partition.log.start
             topic = topics.get(followed.topic)
             if topic is None:
                 topic = topics[followed.topic] = _topic_answer(followed.topic)
@@ -228,8 +228,8 @@ class _Reading:
 
     def __init__(self, request: FetchRequest, bytes_max: int) -> None:
         self._bytes_max = min(request.max_bytes, bytes_max)
-        self.answers: dict[Followed, PartitionData] = {}
-        self.given: list[Followed] = []
+        self.answers: dict[FollowedPartition, PartitionData] = {}
+        self.given: list[FollowedPartition] = []
         self.bytes = 0
         self.must_answer = False
 
@@ -237,7 +237,7 @@ class _Reading:
     def room(self) -> int:
         return self._bytes_max - self.bytes
 
-    def put(self, followed: Followed, answer: PartitionData) -> None:
+    def put(self, followed: FollowedPartition, answer: PartitionData) -> None:
         self.answers[followed] = answer
 
 

@@ -45,11 +45,11 @@ class ReplicaFetchers:
         """These have another leader, epoch or set of replicas than before, or are gone from this broker."""
         for partition in partitions:
             if self._is_hosted(partition):
-                self.settle(partition)
+                self.apply_role(partition)
             else:
                 self.forget(partition)
 
-    def settle(self, partition: Partition) -> None:
+    def apply_role(self, partition: Partition) -> None:
         """Its metadata have been applied: copy it from its leader if it has one elsewhere, else don't."""
         leader = partition.leader_id
         if leader in {NO_LEADER, partition.node_id} or self._closed:

@@ -40,7 +40,7 @@ class Waiting(Protocol):
         ...
 
 
-class Followed:
+class FollowedPartition:
     """One partition of a follower's session."""
 
     __slots__ = (
@@ -50,9 +50,9 @@ class Followed:
         "is_named",
         "key",
         "partition",
+        "sent_high_watermark",
+        "sent_log_start",
         "session",
-        "told_high_watermark",
-        "told_log_start",
     )
 
     def __init__(self, session: "ReplicaSession", key: PartitionKey, asked: FetchPartition) -> None:
@@ -64,8 +64,8 @@ class Followed:
         """The follower has just said from where it wants it: that tells how far it is."""
         self.is_answered = False
         """It was given records or an error: nothing more before the follower says where it is then."""
-        self.told_high_watermark = -1
-        self.told_log_start = -1
+        self.sent_high_watermark = -1
+        self.sent_log_start = -1
         self._mark_watch = _MarkWatch(self)
 
     @property
@@ -76,7 +76,7 @@ class Followed:
         self.asked = asked
         self.is_named = True
         self.is_answered = False
-        self.told_high_watermark = -1  # the answer before may have come too late to count
+        self.sent_high_watermark = -1  # the answer before may have come too late to count
 
     def watch(self, partition: Partition) -> None:
         if self.partition is not partition:
@@ -96,7 +96,7 @@ class Followed:
         """Whether the follower has yet to hear of the newest offsets."""
         partition = self.partition
         return partition is not None and (
-            partition.high_watermark != self.told_high_watermark or partition.log.start != self.told_log_start
+            partition.high_watermark != self.sent_high_watermark or partition.log.start != self.sent_log_start
         )
 
     def on_bytes(self, count: int) -> None:
@@ -118,7 +118,7 @@ class _MarkWatch:
 
     __slots__ = ("_followed",)
 
-    def __init__(self, followed: Followed) -> None:
+    def __init__(self, followed: FollowedPartition) -> None:
         self._followed = followed
 
     def on_bytes(self, count: int) -> None:
@@ -147,14 +147,14 @@ class ReplicaSession:
         self.replica_id = replica_id
         self.broker_epoch = broker_epoch
         self.uses_topic_ids = uses_topic_ids
-        self.followed: dict[PartitionKey, Followed] = {}
-        self.dirty: dict[Followed, None] = {}
+        self.followed: dict[PartitionKey, FollowedPartition] = {}
+        self.dirty: dict[FollowedPartition, None] = {}
         """There may be records for the follower, or it must hear of an error; in the order of their turns."""
-        self.stale: dict[Followed, None] = {}
+        self.stale: dict[FollowedPartition, None] = {}
         """There may be offsets that the follower has not heard of."""
         self.waiting: Waiting | None = None
         self.swept_at = float("-inf")
-        self.unswept: list[Followed] = []  # of the sweep under way
+        self.unswept: list[FollowedPartition] = []  # of the sweep under way
         self.sweep_size = 0
 
     def take_in(self, request: FetchRequest) -> None:
@@ -166,7 +166,7 @@ class ReplicaSession:
         for key, asked in _named(request, self.uses_topic_ids):
             known = self.followed.get(key)
             if known is None:
-                known = self.followed[key] = Followed(self, key, asked)
+                known = self.followed[key] = FollowedPartition(self, key, asked)
             else:
                 known.name(asked)
             self.dirty[known] = None

@@ -11,7 +11,7 @@ from tidelog.wire.messages.produce import PartitionProduceResponse, ProduceRespo
 
 class Written(NamedTuple):
     partition: Partition
-    safe_at: Offset
+    committed_at: Offset
     answer: PartitionProduceResponse
 
 
@@ -28,7 +28,7 @@ class DelayedProduce:
         for written in unsafe:
             wait = _Wait(self, written)
             try:
-                if not written.partition.when_safe(written.safe_at, wait.done):
+                if not written.partition.when_committed(written.committed_at, wait.done):
                     self._left[id(wait)] = wait
             except KafkaError as error:
                 wait.fail(error.code, error.message)

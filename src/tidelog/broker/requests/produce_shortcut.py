@@ -133,14 +133,14 @@ class ProduceShortcut:
         except KafkaError as error:
             out = _encoded(version, known.topic, refused(known.index, error, log_start))
             return _sent(out, correlation_id, throttle_ms)
-        if known.all_replicas and produced.safe_at > partition.high_watermark:
+        if known.all_replicas and produced.committed_at > partition.high_watermark:
             answer = PartitionProduceResponse(
                 index=known.index,
                 base_offset=produced.base_offset,
                 log_append_time=produced.append_time_ms,
                 log_start_offset=log_start,
             )
-            unsafe = [Written(partition, produced.safe_at, answer)]
+            unsafe = [Written(partition, produced.committed_at, answer)]
             delayed = DelayedProduce(ProduceResponse(), unsafe, known.timeout_ms)
             return LateReply(
                 delayed.future, lambda _: _sent(_filled_late(known, answer), correlation_id, throttle_ms)

@@ -42,7 +42,7 @@ async def _until_readable(partition: Partition) -> None:
             readable.set_result(None)
 
     try:
-        if partition.when_safe(partition.written_end, done):
+        if partition.when_committed(partition.written_end, done):
             return
     except KafkaError:
         return

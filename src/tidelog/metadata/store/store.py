@@ -22,7 +22,7 @@ from tidelog.metadata.store.snapshot_files import SnapshotFiles, SnapshotId, Sna
 from tidelog.metadata.store.write import Write
 from tidelog.raft.entries import NO_TERM, Configuration, Entry, Index, Term
 from tidelog.raft.ready import HardState, Ready, Snapshot
-from tidelog.storage.room import lacks_room
+from tidelog.storage.disk_full import is_disk_full
 
 __all__ = [
     "DIRECTORY",
@@ -135,7 +135,7 @@ class QuorumStore:
         """The disk had no room for it. Nothing else is written meanwhile, and it may be run once more: each
         of its steps begins where it began the first time."""
         invariant(write is self._write and write.done, "a write out of order")
-        return lacks_room(write.error)
+        return is_disk_full(write.error)
 
     def finish(self, write: Write) -> None:
         """After `write.run`: it is on stable storage, or KafkaError, and nobody knows what is."""

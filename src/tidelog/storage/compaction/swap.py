@@ -46,7 +46,7 @@ def give_final_names(disk: Disk, path: str) -> None:
     disk.sync_dir(path.rpartition("/")[0])
 
 
-def settle(disk: Disk, directory: str) -> list[str]:
+def recover(disk: Disk, directory: str) -> list[str]:
     """At a start: finish the swaps that were decided, remove the rest. Says what was done, for the report."""
     names = disk.names(directory)
     decided = {name for name in names if name.endswith(LOG + SWAP)}

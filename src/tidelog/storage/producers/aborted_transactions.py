@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from tidelog.base.ids import Offset
 from tidelog.base.ports import read_file
 from tidelog.storage.file_names import TXN_INDEX, parse
-from tidelog.storage.log_folder import LogFolder
+from tidelog.storage.log_files import LogFiles
 from tidelog.storage.segment.offset_index import CorruptIndex
 from tidelog.storage.segment.transaction_index import ENTRY, Aborted, TransactionIndex
 
@@ -23,10 +23,10 @@ IsTrue = Callable[[Aborted], bool]
 
 
 class AbortedTransactions:
-    __slots__ = ("_bases_known", "_checked", "_folder", "_is_true", "_loaded", "_rebuild")
+    __slots__ = ("_bases_known", "_checked", "_files", "_is_true", "_loaded", "_rebuild")
 
-    def __init__(self, folder: LogFolder, rebuild: Rebuild, is_true: IsTrue) -> None:
-        self._folder = folder
+    def __init__(self, files: LogFiles, rebuild: Rebuild, is_true: IsTrue) -> None:
+        self._files = files
         self._rebuild = rebuild
         self._is_true = is_true
         self._checked: set[Offset] = set()  # bases, once in the life of this process
@@ -37,7 +37,7 @@ class AbortedTransactions:
     def _bases(self) -> list[Offset]:
         """Of the segments that have an index, in order."""
         if self._bases_known is None:
-            names = self._folder.disk.names(self._folder.path)
+            names = self._files.disk.names(self._files.path)
             parsed = [found for name in names if (found := parse(name)) is not None]
             self._bases_known = sorted(base for base, suffix in parsed if suffix == TXN_INDEX)
         return self._bases_known
@@ -63,7 +63,7 @@ class AbortedTransactions:
         is_new = base not in bases
         index = self._put(base, TransactionIndex([])) if is_new else self._index(base)
         path = self._path(base)
-        file = self._folder.disk.open(path, create=True)
+        file = self._files.disk.open(path, create=True)
         try:
             index.add(entry)
             file.write_at(ENTRY.size * (len(index) - 1), [index.dump(len(index) - 1)])
@@ -73,13 +73,13 @@ class AbortedTransactions:
             bases.insert(bisect_left(bases, base), base)
         return path
 
-    def cut_end(self, end: Offset, bases: Collection[Offset]) -> None:
+    def truncate_from_end(self, end: Offset, bases: Collection[Offset]) -> None:
         """The log ends at `end` now; these segments are left, and the files of the others gone already."""
         self.keep(bases)
         if self._bases:
             index = self._index(self._bases[-1])
             count = len(index)
-            index.cut(end)
+            index.truncate(end)
             if len(index) < count:
                 self._write(self._bases[-1], index)
 
@@ -96,7 +96,7 @@ class AbortedTransactions:
             ]
             if not entries and base not in self._bases:
                 continue
-            raw = read_file(self._folder.disk, self._path(base)) or b""
+            raw = read_file(self._files.disk, self._path(base)) or b""
             index = TransactionIndex.load_below(base, raw, synced)
             for entry in entries:
                 if entry.last >= synced:
@@ -120,13 +120,13 @@ class AbortedTransactions:
         self._loaded.clear()
 
     def _path(self, base: Offset) -> str:
-        return self._folder.file(base, TXN_INDEX)
+        return self._files.file(base, TXN_INDEX)
 
     def _index(self, base: Offset) -> TransactionIndex:
         index = self._loaded.pop(base, None)
         if index is None:
             try:
-                index = TransactionIndex.load(base, read_file(self._folder.disk, self._path(base)) or b"")
+                index = TransactionIndex.load(base, read_file(self._files.disk, self._path(base)) or b"")
                 if base not in self._checked and not all(map(self._is_true, index.entries)):
                     raise CorruptIndex("it speaks of a transaction that is not there")
             except CorruptIndex:
@@ -144,7 +144,7 @@ class AbortedTransactions:
 
     def _write(self, base: Offset, index: TransactionIndex) -> None:
         bases = self._bases
-        file = self._folder.disk.open(self._path(base), create=True)
+        file = self._files.disk.open(self._path(base), create=True)
         try:
             file.truncate(0)
             if index.entries:

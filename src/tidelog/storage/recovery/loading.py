@@ -8,7 +8,6 @@ from tidelog.base.ids import NO_EPOCH, Epoch, Offset, TimestampMs
 from tidelog.base.invariant import broken
 from tidelog.base.ports import read_file
 from tidelog.storage.compaction import swap as compaction_swap
-from tidelog.storage.doomed import doom
 from tidelog.storage.file_names import (
     DAMAGED,
     DELETED,
@@ -26,12 +25,12 @@ from tidelog.storage.file_names import (
 from tidelog.storage.flush import Unsynced
 from tidelog.storage.leader_epochs import LeaderEpochs
 from tidelog.storage.log_dir.checkpoint_text import has_checksum
-from tidelog.storage.log_folder import LogFolder
+from tidelog.storage.log_files import LogFiles
 from tidelog.storage.producers.producers import Producers
 from tidelog.storage.producers.snapshot_files import ProducerSnapshotFiles
 from tidelog.storage.recovery.losses import Losses
 from tidelog.storage.recovery.lost_range import LostRange
-from tidelog.storage.recovery.repair import Known, Recovered, recover_segment
+from tidelog.storage.recovery.repair import PriorKnowledge, Recovered, recover_segment
 from tidelog.storage.recovery.replay import replay, replay_epochs
 from tidelog.storage.recovery.report import Gap, RecoveryReport
 from tidelog.storage.segment.active import ActiveSegment, activate, create_segment
@@ -40,6 +39,7 @@ from tidelog.storage.segment.offset_index import ENTRY_BYTES, RELATIVE_MAX, Corr
 from tidelog.storage.segment.segment import Segment
 from tidelog.storage.segment.segments import SegmentList
 from tidelog.storage.segment.time_index import ENTRY as TIME_ENTRY
+from tidelog.storage.segment_deletion import mark_for_deletion
 from tidelog.wire.batch import crc_ok
 
 _NEVER: Offset = 2**63
@@ -68,28 +68,28 @@ class Loader:
 
     def __init__(
         self,
-        folder: LogFolder,
+        files: LogFiles,
         now_ms: TimestampMs,
         recovery_point: Offset | None,
         committed: Offset,
         was_clean: bool,
     ) -> None:
-        self._folder = folder
-        self._disk = folder.disk
+        self._files = files
+        self._disk = files.disk
         self._now_ms = now_ms
         self._report = RecoveryReport()
         self._unsynced = Unsynced()
         self._recovery_point = recovery_point
         self._committed = committed
         self._was_clean = was_clean
-        self._losses = Losses(folder, self._report)
+        self._losses = Losses(files, self._report)
         self._losses.synced_below = max(recovery_point or 0, committed)
         self._epochs_are_bad = self._epochs_have_checksum = False
         self._tail_newest: tuple[TimestampMs, Offset] | None = None
 
     def load(self, recovery_point: Offset | None, clean: bool, log_start: Offset | None) -> Loaded:
         self._make_directory()
-        self._report.removed += compaction_swap.settle(self._disk, self._folder.path)
+        self._report.removed += compaction_swap.recover(self._disk, self._files.path)
         bases, snapshots, names = self._sort_names()
         if self._was_clean and snapshots:  # one was taken where the log ended
             self._losses.synced_below = max(self._losses.synced_below, snapshots[-1])
@@ -119,29 +119,31 @@ class Loader:
             # The epochs were cut where the log started, and nobody may have written down where that was.
             if known_epochs.first_start > start and not self._epochs_have_checksum:
                 self._report.notes.append(
-                    f"{self._folder.path} starts at {known_epochs.first_start}, as {LEADER_EPOCHS} says, "
+                    f"{self._files.path} starts at {known_epochs.first_start}, as {LEADER_EPOCHS} says, "
                     f"which has no checksum yet; without it, the log would start at {start}"
                 )
             start = max(start, known_epochs.first_start)
         if start > end:
             if segments or active.size:
                 self._report.notes.append(
-                    f"{self._folder.path} ends at {end}, below its start {start}: all in it was deleted"
+                    f"{self._files.path} ends at {end}, below its start {start}: all in it was deleted"
                 )
             for segment in [*segments, active]:
-                doom(segment, self._now_ms).run()
+                mark_for_deletion(segment, self._now_ms).run()
             segments, active, end, checked_from = [], self._create(start), start, None
         everything = [*segments, active]
-        told_below = None if checked_from is None else self._told_below(checked_from, end)
-        epochs = self._check_epochs(known_epochs, everything, start, end, told_below)
-        self._losses.settle(start, end, epochs)
-        files = ProducerSnapshotFiles(self._disk, self._folder.path, snapshots)
+        described_below = None if checked_from is None else self._described_below(checked_from, end)
+        epochs = self._check_epochs(known_epochs, everything, start, end, described_below)
+        self._losses.finish(start, end, epochs)
+        files = ProducerSnapshotFiles(self._disk, self._files.path, snapshots)
         # A snapshot may have reached the disk when the batches it speaks of did not: a retry of those would
         # be taken for a duplicate. Only what is known to be flushed may be taken from one.
         first_base = everything[0].base
-        producers = files.load(first_base, end if told_below is None else max(first_base, told_below))
+        producers = files.load(
+            first_base, end if described_below is None else max(first_base, described_below)
+        )
         replay(everything, producers, end)
-        producers.expire(self._now_ms, self._folder.config.producer_id_expiration_ms)
+        producers.expire(self._now_ms, self._files.config.producer_id_expiration_ms)
         self._report.trusts_too_much = recovery_point is not None and recovery_point > end
         durable_below = end if checked_from is None else min(recovery_point or 0, end)
         return Loaded(
@@ -163,18 +165,18 @@ class Loader:
         """The log ended here or above. After a crash it may have been cut below its recovery point."""
         return self._losses.synced_below if self._was_clean else self._committed
 
-    def _told_below(self, checked_from: Offset, end: Offset) -> Offset:
+    def _described_below(self, checked_from: Offset, end: Offset) -> Offset:
         """What was synced is known even where it is lost now: the files beside the batches tell of it."""
         if self._losses.lost is None:
             return checked_from
         return max(checked_from, min(self._losses.synced_below, end))
 
     def _make_directory(self) -> None:
-        if not self._disk.is_dir(self._folder.path):
-            self._disk.make_dirs(self._folder.path)
+        if not self._disk.is_dir(self._files.path):
+            self._disk.make_dirs(self._files.path)
 
     def _create(self, base: Offset) -> ActiveSegment:
-        segment = create_segment(self._folder, base, self._now_ms)
+        segment = create_segment(self._files, base, self._now_ms)
         self._unsynced.add(segment.path + LOG)
         self._trust_no_name()
         return segment
@@ -183,16 +185,16 @@ class Loader:
         """The folder may be new, with the topic's id in it, and nobody may have synced it yet."""
         kept_beside = (PARTITION_METADATA, LEADER_EPOCHS)
         self._unsynced.add(
-            *(f"{self._folder.path}/{name}" for name in kept_beside), directory=self._folder.path
+            *(f"{self._files.path}/{name}" for name in kept_beside), directory=self._files.path
         )
-        self._unsynced.add(directory=self._folder.parent)
+        self._unsynced.add(directory=self._files.parent)
 
     def _segment(self, base: Offset) -> Segment:
-        return Segment(self._folder, base, self._disk.size(self._folder.file(base, LOG)), self._now_ms)
+        return Segment(self._files, base, self._disk.size(self._files.file(base, LOG)), self._now_ms)
 
     def _sort_names(self) -> tuple[list[Offset], list[Offset], set[str]]:
         """Bases of segments, offsets of snapshots, all names; litter is removed."""
-        names = set(self._disk.names(self._folder.path))
+        names = set(self._disk.names(self._files.path))
         bases, snapshots = [], []
         for name in sorted(names):
             parsed = parse(name)
@@ -202,7 +204,7 @@ class Loader:
             elif parsed is None:
                 continue
             elif suffix.startswith(LOG + DAMAGED):
-                self._report.kept.append(f"{self._folder.path}/{name}")
+                self._report.kept.append(f"{self._files.path}/{name}")
             elif suffix == LOG:
                 bases.append(offset)
             elif suffix == SNAPSHOT:
@@ -212,7 +214,7 @@ class Loader:
         return bases, snapshots, names
 
     def _remove(self, name: str) -> None:
-        self._disk.remove(f"{self._folder.path}/{name}")
+        self._disk.remove(f"{self._files.path}/{name}")
         self._report.removed.append(name)
 
     def _find_end(self, last: Segment) -> Offset | None:
@@ -257,9 +259,9 @@ class Loader:
         """Check what is not trusted; leaves the sealed ones in `segments`. (active, end, checked from)."""
         checked_from: Offset | None = None
         recovered: Recovered | None = None
-        must_be_whole = self._folder.config.is_replicated
+        must_be_whole = self._files.config.is_replicated
         synced_below = self._losses.synced_below
-        known = Known(
+        known = PriorKnowledge(
             synced_below=synced_below,
             torn_from=_NEVER if self._was_clean and self._recovery_point is None else synced_below,
             ended_at=self._recovery_point if self._was_clean else None,
@@ -278,19 +280,19 @@ class Loader:
                 is_last=above is None,
                 report=self._report,
                 must_be_whole=must_be_whole,
-                before_cut=partial(self._set_aside, rest),
+                before_truncation=partial(self._set_aside, rest),
                 on_lost=self._losses.note,
             )
             checked_from = recovered.scan_start if checked_from is None else checked_from
-            may_have_gaps = self._folder.config.compact or recovered.is_cut  # compaction leaves them
+            may_have_gaps = self._files.config.compact or recovered.is_truncated  # compaction leaves them
             if above is not None and recovered.end < above and not may_have_gaps:
                 self._report.gaps.append(Gap(segment.path + LOG, segment.size, recovered.end, above))
                 if recovered.end < known.torn_from:
                     self._losses.note(recovered.end, above)
                 elif must_be_whole:
                     self._set_aside(rest)
-                    recovered.is_cut = True
-            if recovered.is_cut:
+                    recovered.is_truncated = True
+            if recovered.is_truncated:
                 del segments[number + 1 :]
                 break
             if above is not None:
@@ -317,7 +319,7 @@ class Loader:
             for suffix in (LOG, INDEX, TIME_INDEX, TXN_INDEX):
                 self._disk.remove(segment.path + suffix)
             segment.release()
-        self._disk.sync_dir(self._folder.path)
+        self._disk.sync_dir(self._files.path)
 
     def _check_index_files(self, segment: Segment, names: set[str]) -> None:
         """A segment that was flushed is trusted; its indexes are built anew where they cannot be right."""
@@ -329,7 +331,7 @@ class Loader:
                 return
 
     def _read_epochs(self) -> LeaderEpochs | None:
-        path = f"{self._folder.path}/{LEADER_EPOCHS}"
+        path = f"{self._files.path}/{LEADER_EPOCHS}"
         raw = read_file(self._disk, path)
         self._epochs_have_checksum = raw is not None and has_checksum(raw)
         try:
@@ -357,20 +359,20 @@ class Loader:
     ) -> LeaderEpochs:
         """What the file says of batches that are there, and what the batches say that were checked."""
         epochs = LeaderEpochs() if known is None else known
-        epochs.cut_end(end)
+        epochs.truncate_from_end(end)
         if start < end and not 0 <= epochs.first_start <= start:
             epochs, checked_from = LeaderEpochs(), segments[0].base
         if checked_from is not None:
-            epochs.cut_end(checked_from)  # the file may be older than these batches, or newer
+            epochs.truncate_from_end(checked_from)  # the file may be older than these batches, or newer
             replay_epochs(segments, epochs, checked_from)
-        epochs.cut_start(start)
+        epochs.truncate_from_start(start)
         epochs.begin_with(start)
         epochs.changed = epochs.changed or self._epochs_are_bad  # the next flush writes a good file
         return epochs
 
 
 def load(
-    folder: LogFolder,
+    files: LogFiles,
     now_ms: TimestampMs,
     recovery_point: Offset | None,
     *,
@@ -379,7 +381,7 @@ def load(
     committed: Offset | None,
 ) -> Loaded:
     def loader() -> Loader:
-        return Loader(folder, now_ms, recovery_point, committed or 0, clean)
+        return Loader(files, now_ms, recovery_point, committed or 0, clean)
 
     try:
         return loader().load(recovery_point, clean, log_start)

@@ -8,7 +8,7 @@ empty batch covers those at the end of the log, as compaction leaves one, and re
 from tidelog.base.ids import NO_EPOCH, NO_TIMESTAMP, Epoch, Offset, TimestampMs
 from tidelog.storage.file_names import LOST_RANGE
 from tidelog.storage.leader_epochs import LeaderEpochs
-from tidelog.storage.log_folder import LogFolder
+from tidelog.storage.log_files import LogFiles
 from tidelog.storage.recovery import lost_range
 from tidelog.storage.recovery.lost_range import LostRange
 from tidelog.storage.recovery.report import Loss, RecoveryReport
@@ -19,9 +19,9 @@ from tidelog.wire.record import write_batch
 
 
 class Losses:
-    def __init__(self, folder: LogFolder, report: RecoveryReport) -> None:
-        self._folder = folder
-        self._disk = folder.disk
+    def __init__(self, files: LogFiles, report: RecoveryReport) -> None:
+        self._files = files
+        self._disk = files.disk
         self._report = report
         self.synced_below: Offset = 0
         """All below was on stable storage once, so what is missing of it is lost."""
@@ -32,18 +32,18 @@ class Losses:
     def read(self) -> None:
         """What earlier starts found and nobody has repaired yet."""
         try:
-            self.lost = lost_range.read(self._disk, self._folder.path)
+            self.lost = lost_range.read(self._disk, self._files.path)
         except ValueError as error:
-            self._report.notes.append(f"{self._folder.path}/{LOST_RANGE} is damaged ({error})")
+            self._report.notes.append(f"{self._files.path}/{LOST_RANGE} is damaged ({error})")
             self.lost = LostRange(0, max(1, self.synced_below))
-            lost_range.write(self._disk, self._folder.path, self.lost)
+            lost_range.write(self._disk, self._files.path, self.lost)
 
     def note(self, first: Offset, end: Offset) -> None:
         """Records from `first` on are gone, of a log that reached up to `end` or further."""
         end = max(end, self.synced_below, first + 1)
         lost = LostRange(first, end, self._epoch_at(end - 1)).joined(self.lost)
         if lost != self.lost:
-            lost_range.write(self._disk, self._folder.path, lost)
+            lost_range.write(self._disk, self._files.path, lost)
             self.lost = lost
 
     def cover(
@@ -54,7 +54,7 @@ class Losses:
         while end < until:
             if end - active.base >= RELATIVE_MAX:
                 segments.append(active.seal())
-                active = create_segment(self._folder, end, now_ms)
+                active = create_segment(self._files, end, now_ms)
             last = min(until - 1, active.base + RELATIVE_MAX)
             batch = write_batch([], base_offset=end, leader_epoch=epoch, last_offset_delta=last - end)
             active.file.write_at(active.size, [batch])
@@ -63,7 +63,7 @@ class Losses:
             end = last + 1
         return active, end
 
-    def settle(self, start: Offset, end: Offset, epochs: LeaderEpochs) -> None:
+    def finish(self, start: Offset, end: Offset, epochs: LeaderEpochs) -> None:
         """The log reaches from `start` to `end`. What was deleted in the meantime is no loss any more.
 
         `epochs` are those of the batches that are there, of which the file may not know yet.
@@ -72,16 +72,16 @@ class Losses:
         if lost is None:
             return
         if lost.end <= start:
-            lost_range.remove(self._disk, self._folder.path)
+            lost_range.remove(self._disk, self._files.path)
             self.lost = None
             return
         # Once final, it stays so: replicas that the topic gets later have it from this one.
-        is_final = lost.is_final or not self._folder.config.is_replicated
+        is_final = lost.is_final or not self._files.config.is_replicated
         epoch = max(lost.epoch, epochs.epoch_of(end - 1))
         self.lost = LostRange(max(lost.first, start), lost.end if is_final else end, epoch, is_final)
         if self.lost != lost:
-            lost_range.write(self._disk, self._folder.path, self.lost)
-        self._report.losses.append(Loss(self._folder.path, self.lost))
+            lost_range.write(self._disk, self._files.path, self.lost)
+        self._report.losses.append(Loss(self._files.path, self.lost))
 
     def _epoch_at(self, offset: Offset) -> Epoch:
         return NO_EPOCH if self.epochs is None else self.epochs.epoch_of(offset)

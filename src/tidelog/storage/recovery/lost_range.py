@@ -37,9 +37,9 @@ class LostRange(NamedTuple):
         return LostRange(first, end, max(self.epoch, other.epoch))
 
 
-def read(disk: Disk, folder: str) -> LostRange | None:
+def read(disk: Disk, directory: str) -> LostRange | None:
     """ValueError where the file is damaged itself: then nobody knows how much is missing."""
-    raw = read_file(disk, f"{folder}/{LOST_RANGE}")
+    raw = read_file(disk, f"{directory}/{LOST_RANGE}")
     if raw is None:
         return None
     [line] = checkpoint_text.load(raw)
@@ -47,12 +47,12 @@ def read(disk: Disk, folder: str) -> LostRange | None:
     return LostRange(int(first), int(end), int(epoch), final == [_FINAL])
 
 
-def write(disk: Disk, folder: str, lost: LostRange) -> None:
+def write(disk: Disk, directory: str, lost: LostRange) -> None:
     """Durable when this returns."""
     line = f"{lost.first} {lost.end} {lost.epoch}" + (f" {_FINAL}" if lost.is_final else "")
-    replace_file(disk, f"{folder}/{LOST_RANGE}", checkpoint_text.dump([line]))
+    replace_file(disk, f"{directory}/{LOST_RANGE}", checkpoint_text.dump([line]))
 
 
-def remove(disk: Disk, folder: str) -> None:
-    disk.remove(f"{folder}/{LOST_RANGE}")
-    disk.sync_dir(folder)
+def remove(disk: Disk, directory: str) -> None:
+    disk.remove(f"{directory}/{LOST_RANGE}")
+    disk.sync_dir(directory)

@@ -11,7 +11,7 @@ from tidelog.base.errors import KafkaError
 from tidelog.base.ids import Offset
 from tidelog.base.ports import Disk, File, read_file
 from tidelog.storage.file_names import DAMAGED, LOG, RECOVERING
-from tidelog.storage.recovery.report import Cut, Damage, Hole, RecoveryReport
+from tidelog.storage.recovery.report import Damage, Hole, RecoveryReport, TornWrite
 from tidelog.storage.segment.batch_walk import walk
 from tidelog.storage.segment.indexes import SegmentIndexes
 from tidelog.storage.segment.offset_index import CorruptIndex
@@ -22,7 +22,7 @@ from tidelog.wire.batch import BatchHeader
 _COPY_BYTES = 1 << 20
 
 
-class Known(NamedTuple):
+class PriorKnowledge(NamedTuple):
     """What is known of a log before its batches are looked at."""
 
     synced_below: Offset
@@ -34,7 +34,7 @@ class Known(NamedTuple):
 
 
 class Recovered:
-    __slots__ = ("end", "indexes", "is_cut", "scan_start", "size")
+    __slots__ = ("end", "indexes", "is_truncated", "scan_start", "size")
 
     def __init__(self, size: int, end: Offset, indexes: SegmentIndexes, scan_start: Offset) -> None:
         self.size = size
@@ -43,7 +43,7 @@ class Recovered:
         self.indexes = indexes
         self.scan_start = scan_start
         """Batches from this offset on were checked."""
-        self.is_cut = False
+        self.is_truncated = False
         """There was a hole, and the log ends before it."""
 
 
@@ -51,12 +51,12 @@ def recover_segment(
     disk: Disk,
     segment: Segment,
     trusted_below: Offset,
-    known: Known,
+    known: PriorKnowledge,
     *,
     is_last: bool,
     report: RecoveryReport,
     must_be_whole: bool = False,
-    before_cut: Callable[[], None] | None = None,
+    before_truncation: Callable[[], None] | None = None,
     on_lost: Callable[[Offset, Offset], None] | None = None,
 ) -> Recovered:
     """Check the batches from `trusted_below` on, repair the file, and build the indexes of those batches.
@@ -95,11 +95,11 @@ def recover_segment(
         on_lost(first_lost, next_offset)
     if hole is not None:
         number, next_offset = hole
-        if before_cut is not None:
-            before_cut()
-        _cut_at_hole(disk, segment, bad[number], next_offset, report)
+        if before_truncation is not None:
+            before_truncation()
+        _truncate_at_hole(disk, segment, bad[number], next_offset, report)
         bad = bad[:number]
-        indexes = SegmentIndexes(segment.base, segment.folder.config.index_interval_bytes)
+        indexes = SegmentIndexes(segment.base, segment.files.config.index_interval_bytes)
         indexes.note_from(segment.file, 0, segment.size)
         end_position = segment.size
     elif tail_is_torn:
@@ -107,19 +107,21 @@ def recover_segment(
         file.truncate(tail.position)
         file.sync()
         if not tail.zeros:
-            report.cuts.append(Cut(file.path, tail.position, tail.end - tail.position, tail.why))
+            report.torn_writes.append(TornWrite(file.path, tail.position, tail.end - tail.position, tail.why))
         segment.size = tail.position
     if bad:
         _set_aside(disk, segment, bad, report)
-        indexes = SegmentIndexes(segment.base, segment.folder.config.index_interval_bytes)
+        indexes = SegmentIndexes(segment.base, segment.files.config.index_interval_bytes)
         indexes.note_from(segment.file, 0, segment.size)
         end_position = segment.size
     recovered = Recovered(end_position, next_offset, indexes, scan_start)
-    recovered.is_cut = hole is not None
+    recovered.is_truncated = hole is not None
     return recovered
 
 
-def _cut_at_hole(disk: Disk, segment: Segment, hole: Bad, offset: Offset, report: RecoveryReport) -> None:
+def _truncate_at_hole(
+    disk: Disk, segment: Segment, hole: Bad, offset: Offset, report: RecoveryReport
+) -> None:
     file, rest = segment.file, hole._replace(end=segment.size)
     kept_in = _keep(disk, file, segment.path + LOG, rest)
     disk.sync_dir(segment.path.rpartition("/")[0])
@@ -136,7 +138,7 @@ def _trusted_part(
 
     The newest batch below `trusted_below` is one of them: it shows whether the log still ends as it did.
     """
-    base, interval = segment.base, segment.folder.config.index_interval_bytes
+    base, interval = segment.base, segment.files.config.index_interval_bytes
     if trusted_below <= base:
         return 0, base, SegmentIndexes(base, interval)
     try:
@@ -149,7 +151,7 @@ def _trusted_part(
             if entry and header.last_offset != entry[0]:
                 raise CorruptIndex("its last entry points elsewhere")
             break
-        indexes.cut(position, offset)
+        indexes.truncate(position, offset)
     except (CorruptIndex, KafkaError):
         report.rebuilt.append(segment.path)
         position, offset, indexes = 0, base, SegmentIndexes(base, interval)

@@ -7,7 +7,7 @@ from tidelog.storage.recovery.lost_range import LostRange
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class TornWrite:
     """Bytes at the end of the log that are no batch: a write that a crash tore. Nothing valid followed."""
 
     file: str
@@ -76,18 +76,18 @@ class Hole:
 class Loss:
     """Records that were synced are gone. Said at each start, until another replica gave them back."""
 
-    folder: str
+    directory: str
     lost: LostRange
 
     def __str__(self) -> str:
         return (
-            f"LOST: {self.folder} misses records of the offsets {self.lost}, which were synced: its files "
+            f"LOST: {self.directory} misses records of the offsets {self.lost}, which were synced: its files "
             f"were changed or cut short since. The offsets are not given out again. {self._what_next}"
         )
 
     @property
     def _what_next(self) -> str:
-        mark = f"{self.folder}/{LOST_RANGE}"
+        mark = f"{self.directory}/{LOST_RANGE}"
         if self.lost.is_final:
             return f"The topic has no other replica to get them from. Remove {mark} to hear of it no longer"
         return (
@@ -103,7 +103,7 @@ class RecoveryReport:
     A lower one must be written down before something is appended there, which nobody has synced."""
     scanned_bytes: int = 0
     """How much was read and checked against its CRC."""
-    cuts: list[Cut] = field(default_factory=list)
+    torn_writes: list[TornWrite] = field(default_factory=list)
     damages: list[Damage] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     holes: list[Hole] = field(default_factory=list)
@@ -118,7 +118,7 @@ class RecoveryReport:
 
     @property
     def is_clean(self) -> bool:
-        return not (self.cuts or self.damages or self.gaps or self.holes or self.notes or self.losses)
+        return not (self.torn_writes or self.damages or self.gaps or self.holes or self.notes or self.losses)
 
     def lines(self) -> list[str]:
         """The worst first."""
@@ -126,5 +126,5 @@ class RecoveryReport:
             f"kept from an earlier recovery: {path}; remove it when you need it no longer"
             for path in self.kept
         ]
-        found = [*self.losses, *self.damages, *self.gaps, *self.holes, *self.cuts]
+        found = [*self.losses, *self.damages, *self.gaps, *self.holes, *self.torn_writes]
         return [*map(str, found), *self.notes, *kept]

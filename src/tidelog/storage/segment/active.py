@@ -15,7 +15,7 @@ from tidelog.base.ids import NO_TIMESTAMP, Offset, TimestampMs
 from tidelog.base.ports import FileSlice
 from tidelog.storage.file_names import INDEX, LOG, TIME_INDEX, TXN_INDEX
 from tidelog.storage.log_config import LogConfig
-from tidelog.storage.log_folder import LogFolder
+from tidelog.storage.log_files import LogFiles
 from tidelog.storage.segment.batch_walk import walk
 from tidelog.storage.segment.indexes import SegmentIndexes
 from tidelog.storage.segment.offset_index import RELATIVE_MAX, CorruptIndex, OffsetIndex
@@ -60,7 +60,7 @@ class ActiveSegment(Segment):
 
     def __init__(
         self,
-        folder: LogFolder,
+        files: LogFiles,
         base: Offset,
         size: int,
         created_ms: TimestampMs,
@@ -69,10 +69,10 @@ class ActiveSegment(Segment):
         newest: tuple[TimestampMs, Offset] | None = None,
     ) -> None:
         """`indexes` where they are known better than in the files; `newest` of its last batches."""
-        super().__init__(folder, base, size, created_ms)
+        super().__init__(files, base, size, created_ms)
         self.first_timestamp: TimestampMs | None = None if size else NO_TIMESTAMP
         """Of the first batch, for rolling by time; None until it is asked for."""
-        self._indexes = indexes if size else SegmentIndexes(base, folder.config.index_interval_bytes)
+        self._indexes = indexes if size else SegmentIndexes(base, files.config.index_interval_bytes)
         self._newest = newest
         # Base offset and position of the newest batches, without a gap between their offsets or after them.
         self._recent_offsets = array("q")
@@ -86,7 +86,7 @@ class ActiveSegment(Segment):
     def indexes(self) -> SegmentIndexes:
         """Read on the first need: a start with many partitions must not wait for all their indexes."""
         if self._indexes is None:
-            interval_bytes = self.folder.config.index_interval_bytes
+            interval_bytes = self.files.config.index_interval_bytes
             try:
                 self._indexes = SegmentIndexes.load(
                     self._disk, self.path, self.base, self.size, interval_bytes
@@ -118,7 +118,7 @@ class ActiveSegment(Segment):
         return self.indexes.times
 
     def rebuild_indexes(self) -> SegmentIndexes:
-        interval_bytes = self.folder.config.index_interval_bytes
+        interval_bytes = self.files.config.index_interval_bytes
         self._indexes, _ = SegmentIndexes.rebuild(self.file, self.base, self.size, interval_bytes)
         return self._indexes
 
@@ -219,18 +219,18 @@ class ActiveSegment(Segment):
         """Complete the index files and give the segment its sealed form."""
         self.indexes.seal()
         self.write_indexes()
-        sealed = Segment(self.folder, self.base, self.size, self.created_ms)
+        sealed = Segment(self.files, self.base, self.size, self.created_ms)
         sealed.adopt(self.release(), self.newest)
         return sealed
 
-    def cut(self, position: int, offset: Offset) -> None:
+    def truncate(self, position: int, offset: Offset) -> None:
         """End the segment at `position`, where the batch with `offset` began, on disk as in memory."""
         indexes = self.indexes
         self.file.truncate(position)
         self.size = position
         del self._recent_offsets[:], self._recent_positions[:]
         self._read_on = (-1, -1, -1)
-        indexes.cut(position, offset)
+        indexes.truncate(position, offset)
         last = indexes.offsets.last
         indexes.note_from(self.file, last[1] if last else 0, position)
         if not position:
@@ -240,16 +240,16 @@ class ActiveSegment(Segment):
         self.write_indexes(sync=True)
 
 
-def create_segment(folder: LogFolder, base: Offset, now_ms: TimestampMs) -> ActiveSegment:
+def create_segment(files: LogFiles, base: Offset, now_ms: TimestampMs) -> ActiveSegment:
     """An empty segment at `base`. What a crash left under its names holds nothing of this log."""
-    disk, path = folder.disk, folder.file(base, "")
+    disk, path = files.disk, files.file(base, "")
     for suffix in (INDEX, TIME_INDEX, TXN_INDEX):
         disk.remove(path + suffix)
     file = disk.open(path + LOG, create=True)
     file.truncate(0)
-    if folder.config.preallocate:
-        file.allocate(folder.config.segment_bytes)
-    segment = ActiveSegment(folder, base, 0, now_ms)
+    if files.config.preallocate:
+        file.allocate(files.config.segment_bytes)
+    segment = ActiveSegment(files, base, 0, now_ms)
     segment.adopt(file, None)
     return segment
 
@@ -263,7 +263,7 @@ def activate(
     if isinstance(segment, ActiveSegment):
         return segment
     active = ActiveSegment(
-        segment.folder, segment.base, segment.size, segment.created_ms, indexes=indexes, newest=newest
+        segment.files, segment.base, segment.size, segment.created_ms, indexes=indexes, newest=newest
     )
     active.adopt(segment.release(), newest)
     return active

@@ -88,7 +88,7 @@ class SegmentIndexes:
         """The last entry of a complete time index is the newest of all."""
         self.times.add(self.newest_timestamp, self.newest_offset)
 
-    def cut(self, position: int, offset: Offset) -> None:
+    def truncate(self, position: int, offset: Offset) -> None:
         """The segment now ends at `position`, where the batch with `offset` began. Write anew after this.
 
         What lies after the last entry that is left must be noted again.

@@ -11,7 +11,7 @@ from tidelog.base.errors import KafkaError
 from tidelog.base.ids import NO_TIMESTAMP, Offset, TimestampMs
 from tidelog.base.ports import File, FileSlice, read_file
 from tidelog.storage.file_names import INDEX, LOG, TIME_INDEX
-from tidelog.storage.log_folder import LogFolder
+from tidelog.storage.log_files import LogFiles
 from tidelog.storage.segment.batch_walk import header_at, walk
 from tidelog.storage.segment.indexes import SegmentIndexes
 from tidelog.storage.segment.offset_index import ENTRY_BYTES, CorruptIndex, OffsetIndex
@@ -34,20 +34,20 @@ class Segment:
         "_read_on",
         "base",
         "created_ms",
-        "folder",
+        "files",
         "path",
         "size",
     )
 
-    def __init__(self, folder: LogFolder, base: Offset, size: int, created_ms: TimestampMs) -> None:
+    def __init__(self, files: LogFiles, base: Offset, size: int, created_ms: TimestampMs) -> None:
         self.base = base
         self.size = size
-        self.path = folder.file(base, "")
+        self.path = files.file(base, "")
         """Without suffix: add one of file_names."""
         self.created_ms = created_ms
         """When it was made or loaded: stands in for the timestamps of batches that have none."""
-        self.folder = folder
-        self._disk = folder.disk
+        self.files = files
+        self._disk = files.disk
         self._file: File | None = None
         self._index: OffsetIndex | None = None
         self._newest: tuple[TimestampMs, Offset] | None = None
@@ -65,7 +65,7 @@ class Segment:
         return self._file
 
     def _count_as_warm(self, index_bytes: int = 0) -> None:
-        self.folder.warm.opened(self, index_bytes)
+        self.files.warm.opened(self, index_bytes)
 
     def adopt(self, file: File | None, newest: tuple[TimestampMs, Offset] | None) -> None:
         """Take over what another form of the segment knew."""
@@ -76,7 +76,7 @@ class Segment:
 
     def release(self) -> File | None:
         """Let go of everything, for good; the open file goes to whoever wants it."""
-        self.folder.warm.forget(self)
+        self.files.warm.forget(self)
         file, self._file, self._index = self._file, None, None
         return file
 
@@ -110,7 +110,7 @@ class Segment:
     def rebuild_indexes(self) -> SegmentIndexes:
         """From the batches, which tell the truth, to the files."""
         indexes, whole = SegmentIndexes.rebuild(
-            self.file, self.base, self.size, self.folder.config.index_interval_bytes
+            self.file, self.base, self.size, self.files.config.index_interval_bytes
         )
         if whole:  # otherwise there is damage, and what the files say of the batches behind it may be right
             indexes.seal()

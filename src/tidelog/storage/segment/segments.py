@@ -7,9 +7,9 @@ from bisect import bisect_right
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Offset, TimestampMs
-from tidelog.storage.doomed import Doomed, doom
 from tidelog.storage.segment.active import ActiveSegment, activate
 from tidelog.storage.segment.segment import LogRead, Segment
+from tidelog.storage.segment_deletion import SegmentDeletion, mark_for_deletion
 from tidelog.wire.batch import BatchHeader
 
 
@@ -73,24 +73,24 @@ class SegmentList:
         found = segment.locate(offset)
         return None if found is None else found[1]
 
-    def drop_oldest(self, count: int, remove_at_ms: TimestampMs) -> list[Doomed]:
-        doomed = []
+    def drop_oldest(self, count: int, remove_at_ms: TimestampMs) -> list[SegmentDeletion]:
+        deletions = []
         for _ in range(count):
-            doomed.append(doom(self.sealed[0], remove_at_ms))
+            deletions.append(mark_for_deletion(self.sealed[0], remove_at_ms))
             del self.sealed[0], self._bases[0]
-        return doomed
+        return deletions
 
-    def drop_above(self, offset: Offset, now_ms: TimestampMs) -> list[Doomed]:
+    def drop_above(self, offset: Offset, now_ms: TimestampMs) -> list[SegmentDeletion]:
         """Drop the segments that begin above `offset`; the one that holds it becomes the active one.
 
         The newest goes first, so that what a crash leaves is always a log.
         """
-        doomed = []
+        deletions = []
         while self.active.base > offset:
-            doomed.append(doom(self.active, now_ms))
+            deletions.append(mark_for_deletion(self.active, now_ms))
             del self._bases[-1]
             self.active = activate(self.sealed.pop())
-        return doomed
+        return deletions
 
     def find_run(self, run: list[Segment]) -> int | None:
         """Where these very segments stand, one behind the other; None unless they do."""

@@ -9,13 +9,13 @@ from tidelog.wire.batch import BatchHeader
 from tidelog.wire.record import read_records
 
 
-class TimeFound(NamedTuple):
+class TimestampOffset(NamedTuple):
     offset: Offset
     timestamp: TimestampMs
     epoch: Epoch
 
 
-def find(segments: Sequence[Segment], start: Offset, timestamp: TimestampMs) -> TimeFound | None:
+def find(segments: Sequence[Segment], start: Offset, timestamp: TimestampMs) -> TimestampOffset | None:
     """The first record at or after `start` that is as new as `timestamp`."""
     for segment in segments:
         if not segment.size or segment.newest[0] < timestamp:
@@ -27,7 +27,7 @@ def find(segments: Sequence[Segment], start: Offset, timestamp: TimestampMs) -> 
     return None
 
 
-def newest(segments: Sequence[Segment], start: Offset) -> TimeFound | None:
+def newest(segments: Sequence[Segment], start: Offset) -> TimestampOffset | None:
     """The first of the records with the largest timestamp."""
     filled = [segment for segment in segments if segment.size and segment.newest[0] >= 0]
     for segment in sorted(filled, key=lambda segment: (-segment.newest[0], segment.base)):
@@ -41,8 +41,8 @@ def newest(segments: Sequence[Segment], start: Offset) -> TimeFound | None:
 
 def _in_batch(
     segment: Segment, position: int, header: BatchHeader, start: Offset, timestamp: TimestampMs
-) -> TimeFound | None:
+) -> TimestampOffset | None:
     for record in read_records(segment.read_batch(position, header)):
         if record.timestamp >= timestamp and record.offset >= start:
-            return TimeFound(record.offset, record.timestamp, header.leader_epoch)
+            return TimestampOffset(record.offset, record.timestamp, header.leader_epoch)
     return None

@@ -71,7 +71,7 @@ class TransactionIndex:
         self.entries.append(entry)
         self._lasts.append(entry.last)
 
-    def cut(self, end: Offset) -> None:
+    def truncate(self, end: Offset) -> None:
         """The log now ends at `end`."""
         kept = bisect_left(self._lasts, end)
         del self.entries[kept:], self._lasts[kept:]

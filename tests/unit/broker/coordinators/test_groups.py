@@ -19,7 +19,7 @@ class Waiting:
         self.log = SimpleNamespace(end=5)
         self.done: Callable[[KafkaError | None], None] | None = None
 
-    def when_held(self, offset: int, done: Callable[[KafkaError | None], None]) -> bool:
+    def when_replicated(self, offset: int, done: Callable[[KafkaError | None], None]) -> bool:
         self.done = done
         return False
 

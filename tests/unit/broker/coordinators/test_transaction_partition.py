@@ -110,7 +110,7 @@ def test_nothing_is_told_before_it_is_safe() -> None:
         asked = asyncio.ensure_future(rig.init())
         await asyncio.sleep(0.1)
         assert not asked.done()
-        again = asyncio.ensure_future(rig.home.when_safe(lambda: "seen", lambda error: error.name))
+        again = asyncio.ensure_future(rig.home.when_committed(lambda: "seen", lambda error: error.name))
         await asyncio.sleep(0.1)
         assert not again.done()
         rig.sync()
@@ -314,7 +314,7 @@ def test_those_who_wait_are_told_when_another_broker_takes_over() -> None:
         rig.home.close()
         rig.partition.release_all(KafkaError(E.NOT_LEADER_OR_FOLLOWER))
         assert (await asked).error is E.NOT_COORDINATOR
-        found = await rig.home.when_safe(
+        found = await rig.home.when_committed(
             lambda: DescribedTransaction(ID), lambda error: DescribedTransaction(ID, error)
         )
         assert found.error is not E.NONE

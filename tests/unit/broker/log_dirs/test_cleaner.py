@@ -226,7 +226,7 @@ def test_a_disk_error_during_the_swap_takes_only_this_log_offline():
     rig = Rig()
     partition, other = rig.partition("orders"), rig.partition("other", clean=1)
     told = []
-    partition.when_safe(99, told.append)
+    partition.when_committed(99, told.append)
     rig.disk.fail("rename", "orders-0/00000000000000000000.log", number=2)
     run(rig.cleaner.clean_once())
     assert partition.log.offline is not None

@@ -43,7 +43,7 @@ def partition(disk: MemoryDisk, flusher: Flusher, number: int = 0) -> Partition:
 
 def produce(to: Partition) -> int:
     batch = write_batch([Record(0, 0, None, b"x", [])])
-    return to.produce(memoryview(batch), all_replicas=True, now_ms=0).safe_at
+    return to.produce(memoryview(batch), all_replicas=True, now_ms=0).committed_at
 
 
 def test_appends_that_come_during_a_sync_share_the_next_one() -> None:
@@ -52,11 +52,11 @@ def test_appends_that_come_during_a_sync_share_the_next_one() -> None:
         flusher = Flusher(threads.run)
         orders = partition(MemoryDisk(), flusher)
         done: list[KafkaError | None] = []
-        orders.when_safe(produce(orders), done.append)
+        orders.when_committed(produce(orders), done.append)
         await turns()
         assert len(threads.jobs) == 1
         for _ in range(100):
-            orders.when_safe(produce(orders), done.append)
+            orders.when_committed(produce(orders), done.append)
         await turns()
         assert len(threads.jobs) == 1, "one sync of a log at a time"
         await threads.finish()
@@ -76,7 +76,7 @@ def test_a_failed_sync_is_told_to_all_who_wait_and_never_tried_again() -> None:
         disk = MemoryDisk()
         orders = partition(disk, flusher)
         done: list[KafkaError | None] = []
-        orders.when_safe(produce(orders), done.append)
+        orders.when_committed(produce(orders), done.append)
         await turns()
         disk.fail("sync", ".log")
         await threads.finish()
@@ -120,8 +120,8 @@ def test_threads_that_are_busy_delay_a_sync_and_lose_nobody() -> None:
         disk = MemoryDisk()
         orders, others = partition(disk, flusher), partition(disk, flusher, 1)
         done: list[KafkaError | None] = []
-        orders.when_safe(produce(orders), done.append)
-        others.when_safe(produce(others), done.append)
+        orders.when_committed(produce(orders), done.append)
+        others.when_committed(produce(others), done.append)
         await asyncio.sleep(1)
         assert done == []
         is_busy = False
@@ -145,7 +145,7 @@ def test_the_old_log_of_a_partition_that_moved_fails_nobody() -> None:
         orders.log.truncate_fully_at(1)
         orders.advance()
         done: list[KafkaError | None] = []
-        orders.when_safe(produce(orders), done.append)
+        orders.when_committed(produce(orders), done.append)
         disk.fail("sync", "/data")
         await threads.finish()
         assert done == [], "what became of the old log does not matter"
@@ -190,7 +190,7 @@ def test_records_do_not_wait_behind_a_thousand_new_logs() -> None:
         assert len(threads.jobs) == QUIET_SYNCS_MAX
         orders = partition(disk, flusher)
         done: list[KafkaError | None] = []
-        orders.when_safe(produce(orders), done.append)
+        orders.when_committed(produce(orders), done.append)
         await turns()
         await threads.finish(QUIET_SYNCS_MAX + 1)
         assert done == [None]

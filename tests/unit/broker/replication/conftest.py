@@ -201,7 +201,7 @@ class Broker:
         done: asyncio.Future[KafkaError | None] = asyncio.get_running_loop().create_future()
         batch = write_batch([Record(n, NOW_MS, None, value, []) for n, value in enumerate(values)])
         produced = self[index].produce(memoryview(batch), all_replicas=True, now_ms=NOW_MS)
-        if self[index].when_safe(produced.safe_at, done.set_result):
+        if self[index].when_committed(produced.committed_at, done.set_result):
             done.set_result(None)
         return done
 

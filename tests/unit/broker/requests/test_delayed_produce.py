@@ -17,7 +17,7 @@ class Target:
     def __init__(self) -> None:
         self.waiting: list[Done] = []
 
-    def when_safe(self, offset: int, done: Done) -> bool:
+    def when_committed(self, offset: int, done: Done) -> bool:
         self.waiting.append(done)
         return False
 

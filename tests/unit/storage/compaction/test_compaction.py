@@ -340,7 +340,7 @@ def test_the_indexes_of_aborted_transactions_are_joined(disk, log):
 
 
 def run(log, *, pace=log_rig.no_pace):
-    compaction = log.begin_compaction(log.dirt(log.end, NOW_MS), NOW_MS, 1 << 20)
+    compaction = log.begin_compaction(log.cleanable(log.end, NOW_MS), NOW_MS, 1 << 20)
     compaction.map_keys(pace)
     return compaction, [compaction.clean(group, pace) for group in compaction.groups()]
 

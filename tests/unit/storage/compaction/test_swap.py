@@ -26,7 +26,7 @@ def path(disk):
         append(log, [(b"a", b"%d" % n), (b"k%d" % n, b"v" * 80)])
         log.roll(NOW_MS)
     append(log, [(b"active", b"1")])
-    compaction = log.begin_compaction(log.dirt(log.end, NOW_MS), NOW_MS, 1 << 20)
+    compaction = log.begin_compaction(log.cleanable(log.end, NOW_MS), NOW_MS, 1 << 20)
     compaction.map_keys(log_rig.no_pace)
     compaction.clean(compaction.groups()[0], log_rig.no_pace)
     return log.segments[0].path
@@ -42,14 +42,14 @@ def suffixes(disk):
 
 def test_what_was_not_decided_is_removed(disk, path):
     assert {".log.cleaned", ".index.swap", ".timeindex.swap"} <= suffixes(disk)
-    removed = compaction_swap.settle(disk, DIRECTORY)
+    removed = compaction_swap.recover(disk, DIRECTORY)
     assert [name[20:] for name in removed] == [".index.swap", ".log.cleaned", ".timeindex.swap"]
     assert bases(disk) == [0, 2, 4, 6]
 
 
 def test_what_was_decided_is_carried_through(disk, path):
     compaction_swap.decide(disk, path)
-    compaction_swap.settle(disk, DIRECTORY)
+    compaction_swap.recover(disk, DIRECTORY)
     assert not [suffix for suffix in suffixes(disk) if suffix.endswith((".swap", ".cleaned"))]
     assert bases(disk) == [0, 6]
     assert [record.offset for record in log_rig.records(open_log(disk, CONFIG))] == [1, 3, 4, 5, 6]
@@ -57,9 +57,9 @@ def test_what_was_decided_is_carried_through(disk, path):
 
 def test_a_second_start_finds_nothing_to_do(disk, path):
     compaction_swap.decide(disk, path)
-    compaction_swap.settle(disk, DIRECTORY)
+    compaction_swap.recover(disk, DIRECTORY)
     operations = disk.operations
-    assert compaction_swap.settle(disk, DIRECTORY) == []
+    assert compaction_swap.recover(disk, DIRECTORY) == []
     assert disk.operations == operations
 
 
@@ -69,7 +69,7 @@ def test_indexes_that_have_their_names_already_stay(disk, path, done):
     for suffix in done:
         disk.rename(path + suffix + ".swap", path + suffix)
     new = [disk.open(path + suffix).read_at(0, 999) for suffix in done]
-    compaction_swap.settle(disk, DIRECTORY)
+    compaction_swap.recover(disk, DIRECTORY)
     assert [disk.open(path + suffix).read_at(0, 999) for suffix in done] == new
     assert bases(disk) == [0, 6]
 
@@ -78,7 +78,7 @@ def test_other_files_are_not_touched(disk, path):
     for name in ("notes.swap.txt", "leader-epoch-checkpoint.bak", "00000000000000000002.log.damaged-10"):
         disk.open(f"{DIRECTORY}/{name}", create=True)
     compaction_swap.decide(disk, path)
-    compaction_swap.settle(disk, DIRECTORY)
+    compaction_swap.recover(disk, DIRECTORY)
     assert {"notes.swap.txt", "leader-epoch-checkpoint.bak", "00000000000000000002.log.damaged-10"} <= set(
         disk.names(DIRECTORY)
     )

@@ -112,7 +112,7 @@ def test_an_index_that_is_empty_now_takes_the_place_of_the_old_one_even_in_a_cra
     log.roll(NOW_MS)
     log.cleaned_to = None
     later_ms = NOW_MS + DAY_MS
-    compaction = log.begin_compaction(log.dirt(log.end, later_ms), later_ms, 1 << 20)
+    compaction = log.begin_compaction(log.cleanable(log.end, later_ms), later_ms, 1 << 20)
     compaction.map_keys(log_rig.no_pace)
     [group] = compaction.groups()
     assert compaction.clean(group, log_rig.no_pace) is not None

@@ -218,7 +218,7 @@ def test_retention_takes_them_with_their_segments_but_no_open_transaction(disk: 
     writer.write()
     writer.end(ABORT)
     log.roll(NOW_MS)
-    assert [doomed.base for doomed in log.retire(NOW_MS)] == [0]
+    assert [deletion.base for deletion in log.retire(NOW_MS)] == [0]
     assert log.aborted_between(0, 99) == [(1, 3)]
     patient.end(COMMIT)
     assert len(log.retire(NOW_MS)) == 2

@@ -129,9 +129,9 @@ def test_after_a_crash_what_was_committed_is_not_torn(committed: int | None) -> 
     disk.flip_bit(LOG, LAST + 70)
     log = open_log(disk, REPLICATED, recovery_point=5, committed=committed)
     if committed is None:
-        assert (log.lost, log.end, len(log.recovery.cuts)) == (None, 9, 1)
+        assert (log.lost, log.end, len(log.recovery.torn_writes)) == (None, 9, 1)
     else:
-        assert (log.lost, log.end, log.recovery.cuts) == (LostRange(9, 10, 2), 10, [])
+        assert (log.lost, log.end, log.recovery.torn_writes) == (LostRange(9, 10, 2), 10, [])
 
 
 def test_a_log_that_was_cut_before_a_crash_is_no_loss() -> None:
@@ -158,8 +158,8 @@ def test_repair_from_another_replica() -> None:
     disk, other = written(config=REPLICATED), open_log(written(config=REPLICATED), clean=True)
     disk.flip_bit(LOG, LAST + 70)
     log = open_log(disk, REPLICATED, clean=True, recovery_point=10)
-    for doomed in log.cut_at_lost():
-        doomed.run()
+    for deletion in log.truncate_at_lost():
+        deletion.run()
     assert log.end == 9
     found = other.read(9, 1 << 20, end=10)
     assert found is not None

@@ -65,7 +65,7 @@ def test_a_torn_tail_is_cut_at_any_byte_and_reported_with_file_and_position() ->
         assert bases(log) == EVERYTHING[:valid]
         assert disk.size(LOG) == valid * BATCH_BYTES
         if length % BATCH_BYTES > 8:  # the first bytes of an offset are zeros, and zeros are no news
-            (cut,) = log.recovery.cuts
+            (cut,) = log.recovery.torn_writes
             assert (cut.file, cut.position, cut.length) == (LOG, valid * BATCH_BYTES, length % BATCH_BYTES)
             assert f"{LOG} at {valid * BATCH_BYTES}" in log.recovery.lines()[0]
 
@@ -125,7 +125,7 @@ def test_damage_and_a_torn_tail_together() -> None:
     disk.open(LOG).truncate(9 * BATCH_BYTES + 30)
     log = open_log(disk)
     assert bases(log) == [0, 2, 6, 8, 10, 12, 14, 16]
-    assert len(log.recovery.damages) == len(log.recovery.cuts) == 1
+    assert len(log.recovery.damages) == len(log.recovery.torn_writes) == 1
     again = open_log(disk).recovery
     assert again.is_clean
     assert again.kept == [f"{LOG}.damaged-{2 * BATCH_BYTES}"]
@@ -224,7 +224,7 @@ def test_damaged_tail_after_a_clean_shutdown_is_found_all_the_same() -> None:
     log = open_log(disk, clean=True)
     assert bases(log) == EVERYTHING  # the last one has no records: it stands for the offsets
     assert log.end == 20
-    assert not log.recovery.cuts
+    assert not log.recovery.torn_writes
     assert len(log.recovery.damages) == 1
 
 

@@ -38,9 +38,9 @@ def test_the_search_ends_where_all_below_is_decided() -> None:
     assert TransactionIndex(ENTRIES).between(0, 27, []) is False
 
 
-def test_a_cut_takes_the_markers_from_there_on() -> None:
+def test_a_truncation_takes_the_markers_from_there_on() -> None:
     index = TransactionIndex(list(ENTRIES))
-    index.cut(12)
+    index.truncate(12)
     assert index.entries == ENTRIES[:1]
     index.add(ENTRIES[1])
     assert index.entries == ENTRIES[:2]

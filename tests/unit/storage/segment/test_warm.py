@@ -63,8 +63,8 @@ def test_many_segments_hold_few_descriptors_and_a_slice_keeps_its_file(tmp_path:
         assert read.first_batch_offset == offset
     if before is not None:
         assert len(os.listdir("/proc/self/fd")) <= before + 4
-    for doomed in log.truncate_fully_at(0):
-        doomed.run()
+    for deletion in log.truncate_fully_at(0):
+        deletion.run()
     assert len(first.slice.read()) == first.slice.length
 
 

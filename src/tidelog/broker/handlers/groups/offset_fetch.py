@@ -77,7 +77,7 @@ def _fetch(
         home = context.services.groups.of(wanted.group_id)
     except KafkaError as error:
         return FetchedGroup(wanted.group_id, error=error.code)
-    return home.when_safe(
+    return home.when_committed(
         lambda: home.shard.fetch(wanted, require_stable=request.require_stable),
         lambda error: FetchedGroup(wanted.group_id, error=error),
     )

@@ -89,7 +89,7 @@ def _check_version(timestamp: int, version: int) -> None:
 def _readable_end(partition: Partition, request: ListOffsetsRequest, version: int) -> Offset:
     if request.replica_id >= 0:
         return partition.log.end
-    if not partition.offsets_are_settled:
+    if not partition.high_watermark_is_current:
         # A new leader does not know yet how far its followers are: what consumers have read may lie above.
         older = ErrorCode.LEADER_NOT_AVAILABLE
         raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE if version >= NOT_AVAILABLE_SINCE else older)

@@ -103,8 +103,8 @@ def _append(
         log_append_time=produced.append_time_ms,
         log_start_offset=partition.log.start,
     )
-    if all_replicas and produced.safe_at > partition.high_watermark:
-        unsafe.append(Written(partition, produced.safe_at, answer))
+    if all_replicas and produced.committed_at > partition.high_watermark:
+        unsafe.append(Written(partition, produced.committed_at, answer))
     return answer
 
 

@@ -26,7 +26,7 @@ async def _describe(context: Context, transactional_id: str) -> DescribedTransac
         home = context.services.transactions.of(transactional_id)
     except KafkaError as refusal:
         return DescribedTransaction(transactional_id, refusal.code)
-    return await home.when_safe(
+    return await home.when_committed(
         lambda: home.shard.describe(transactional_id),
         lambda error: DescribedTransaction(transactional_id, error),
     )

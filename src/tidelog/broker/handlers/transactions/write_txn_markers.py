@@ -69,7 +69,7 @@ def _write(
             if not safe.done():
                 safe.set_result(None)
 
-        if partition.when_safe(produced.safe_at, done):
+        if partition.when_committed(produced.committed_at, done):
             result.error_code = ErrorCode.NONE
         else:
             safe.add_done_callback(lambda future: partition.forget(done) if future.cancelled() else None)

@@ -5,7 +5,7 @@ import errno
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
-def lacks_room(error: BaseException | None) -> bool:
+def is_disk_full(error: BaseException | None) -> bool:
     """Whether this error, or the one that caused it, would not be there if there were room."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in NO_ROOM:

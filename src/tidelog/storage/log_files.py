@@ -7,7 +7,7 @@ from tidelog.storage.log_config import LogConfig
 from tidelog.storage.segment.warm import WarmSegments
 
 
-class LogFolder:
+class LogFiles:
     __slots__ = ("config", "disk", "path", "warm")
 
     def __init__(self, disk: Disk, path: str, config: LogConfig, warm: WarmSegments) -> None:

@@ -12,7 +12,7 @@ from tidelog.storage.log_config import LogConfig
 from tidelog.storage.segment.segment import Segment
 
 
-class Dirt(NamedTuple):
+class CleanableRange(NamedTuple):
     start: Offset
     """The first dirty offset."""
     end: Offset
@@ -40,7 +40,7 @@ def measure(
     cleaned_to: Offset | None,
     stable_below: Offset,
     now_ms: TimestampMs,
-) -> Dirt:
+) -> CleanableRange:
     """The dirt of the log from `start` to `end`, whose last segment is active. Reads timestamps of segments.
 
     A `cleaned_to` outside of the log is not believed. What lies above `stable_below` may be taken back.
@@ -61,7 +61,7 @@ def measure(
         dirty_bytes += segment.size
         dirty_end = segment_end
         is_overdue = is_overdue or _is_overdue(segment, config, now_ms)
-    return Dirt(first_dirty, dirty_end, clean_bytes, dirty_bytes, is_overdue)
+    return CleanableRange(first_dirty, dirty_end, clean_bytes, dirty_bytes, is_overdue)
 
 
 def _is_too_young(segment: Segment, config: LogConfig, now_ms: TimestampMs) -> bool:

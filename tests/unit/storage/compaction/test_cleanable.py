@@ -25,52 +25,52 @@ def size(log):
 
 
 def test_all_but_the_active_segment_of_a_new_log_is_dirty(log):
-    dirt = log.dirt(log.end, NOW_MS)
-    assert (dirt.start, dirt.end) == (0, 4)
-    assert (dirt.clean_bytes, dirt.dirty_bytes) == (0, 4 * size(log))
-    assert dirt.ratio == 1.0
+    cleanable = log.cleanable(log.end, NOW_MS)
+    assert (cleanable.start, cleanable.end) == (0, 4)
+    assert (cleanable.clean_bytes, cleanable.dirty_bytes) == (0, 4 * size(log))
+    assert cleanable.ratio == 1.0
 
 
 def test_what_was_compacted_is_clean(log):
     log.cleaned_to = 3
-    dirt = log.dirt(log.end, NOW_MS)
-    assert (dirt.start, dirt.end) == (3, 4)
-    assert dirt.ratio == 0.25
+    cleanable = log.cleanable(log.end, NOW_MS)
+    assert (cleanable.start, cleanable.end) == (3, 4)
+    assert cleanable.ratio == 0.25
 
 
 def test_a_segment_that_is_clean_in_part_is_dirty(log):
     append(log, [(b"a", b"v")])
     log.roll(NOW_MS)
     log.cleaned_to = 5
-    dirt = log.dirt(log.end, NOW_MS)
-    assert (dirt.start, dirt.end) == (5, 6)
-    assert dirt.dirty_bytes == log.segments[4].size
+    cleanable = log.cleanable(log.end, NOW_MS)
+    assert (cleanable.start, cleanable.end) == (5, 6)
+    assert cleanable.dirty_bytes == log.segments[4].size
 
 
 def test_a_log_without_sealed_segments_has_no_dirt():
     log = open_log(MemoryDisk(), CONFIG)
     append(log, [(b"a", b"v")])
-    dirt = log.dirt(log.end, NOW_MS)
-    assert (dirt.start, dirt.end, dirt.ratio) == (0, 0, 0.0)
-    assert not dirt.is_due(replace(CONFIG, min_cleanable_dirty_ratio=0.0))
+    cleanable = log.cleanable(log.end, NOW_MS)
+    assert (cleanable.start, cleanable.end, cleanable.ratio) == (0, 0, 0.0)
+    assert not cleanable.is_due(replace(CONFIG, min_cleanable_dirty_ratio=0.0))
 
 
 @pytest.mark.parametrize(("cleaned_to", "start"), [(0, 2), (1, 2), (2, 2), (3, 3), (5, 5), (6, 2), (99, 2)])
 def test_a_checkpoint_outside_of_the_log_is_not_believed(log, cleaned_to, start):
     log.delete_before(2)
     log.cleaned_to = cleaned_to
-    assert log.dirt(log.end, NOW_MS).start == start
+    assert log.cleanable(log.end, NOW_MS).start == start
 
 
 def test_deleted_segments_do_not_count(log):
     log.delete_before(3)
-    dirt = log.dirt(log.end, NOW_MS)
-    assert dirt.clean_bytes + dirt.dirty_bytes == size(log)
+    cleanable = log.cleanable(log.end, NOW_MS)
+    assert cleanable.clean_bytes + cleanable.dirty_bytes == size(log)
 
 
 @pytest.mark.parametrize(("stable_below", "end"), [(0, 0), (1, 1), (2, 2), (5, 4)])
 def test_what_may_be_taken_back_is_left_alone(log, stable_below, end):
-    assert log.dirt(stable_below, NOW_MS).end == end
+    assert log.cleanable(stable_below, NOW_MS).end == end
 
 
 def test_an_open_transaction_keeps_its_segment(log):
@@ -78,21 +78,21 @@ def test_an_open_transaction_keeps_its_segment(log):
     log.roll(NOW_MS)
     append(log, [(b"a", b"v")])
     log.roll(NOW_MS)
-    assert log.dirt(log.end, NOW_MS).end == 4
+    assert log.cleanable(log.end, NOW_MS).end == 4
 
 
 @pytest.mark.parametrize(("hours", "end"), [(0, 0), (1, 1), (3, 3), (4, 4)])
 def test_nothing_younger_than_the_lag_is_touched(log, hours, end):
     log.configure(replace(CONFIG, min_compaction_lag_ms=3_600_000))
-    assert log.dirt(log.end, NOW_MS + hours * 3_600_000).end == end
+    assert log.cleanable(log.end, NOW_MS + hours * 3_600_000).end == end
 
 
 def test_due_means_more_dirt_than_the_ratio_allows(log):
     log.cleaned_to = 2
-    dirt = log.dirt(log.end, NOW_MS)
-    assert dirt.ratio == 0.5
-    assert not dirt.is_due(replace(CONFIG, min_cleanable_dirty_ratio=0.5))
-    assert dirt.is_due(replace(CONFIG, min_cleanable_dirty_ratio=0.49))
+    cleanable = log.cleanable(log.end, NOW_MS)
+    assert cleanable.ratio == 0.5
+    assert not cleanable.is_due(replace(CONFIG, min_cleanable_dirty_ratio=0.5))
+    assert cleanable.is_due(replace(CONFIG, min_cleanable_dirty_ratio=0.49))
 
 
 @pytest.mark.parametrize(("hours", "is_overdue"), [(3, False), (4, False), (5, True)])
@@ -100,15 +100,15 @@ def test_old_dirt_is_due_whatever_the_ratio(log, hours, is_overdue):
     config = replace(CONFIG, max_compaction_lag_ms=3_600_000, min_cleanable_dirty_ratio=1.0)
     log.configure(config)
     log.cleaned_to = 3
-    dirt = log.dirt(log.end, NOW_MS + hours * 3_600_000)
-    assert dirt.is_overdue == dirt.is_due(config) == is_overdue
+    cleanable = log.cleanable(log.end, NOW_MS + hours * 3_600_000)
+    assert cleanable.is_overdue == cleanable.is_due(config) == is_overdue
 
 
 def test_an_overdue_log_without_dirt_is_not_due(log):
     config = replace(CONFIG, max_compaction_lag_ms=1)
     log.configure(config)
     log.cleaned_to = 4
-    assert not log.dirt(log.end, NOW_MS * 2).is_due(config)
+    assert not log.cleanable(log.end, NOW_MS * 2).is_due(config)
 
 
 def test_an_active_segment_does_not_hold_records_back_for_longer_than_the_longest_lag():

@@ -9,7 +9,7 @@ from tidelog.storage.file_names import DELETED, SEGMENT_SUFFIXES
 from tidelog.storage.segment.segment import Segment
 
 
-class Doomed:
+class SegmentDeletion:
     """One segment that is gone from the log; `run` removes its files."""
 
     __slots__ = ("_disk", "_paths", "base", "remove_at_ms", "size")
@@ -30,12 +30,12 @@ class Doomed:
             self._disk.remove(path)
 
 
-def doom(segment: Segment, remove_at_ms: TimestampMs) -> Doomed:
+def mark_for_deletion(segment: Segment, remove_at_ms: TimestampMs) -> SegmentDeletion:
     """Take the segment's files out of the log by renaming them.
 
     The `.log` goes first: indexes without it are recognised as litter at the next start.
     """
-    disk = segment.folder.disk
+    disk = segment.files.disk
     paths = []
     for suffix in SEGMENT_SUFFIXES:
         path = segment.path + suffix
@@ -43,4 +43,4 @@ def doom(segment: Segment, remove_at_ms: TimestampMs) -> Doomed:
             disk.rename(path, path + DELETED)
             paths.append(path + DELETED)
     segment.release()
-    return Doomed(disk, segment.base, segment.size, paths, remove_at_ms)
+    return SegmentDeletion(disk, segment.base, segment.size, paths, remove_at_ms)
