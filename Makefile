@@ -52,10 +52,10 @@ fmt: $(DEV) ## Format the code and fix what can be fixed
 	$(BIN)/ruff format .
 
 bench: $(DEV) ## Tidelog beside Apache Kafka, into docs/benchmarks.md; BENCH=benches/codec.py runs another one
-	$(BIN)/python $(or $(BENCH),benches/versus)
+	$(BIN)/python -m $(subst /,.,$(basename $(or $(BENCH),benches/versus)))
 
 bench-quick: $(DEV) ## The same with a tenth of the load: a look, not a result
-	$(BIN)/python benches/versus --quick
+	$(BIN)/python -m benches.versus --quick
 
 docs: $(DEV) ## Write the reference pages anew from the code
 	@for file in tools/*_reference.py; do $(BIN)/python $$file || exit 1; done

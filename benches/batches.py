@@ -1,6 +1,6 @@
 """What batches cost: microseconds per 16 KiB batch for the header check, per record for reading and writing.
 
-Run it with `python benches/batches.py`; each number is the best of several rounds, so noise only adds.
+Run it with `python -m benches.batches`; each number is the best of several rounds, so noise only adds.
 """
 
 import timeit

@@ -1,4 +1,4 @@
-"""How long the codec takes for the messages that matter: `python benches/codec.py`. Best of several runs."""
+"""How long the codec takes for the messages that matter: `python -m benches.codec`. Best of several runs."""
 
 import time
 from collections.abc import Callable

@@ -1,15 +1,14 @@
-"""What an offset commit costs a whole broker, over sockets: `python benches/commits.py [--rounds N]`.
+"""What an offset commit costs a whole broker, over sockets: `python -m benches.commits [--rounds N]`.
 
 Prebuilt frames from another process, one partition a commit, for groups without members.
 """
 
 import argparse
 
-from rig.broker_process import BrokerProcess
-from rig.frames import create_topic, frame
-from rig.load import Load, answer_size, replay
-from rig.report import machine, show
-
+from benches.rig.broker_process import BrokerProcess
+from benches.rig.frames import create_topic, frame
+from benches.rig.load import Load, answer_size, replay
+from benches.rig.report import machine, show
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.find_coordinator import FindCoordinatorRequest
 from tidelog.wire.messages.offset_commit import (

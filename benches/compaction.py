@@ -1,6 +1,6 @@
 """How fast a log is compacted: megabytes (before compression) and records per second of CPU time.
 
-Run it with `python benches/compaction.py [megabytes]`. In the first log half of the records are outdated; in
+Run it with `python -m benches.compaction [megabytes]`. In the first log half of the records are outdated; in
 the second none is, so that it is read twice and written as it was.
 """
 
@@ -10,11 +10,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 
+from tests.rigs import log as log_rig
+from tests.rigs.log import NOW_MS, append, compact
 from tidelog.base.disk import PosixDisk
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing import log_rig
-from tidelog.testing.log_rig import NOW_MS, append, compact
 from tidelog.wire.compression import Codec
 
 BATCH_BYTES = 16 * 1024

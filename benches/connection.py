@@ -1,6 +1,6 @@
 """What a connection costs: CPU per request through the server, against bare system calls.
 
-    python benches/connection.py [--loop asyncio|uvloop] [--quick]
+    python -m benches.connection [--loop asyncio|uvloop] [--quick]
 
 A child process plays the client. The dispatcher answers at once with a few bytes, so what is measured
 is the server alone: receive, cut frames, queue answers, send.

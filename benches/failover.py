@@ -1,6 +1,6 @@
 """A cluster of three with many partitions: what it weighs, how fast it changes, and how soon it is led again.
 
-    python benches/failover.py [--partitions N]
+    python -m benches.failover [--partitions N]
 
 The controller is killed with SIGKILL. Failover is the time from there until another broker has created a
 topic: the failure is noticed, a controller is elected, and a change is agreed on and answered.
@@ -19,10 +19,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
-from rig.broker_process import environment, tidelog, work_folder
-from rig.frames import call
-from rig.report import machine, show
 
+from benches.rig.broker_process import environment, tidelog, work_folder
+from benches.rig.frames import call
+from benches.rig.report import machine, show
 from tidelog.base.errors import ErrorCode
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest

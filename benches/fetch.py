@@ -1,6 +1,6 @@
 """What fetching costs: cached data through the broker against a bare `os.sendfile`, with the same reader.
 
-    python benches/fetch.py [--rounds N] [--loop asyncio|uvloop]
+    python -m benches.fetch [--rounds N] [--loop asyncio|uvloop]
 
 The reader discards what it gets: once by copying it out of the socket, as every client does, and once
 without a copy (MSG_TRUNC), where the server alone is the limit.
@@ -10,11 +10,11 @@ import argparse
 import struct
 from pathlib import Path
 
-from rig.bare import send_file, serving
-from rig.broker_process import BrokerProcess
-from rig.frames import batch_of, create_topic, fetch_frame, produce_frame, records_in
-from rig.load import MIB, Load, answer_size, in_own_process, read_answers, replay
-from rig.report import machine, show
+from benches.rig.bare import send_file, serving
+from benches.rig.broker_process import BrokerProcess
+from benches.rig.frames import batch_of, create_topic, fetch_frame, produce_frame, records_in
+from benches.rig.load import MIB, Load, answer_size, in_own_process, read_answers, replay
+from benches.rig.report import machine, show
 
 DATA_BYTES = 128 * MIB
 PASSES = 2

@@ -1,4 +1,4 @@
-"""What groups cost the broker: `python benches/groups.py`. CPU of this process only, best of several runs.
+"""What groups cost the broker: `python -m benches.groups`. CPU of this process only, best of several runs.
 
 A rebalance of 500 members over 1,000 partitions, offset commits through decide, replay and release, and the
 load of a shard. The log itself is not part of it.

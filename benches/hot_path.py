@@ -1,6 +1,6 @@
 """What each step of the two busiest requests costs, one after the other: the table of docs/hot-path.md.
 
-    python benches/hot_path.py [--rounds N]
+    python -m benches.hot_path [--rounds N]
 
 One process and no event loop: every step is timed alone, on a real log in the page cache and a real socket.
 In a running broker they cost more, since caches are shared with everything else; benches/produce.py and
@@ -16,8 +16,8 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from rig.report import machine, show
-
+from benches.rig.report import machine, show
+from tests.rigs.partition import sole_leader
 from tidelog.base.disk import PosixDisk
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.dispatch import Dispatcher
@@ -28,7 +28,6 @@ from tidelog.storage.admission import admit
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.segment.warm import WarmSegments
-from tidelog.testing.partition_rig import sole_leader
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.batch import read_header
 from tidelog.wire.codec import decoder

@@ -1,6 +1,6 @@
 """What connections cost that do nothing: memory of a broker with 10,000 of them.
 
-    python benches/idle_connections.py [--connections N]
+    python -m benches.idle_connections [--connections N]
 
 Each has asked for ApiVersions once, as a client does when it connects.
 """
@@ -10,9 +10,9 @@ import resource
 import socket
 import time
 
-from rig.broker_process import BrokerProcess
-from rig.frames import api_versions_frame
-from rig.report import machine, show
+from benches.rig.broker_process import BrokerProcess
+from benches.rig.frames import api_versions_frame
+from benches.rig.report import machine, show
 
 SETTLED_SECONDS = 3
 

@@ -1,6 +1,6 @@
 """Creating and deleting many topics at once: what other requests have to wait for it.
 
-    python benches/many_topics.py [--topics 300] [--partitions 4]
+    python -m benches.many_topics [--topics 300] [--partitions 4]
 
 Three brokers, three replicas, `fsync`. Beside it a producer sends one small record after the other with
 acks=all. Shown are its latencies and the longest turns of each broker's event loop.
@@ -22,7 +22,8 @@ from pathlib import Path
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
-from rig.broker_process import environment, work_folder
+
+from benches.rig.broker_process import environment, work_folder
 
 BROKERS = 3
 WATCH = str(Path(__file__).parent / "rig" / "turn_watch.py")

@@ -1,6 +1,6 @@
 """What the controller's decisions cost on a cluster with 10,000 partitions: to decide, and to apply.
 
-Run it with `python benches/metadata.py`. Each line is one run: a decision changes what the next one sees.
+Run it with `python -m benches.metadata`. Each line is one run: a decision changes what the next one sees.
 """
 
 import time

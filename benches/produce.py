@@ -1,17 +1,17 @@
 """What producing costs: broker CPU per 16 KiB request, and 1 MiB requests against bare recv + pwrite.
 
-    python benches/produce.py [--rounds N] [--loop asyncio|uvloop]
+    python -m benches.produce [--rounds N] [--loop asyncio|uvloop]
 
 The load comes from another process, as prebuilt frames with acks=1 over durability `os`.
 """
 
 import argparse
 
-from rig.bare import receive_and_write, serving
-from rig.broker_process import BrokerProcess
-from rig.frames import batch_of, create_topic, delete_topic, end_offset, produce_frame, records_in
-from rig.load import MIB, Load, answer_size, replay
-from rig.report import machine, show
+from benches.rig.bare import receive_and_write, serving
+from benches.rig.broker_process import BrokerProcess
+from benches.rig.frames import batch_of, create_topic, delete_topic, end_offset, produce_frame, records_in
+from benches.rig.load import MIB, Load, answer_size, replay
+from benches.rig.report import machine, show
 
 SMALL = 16 * 1024
 # Short rounds, and the topic is deleted after each: the page cache then takes memory that was used a moment

@@ -1,6 +1,6 @@
 """What replication costs: a partition on three brokers of this machine, beside one on a single broker.
 
-    python benches/replication.py [--rounds N]
+    python -m benches.replication [--rounds N]
 
 Throughput: 16 KiB requests with acks=all. Latency: one request of 1 KB every 2 ms, acks=all beside acks=1.
 Durability is `os` everywhere, so that the disk is not what is measured.
@@ -11,12 +11,11 @@ import socket
 import struct
 import time
 
-from rig.broker_process import BrokerProcess
-from rig.cluster_process import running_cluster
-from rig.frames import batch_of, call, delete_topic, end_offset, produce_frame, records_in
-from rig.load import Load, answer_size, connect, replay
-from rig.report import machine, show
-
+from benches.rig.broker_process import BrokerProcess
+from benches.rig.cluster_process import running_cluster
+from benches.rig.frames import batch_of, call, delete_topic, end_offset, produce_frame, records_in
+from benches.rig.load import Load, answer_size, connect, replay
+from benches.rig.report import machine, show
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from tidelog.wire.messages.metadata import MetadataRequest, MetadataRequestTopic

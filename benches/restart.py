@@ -1,6 +1,6 @@
 """How long a broker takes to come back: 1,000 partitions after a clean stop, 10 GB after kill -9.
 
-    python benches/restart.py [--partitions N] [--gigabytes N]
+    python -m benches.restart [--partitions N] [--gigabytes N]
 
 BENCH_DIR names a folder with room for the data. What a start reads from files is what the system counts for
 the process (rchar: also what the page cache answers), modules and settings included.
@@ -9,10 +9,10 @@ the process (rchar: also what the page cache answers), modules and settings incl
 import argparse
 import time
 
-from rig.broker_process import BrokerProcess
-from rig.frames import batch_of, create_topic, end_offset, produce_frame, records_in
-from rig.load import MIB, Load, answer_size, replay
-from rig.report import machine, show
+from benches.rig.broker_process import BrokerProcess
+from benches.rig.frames import batch_of, create_topic, end_offset, produce_frame, records_in
+from benches.rig.load import MIB, Load, answer_size, replay
+from benches.rig.report import machine, show
 
 CHECKPOINT_MS = 2_000
 PARTITIONS_PER_TOPIC = 100

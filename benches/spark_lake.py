@@ -1,6 +1,6 @@
 """Rows a second from a topic into tables of each format, beside Spark's own Parquet sink.
 
-    .venv/bin/python benches/spark_lake.py [--rows 4000000] [--bytes 100] [--cores 2] [--headers]
+    .venv/bin/python -m benches.spark_lake [--rows 4000000] [--bytes 100] [--cores 2] [--headers]
 
 A broker in this process, one topic of four partitions, read by `format("tidelog")` with Trigger.AvailableNow.
 The first batch of each run warms Spark up and is left out; the others are counted from trigger to trigger.

@@ -1,6 +1,6 @@
 """Rows a second that Spark writes to a topic, at least once and exactly once.
 
-    python benches/spark_sink.py [--rounds N] [--rows N]
+    python -m benches.spark_sink [--rounds N] [--rows N]
 
 Spark runs in local[2] beside one broker with durability `os`, which shares its cores; the topic has six
 partitions. A row is 100 bytes: a value alone, or a key of 10 bytes and a value of 90, parted by the key. Rows
@@ -15,10 +15,10 @@ from statistics import median
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from rig.broker_process import BrokerProcess
-from rig.frames import create_topic, delete_topic, end_offset
-from rig.report import machine, show
 
+from benches.rig.broker_process import BrokerProcess
+from benches.rig.frames import create_topic, delete_topic, end_offset
+from benches.rig.report import machine, show
 from tidelog.spark.engine.session import spark_session
 
 PARTITIONS, TASKS = 6, 4

@@ -1,6 +1,6 @@
 """Rows a second that Spark reads from topics: our source, beside the Kafka connector of the JVM.
 
-    python benches/spark_source.py [--rounds N] [--rows N] [--batch-bytes N] [--codec none|lz4|zstd]
+    python -m benches.spark_source [--rounds N] [--rows N] [--batch-bytes N] [--codec none|lz4|zstd]
                                    [--windowed ROWS]
 
 Spark runs in local[2] beside one broker, which shares its cores. A record has a key of 10 bytes and a value
@@ -28,10 +28,10 @@ import psutil
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import window
-from rig.broker_process import BrokerProcess, work_folder
-from rig.frames import create_topic
-from rig.report import machine, show
 
+from benches.rig.broker_process import BrokerProcess, work_folder
+from benches.rig.frames import create_topic
+from benches.rig.report import machine, show
 from tidelog.spark.client.cluster import ClusterSettings, TopicPartition
 from tidelog.spark.engine.session import spark_session
 from tidelog.spark.records.encode import Columns, encode

@@ -1,6 +1,6 @@
 """How long a broker takes to be there, and what it holds while nothing happens.
 
-    python benches/start_up.py [--rounds N]
+    python -m benches.start_up [--rounds N]
 
 Bytecode caches are warm, as they are from the second start of an installed program on.
 """
@@ -12,9 +12,9 @@ import sys
 import tempfile
 import time
 
-from rig.broker_process import BrokerProcess, environment, tidelog
-from rig.frames import api_versions_frame
-from rig.report import machine, show
+from benches.rig.broker_process import BrokerProcess, environment, tidelog
+from benches.rig.frames import api_versions_frame
+from benches.rig.report import machine, show
 
 IN_PROCESS = """
 import time

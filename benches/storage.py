@@ -1,6 +1,6 @@
 """Storage on this machine: append and read per call, clean start of many partitions, recovery speed.
 
-    python benches/storage.py [folder]
+    python -m benches.storage [folder]
 
 The folder should lie on the disk to be measured; a temporary one is used otherwise.
 """

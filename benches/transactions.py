@@ -1,6 +1,6 @@
 """What transactions cost: commits a second, idempotence beside plain writes, readers of committed records.
 
-    python benches/transactions.py [--rounds N] [--seconds S]
+    python -m benches.transactions [--rounds N] [--seconds S]
 
 One producer, transactions of 100 records of 1 KB over three partitions on three brokers, durability `os`.
 Every figure is the median of its rounds; what is compared runs in alternation.
@@ -13,13 +13,13 @@ from statistics import median
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
-from rig.broker_process import BrokerProcess
-from rig.cluster_process import RunningCluster, running_cluster
-from rig.frames import call, create_topic, delete_topic
-from rig.numbered_frames import produce_frames, send_all
-from rig.report import machine, show
-from rig.transactor import Transactor
 
+from benches.rig.broker_process import BrokerProcess
+from benches.rig.cluster_process import RunningCluster, running_cluster
+from benches.rig.frames import call, create_topic, delete_topic
+from benches.rig.numbered_frames import produce_frames, send_all
+from benches.rig.report import machine, show
+from benches.rig.transactor import Transactor
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 

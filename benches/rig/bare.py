@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rig.broker_process import work_folder
+from benches.rig.broker_process import work_folder
 
 _fork = multiprocessing.get_context("fork")
 

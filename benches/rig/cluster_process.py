@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from rig.broker_process import environment, tidelog, work_folder
+from benches.rig.broker_process import environment, tidelog, work_folder
 
 Address = tuple[str, int]
 

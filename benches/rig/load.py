@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rig.compiled import compiled
+from benches.rig.compiled import compiled
 
 MIB = 1 << 20
 _fork = multiprocessing.get_context("fork")

@@ -6,8 +6,8 @@ import time
 
 from crc32c import crc32c
 
-from rig.frames import batch_of, call, produce_frame, records_in
-from rig.load import connect
+from benches.rig.frames import batch_of, call, produce_frame, records_in
+from benches.rig.load import connect
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.batch import ATTRIBUTES_AT, CRC_AT
 from tidelog.wire.messages.init_producer_id import InitProducerIdRequest

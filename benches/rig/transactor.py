@@ -11,8 +11,8 @@ from typing import Any
 
 from crc32c import crc32c
 
-from rig.frames import call, frame
-from rig.load import connect
+from benches.rig.frames import call, frame
+from benches.rig.load import connect
 from tidelog.base.errors import ErrorCode
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.batch import ATTRIBUTES_AT, CRC_AT

@@ -1,6 +1,6 @@
 """Runs the `tidelog` command with a watch on its event loop: which turns took long, and where they spent it.
 
-    python benches/rig/turn_watch.py REPORT.json up --data …
+    python -m benches.rig.turn_watch REPORT.json up --data …
 
 A turn is what happens between two looks at the sockets: CPU time of the loop's thread, and time on the wall,
 which counts waiting for the disk, but on a busy machine also waiting for a core. SIGUSR1 forgets what was

@@ -1,30 +1,26 @@
 """Compare Tidelog with Apache Kafka on this machine and write what came out into docs/benchmarks.md.
 
-    python benches/versus [--quick] [--rounds N] [--only TEXT] [--no-rivals] [--no-page]
+    python -m benches.versus [--quick] [--rounds N] [--only TEXT] [--no-rivals] [--no-page]
 
 `--quick` takes a tenth of the load and one round: a look, not a result, so it leaves the page alone.
 NATS JetStream and RabbitMQ streams come last, in a table of their own; `--only rivals` runs nothing else.
 """
 
 import argparse
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rig.report import machine
 
-from versus import page, results
-from versus.rivals import RIVALS
-from versus.rivals import page as rivals_page
-from versus.rivals.workloads import workloads as rivals_workloads
-from versus.runner import run_all, steps, title
-from versus.systems import ApacheKafka, System, Tidelog
-from versus.workload import Workload
-from versus.workloads import all_workloads
+from benches.rig.report import machine
+from benches.versus import page, results
+from benches.versus.rivals import RIVALS
+from benches.versus.rivals import page as rivals_page
+from benches.versus.rivals.workloads import workloads as rivals_workloads
+from benches.versus.runner import run_all, steps, title
+from benches.versus.systems import ApacheKafka, System, Tidelog
+from benches.versus.workload import Workload
+from benches.versus.workloads import all_workloads
 
 
 def main() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import confluent_kafka
-from rig.compiled import compiled
+
+from benches.rig.compiled import compiled
 
 HERE = Path(__file__).parent
 

@@ -4,7 +4,7 @@ from statistics import median
 from typing import Any
 from xml.sax.saxutils import escape
 
-from versus.results import ROOT
+from benches.versus.results import ROOT
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 PICTURE = ROOT / "docs" / "benchmarks" / "versus.svg"

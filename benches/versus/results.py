@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rig.report import machine
-
-from versus.runner import BARE, Measured
+from benches.rig.report import machine
+from benches.versus.runner import BARE, Measured
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "docs" / "benchmarks" / "versus.json"

@@ -6,9 +6,9 @@ from functools import partial
 from itertools import groupby
 from subprocess import SubprocessError
 
-from versus.figures import Rounds
-from versus.systems import System
-from versus.workload import Arena, Workload
+from benches.versus.figures import Rounds
+from benches.versus.systems import System
+from benches.versus.workload import Arena, Workload
 
 BARE = "bare limit"
 Measured = dict[str, list[Rounds]]

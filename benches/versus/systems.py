@@ -10,12 +10,12 @@ from functools import cached_property
 from pathlib import Path
 
 from confluent_kafka.admin import AdminClient, NewTopic
-from rig.broker_process import BrokerProcess, work_folder
-from rig.cluster_process import RunningCluster, running_cluster
-from rig.frames import api_versions_frame
-from rig.load import answer_size
 
-from versus.processes import cpu_seconds, resident_bytes
+from benches.rig.broker_process import BrokerProcess, work_folder
+from benches.rig.cluster_process import RunningCluster, running_cluster
+from benches.rig.frames import api_versions_frame
+from benches.rig.load import answer_size
+from benches.versus.processes import cpu_seconds, resident_bytes
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "interop"))
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from versus.figures import Figure
-from versus.systems import System
+from benches.versus.figures import Figure
+from benches.versus.systems import System
 
 RATE = Figure("rate", "messages/s", True, 1.0)
 CPU_PER_GB = Figure("broker CPU", "s/GB", False)

@@ -13,7 +13,7 @@ from group_calls import join, sync, wait_for_coordinator
 from log_calls import batch, create_topic
 from raw_client import RawClient, request_bytes, versions
 
-from tidelog.testing.random_messages import NumberChoice, any_number, random_message
+from tests.rigs.random_messages import NumberChoice, any_number, random_message
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.messages.find_coordinator import FindCoordinatorRequest
 from tidelog.wire.messages.init_producer_id import InitProducerIdRequest

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.rigs import log as log_rig
+from tests.rigs.log import DIRECTORY, NOW_MS
 from tidelog.base.ids import Offset
 from tidelog.storage import log
 from tidelog.storage.compaction import cleaned_segment, transaction_outcomes
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.producers import aborted_transactions
-from tidelog.testing import log_rig
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.log_rig import DIRECTORY, NOW_MS
 from tidelog.wire.batch import iter_batches
 from tidelog.wire.record import ControlType, read_control, read_records
 

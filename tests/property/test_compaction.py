@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.rigs import log as log_rig
+from tests.rigs.log import NOW_MS, append, compact, open_log
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing import log_rig
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.log_rig import NOW_MS, append, compact, open_log
 from tidelog.wire.record import ControlType, Record
 
 RETENTION_MS = 1000

@@ -3,9 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.rigs.connection import Room, Wire, frame
 from tidelog.broker.requests.reply import Reply
 from tidelog.server.connection.connection import SENT_LATER_BYTES_MAX, Connection
-from tidelog.testing.connection_rig import Room, Wire, frame
 
 PEERS = 3
 LARGE = SENT_LATER_BYTES_MAX + 1

@@ -4,6 +4,10 @@ import itertools
 
 import pytest
 
+from tests.rigs.raft import member as member_module
+from tests.rigs.raft.checks import PromiseBroken
+from tests.rigs.raft.disk import DumbDisk
+from tests.rigs.raft.schedule import Schedule
 from tidelog.base.errors import StorageError
 from tidelog.base.invariant import invariant
 from tidelog.metadata.image.image import ClusterImage
@@ -17,10 +21,6 @@ from tidelog.metadata.store.store import LoadedSnapshot, QuorumStore, encode_sna
 from tidelog.raft.entries import Configuration, Entry, EntryKind
 from tidelog.raft.ready import Ready, Restored, Snapshot
 from tidelog.testing.disk import MemoryDisk, PowerCut
-from tidelog.testing.raft import member as member_module
-from tidelog.testing.raft.checks import PromiseBroken
-from tidelog.testing.raft.disk import DumbDisk
-from tidelog.testing.raft.schedule import Schedule
 
 FOLDER = "/__cluster_metadata-0"
 NOW = 1_700_000_000_000

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.rigs.raft.checks import PromiseBroken
+from tests.rigs.raft.disk import DumbDisk
+from tests.rigs.raft.schedule import Schedule
+from tests.rigs.raft.short_reigns import ShortReigns
+from tests.rigs.raft.transcript import replay
 from tidelog.raft import election, following, leading, quorum, reads, while_writing
 from tidelog.raft.entries import Entry, Index, Voter
 from tidelog.raft.log import RaftLog
 from tidelog.raft.messages import Addressed, AnyMessage, Append, AppendAnswer
 from tidelog.raft.ready import HardState, Ready
 from tidelog.raft.state import Node
-from tidelog.testing.raft.checks import PromiseBroken
-from tidelog.testing.raft.disk import DumbDisk
-from tidelog.testing.raft.schedule import Schedule
-from tidelog.testing.raft.short_reigns import ShortReigns
-from tidelog.testing.raft.transcript import replay
 
 TRANSCRIPTS = Path(__file__).parents[1] / "unit" / "raft" / "transcripts"
 seeds = st.integers(0, 2**32)

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.rigs.replication.checks import Broken
+from tests.rigs.replication.model import ReplicationModel
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.metadata.image.entities import PartitionImage
 from tidelog.replication import partition as partition_module
@@ -18,8 +20,6 @@ from tidelog.replication.following import Following
 from tidelog.replication.leadership import Leadership
 from tidelog.replication.partition import CommittedIsr, Durability, IsrProposal, Partition
 from tidelog.replication.replica import Replica
-from tidelog.testing.replication_checks import Broken
-from tidelog.testing.replication_model import ReplicationModel
 
 STEPS = 500
 

@@ -1,6 +1,6 @@
 """Transactions through crashes, delays and fencing: all or nothing, and what the producer was told.
 
-The world does what networks and machines do; see `tidelog.testing.transaction_world`. Every check has a bug
+The world does what networks and machines do; see `tests.rigs.transactions.world`. Every check has a bug
 planted in the product that it finds.
 """
 
@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.rigs.transactions.world import IDS, Torn, World
 from tidelog.base.errors import ErrorCode
 from tidelog.storage.producers import producers, verification
-from tidelog.testing.transaction_world import IDS, Torn, World
 from tidelog.transactions import beginning, ending, joining, shard, transaction
 from tidelog.transactions.transaction import Identity
 

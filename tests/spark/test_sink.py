@@ -8,9 +8,9 @@ import pytest
 from read_back import committed, counted
 
 if TYPE_CHECKING:
+    from conftest import Topics
     from pyspark.sql import DataFrame, SparkSession
 
-    from conftest import Topics
     from tidelog.testing import Broker
 
 Save = Callable[..., None]

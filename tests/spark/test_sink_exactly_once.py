@@ -14,9 +14,8 @@ from tidelog.spark.client.transaction_calls import TransactionCalls
 from tidelog.testing import Broker
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from conftest import Topics
+    from pyspark.sql import SparkSession
 
 
 @pytest.fixture(scope="module")

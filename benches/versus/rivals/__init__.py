@@ -6,8 +6,8 @@ nats.py, rabbitmq.py               how each is started, from Debian's packages
 window.py      the loop that sends prebuilt bytes and counts what is confirmed
 """
 
-from versus.rivals.nats import Nats
-from versus.rivals.rabbitmq import RabbitMq
-from versus.rivals.server import Rival
+from benches.versus.rivals.nats import Nats
+from benches.versus.rivals.rabbitmq import RabbitMq
+from benches.versus.rivals.server import Rival
 
 RIVALS: tuple[type[Rival], ...] = (Nats, RabbitMq)

@@ -11,8 +11,8 @@ import socket
 from collections.abc import Callable
 from typing import Any, Self
 
-from versus.generator import Run
-from versus.rivals import window
+from benches.versus.generator import Run
+from benches.versus.rivals import window
 
 ANSWERS, CONFIRMS, MESSAGES = b"_INBOX.answers", b"_INBOX.confirms", b"_INBOX.messages"
 PULLED = 10_000

@@ -2,8 +2,8 @@
 
 import subprocess
 
-from versus.rivals.jetstream import JetStream
-from versus.rivals.server import Rival
+from benches.versus.rivals.jetstream import JetStream
+from benches.versus.rivals.server import Rival
 
 
 class Nats(Rival):

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from versus.page import cell, put
-from versus.results import ROOT
+from benches.versus.page import cell, put
+from benches.versus.results import ROOT
 
 FILE = ROOT / "docs" / "benchmarks" / "rivals.json"
 BEGIN, END = "<!-- rivals: begin (written by make bench) -->", "<!-- rivals: end -->"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import psutil
 
-from versus.rivals.rabbitmq_stream import RabbitMqStream
-from versus.rivals.server import Rival, free_port
+from benches.versus.rivals.rabbitmq_stream import RabbitMqStream
+from benches.versus.rivals.server import Rival, free_port
 
 # The command on the path becomes the user rabbitmq and writes into the folders of the system's service.
 HOME = Path("/usr/lib/rabbitmq")

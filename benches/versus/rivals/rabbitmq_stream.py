@@ -10,8 +10,8 @@ import struct
 from collections.abc import Iterator
 from typing import Self
 
-from versus.generator import Run
-from versus.rivals import window
+from benches.versus.generator import Run
+from benches.versus.rivals import window
 
 DECLARE_PUBLISHER, PUBLISH, PUBLISH_CONFIRM, SUBSCRIBE, DELIVER, CREDIT = 1, 2, 3, 7, 8, 9
 CREATE, DELETE, PEER_PROPERTIES, SASL_HANDSHAKE, SASL_AUTHENTICATE, TUNE, OPEN = 13, 14, 17, 18, 19, 20, 21

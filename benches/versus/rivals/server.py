@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol, Self
 
-from versus.generator import Run
-from versus.systems import System
+from benches.versus.generator import Run
+from benches.versus.systems import System
 
 START_SECONDS_MAX = 60
 STOP_SECONDS_MAX = 30

@@ -8,7 +8,7 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 
-from versus.generator import Run
+from benches.versus.generator import Run
 
 UNCONFIRMED_MAX = 10_000
 BLOCK = 500

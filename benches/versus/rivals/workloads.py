@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from versus import generator
-from versus.figures import Figure
-from versus.generator import Run
-from versus.rivals.server import Rival
-from versus.rivals.window import BLOCK
-from versus.systems import System
-from versus.workload import Arena, Workload
-from versus.workloads import starting
-from versus.workloads.consuming import EAGER
+from benches.versus import generator
+from benches.versus.figures import Figure
+from benches.versus.generator import Run
+from benches.versus.rivals.server import Rival
+from benches.versus.rivals.window import BLOCK
+from benches.versus.systems import System
+from benches.versus.workload import Arena, Workload
+from benches.versus.workloads import starting
+from benches.versus.workloads.consuming import EAGER
 
 COUNTS = {100: 1_000_000, 1000: 300_000}
 ARENA = Arena(purpose="rivals")

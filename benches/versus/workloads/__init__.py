@@ -3,8 +3,8 @@
 `scale` shrinks the amounts for a quick look: 1 is the full run.
 """
 
-from versus.workload import Workload
-from versus.workloads import (
+from benches.versus.workload import Workload
+from benches.versus.workloads import (
     connections,
     consuming,
     fetching,

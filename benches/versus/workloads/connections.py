@@ -6,12 +6,11 @@ import socket
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from rig.frames import api_versions_frame, batch_of, produce_frame
-from rig.load import Load, answer_size, connect, replay
-
-from versus.figures import Figure
-from versus.systems import System
-from versus.workload import Arena, Workload
+from benches.rig.frames import api_versions_frame, batch_of, produce_frame
+from benches.rig.load import Load, answer_size, connect, replay
+from benches.versus.figures import Figure
+from benches.versus.systems import System
+from benches.versus.workload import Arena, Workload
 
 IDLE, ACTIVE = 10_000, 100
 REQUESTS = 60_000

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from versus import generator
-from versus.figures import Figure
-from versus.systems import System
-from versus.workload import CPU_PER_GB, LOAD_SHARE, RATE, Arena, Workload
+from benches.versus import generator
+from benches.versus.figures import Figure
+from benches.versus.systems import System
+from benches.versus.workload import CPU_PER_GB, LOAD_SHARE, RATE, Arena, Workload
 
 SIZE = 1000
 # By default the client stops fetching for a second whenever its queue is full.

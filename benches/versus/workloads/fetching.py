@@ -4,14 +4,13 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
 
-from rig.bare import send_file, serving
-from rig.broker_process import work_folder
-from rig.frames import batch_of, fetch_frame, produce_frame, records_in
-from rig.load import MIB, Load, answer_size, in_own_process, read_answers, replay
-
-from versus.figures import Figure
-from versus.systems import System
-from versus.workload import Arena, Workload
+from benches.rig.bare import send_file, serving
+from benches.rig.broker_process import work_folder
+from benches.rig.frames import batch_of, fetch_frame, produce_frame, records_in
+from benches.rig.load import MIB, Load, answer_size, in_own_process, read_answers, replay
+from benches.versus.figures import Figure
+from benches.versus.systems import System
+from benches.versus.workload import Arena, Workload
 
 BATCH = 16 * 1024
 FETCH = MIB

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from versus import generator
-from versus.figures import Figure
-from versus.systems import System
-from versus.workload import LOAD_SHARE, Arena, Workload
+from benches.versus import generator
+from benches.versus.figures import Figure
+from benches.versus.systems import System
+from benches.versus.workload import LOAD_SHARE, Arena, Workload
 
 SIZE = 1000
 RATES = ((1_000, 0), (10_000, 0), (50_000, 0), (100_000, 1))

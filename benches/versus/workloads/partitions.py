@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from functools import partial
 
-from versus.workload import CPU_PER_GB, LOAD_SHARE, RATE, Arena, Workload
-from versus.workloads.producing import produce
+from benches.versus.workload import CPU_PER_GB, LOAD_SHARE, RATE, Arena, Workload
+from benches.versus.workloads.producing import produce
 
 COUNT = 600_000
 

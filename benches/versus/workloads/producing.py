@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from versus import generator
-from versus.systems import System
-from versus.workload import CPU_PER_GB, LOAD_SHARE, RATE, Arena, Workload
+from benches.versus import generator
+from benches.versus.systems import System
+from benches.versus.workload import CPU_PER_GB, LOAD_SHARE, RATE, Arena, Workload
 
 COUNTS = {100: 3_000_000, 1000: 600_000}
 

@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from rig.bare import receive_and_write, serving
-from rig.frames import batch_of, produce_frame
-from rig.load import Load, answer_size, replay
-
-from versus.figures import Figure
-from versus.systems import System
-from versus.workload import Arena, Workload
+from benches.rig.bare import receive_and_write, serving
+from benches.rig.frames import batch_of, produce_frame
+from benches.rig.load import Load, answer_size, replay
+from benches.versus.figures import Figure
+from benches.versus.systems import System
+from benches.versus.workload import Arena, Workload
 
 ONE_RECORD = 200
 LARGE = 900_000

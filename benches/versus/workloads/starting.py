@@ -4,10 +4,10 @@ import time
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from versus import generator
-from versus.figures import Figure
-from versus.systems import System
-from versus.workload import Arena, Workload
+from benches.versus import generator
+from benches.versus.figures import Figure
+from benches.versus.systems import System
+from benches.versus.workload import Arena, Workload
 
 SETTLED_SECONDS = 3
 SIZE = 1000

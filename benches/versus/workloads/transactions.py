@@ -7,9 +7,9 @@ from functools import partial
 
 from confluent_kafka import Producer
 
-from versus.figures import Figure
-from versus.systems import System
-from versus.workload import Arena, Workload
+from benches.versus.figures import Figure
+from benches.versus.systems import System
+from benches.versus.workload import Arena, Workload
 
 RECORDS, RECORD_BYTES, PARTITIONS = 100, 1000, 3
 WARM_UP = 20

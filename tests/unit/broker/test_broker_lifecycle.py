@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.quorum import QuorumRig
+from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, KafkaError, StorageError
 from tidelog.base.ids import NO_EPOCH, NodeId, Uuid
 from tidelog.broker.controller.controller import Controller
@@ -13,8 +15,6 @@ from tidelog.broker.controller.lifecycle import Lifecycle
 from tidelog.metadata.brokers.heartbeats import Heartbeat
 from tidelog.metadata.image.entities import BrokerImage
 from tidelog.metadata.image.records import Endpoint
-from tidelog.testing.quorum_rig import QuorumRig
-from tidelog.testing.virtual_time import run
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.broker_heartbeat import BrokerHeartbeatResponse
 from tidelog.wire.messages.broker_registration import BrokerRegistrationResponse

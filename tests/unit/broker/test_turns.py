@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from tests.rigs.virtual_time import run
 from tidelog.base.config.config import BrokerConfig
 from tidelog.broker.turns import PIECE, advance_in_turns, decide_in_turns, in_turns
 from tidelog.metadata.image.image import ClusterImage, advance
@@ -16,7 +17,6 @@ from tidelog.metadata.topics.create_topics import (
     create_topics_in_steps,
     decide_create_topics,
 )
-from tidelog.testing.virtual_time import run
 
 IDS = ["AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"]
 

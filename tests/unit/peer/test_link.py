@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.rigs import virtual_time
 from tidelog.base.errors import ProtocolError
 from tidelog.base.ports import Buffer
 from tidelog.peer.link import Link
-from tidelog.testing import virtual_time
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.frame import read_request_header, write_response
 from tidelog.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse

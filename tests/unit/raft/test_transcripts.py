@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.testing.raft.transcript import replay
+from tests.rigs.raft.transcript import replay
 
 FOLDER = Path(__file__).parent / "transcripts"
 FILES = sorted(FOLDER.glob("*.txt"))

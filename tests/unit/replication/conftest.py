@@ -2,12 +2,12 @@
 
 import pytest
 
+from tests.rigs.log import NOW_MS, open_log, records
 from tidelog.base.ids import NodeId, Offset
 from tidelog.metadata.image.entities import PartitionImage
 from tidelog.replication.partition import Durability, Partition, Produced
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.log_rig import NOW_MS, open_log, records
 from tidelog.wire.record import Record, write_batch
 
 BROKERS = (1, 2, 3)

@@ -4,9 +4,9 @@ import logging
 
 import pytest
 
+from tests.rigs.log import NOW_MS, batches
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.replication.partition import Durability, FetchPosition
-from tidelog.testing.log_rig import NOW_MS, batches
 from tidelog.wire.batch import iter_batches
 from tidelog.wire.record import Record, write_batch
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.log import NOW_MS
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.testing.log_rig import NOW_MS
 from tidelog.wire.record import ControlType, Record, write_batch, write_control_batch
 
 PRODUCER = {"producer_id": 7, "producer_epoch": 0}

@@ -1,11 +1,11 @@
 import pytest
 
+from tests.rigs.log import NOW_MS, open_log
+from tests.rigs.partition import sole_leader
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.log_rig import NOW_MS, open_log
-from tidelog.testing.partition_rig import sole_leader
 from tidelog.wire.record import Record, write_batch
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.rigs.log import DIRECTORY, NOW_MS, open_log
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NodeId
 from tidelog.metadata.image.entities import NO_LEADER, PartitionImage
@@ -11,7 +12,6 @@ from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.recovery.lost_range import LostRange
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.log_rig import DIRECTORY, NOW_MS, open_log
 from tidelog.wire.batch import check_batches, iter_batches
 from tidelog.wire.record import Record, write_batch
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from tests.rigs import log as log_rig
+from tests.rigs.log import DIRECTORY, NOW_MS, append, compact, open_log
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing import log_rig
 from tidelog.testing.disk import MemoryDisk, PowerCut
-from tidelog.testing.log_rig import DIRECTORY, NOW_MS, append, compact, open_log
 
 CONFIG = LogConfig(
     compact=True, delete=False, segment_bytes=900, index_interval_bytes=64, file_delete_delay_ms=0

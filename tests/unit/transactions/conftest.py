@@ -1,6 +1,6 @@
 import pytest
 
-from tidelog.testing.transaction_rig import Coordinator
+from tests.rigs.transactions.coordinator import Coordinator
 
 
 @pytest.fixture

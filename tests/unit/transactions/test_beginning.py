@@ -1,8 +1,8 @@
 import msgspec
 import pytest
 
+from tests.rigs.transactions.coordinator import A0, A1, B0, Coordinator
 from tidelog.base.errors import ErrorCode as E
-from tidelog.testing.transaction_rig import A0, A1, B0, Coordinator
 from tidelog.transactions.settings import TransactionSettings
 from tidelog.transactions.states import State
 from tidelog.transactions.transaction import EPOCHS_END, NO_TIMEOUT_MS, NOBODY, Identity

@@ -1,8 +1,8 @@
 import msgspec
 import pytest
 
+from tests.rigs.transactions.coordinator import A0, A1, B0, Coordinator
 from tidelog.base.errors import ErrorCode as E
-from tidelog.testing.transaction_rig import A0, A1, B0, Coordinator
 from tidelog.transactions.marker import Marker
 from tidelog.transactions.messages import EndAnswer
 from tidelog.transactions.states import State

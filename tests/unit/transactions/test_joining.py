@@ -1,7 +1,7 @@
 import pytest
 
+from tests.rigs.transactions.coordinator import A0, A1, B0, ID, Coordinator
 from tidelog.base.errors import ErrorCode as E
-from tidelog.testing.transaction_rig import A0, A1, B0, ID, Coordinator
 from tidelog.transactions.joining import PARTITIONS_MAX
 from tidelog.transactions.messages import AddRequest
 from tidelog.transactions.states import State

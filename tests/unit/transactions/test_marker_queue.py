@@ -1,5 +1,5 @@
+from tests.rigs.transactions.coordinator import A0, A1, B0
 from tidelog.base.errors import ErrorCode as E
-from tidelog.testing.transaction_rig import A0, A1, B0
 from tidelog.transactions.marker import Marker, MarkersToWrite
 from tidelog.transactions.marker_queue import MarkerQueue, Written
 from tidelog.transactions.transaction import Identity, TopicPartition

@@ -1,8 +1,8 @@
 import pytest
 
+from tests.rigs.transactions.coordinator import A0, A1, B0, ID, Coordinator
 from tidelog.base.errors import ErrorCode as E
 from tidelog.base.invariant import InvariantError
-from tidelog.testing.transaction_rig import A0, A1, B0, ID, Coordinator
 from tidelog.transactions import shard
 from tidelog.transactions.listing import unknown_states
 from tidelog.transactions.messages import DescribedTransaction, ListedTransaction, ListFilter

@@ -5,9 +5,9 @@ from random import Random
 
 import pytest
 
+from tests.rigs.random_messages import random_message
 from tidelog.base.errors import ProtocolError
 from tidelog.base.ports import FileSlice
-from tidelog.testing.random_messages import random_message
 from tidelog.wire.apis import API
 from tidelog.wire.codec import decode, decoder, encode, encoder, schema_of
 from tidelog.wire.measure import weight

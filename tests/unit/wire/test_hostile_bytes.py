@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
+from tests.rigs.random_messages import random_message
 from tidelog.base.errors import ProtocolError
-from tidelog.testing.random_messages import random_message
 from tidelog.wire.apis import API
 from tidelog.wire.codec import decode, encode
 from tidelog.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse

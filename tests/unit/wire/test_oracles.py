@@ -19,7 +19,7 @@ from kio.index import load_request_schema, load_response_schema
 from kio.schema.errors import ErrorCode as KioErrorCode
 from kio.serial import entity_reader, entity_writer
 
-from tidelog.testing.random_messages import any_number, random_message
+from tests.rigs.random_messages import any_number, random_message
 from tidelog.wire.apis import API as EVERY_API
 from tidelog.wire.apis import FIRST_INTERNAL
 from tidelog.wire.codec import decode, encode, schema_of

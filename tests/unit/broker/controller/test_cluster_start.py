@@ -6,6 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.rigs.quorum import QuorumRig
+from tests.rigs.virtual_time import run
 from tidelog.base.config.config import load
 from tidelog.base.errors import StorageError
 from tidelog.base.ids import NodeId, uuid_text
@@ -16,8 +18,6 @@ from tidelog.metadata.store.entry_data import encode_decision
 from tidelog.raft.entries import Entry, EntryKind
 from tidelog.raft.messages import Append
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.quorum_rig import QuorumRig
-from tidelog.testing.virtual_time import run
 
 THREE = "1@a:9092,2@b:9092,3@c:9092"
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.quorum import QuorumRig, at_once
+from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.metadata.brokers.brokers import decide_create_cluster
 from tidelog.metadata.store import store as quorum_store
 from tidelog.metadata.store.store import QuorumStore
 from tidelog.raft.entries import Entry, EntryKind
 from tidelog.server.disk_threads import DiskThreadsBusy
-from tidelog.testing.quorum_rig import QuorumRig, at_once
-from tidelog.testing.virtual_time import run
 
 
 def test_a_snapshot_waits_for_a_busy_disk(monkeypatch: pytest.MonkeyPatch) -> None:

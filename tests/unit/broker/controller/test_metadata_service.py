@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.quorum import QuorumRig
+from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.invariant import InvariantError
 from tidelog.metadata.brokers.brokers import decide_create_cluster
@@ -15,8 +17,6 @@ from tidelog.metadata.image.records import BrokerRegistered, Endpoint
 from tidelog.metadata.topics.create_topics import NewTopic, TopicDefaults, decide_create_topics
 from tidelog.raft.messages import Vote
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.quorum_rig import QuorumRig
-from tidelog.testing.virtual_time import run
 
 ids = iter(range(1, 10_000))
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.quorum import QuorumRig
+from tests.rigs.virtual_time import run
 from tidelog.broker.controller.quorum import INBOX_BYTES_MAX, INBOX_MAX, Quorum
 from tidelog.raft.errors import ChangeRefused, NotLeader
 from tidelog.raft.messages import TimeoutNow
-from tidelog.testing.quorum_rig import QuorumRig
-from tidelog.testing.virtual_time import run
 
 
 class Refusing:

@@ -3,11 +3,11 @@
 import asyncio
 from typing import Any
 
+from tests.rigs.quorum import LoopClock
+from tests.rigs.virtual_time import run
 from tidelog.broker.controller.signs_of_life import PATIENCE_SECONDS, SignsOfLife
 from tidelog.raft.messages import Addressed, TimeoutNow
 from tidelog.raft.ready import Ready
-from tidelog.testing.quorum_rig import LoopClock
-from tidelog.testing.virtual_time import run
 
 HEARTBEAT: Addressed = (2, TimeoutNow(1, bytes(16), 1))
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.quorum import QuorumRig
+from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.controller.voters import Voters
 from tidelog.raft.entries import Configuration, Voter
 from tidelog.raft.messages import AppendAnswer, Hello
-from tidelog.testing.quorum_rig import QuorumRig
-from tidelog.testing.virtual_time import run
 
 DISK = bytes([4] * 16)
 

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.partition import sole_leader
+from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.coordinators.group_loading import load
 from tidelog.broker.coordinators.group_partition import GroupPartition
@@ -18,8 +20,6 @@ from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.partition_rig import sole_leader
-from tidelog.testing.virtual_time import run
 from tidelog.wire.record import ControlType, write_control_batch
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.coordinators.state_loading import until_held
-from tidelog.testing.virtual_time import run
 
 
 class Waiting:

@@ -4,10 +4,10 @@ from collections.abc import Callable, Coroutine
 
 import pytest
 
+from tests.rigs.transactions.coordinator import A0, A1, B0
+from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode as E
 from tidelog.broker.coordinators.transaction_markers import TransactionMarkers
-from tidelog.testing.transaction_rig import A0, A1, B0
-from tidelog.testing.virtual_time import run
 from tidelog.transactions.marker import Marker, MarkersToWrite
 from tidelog.transactions.transaction import Identity, TopicPartition
 from tidelog.wire.messages.write_txn_markers import (

@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.partition import sole_leader
+from tests.rigs.transactions.coordinator import A0, B0, ID
+from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode as E
 from tidelog.base.errors import KafkaError
 from tidelog.broker.coordinators.state_loading import load_batches
@@ -14,9 +17,6 @@ from tidelog.replication.partition import Durability
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.partition_rig import sole_leader
-from tidelog.testing.transaction_rig import A0, B0, ID
-from tidelog.testing.virtual_time import run
 from tidelog.transactions.marker import MarkersToWrite
 from tidelog.transactions.messages import AddRequest, DescribedTransaction, EndRequest, InitRequest
 from tidelog.transactions.settings import TransactionSettings

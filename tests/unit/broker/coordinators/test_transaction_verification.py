@@ -3,10 +3,10 @@ import logging
 
 import pytest
 
+from tests.rigs.transactions.coordinator import A0, A1, B0
+from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode as E
 from tidelog.broker.coordinators.transaction_verification import TransactionVerification, told_to_writer
-from tidelog.testing.transaction_rig import A0, A1, B0
-from tidelog.testing.virtual_time import run
 from tidelog.transactions.transaction import Identity, TopicPartition
 from tidelog.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,

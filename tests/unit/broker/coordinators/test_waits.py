@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.virtual_time import run
 from tidelog.broker.coordinators.waits import LOADING_SECONDS, UNKNOWN_SECONDS, CoordinatorWaits
 from tidelog.broker.handlers.when_served import waits_for_group, waits_for_transactional_id
-from tidelog.testing.virtual_time import run
 
 HERE, ELSEWHERE = 1, 2
 

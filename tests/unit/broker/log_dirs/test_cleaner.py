@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 
+from tests.rigs import log as log_rig
+from tests.rigs.log import NOW_MS, append
+from tests.rigs.partition import sole_leader
+from tests.rigs.virtual_time import run
 from tidelog.base.config.config import BrokerConfig
 from tidelog.broker.log_dirs.cleaner import RETRY_SECONDS, LogCleaner
 from tidelog.replication.partition import Durability
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing import log_rig
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.log_rig import NOW_MS, append
-from tidelog.testing.partition_rig import sole_leader
-from tidelog.testing.virtual_time import run
 
 CONFIG = LogConfig(compact=True, delete=False, segment_bytes=1 << 20)
 

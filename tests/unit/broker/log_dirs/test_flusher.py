@@ -2,14 +2,14 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from tests.rigs.partition import sole_leader
+from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
 from tidelog.broker.log_dirs.flusher import QUIET_SYNCS_MAX, SYNCS_MAX, Flusher
 from tidelog.replication.partition import Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.partition_rig import sole_leader
-from tidelog.testing.virtual_time import run
 from tidelog.wire.record import Record, write_batch
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from tests.rigs.quorum import Dice, LoopClock, at_once
+from tests.rigs.virtual_time import run
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NodeId
@@ -18,8 +20,6 @@ from tidelog.metadata.image.diff import diff
 from tidelog.metadata.image.entities import LOST_DIRECTORY, NO_LEADER, PartitionImage, TopicImage
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.quorum_rig import Dice, LoopClock, at_once
-from tidelog.testing.virtual_time import run
 
 CONFIG = BrokerConfig()
 

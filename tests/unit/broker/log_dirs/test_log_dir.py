@@ -1,9 +1,9 @@
+from tests.rigs.partition import sole_leader
 from tidelog.broker.log_dirs.log_dir import DataFolder
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.log_dir.log_dir import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, DirectoryIdentity
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.partition_rig import sole_leader
 from tidelog.wire.batch import check_batches
 from tidelog.wire.record import Record, write_batch
 

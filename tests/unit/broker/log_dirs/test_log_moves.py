@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.log import NOW_MS, records
+from tests.rigs.quorum import Dice, LoopClock, at_once
+from tests.rigs.virtual_time import run
 from tidelog.broker.log_dirs import log_moves
 from tidelog.broker.log_dirs.log_dirs import DataFolders
 from tidelog.broker.log_dirs.log_moves import LogMoves
@@ -16,9 +19,6 @@ from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.log_rig import NOW_MS, records
-from tidelog.testing.quorum_rig import Dice, LoopClock, at_once
-from tidelog.testing.virtual_time import run
 from tidelog.wire.batch import check_batches
 from tidelog.wire.record import Record, write_batch
 

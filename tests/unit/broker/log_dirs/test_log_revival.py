@@ -5,6 +5,8 @@ import logging
 
 import pytest
 
+from tests.rigs.quorum import Dice, LoopClock, at_once
+from tests.rigs.virtual_time import run
 from tidelog.base.config.config import BrokerConfig
 from tidelog.broker.log_dirs.flusher import Flusher
 from tidelog.broker.log_dirs.hosted import HostedPartitions
@@ -13,8 +15,6 @@ from tidelog.broker.log_dirs.log_revival import LogRevival
 from tidelog.metadata.image.entities import PartitionImage, TopicImage
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.quorum_rig import Dice, LoopClock, at_once
-from tidelog.testing.virtual_time import run
 from tidelog.wire.record import Record, write_batch
 
 TOPIC = TopicImage("t", bytes([1] * 16), (PartitionImage(0, (1, 2), (1,), 1),))

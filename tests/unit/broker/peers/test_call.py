@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from tests.rigs.virtual_time import run
 from tidelog.base.errors import ProtocolError
 from tidelog.broker.peers.call import PeerCall
-from tidelog.testing.virtual_time import run
 
 
 class Asked:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.rigs import virtual_time
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ids import NodeId
 from tidelog.base.ports import Buffer
 from tidelog.broker.peers.peers import LINKS_MAX, Peers, PeerUnavailable
-from tidelog.testing import virtual_time
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.frame import read_request_header, write_response
 from tidelog.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse

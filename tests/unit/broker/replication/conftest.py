@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.log import NOW_MS
 from tidelog.base.config.config import BrokerConfig, load
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import ZERO_UUID, Epoch, NodeId, Uuid
@@ -24,7 +25,6 @@ from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.log_rig import NOW_MS
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.codec import decode
 from tidelog.wire.frame import read_request_header, write_response

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.rigs import virtual_time
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.peers.peers import PeerUnavailable
 from tidelog.broker.replication.isr_keeper import IsrKeeper
-from tidelog.testing import virtual_time
 from tidelog.wire.messages.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.rigs import virtual_time
 from tidelog.base.errors import ErrorCode
 from tidelog.replication.partition import Durability
-from tidelog.testing import virtual_time
 from tidelog.wire.messages.fetch import FetchResponse
 
 MakeRig = Callable[..., Any]

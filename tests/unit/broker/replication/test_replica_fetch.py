@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.rigs import virtual_time
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.replication import replica_sessions
-from tidelog.testing import virtual_time
 from tidelog.wire.messages.fetch import (
     FetchPartition,
     FetchRequest,

@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
+from tests.rigs.virtual_time import run
 from tidelog.broker.requests.delayed_fetch import DelayedFetch
-from tidelog.testing.virtual_time import run
 from tidelog.wire.messages.fetch import FetchResponse
 
 

@@ -3,9 +3,9 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.delayed_produce import DelayedProduce, Written
-from tidelog.testing.virtual_time import run
 from tidelog.wire.messages.produce import PartitionProduceResponse, ProduceResponse
 
 Done = Callable[[KafkaError | None], None]

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.virtual_time import run
 from tidelog.base.errors import ProtocolError
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.early_requests import HELD_SECONDS, SERVED_PER_TURN, EarlyRequests
 from tidelog.broker.requests.reply import Reply
-from tidelog.testing.virtual_time import run
 
 CONNECTION = ClientConnection("192.0.2.1", 5555, "PLAINTEXT")
 

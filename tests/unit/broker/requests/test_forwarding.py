@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.peers.peers import PeerUnavailable
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.forwarding import Forwarding, is_refused_as_controller
-from tidelog.testing.virtual_time import run
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.frame import read_request_header, write_response
 from tidelog.wire.message import Message

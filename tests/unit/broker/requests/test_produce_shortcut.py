@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.log import NOW_MS, open_log
+from tests.rigs.partition import sole_leader
+from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.dispatch import Dispatcher
@@ -13,9 +16,6 @@ from tidelog.broker.requests.produce_shortcut import FIRST_VERSION, FRONTS_MAX
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.log_rig import NOW_MS, open_log
-from tidelog.testing.partition_rig import sole_leader
-from tidelog.testing.virtual_time import run
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.frame import read_response, write_request
 from tidelog.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData

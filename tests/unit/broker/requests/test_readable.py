@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.log import NOW_MS, open_log
+from tests.rigs.partition import NODE, sole_leader
+from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.readable import READABLE_SECONDS, not_readable_yet, until_readable
 from tidelog.metadata.image.entities import PartitionImage
 from tidelog.replication.partition import Partition
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.log_rig import NOW_MS, open_log
-from tidelog.testing.partition_rig import NODE, sole_leader
-from tidelog.testing.virtual_time import run
 from tidelog.wire.record import Record, write_batch
 
 

@@ -1,8 +1,8 @@
 import pytest
 
+from tests.rigs.connection import Room, Wire, frame
 from tidelog.broker.requests.reply import Reply
 from tidelog.server.connection.connection import SENT_LATER_BYTES_MAX, Connection
-from tidelog.testing.connection_rig import Room, Wire, frame
 
 
 def at_rest(room: Room) -> tuple[Connection, Wire]:

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.connection import Loop
 from tidelog.server.connection.outbox import Outbox
-from tidelog.testing.connection_rig import Loop
 
 
 class Sender:

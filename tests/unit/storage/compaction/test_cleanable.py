@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
+from tests.rigs.log import NOW_MS, append, open_log
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.log_rig import NOW_MS, append, open_log
 
 CONFIG = LogConfig(compact=True, delete=False)
 

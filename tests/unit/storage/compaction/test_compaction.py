@@ -4,11 +4,11 @@ import errno
 
 import pytest
 
+from tests.rigs import log as log_rig
+from tests.rigs.log import DIRECTORY, NOW_MS, append, compact, open_log
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing import log_rig
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.log_rig import DIRECTORY, NOW_MS, append, compact, open_log
 from tidelog.wire.batch import read_header
 from tidelog.wire.compression import Codec
 from tidelog.wire.record import ControlType, Record, read_records, write_batch

@@ -2,13 +2,13 @@
 
 import pytest
 
+from tests.rigs import log as log_rig
+from tests.rigs.log import DIRECTORY, NOW_MS, append, open_log
 from tidelog.base.errors import StorageError
 from tidelog.storage.compaction import swap as compaction_swap
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.segment.batch_walk import walk
-from tidelog.testing import log_rig
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.log_rig import DIRECTORY, NOW_MS, append, open_log
 
 CONFIG = LogConfig(compact=True, index_interval_bytes=64)
 

@@ -2,12 +2,12 @@
 
 import pytest
 
+from tests.rigs import log as log_rig
+from tests.rigs.log import NOW_MS, append, end_transaction
 from tidelog.base.ids import TimestampMs
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing import log_rig
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.log_rig import NOW_MS, append, end_transaction
 from tidelog.wire.record import ControlType
 
 DAY_MS = 24 * 3_600_000

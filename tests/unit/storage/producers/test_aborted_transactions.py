@@ -2,13 +2,13 @@
 
 import pytest
 
+from tests.rigs import log as log_rig
+from tests.rigs.log import DIRECTORY, NOW_MS, append, end_transaction
 from tidelog.base.ids import Offset
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.segment.transaction_index import Aborted, TransactionIndex
-from tidelog.testing import log_rig
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.log_rig import DIRECTORY, NOW_MS, append, end_transaction
 from tidelog.wire.record import ControlType
 
 ABORT, COMMIT = ControlType.ABORT, ControlType.COMMIT

@@ -2,12 +2,12 @@
 
 import pytest
 
+from tests.rigs.log import NOW_MS, KeyValue, append, compact, end_transaction, open_log
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.storage.admission import admit
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.log_rig import NOW_MS, KeyValue, append, compact, end_transaction, open_log
 from tidelog.wire.record import ControlType, Record, write_batch
 
 PRODUCER = 7

@@ -1,12 +1,12 @@
 import pytest
 
+from tests.rigs import log as log_rig
+from tests.rigs.log import NOW_MS, append, end_transaction
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.producers.verification import VerificationGuard
-from tidelog.testing import log_rig
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.log_rig import NOW_MS, append, end_transaction
 from tidelog.wire.batch import TRANSACTIONAL, BatchHeader
 from tidelog.wire.record import ControlType
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from tests.rigs import virtual_time
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.coordinators.streams_topics import create_missing
 from tidelog.broker.handlers.groups import streams_group_describe, streams_group_heartbeat
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Context
 from tidelog.groups.streams.messages import InternalTopic
-from tidelog.testing import virtual_time
 from tidelog.wire.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
 from tidelog.wire.messages.streams_group_describe import StreamsGroupDescribeRequest
 from tidelog.wire.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest, TaskIds, TaskOffset

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.rigs import virtual_time
+from tests.rigs.log import NOW_MS, open_log
 from tidelog.base.config.config import load
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.handlers.records import fetch
@@ -17,9 +19,7 @@ from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import Endpoint
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing import virtual_time
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.log_rig import NOW_MS, open_log
 from tidelog.wire.messages.fetch import (
     FetchPartition,
     FetchRequest,

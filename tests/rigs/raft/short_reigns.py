@@ -7,11 +7,11 @@ that lacks them can still win.
 
 import random
 
+from tests.rigs.raft.cluster import RaftCluster
+from tests.rigs.raft.schedule import SETTINGS, SeededRandom
 from tidelog.base.ids import NodeId
 from tidelog.raft.core import Raft
 from tidelog.raft.errors import NotLeader
-from tidelog.testing.raft.cluster import RaftCluster
-from tidelog.testing.raft.schedule import SETTINGS, SeededRandom
 
 ELECTION_TURNS_MAX = 60
 TURN_SECONDS = 0.1

@@ -9,15 +9,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from tests.rigs import log as log_rig
+from tests.rigs.replication.checks import Broken, Node, ReplicationChecks, batches
+from tests.rigs.replication.controller import NODES, Controller
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, NodeId, Offset
 from tidelog.replication.partition import CommittedIsr, Durability, FetchPosition, IsrProposal, Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing import log_rig
 from tidelog.testing.disk import MemoryDisk, PowerCut
-from tidelog.testing.replication_checks import Broken, Node, ReplicationChecks, batches
-from tidelog.testing.replication_controller import NODES, Controller
 from tidelog.wire.record import Record, write_batch
 
 LAG_MAX = 10.0

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from tests.rigs.raft.disk import DumbDisk, decode_state, encode_state
 from tidelog.base.ids import NodeId
 from tidelog.base.ports import Random
 from tidelog.raft.core import Raft
@@ -9,7 +10,6 @@ from tidelog.raft.entries import NO_INDEX, Configuration, Entry, EntryKind, Inde
 from tidelog.raft.messages import Addressed
 from tidelog.raft.ready import ReadResult, Ready, Snapshot
 from tidelog.raft.settings import RaftSettings
-from tidelog.testing.raft.disk import DumbDisk, decode_state, encode_state
 
 OnApplied = Callable[["Member", Index, Entry], None]
 

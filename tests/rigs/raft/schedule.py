@@ -7,14 +7,14 @@ healed is in `heal_and_converge`.
 
 import random
 
+from tests.rigs.raft.checks import PromiseBroken
+from tests.rigs.raft.cluster import Letter, RaftCluster
 from tidelog.base.ids import NodeId
 from tidelog.raft.core import Raft
 from tidelog.raft.entries import NO_INDEX, Configuration, EntryKind, Voter
 from tidelog.raft.errors import ChangeRefused, NotLeader
 from tidelog.raft.ready import ReadTicket
 from tidelog.raft.settings import RaftSettings
-from tidelog.testing.raft.checks import PromiseBroken
-from tidelog.testing.raft.cluster import Letter, RaftCluster
 
 SETTINGS = RaftSettings(
     message_bytes_max=64, window_bytes=256, window_entries=8, catch_up_entries_max=3, trailing_entries=2

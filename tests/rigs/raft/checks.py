@@ -6,9 +6,9 @@ order; a leader has every committed entry; logs that agree on an entry agree on 
 
 from collections.abc import Iterable
 
+from tests.rigs.raft.member import Member
 from tidelog.base.ids import NodeId
 from tidelog.raft.entries import Entry, Index, Term
-from tidelog.testing.raft.member import Member
 
 
 class PromiseBroken(AssertionError):

@@ -14,14 +14,14 @@ writes the text anew; a test is that the text stays the same.
 
 from collections.abc import Callable
 
+from tests.rigs.raft.cluster import Letter, RaftCluster
+from tests.rigs.raft.member import Member
+from tests.rigs.raft.wording import disk_letter, entry_words, message_words, standing, voters_words
 from tidelog.base.errors import TidelogError
 from tidelog.base.ids import NodeId
 from tidelog.raft.core import Raft
 from tidelog.raft.entries import Voter
 from tidelog.raft.settings import RaftSettings
-from tidelog.testing.raft.cluster import Letter, RaftCluster
-from tidelog.testing.raft.member import Member
-from tidelog.testing.raft.wording import disk_letter, entry_words, message_words, standing, voters_words
 
 SETTINGS = RaftSettings(message_bytes_max=64, catch_up_entries_max=2, trailing_entries=1)
 

@@ -4,14 +4,14 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from tests.rigs.raft.checks import Checks, PromiseBroken
+from tests.rigs.raft.member import Member
 from tidelog.base.ids import NodeId
 from tidelog.base.ports import Random
 from tidelog.raft.core import Raft
 from tidelog.raft.entries import Configuration, Entry, Index, Voter
 from tidelog.raft.messages import Addressed, AnyMessage, Hello, PreVote, Vote, decode, encode
 from tidelog.raft.settings import RaftSettings
-from tidelog.testing.raft.checks import Checks, PromiseBroken
-from tidelog.testing.raft.member import Member
 
 TURNS_MAX = 1000
 LETTERS_MAX = 10_000

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass, field
 
+from tests.rigs.replication.controller import Controller
 from tidelog.base.ids import Epoch, NodeId, Offset
 from tidelog.replication.partition import Durability, IsrProposal, Partition
 from tidelog.storage.flush import Flush
 from tidelog.storage.log import PartitionLog
 from tidelog.testing.disk import MemoryDisk
-from tidelog.testing.replication_controller import Controller
 from tidelog.wire.batch import iter_batches
 
 
