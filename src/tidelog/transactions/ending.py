@@ -1,7 +1,72 @@
-"""How a transaction is ended: by its producer, by a newer one, or by its timeout.
+"""How a transaction is ended: by its producer, by a newer producer, or by its timeout.
 
-With KIP-890 (version 2) every end gives the producer a new epoch, and the markers carry it. So a request of
-an earlier transaction that was delayed on its way is told from one of the present, and refused.
+Theory: telling the present from the past
+=========================================
+
+The network delays requests and clients repeat them. So at the coordinator an EndTxn may be the end of the
+transaction that is open now, the same end once more, or an end of an earlier transaction that was lost in a
+switch for a minute. All three have the same fields.
+
+What can go wrong
+-----------------
+To take one of them for another does real harm.
+
+    the first protocol (KIP-98), producer P with epoch 4 throughout
+
+    P  commits transaction 1: EndTxn(P, 4, commit)      the request hangs in the network
+    P  no answer; sends it again                        committed
+    P  begins transaction 2, writes half of it
+       the first copy arrives: EndTxn(P, 4, commit)     commits half of transaction 2
+
+    and at a partition: a batch of transaction 1 that arrives after its abort marker opens a transaction
+    that no coordinator knows of. It is never ended, and readers of committed records wait there for ever.
+
+The rule (KIP-890, transaction version 2)
+-----------------------------------------
+1. Every end raises the producer's epoch by one. The answer carries the new epoch, the markers too, and the
+   next transaction is written under it.
+2. Given an EndTxn with epoch e, while the coordinator has the producer at epoch c:
+
+       e = c       the producer knows the latest: this ends the transaction that is open now
+                   (CONCURRENT_TRANSACTIONS while the one before still has markers to write)
+       e = c - 1   the same end once more, where that transaction is ending (CONCURRENT_TRANSACTIONS until its
+                   markers are written) or ended (the same answer; INVALID_TXN_STATE to the opposite wish).
+                   Where another one is open, the request comes from the past: PRODUCER_FENCED
+       else        from a producer that was replaced: PRODUCER_FENCED
+
+3. An abort with nothing open raises the epoch, too: batches on their way to a partition are then outdated.
+4. A newer producer raises the epoch by two. By one, the late EndTxn of the replaced producer would look
+   like the retry of an end, and its answer would let the replaced producer go on. A timeout raises it by
+   one: nobody takes the producer's place, so its own abort, which comes late, may bring it the new epoch.
+   Its commit is refused.
+5. The last epoch, 32767, is never given to a producer; it is kept for fencing. An end that would reach it
+   continues under a new producer id with epoch 0. Markers still go out under the old id, with the epoch
+   after its last.
+6. The decision is one record, PrepareCommit or PrepareAbort, and what follows only repeats it: markers
+   until each partition has one, then the record that says so. A coordinator that dies in between is
+   followed by one that reads the record.
+
+Why this is enough
+------------------
+Each epoch of a producer id has at most one transaction, because every way out of "open" raises the epoch
+(1, 3, 4). So an epoch names a transaction, and a request that carries its epoch says which one it means:
+the table in 2 is complete. A partition can do the same without the coordinator: the marker of a transaction
+with epoch 4 carries 5, so the partition has seen 5, and a late batch with 4 is refused there. That a batch
+arrives *before* its coordinator knows of it is excluded elsewhere, by verification of the first batch in
+each partition.
+
+    epoch   4: begin . write . EndTxn(4) -> 5       5: begin . write . EndTxn(5) -> 6
+    late                          EndTxn(4), nothing open: same answer, 5
+                                                              EndTxn(4), 5 is open: PRODUCER_FENCED
+                                                              batch(4) at a partition: INVALID_PRODUCER_EPOCH
+
+Clients of the first protocol keep their epoch and with it the first timeline above, here as in Apache
+Kafka: `test_the_first_protocol_cannot_tell_a_delayed_end` in `tests/unit/transactions/test_ending.py` shows
+it, beside the same story with the second. `tests/property/test_transactions.py` lets both live in a world
+that delays, repeats and crashes.
+
+This file decides, and does nothing else: it takes the transaction as it is, the request and the time, and
+returns the record to append with the answer to give once that record is committed.
 """
 
 import msgspec

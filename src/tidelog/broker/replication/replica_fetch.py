@@ -1,7 +1,68 @@
-"""The leader's side of replication: a follower's fetch says how far it is, and takes what it does not have.
+"""The leader's side of replication: a follower's fetch acknowledges what it has, and takes what it misses.
 
-Answered at once with records or an error; else it waits for the next append. What only tells of a new high
-watermark waits a little first: on a busy leader the next records carry it, at no cost.
+Theory: a question that is also an answer
+=========================================
+
+There is no message "I have offset 99". A follower that asks for offset 100 has thereby said that it has
+everything below, as durable as the topic demands. That saves a round trip for each append, and makes a read
+request a promise that acknowledgements to producers rest on. So the leader has to ask of each fetch: a
+promise about which log, by which process, and is it still true?
+
+What can go wrong
+-----------------
+- *The same offset in another history.* Broker 2 led epoch 5 alone for a moment and wrote 98 and 99. Broker
+  1 leads epoch 6, without these two, and has written its own 98 and 99. When broker 2 asks for 100, the
+  number is right and two records are wrong. Counted, they are acknowledged on one disk.
+- *A promise of a process that is gone.* Broker 2 restarts with an empty disk, and a fetch from its life
+  before arrives late: "I have everything below 100".
+- *Silence.* Fetch sessions (KIP-227) leave out each partition whose position has not changed. Silence must
+  mean "as I said before", and nothing more: no higher offset, no other epoch.
+- *A position that passed in flight.* The leader has sent 100 to 149. Until the follower speaks again nobody
+  knows whether they arrived; to send more, or to count them, would be a guess.
+- *A follower that waits for ever*, because the append that it waits for came just before it began to wait.
+
+The rule
+--------
+1. A position counts if the follower names the current leader epoch, and if the last epoch in its log
+   reaches at least that far in the leader's log. Otherwise the answer holds no records but the place where
+   the logs part; the follower truncates there and asks again, and nothing of what it asked counts.
+2. Fetches with a lower broker epoch than the highest seen from that follower are refused.
+3. A named partition sets the position. Silence repeats it: it renews the time at which the follower was
+   caught up, never the offset. And the leader epoch is checked again, since in another epoch the log may
+   have other records at the same offset.
+4. A partition that was given records or an error gets nothing more, and silence says nothing of it, until
+   the follower names it again.
+5. What a session has not been given stays marked, and the mark is removed only by a read. Each append and
+   each change of role sets it. A fetch waits only after a read of all marked partitions found too little.
+
+Why this is enough
+------------------
+One epoch has one leader, and that leader wrote each offset of the epoch once. If two logs both have offset
+99 from epoch 5, they have the same record, and by induction the same records below (rule 1 held when each
+was copied). So "same epoch up to here" means "same bytes up to here", and a position is a statement about
+bytes. Rule 2, and the registration that the leader names when it proposes a follower, tie it to a process;
+rules 3 and 4 keep it from growing by itself. As for waiting (5): reading and beginning to wait happen in
+one turn of the event loop, and appends happen in other turns, so none can fall in between.
+
+    offset           98    99    100
+    leader 1, epoch  6     6            the leader's list of epochs: 5 ended at 98, 6 begins at 98
+    broker 2, epoch  5     5            asks: offset 100, last epoch 5, leader epoch 6
+                                        answer: epoch 5 ends at 98. Broker 2 truncates to 98, asks for 98, and
+                                        only from then on counts, with position 98.
+
+How it answers
+--------------
+At once, where there are records, an error or a place where logs part; else with the next append, at the end
+of the loop's turn, so that all appends of a turn travel together. A new high watermark alone waits 20 ms:
+on a busy leader the next records carry it at no cost. The first batch of an answer is always given, however
+large, or no follower would get past it. An idle session costs the same for ten partitions as for thousands:
+only those with a mark are looked at, and the time of silent ones is renewed once a second, some hundred at
+a time.
+
+`tests/unit/broker/replication/test_replica_fetch.py` shows rules 1 and 3 to 5,
+`tests/unit/replication/test_isr.py` rule 2. `tests/sim/test_seeded_bugs.py` leaves rule 1 out (replicas then
+differ), and lets a process join the in-sync set as the process that it was before (a committed record is
+then missing in the set).
 """
 
 import asyncio

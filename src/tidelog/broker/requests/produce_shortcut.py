@@ -1,10 +1,61 @@
-"""The short way for the request that a broker gets most: for one partition, like the one before it.
+"""The short path for the request that a broker gets most: for one partition, like the one before it.
 
-Between the correlation id and the records a producer sends the same bytes again and again. What they mean
-is remembered after the long way has understood them once, so that the next such request is neither decoded
-nor is its answer encoded: half of what a broker spends on one. Everything unusual takes the long way.
+Theory: when is a request "like the one before"?
+================================================
 
-    key, version i16 | correlation id i32 | front, compared as a whole | records | three empty tag sections
+Between the correlation id and the records a producer sends the same bytes again and again: client id, acks,
+timeout, topic, partition. Decoding them, making objects and encoding an answer is half of what a broker
+spends on a produce request. So after the long path has understood one request, its *front* is remembered,
+with what it means and with its answer; the next request with the same front is neither decoded nor is its
+answer encoded:
+
+    api key, version | correlation id | front, compared | length of   | records | three empty tag sections
+    i16, i16         | i32            | as a whole      | the records |         | one zero byte each
+
+What can go wrong
+-----------------
+- *Equal bytes with another meaning.* The bytes are recognised, but an unusual request hides behind them: a
+  second partition after the records, a tagged field, another version of the API.
+- *A meaning that has expired.* The topic was deleted and made again, another broker leads, the quota is
+  used up.
+- *Two paths that drift apart.* A check is added to one of them. The other then is a way around it.
+- *Half of the work, twice.* The short path appends, finds something odd, and hands over to the long path,
+  which appends again.
+- *Memory.* A client invents a new front with each request.
+
+The rule
+--------
+1. Only what the bytes mean is remembered, never what the cluster looked like: no partition object, no
+   permission, no quota. All of these are looked up with each request, by the same calls as on the long
+   path.
+2. A front is remembered only for a plain request: acks 1 or all, no transactional id, one topic, one
+   partition.
+3. A request matches if the front is equal byte by byte, the version is equal, and the rest is exactly a
+   length, that many bytes of records, and three zero bytes. Everything else takes the long path.
+4. All of that is decided before the first side effect. After it, the short path answers by itself, refusals
+   too.
+5. The table has a limit. A full one is emptied, which costs the next request of each producer the long
+   path.
+
+Why this is enough
+------------------
+A Kafka message is parsed from left to right, and where a field ends depends on its own bytes and those
+before it, never on what follows. So two frames of one API and version with equal bytes up to the records
+parse to equal fields up to there, and the parser stands at the same place. What is left is compared as a
+whole: with the arrays' counts of one in the front, the only thing that can follow the records are the tag
+sections of partition, topic and request, and each of them is empty if it is one zero byte. A second
+partition, a tagged field or trailing bytes cannot hide, because length and end must meet exactly at the end
+of the frame. The records themselves are checked on both paths by the same call of the partition: CRC,
+limits, sequence numbers, leadership, and that no transactional batch comes without a transactional id.
+
+An example, version 12: the front of a request with 300 bytes of records is found under the connection's
+last known length of a front. The same producer sends 9,000 bytes next: the length now takes two bytes
+instead of one, but it is not part of the front, so the request still matches. It turns to another
+partition: one byte of the front differs, the long path decodes it and remembers a second front.
+
+What has to stay equal is compared by `tests/unit/broker/requests/test_produce_shortcut.py`: each case runs
+on two brokers, one that knows the front and one that does not, and the answers must be equal byte by byte.
+Whoever adds a check to the long path adds it here, too, unless the partition does it for both.
 """
 
 from struct import Struct

@@ -1,7 +1,72 @@
-"""The driver's part of an exactly-once write: takes the tasks' transactions over, decides, and ends them.
+"""The driver's part of an exactly-once write: takes over the tasks' transactions, decides, and ends them.
 
-The steps are in `commit`, in their order; a crash between any two of them leaves either no trace in the
-output, or a decision that the next attempt finishes. docs/adr/0009 has the argument.
+Theory: many transactions, one decision
+=======================================
+
+A micro-batch is written by many tasks, and a transaction belongs to one producer: sequence numbers count
+per producer and partition, so tasks that share partitions cannot share a transaction. Each task therefore
+writes in one of its own and leaves it open. When all are done the driver has, say, three open transactions
+and wants all three committed or all three aborted, although it may die between any two lines of code, be
+taken for dead when it is only slow, and meet its own successor.
+
+What can go wrong
+-----------------
+    commits t1, commits t2, dies              t3 times out and is aborted: a third of the batch is missing
+    commits all, dies before Spark notes it   Spark replays the batch: every row is there twice
+    is slow; Spark starts a second driver     both decide: one commits what the other has aborted
+    decides, is away for 20 minutes, commits  the coordinator's timeout has aborted what was decided
+
+The rule
+--------
+The decision is one record, the *intent*: "batch 7 of query q is committed, and these are its transactions".
+The steps are in `commit`, in this order:
+
+1. *Hold.* Take the query's own transactional id with a new epoch. That fences every other driver of the
+   query. Then read the last intent.
+2. *Prepare.* Take over each task's transaction (KIP-939): a new epoch, so that its task can add nothing,
+   and no timeout. Refuse the batch if one of them is over already.
+3. *Decide.* Write the intent in a transaction of the held id, read the log once more up to the intent, and
+   commit. This is the point of no return.
+4. *Finish.* Commit each transaction that the intent names. May be repeated any number of times.
+5. *Sweep.* Abort what is open under the query's ids and in no intent: rests of attempts that failed.
+
+A replay that finds an intent for its batch begins at step 4, and its tasks write nothing. An abort by Spark
+asks the same question first: what was decided is finished, not aborted.
+
+Why this is enough
+------------------
+*Before the intent nothing counts*: no task commits, so a crash in steps 1 to 3 leaves open transactions
+that step 5 of the next attempt aborts. *After it everything counts*: the intent says by name and epoch what
+to commit, and to commit is idempotent. Between the two lies one commit of one record, which the transaction
+coordinator makes atomic. What is left to show is that a decided transaction cannot get lost, and that two
+drivers cannot decide differently:
+
+- *Timeout*: a prepared transaction has none. Without two-phase commit in the cluster this does not hold,
+  and a driver that comes back too late says so (`BatchLost`) instead of passing over it.
+- *Another task*: an id belongs to one process by a file lock, and a process never begins where a
+  transaction is open.
+- *A sweep*: it aborts only what was open, by those very writers, while the query's id was held, which is
+  before the holder decided. What a successor's tasks write is begun later and is not on that list.
+- *A second driver*: whoever holds last has fenced all before; their intents can no longer be committed. The
+  newest holder has read all intents that were committed, since reading comes after fencing. The second
+  look, in step 3, is for the case that the first was answered by a deposed leader: the intent itself went
+  to its successor, so a log that shows the intent shows everything before it.
+- *A driver that was thought dead* may still take over a transaction that its successor has decided. It
+  cannot end it, and the successor's step 4 takes it back.
+
+    driver A, epoch 3      driver B, epoch 4
+    hold
+    prepare t1, t2
+    (a long pause)         hold; reads that there is no intent; lists t1 and t2 as left open
+                           prepare t3, t4; decide; finish; sweep: aborts t1 and t2
+    decide: fenced, so nothing of it counts
+
+The rows of a batch become visible task by task, within milliseconds: atomic for a reader that waits, not an
+instant.
+
+The tests of this module in `tests/spark` stop a driver after each step, the replay too, and let it go on as
+one that was thought dead; `tests/spark/test_sink_exactly_once.py` kills real processes at the same places,
+and counts rows. docs/adr/0009 compares this with what else was considered.
 """
 
 import logging
