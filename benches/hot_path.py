@@ -21,6 +21,8 @@ from tests.rigs.partition import sole_leader
 from tidelog.base.disk import PosixDisk
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.dispatch import Dispatcher
+from tidelog.broker.requests.produce_shortcut import ProduceShortcut
+from tidelog.broker.requests.routes import Routes
 from tidelog.replication.partition import Durability
 from tidelog.server.connection.buffer_pool import BufferPool
 from tidelog.server.connection.receive_buffer import CHUNK_BYTES, ReceiveBuffer
@@ -90,7 +92,8 @@ class Bench:
             partitions=SimpleNamespace(find=lambda *_: self.partition),
             throttle=SimpleNamespace(charge=lambda *_: 0),
         )
-        self.dispatcher = Dispatcher(services)
+        self.shortcut = ProduceShortcut(services)
+        self.dispatcher = Dispatcher(services, Routes({ApiKey.PRODUCE: self.shortcut}))
         self.dispatcher.is_open = True
         self.client = ClientConnection("127.0.0.1", 1, "PLAINTEXT")
         record = Record(0, NOW_MS, b"key", os.urandom(BATCH_BYTES - 80))
@@ -156,7 +159,7 @@ def dispatch(bench: Bench, rounds: int) -> None:
     before = bench.log.end
     short = microseconds(rounds, lambda: bench.dispatcher.dispatch(frame, bench.client), as_sent)
     show("produce: frame to answer, short way, all in all", short, "us")
-    bench.dispatcher._shortcut.learn = lambda *_: None  # type: ignore[method-assign]
+    bench.shortcut.learn = lambda *_: None  # type: ignore[method-assign]
     stranger = ClientConnection("127.0.0.1", 1, "PLAINTEXT")
     long = microseconds(rounds, lambda: bench.dispatcher.dispatch(frame, stranger), as_sent)
     show("produce: frame to answer, long way, all in all", long, "us")

@@ -49,6 +49,9 @@ from tidelog.broker.requests.context import Services
 from tidelog.broker.requests.dispatch import Dispatcher
 from tidelog.broker.requests.fetch_sessions import FetchSessions
 from tidelog.broker.requests.forwarding import Forwarding
+from tidelog.broker.requests.internal_requests import InternalRequests
+from tidelog.broker.requests.produce_shortcut import ProduceShortcut
+from tidelog.broker.requests.routes import Routes
 from tidelog.broker.requests.throttle import Unlimited
 from tidelog.metadata.brokers.features import SUPPORTED_FEATURES
 from tidelog.metadata.brokers.registration_rules import CRASHED_SYNCED
@@ -214,9 +217,11 @@ class Node:
         self._reports = FolderReports(
             metadata, folders, services.peers, lambda: services.lifecycle.epoch, partitions.damaged
         )
-        dispatcher = Dispatcher(services)
-        services.peers.call_here = dispatcher.call_here
-        services.answer_forwarded = dispatcher.answer_forwarded
+        routes = Routes({ApiKey.PRODUCE: ProduceShortcut(services)})
+        dispatcher = Dispatcher(services, routes)
+        internal = InternalRequests(services, routes)
+        services.peers.call_here = internal.call
+        services.answer_forwarded = internal.answer_forwarded
         applier.on_role_change = services.controller.on_role_change
         # Listening comes first: voters need each other before any of them can know the cluster. Clients that
         # have a listener of their own are refused until this broker can serve them; others wait.

@@ -14,7 +14,7 @@ from tidelog.base.ports import Clock
 from tidelog.groups.offsets.commit import CommitAnswer
 from tidelog.groups.offsets.messages import CommitRequest
 from tidelog.groups.offsets.transactional_commit import TransactionalCommit
-from tidelog.groups.outcome import OffsetsRecord, Outcome, Pending, Writer, told_after_failure
+from tidelog.groups.outcome import OffsetsRecord, Outcome, Writer, told_after_failure
 from tidelog.groups.shard import GroupShard
 from tidelog.replication.partition import Partition, Produced
 from tidelog.storage.producers.verification import VerificationGuard
@@ -95,16 +95,15 @@ class GroupPartition:
 
     def commit(
         self, request: CommitRequest, translate: Callable[[CommitAnswer], ResponseT]
-    ) -> Pending[ResponseT]:
+    ) -> "asyncio.Future[ResponseT]":
         """Those of one turn of the loop are written together: no commit depends on another one."""
         outcome = self._shard.commit(request, self._clock.monotonic(), self._clock.now_ms())
-        response: Pending[ResponseT] = Pending()
-        outcome.answer.on_done(lambda given: response.settle(translate(given)))
+        future = _answered(outcome, translate)
         if outcome.records:
             if not self._commits:
                 asyncio.get_running_loop().call_soon(self._write_commits)
             self._commits.append(outcome)
-        return response
+        return future
 
     def commit_in_transaction(
         self,

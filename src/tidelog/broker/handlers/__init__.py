@@ -2,9 +2,12 @@
 
 import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidelog.wire.apis import ApiKey
+
+if TYPE_CHECKING:
+    from tidelog.broker.requests.answer import HandlerAnswer
 
 HANDLERS: dict[ApiKey, str] = {
     ApiKey.PRODUCE: "records.produce",
@@ -70,6 +73,8 @@ HANDLERS: dict[ApiKey, str] = {
 }
 
 
-def load(key: ApiKey) -> Callable[[Any, Any], Any]:
-    handle: Callable[[Any, Any], Any] = importlib.import_module(f"{__name__}.{HANDLERS[key]}").handle
+def load(key: ApiKey) -> "Callable[[Any, Any], HandlerAnswer]":
+    handle: Callable[[Any, Any], HandlerAnswer] = importlib.import_module(
+        f"{__name__}.{HANDLERS[key]}"
+    ).handle
     return handle

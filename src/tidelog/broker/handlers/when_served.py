@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from inspect import isawaitable
 from typing import Any
 
+from tidelog.broker.requests.answer import response_of
 from tidelog.broker.requests.context import Context
 
 Handle = Callable[[Context, Any], Any]
@@ -43,5 +43,4 @@ async def _handled_after(
     waits: Sequence[Awaitable[None]], handle: Handle, context: Context, request: Any
 ) -> Any:
     await asyncio.gather(*waits)
-    answer = handle(context, request)
-    return await answer if isawaitable(answer) else answer
+    return await response_of(handle(context, request))

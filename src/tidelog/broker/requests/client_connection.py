@@ -4,16 +4,25 @@ The server makes one per connection; handlers fill in what the client says about
 it is trusted except `host` and `port`, which come from the kernel.
 """
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from tidelog.broker.requests.reply import PendingReply, Reply
+
+FastPath: TypeAlias = "Callable[[memoryview, ClientConnection], Reply | PendingReply | None]"
+"""Answers a frame, or returns None and leaves no trace: then the frame is decoded and handled as usual."""
+
 
 class ClientConnection:
     __slots__ = (
         "client_id",
         "connection_id",
+        "fast_path",
         "host",
         "listener",
         "port",
         "principal",
-        "produce_front_end",
         "software_name",
         "software_version",
     )
@@ -22,11 +31,11 @@ class ClientConnection:
         self.host = host
         self.port = port
         self.listener = listener  # its name, such as PLAINTEXT
-        self.connection_id = connection_id  # never used twice by one process
+        self.connection_id = connection_id  # unique within the process
         self.client_id: str | None = None
         self.software_name = ""
         self.software_version = ""
-        self.produce_front_end = 0  # see produce_shortcut.py; 0: nothing is known
+        self.fast_path: FastPath | None = None  # tried first with every frame of this connection
         self.principal = "User:ANONYMOUS"
 
     def __str__(self) -> str:

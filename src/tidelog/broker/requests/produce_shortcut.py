@@ -67,7 +67,7 @@ from tidelog.base.ids import ZERO_UUID, Offset, TimestampMs
 from tidelog.broker.handlers.records.produce import ACKS_ALL, refused
 from tidelog.broker.log_dirs.hosted import TopicKey
 from tidelog.broker.requests.client_connection import ClientConnection
-from tidelog.broker.requests.context import Services
+from tidelog.broker.requests.context import Context, Services
 from tidelog.broker.requests.delayed_produce import DelayedProduce, Written
 from tidelog.broker.requests.reply import LateReply, PendingReply, Reply
 from tidelog.wire.apis import ApiKey
@@ -113,19 +113,15 @@ class Known(msgspec.Struct, frozen=True, gc=False):
 
 
 class ProduceShortcut:
+    """Learns fronts, and gives connections their fast path."""
+
     def __init__(self, services: Services) -> None:
         self._services = services
         self._known: dict[bytes, Known] = {}
 
-    def learn(
-        self,
-        frame: memoryview,
-        version: int,
-        client_id: str | None,
-        request: ProduceRequest,
-        connection: ClientConnection,
-    ) -> None:
+    def learn(self, frame: memoryview, context: Context, request: ProduceRequest) -> None:
         """The long way answered this request: if it is a plain one, the next may take the short way."""
+        version = context.version
         if (
             request.acks not in (ACKS_LEADER, ACKS_ALL)
             or version < FIRST_VERSION
@@ -151,16 +147,27 @@ class ProduceShortcut:
         )
         answer = bytes(_encoded(version, key, marked))
         known = Known(
-            *(version, client_id, key, data.index, request.acks == ACKS_ALL, request.timeout_ms),
+            *(version, context.client_id, key, data.index, request.acks == ACKS_ALL, request.timeout_ms),
             answer,
             answer.index(_WRITTEN.pack(*_MARKS)),
         )
         self._known[bytes(frame[FRONT_AT:front_end])] = known
-        connection.produce_front_end = front_end
+        context.connection.fast_path = FrontMatcher(self._services, self._known, front_end).answer
+
+
+class FrontMatcher:
+    """The fast path of one connection: its requests have their records behind byte `front_end`."""
+
+    __slots__ = ("_front_end", "_known", "_services")
+
+    def __init__(self, services: Services, known: dict[bytes, Known], front_end: int) -> None:
+        self._services = services
+        self._known = known
+        self._front_end = front_end
 
     def answer(self, frame: memoryview, connection: ClientConnection) -> Reply | PendingReply | None:
         """None: take the long way; nothing has been done."""
-        front_end = connection.produce_front_end
+        front_end = self._front_end
         known = self._known.get(bytes(frame[FRONT_AT:front_end]))
         size = len(frame)
         if known is None or size < front_end + FRONT_AT:

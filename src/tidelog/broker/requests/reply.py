@@ -5,12 +5,16 @@ to the socket and are never copied into Python.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Any, Protocol
 
 import msgspec
 
 from tidelog.base.ports import Buffer, FileSlice
+from tidelog.broker.requests.answer import CloseConnection
+
+log = logging.getLogger("tidelog.broker")
 
 
 class Reply(msgspec.Struct, eq=False, gc=False):
@@ -34,7 +38,7 @@ class PendingReply(Protocol):
 
 
 class LateReply:
-    """What a handler's future holds one day, encoded when it is sent: no future and no turn of its own."""
+    """The reply for a handler's future, encoded when it is sent: no future and no turn of its own."""
 
     __slots__ = ("_answer", "_encode")
 
@@ -46,7 +50,11 @@ class LateReply:
         return self._answer.done()
 
     def result(self) -> Reply | None:
-        return self._encode(self._answer.result())
+        try:
+            answer = self._answer.result()
+        except CloseConnection as error:
+            return closing_reply(error)
+        return self._encode(answer)
 
     def cancel(self) -> None:
         """The client has gone. That ends a wait, but not a change of the cluster that is under way in a task:
@@ -58,10 +66,6 @@ class LateReply:
         self._answer.add_done_callback(then)
 
 
-class CloseConnection:
-    """A handler's answer where the protocol has none: acks=0 went wrong, and closing is all one can say."""
-
-    __slots__ = ("reason",)
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
+def closing_reply(error: CloseConnection) -> Reply:
+    log.info("%s", error)
+    return Reply([], close=True)

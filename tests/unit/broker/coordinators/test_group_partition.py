@@ -65,9 +65,7 @@ class Rig:
     def commit(self, offset: int, index: int = 0) -> "asyncio.Future[Any]":
         topics = [CommitTopic("orders", [CommitPartition(index, offset)])]
         request = CommitRequest("readers", topics)
-        future = asyncio.get_running_loop().create_future()
-        self.home.commit(request, lambda answer: answer).on_done(future.set_result)
-        return future
+        return self.home.commit(request, lambda answer: answer)
 
     def join(self) -> "asyncio.Future[JoinAnswer]":
         request = JoinRequest("readers", "consumer", [("range", b"")], 10_000, 60_000, api_version=3)

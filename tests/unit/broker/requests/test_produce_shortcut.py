@@ -11,8 +11,10 @@ from tests.rigs.partition import sole_leader
 from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.broker.requests.client_connection import ClientConnection
+from tidelog.broker.requests.context import Context, Services
 from tidelog.broker.requests.dispatch import Dispatcher
-from tidelog.broker.requests.produce_shortcut import FIRST_VERSION, FRONTS_MAX
+from tidelog.broker.requests.produce_shortcut import FIRST_VERSION, FRONTS_MAX, ProduceShortcut
+from tidelog.broker.requests.routes import Routes
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
@@ -23,6 +25,26 @@ from tidelog.wire.record import Record, write_batch
 
 TOPIC_ID = bytes(range(16))
 VERSIONS = range(API[ApiKey.PRODUCE].min_version, API[ApiKey.PRODUCE].max_version + 1)
+
+
+class CountedShortcut(ProduceShortcut):
+    def __init__(self, services: Services) -> None:
+        super().__init__(services)
+        self.taken = 0
+
+    def learn(self, frame: memoryview, context: Context, request: ProduceRequest) -> None:
+        before = context.connection.fast_path
+        super().learn(frame, context, request)
+        inner = context.connection.fast_path
+        if inner is None or inner is before:
+            return
+
+        def counted(frame: memoryview, client: ClientConnection) -> Any:
+            reply = inner(frame, client)
+            self.taken += reply is not None
+            return reply
+
+        context.connection.fast_path = counted
 
 
 class Broker:
@@ -46,17 +68,13 @@ class Broker:
             partitions=SimpleNamespace(find=self._find),
             throttle=SimpleNamespace(charge=lambda *_: throttle_ms),
         )
-        self.dispatcher = Dispatcher(services)
+        self.shortcut = CountedShortcut(services)
+        self.dispatcher = Dispatcher(services, Routes({ApiKey.PRODUCE: self.shortcut}))
         self.dispatcher.is_open = True
-        self.short = 0
-        inner = self.dispatcher._shortcut.answer
 
-        def counted(frame: memoryview, client: ClientConnection) -> Any:
-            reply = inner(frame, client)
-            self.short += reply is not None
-            return reply
-
-        self.dispatcher._shortcut.answer = counted  # type: ignore[method-assign]
+    @property
+    def short(self) -> int:
+        return self.shortcut.taken
 
     def _find(self, topic: object, index: int) -> Partition:
         if (topic, index) not in self.by_key:
@@ -261,4 +279,4 @@ def test_what_is_remembered_is_bounded() -> None:
         topics = [TopicProduceData(name="orders", partition_data=data)]
         request = ProduceRequest(acks=1, timeout_ms=timeout_ms, topic_data=topics)
         broker.send(b"".join(write_request(ApiKey.PRODUCE, 12, 1, "app", request))[4:], connection)
-    assert len(broker.dispatcher._shortcut._known) <= FRONTS_MAX
+    assert len(broker.shortcut._known) <= FRONTS_MAX

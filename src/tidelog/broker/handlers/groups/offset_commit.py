@@ -1,10 +1,11 @@
 """OffsetCommit: how far a group has read. Offsets for partitions that do not exist are refused one by one."""
 
+import asyncio
+
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
 from tidelog.groups.offsets.commit import CommitAnswer
 from tidelog.groups.offsets.messages import CommitPartition, CommitRequest, CommitTopic
-from tidelog.groups.outcome import Pending
 from tidelog.metadata.image.entities import TopicImage
 from tidelog.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -19,7 +20,7 @@ FIRST_VERSION_BY_ID = 10
 
 def handle(
     context: Context, request: OffsetCommitRequest
-) -> OffsetCommitResponse | Pending[OffsetCommitResponse]:
+) -> "OffsetCommitResponse | asyncio.Future[OffsetCommitResponse]":
     known: list[CommitTopic] = []
     waiting: list[OffsetCommitResponsePartition] = []  # in the order of `known`, to be filled in
     response = OffsetCommitResponse(

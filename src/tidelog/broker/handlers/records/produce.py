@@ -9,9 +9,9 @@ from typing import TypeAlias
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Offset, TimestampMs, uuid_text
 from tidelog.broker.handlers.records.transactional_produce import Guards, in_transaction
+from tidelog.broker.requests.answer import NO_RESPONSE, CloseConnection, NoResponse
 from tidelog.broker.requests.context import Context
 from tidelog.broker.requests.delayed_produce import DelayedProduce, Written
-from tidelog.broker.requests.reply import CloseConnection
 from tidelog.replication.partition import Partition
 from tidelog.storage.admission import RecordsRefused
 from tidelog.storage.producers.verification import VerificationGuard
@@ -30,20 +30,23 @@ ACKS_ALL = -1
 FIRST_VERSION_WITH_ZSTD = 7
 
 
-Answer: TypeAlias = ProduceResponse | CloseConnection | None
+MaybeResponse: TypeAlias = ProduceResponse | NoResponse
 
 
-def handle(context: Context, request: ProduceRequest) -> Answer | Awaitable[Answer]:
+def handle(context: Context, request: ProduceRequest) -> MaybeResponse | Awaitable[MaybeResponse]:
     if request.transactional_id is None:
         return _produce(context, request, {})
     return in_transaction(context, request, lambda guards: _produce(context, request, guards))
 
 
-def _produce(context: Context, request: ProduceRequest, guards: Guards) -> Answer | Awaitable[Answer]:
+def _produce(
+    context: Context, request: ProduceRequest, guards: Guards
+) -> MaybeResponse | Awaitable[MaybeResponse]:
     unsafe: list[Written] = []
     response = _append_all(context, request, guards, unsafe)
     if request.acks == 0:
-        return _silence_or_close(response)
+        _close_on_error(context, response)
+        return NO_RESPONSE
     if unsafe:
         return DelayedProduce(response, unsafe, request.timeout_ms).future
     return response
@@ -141,14 +144,14 @@ def _checked_records(request: ProduceRequest, data: PartitionProduceData) -> mem
     return data.records
 
 
-def _silence_or_close(response: ProduceResponse) -> CloseConnection | None:
-    """With acks=0 the client hears nothing, so an error can only be told by closing the connection."""
+def _close_on_error(context: Context, response: ProduceResponse) -> None:
+    """With acks=0 the client gets no response, so closing its connection is how it learns of an error."""
     for topic in response.responses:
         for answer in topic.partition_responses:
             if answer.error_code:
                 where = topic.name or uuid_text(topic.topic_id)
-                return CloseConnection(
+                raise CloseConnection(
+                    context.connection,
                     f"acks=0 produce to {where}-{answer.index} failed with error {answer.error_code:d}: "
-                    f"{answer.error_message}"
+                    f"{answer.error_message}",
                 )
-    return None

@@ -5,12 +5,12 @@ not overtake one that waits for it.
 """
 
 from collections.abc import Awaitable, Callable
-from inspect import isawaitable
 from typing import NamedTuple, TypeVar
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.coordinators.transaction_verification import told_to_writer
 from tidelog.broker.log_dirs.hosted import TopicKey
+from tidelog.broker.requests.answer import response_of
 from tidelog.broker.requests.context import Context
 from tidelog.replication.partition import Partition
 from tidelog.storage.producers.verification import VerificationGuard
@@ -61,7 +61,7 @@ async def _after_verification(
 ) -> ResponseT:
     async with context.services.verification.turn(batches[0].producer.producer_id):
         answer = go_on(await _verify(context, request, batches))
-    return await answer if isawaitable(answer) else answer
+    return await response_of(answer)
 
 
 async def _verify(context: Context, request: ProduceRequest, batches: list[_Written]) -> Guards:

@@ -1,0 +1,68 @@
+"""Everything that requests of one API and version need, looked up once: codec, handler, response."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from tidelog.base.errors import ProtocolError
+from tidelog.broker.handlers import HANDLERS, load
+from tidelog.broker.requests.answer import HandlerAnswer
+from tidelog.broker.requests.context import Context
+from tidelog.broker.requests.not_offered import refusal_of
+from tidelog.wire.apis import API, ApiKey
+from tidelog.wire.codec import decoder
+from tidelog.wire.frame import response_writer
+from tidelog.wire.message import Part
+
+Handler = Callable[[Context, Any], HandlerAnswer]
+
+
+class FastPaths(Protocol):
+    """Learns from handled requests of one API how to answer the next ones without decoding them."""
+
+    def learn(self, frame: memoryview, context: Context, request: Any, /) -> None:
+        """The request was handled. Sets `fast_path` of its connection where similar frames may follow."""
+        ...
+
+
+class Route(NamedTuple):
+    name: str
+    handle: Handler
+    decode: Callable[[memoryview, int, bool], Any]
+    response_class: type
+    write: Callable[[int, Any], list[Part]]
+    fast_paths: FastPaths | None
+
+
+class Routes:
+    def __init__(self, fast_paths: Mapping[ApiKey, FastPaths]) -> None:
+        self._fast_paths = fast_paths
+        self._routes: dict[tuple[int, int], Route] = {}
+
+    def find(self, api_key: int, version: int) -> Route | None:
+        """Returns None for an unsupported version of ApiVersions, which must not close the connection.
+
+        Raises ProtocolError for any other API or version that this broker does not offer.
+        """
+        return self._routes.get((api_key, version)) or self._build(api_key, version)
+
+    def _build(self, api_key: int, version: int) -> Route | None:
+        spec = API.get(api_key)
+        handle: Handler | None = None
+        if spec is not None:
+            handle = load(ApiKey(api_key)) if api_key in HANDLERS else refusal_of(spec)
+        if spec is None or handle is None:
+            raise ProtocolError(f"API key {api_key} is not offered by this broker")
+        if not spec.supports(version):
+            if api_key == ApiKey.API_VERSIONS:
+                return None
+            raise ProtocolError(f"version {version} of {spec.name} is not offered by this broker")
+        route = Route(
+            spec.name,
+            handle,
+            decoder(spec.request_class(), version),
+            spec.response_class(),
+            response_writer(api_key, version),
+            self._fast_paths.get(ApiKey(api_key)),
+        )
+        self._routes[api_key, version] = route
+        return route
