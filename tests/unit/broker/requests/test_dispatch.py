@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.virtual_time import run
 from tidelog.base.errors import ProtocolError
 from tidelog.broker.requests.answer import NO_RESPONSE, CloseConnection
 from tidelog.broker.requests.client_connection import ClientConnection
@@ -15,7 +16,6 @@ from tidelog.broker.requests.context import Context
 from tidelog.broker.requests.dispatch import Dispatcher
 from tidelog.broker.requests.reply import Reply
 from tidelog.broker.requests.routes import Routes
-from tidelog.testing.virtual_time import run
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.frame import read_response, write_request
 from tidelog.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
