@@ -13,7 +13,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 # By hand rather than by xdist_group: xdist 3.8 marks tests in a way that pytest 9.2 does not pass on.
 TOGETHER = {
-    # These start what they need themselves, so they need not wait for the others of their folder.
+    # These start what they need themselves, so they need not wait for the others of their directory.
     "tests/spark/test_demo_pipeline.py": "a demonstration",
     "tests/spark/test_pipeline_command.py": "pipelines",
     "tests/spark/test_source_connect.py": "Spark Connect",

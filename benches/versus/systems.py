@@ -54,7 +54,7 @@ class System(ABC):
 
     @property
     @abstractmethod
-    def data_folders(self) -> list[Path]: ...
+    def log_dirs(self) -> list[Path]: ...
 
     @abstractmethod
     def start(self) -> None: ...
@@ -149,7 +149,7 @@ class Tidelog(System):
         return self._cluster.pids if self._cluster is not None else [self._one().process.pid]
 
     @property
-    def data_folders(self) -> list[Path]:
+    def log_dirs(self) -> list[Path]:
         return [Path(self._cluster.folder if self._cluster is not None else self._one().data)]
 
     def stop_process(self, cleanly: bool) -> None:
@@ -197,7 +197,7 @@ class ApacheKafka(System):
         return list(self._pids)
 
     @property
-    def data_folders(self) -> list[Path]:
+    def log_dirs(self) -> list[Path]:
         return [self._data]
 
     def stop_process(self, cleanly: bool) -> None:

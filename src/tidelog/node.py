@@ -38,10 +38,10 @@ from tidelog.broker.log_dirs.cleaner import LogCleaner
 from tidelog.broker.log_dirs.flusher import Flusher
 from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.broker.log_dirs.housekeeping import Housekeeping
-from tidelog.broker.log_dirs.log_dirs import DataFolders
+from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.broker.log_dirs.log_moves import LogMoves
 from tidelog.broker.log_dirs.log_revival import LOOK_SECONDS, LogRevival
-from tidelog.broker.log_dirs.reports import REPORT_SECONDS, FolderReports
+from tidelog.broker.log_dirs.reports import REPORT_SECONDS, LogDirReports
 from tidelog.broker.peers.peers import Peers
 from tidelog.broker.replication.loss_repair import REPAIR_SECONDS, LossRepair
 from tidelog.broker.replication.service import Replication
@@ -192,30 +192,30 @@ class Node:
             log.warning("%s", warning)
         raise_open_file_limit()
         give_back_large_blocks()
-        folders = DataFolders.open(
+        log_dirs = LogDirs.open(
             self._disk,
             _absolute(config.list("log.dirs")),
             cluster_id=config.optional_text("cluster.id"),
             node_id=self.node_id,
             random=self._random,
         )
-        opened.callback(folders.close)
-        self._let_go.append(folders.close)
+        opened.callback(log_dirs.close)
+        self._let_go.append(log_dirs.close)
         threads = self._threads or DiskThreads(threads=config.int("background.threads"))
         opened.push_async_callback(threads.close)
         network = self._network or TcpNetwork(self._random)
         opened.push_async_callback(network.close)
-        store = QuorumStore.open(self._disk, f"{folders.first.path}/{DIRECTORY}", clock.now_ms())
+        store = QuorumStore.open(self._disk, f"{log_dirs.first.path}/{DIRECTORY}", clock.now_ms())
         opened.callback(store.close)
-        check_votes(config, folders, store)
+        check_votes(config, log_dirs, store)
 
         applier = MetadataApplier(store, clock, threads.run)
         metadata = MetadataService(applier, config, self.node_id)
         flusher = Flusher(threads.run)
-        partitions = HostedPartitions(self.node_id, folders, flusher, clock, threads.run)
-        services = self.services = self._services(metadata, folders, partitions, network, threads)
-        self._reports = FolderReports(
-            metadata, folders, services.peers, lambda: services.lifecycle.epoch, partitions.damaged
+        partitions = HostedPartitions(self.node_id, log_dirs, flusher, clock, threads.run)
+        services = self.services = self._services(metadata, log_dirs, partitions, network, threads)
+        self._reports = LogDirReports(
+            metadata, log_dirs, services.peers, lambda: services.lifecycle.epoch, partitions.damaged
         )
         routes = Routes({ApiKey.PRODUCE: ProduceShortcut(services)})
         dispatcher = Dispatcher(services, routes)
@@ -235,8 +235,8 @@ class Node:
         self._let_go.insert(0, server.close)
         self._endpoints = _endpoints(config.advertised_listeners(), server.addresses)
         me = inter_broker_endpoint(config, self._endpoints)
-        raft = raft_of(config, store, storage_id=folders.first.id, me=me, clock=clock, random=self._random)
-        check_disk(config, folders, raft)
+        raft = raft_of(config, store, storage_id=log_dirs.first.id, me=me, clock=clock, random=self._random)
+        check_disk(config, log_dirs, raft)
         self.quorum = join_quorum(raft, store, services, applier, threads.run)
         opened.push_async_callback(self.quorum.stop)
         opened.push_async_callback(applier.stop)
@@ -246,7 +246,7 @@ class Node:
         await until_following(services, self.quorum)
         check_cluster(config, metadata.image.cluster_id)
         check_company(config, raft, metadata.image)
-        folders.settle_cluster(metadata.image.cluster_id)
+        log_dirs.settle_cluster(metadata.image.cluster_id)
         await self._serve(opened, server, dispatcher, flusher)
 
     async def _serve(
@@ -288,15 +288,19 @@ class Node:
     async def _join(self) -> None:
         """Become a member of the cluster: registered, let in, leading and following what the image says."""
         services = self.services
-        lifecycle, partitions, folders = services.lifecycle, services.partitions, services.partitions.folders
+        lifecycle, partitions, log_dirs = (
+            services.lifecycle,
+            services.partitions,
+            services.partitions.log_dirs,
+        )
         is_alone = [voter.id for voter in self.quorum.raft.configuration.voters] == [self.node_id]
         if is_alone:
             # Nobody else could lead meanwhile, so there is nothing to wait for.
             epoch = await services.controller.register(
-                self._identity(folders),
-                folders.cluster_id,
+                self._identity(log_dirs),
+                log_dirs.cluster_id,
                 fenced=False,
-                previous_epoch=self._previous_epoch(folders),
+                previous_epoch=self._previous_epoch(log_dirs),
             )
             lifecycle.epoch = epoch
         else:
@@ -310,21 +314,21 @@ class Node:
         if not is_alone:
             await lifecycle.until_unfenced()
 
-    def _identity(self, folders: DataFolders) -> BrokerImage:
+    def _identity(self, log_dirs: LogDirs) -> BrokerImage:
         return BrokerImage(
             self.node_id,
             NO_EPOCH,
             self._incarnation,
             {endpoint.listener: endpoint for endpoint in self._endpoints},
             self.config.optional_text("broker.rack"),
-            tuple(folders.ids),
+            tuple(log_dirs.ids),
             features=SUPPORTED_FEATURES,
         )
 
-    def _previous_epoch(self, folders: DataFolders) -> Epoch:
+    def _previous_epoch(self, log_dirs: LogDirs) -> Epoch:
         """For the controller: whether the logs may lack something since the process before this one ended."""
-        if folders.clean_epoch != NO_EPOCH:
-            return folders.clean_epoch
+        if log_dirs.clean_epoch != NO_EPOCH:
+            return log_dirs.clean_epoch
         is_synced = self.services.config.text("durability") == Durability.FSYNC.value
         return CRASHED_SYNCED if is_synced else NO_EPOCH
 
@@ -354,7 +358,7 @@ class Node:
     def _services(
         self,
         metadata: MetadataService,
-        folders: DataFolders,
+        log_dirs: LogDirs,
         partitions: HostedPartitions,
         network: NodeNetwork,
         threads: Threads,
@@ -375,11 +379,11 @@ class Node:
             metadata,
             peers,
             clock,
-            lambda: self._identity(folders),
-            partitions.failed_folders,
-            previous_epoch=lambda: self._previous_epoch(folders),
+            lambda: self._identity(log_dirs),
+            partitions.failed_log_dirs,
+            previous_epoch=lambda: self._previous_epoch(log_dirs),
         )
-        folders.broker_epoch = lambda: lifecycle.epoch
+        log_dirs.broker_epoch = lambda: lifecycle.epoch
         producer_ids = ProducerIds(lifecycle.next_producer_ids)
         transactions = Transactions(
             metadata,
@@ -460,7 +464,7 @@ class Node:
         )
         every("log.cleaner.backoff.ms", cleaner.clean_once, "compaction")
         tickers.every(lambda: SEALED_SECONDS, chores.checkpoint_sealed, "checkpoint of sealed segments")
-        tickers.every(lambda: REPORT_SECONDS, reports.send, "folder reports")
+        tickers.every(lambda: REPORT_SECONDS, reports.send, "log dir reports")
         tickers.every(lambda: REPAIR_SECONDS, repair.run_once, "repair of damaged logs")
         tickers.every(lambda: LOOK_SECONDS, revival.run_once, "logs without room")
         tickers.every(lambda: FLUSH_RULES_SECONDS, chores.sync_by_topic_rules, "flush rules")

@@ -20,7 +20,7 @@ SURPRISES = ("Traceback", "DAMAGED", "could not be acted on")
 
 
 class Campaign:
-    """`copies_in`: a folder for clients that copy in transactions, which then run instead of the others."""
+    """`copies_in`: a directory for clients that copy in transactions; these run instead of the others."""
 
     def __init__(
         self,
@@ -68,10 +68,10 @@ class Campaign:
         for member in members:
             if (code := member.terminate()) != 0:
                 yield f"broker {member.node_id} ended with {code}: {member.log_tail()}"
-        folders = [member.data_seen_from_outside for member in members]
+        directories = [member.data_seen_from_outside for member in members]
         for topic in self.topics:
             for index in range(PARTITIONS):
-                yield from differing_replicas(folders, f"{topic}-{index}")
+                yield from differing_replicas(directories, f"{topic}-{index}")
         for member in members:
             text = member.log_text()
             for word in SURPRISES:

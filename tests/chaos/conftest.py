@@ -15,7 +15,7 @@ from victim import Victim
 
 @pytest.fixture
 def victim(tmp_path: Path) -> Iterator[Callable[..., Victim]]:
-    """Make a broker process (not started yet) on a folder of its own."""
+    """Make a broker process (not started yet) on a directory of its own."""
     made: list[Victim] = []
 
     def make(**settings: object) -> Victim:

@@ -19,9 +19,9 @@ HANGS_S = 12.0
 class Copier:
     """One transactional id, and the processes that use it one after the other."""
 
-    def __init__(self, folder: Path, transactional_id: str, arguments: dict[str, object]) -> None:
+    def __init__(self, directory: Path, transactional_id: str, arguments: dict[str, object]) -> None:
         self.id = transactional_id
-        self._folder = folder
+        self._directory = directory
         self._arguments = arguments
         self._lives = itertools.count(1)
         self._process: subprocess.Popen[bytes] | None = None
@@ -35,8 +35,8 @@ class Copier:
 
     def start(self) -> None:
         name = f"{self.id}.{next(self._lives)}"
-        self.files.append(self._folder / f"{name}.jsonl")
-        with self.files[-1].open("wb") as out, (self._folder / f"{name}.err").open("wb") as errors:
+        self.files.append(self._directory / f"{name}.jsonl")
+        with self.files[-1].open("wb") as out, (self._directory / f"{name}.err").open("wb") as errors:
             self._process = subprocess.Popen(
                 self.command(name), stdin=subprocess.DEVNULL, stdout=out, stderr=errors
             )

@@ -150,7 +150,7 @@ class Crowd:
             f"slowest read {realtime_lag(self.record.history):.1f} s"
         )
 
-    def save(self, folder: Path) -> Path:
-        path = folder / "history.jsonl"
+    def save(self, directory: Path) -> Path:
+        path = directory / "history.jsonl"
         self.record.history.save(path)
         return path

@@ -30,8 +30,8 @@ def main() -> None:
     rounds = _options().rounds
     print(f"{'settings':<10}{'killed':<26}{'noticed after':>15}{'go on after that':>18}{'in all':>9}")
     for name, settings in (("short", {}), ("default", dict.fromkeys(SOON_NOTICED))):
-        with tempfile.TemporaryDirectory() as folder:
-            cluster = ProcessCluster(Path(folder), settings=settings)
+        with tempfile.TemporaryDirectory() as directory:
+            cluster = ProcessCluster(Path(directory), settings=settings)
             try:
                 _measure(name, cluster, rounds)
             finally:

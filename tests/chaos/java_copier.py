@@ -19,7 +19,7 @@ PATIENCE_S = 60.0
 
 
 class JavaCopier(Copier):
-    def __init__(self, folder: Path, servers: str, source: str) -> None:
+    def __init__(self, directory: Path, servers: str, source: str) -> None:
         arguments: dict[str, object] = {
             "broker-list": servers,
             "input-topic": source,
@@ -29,7 +29,7 @@ class JavaCopier(Copier):
             "transaction-size": 20,
             "transaction-timeout": 30_000,
         }
-        super().__init__(folder, "java-copier", arguments)
+        super().__init__(directory, "java-copier", arguments)
         self._servers, self._source = servers, source
 
     def command(self, name: str) -> list[str]:

@@ -75,32 +75,34 @@ def main() -> int:
     totals = Totals()
     problems: list[str] = []
     while time.monotonic() < until and not problems:
-        folder = Path(tempfile.mkdtemp(prefix=f"tidelog-chaos-{seed}-"))
-        _say(f"round {totals.rounds + 1}, seed {seed}, in {folder}")
+        directory = Path(tempfile.mkdtemp(prefix=f"tidelog-chaos-{seed}-"))
+        _say(f"round {totals.rounds + 1}, seed {seed}, in {directory}")
         round_ends = min(until, time.monotonic() + 60 * options.round_minutes)
-        problems = _round(folder, seed, round_ends, options, totals)
+        problems = _round(directory, seed, round_ends, options, totals)
         if problems:
             for problem in problems[:20]:
                 print(f"  - {problem}")
-            print(f"{len(problems)} anomalies with seed {seed}; history, logs and data are in {folder}")
+            print(f"{len(problems)} anomalies with seed {seed}; history, logs and data are in {directory}")
         else:
-            shutil.rmtree(folder)
+            shutil.rmtree(directory)
         seed += 1
     print()
     print(totals.table((time.monotonic() - began) / 60, len(problems)))
     return 1 if problems else 0
 
 
-def _round(folder: Path, seed: int, until: float, options: argparse.Namespace, totals: Totals) -> list[str]:
+def _round(
+    directory: Path, seed: int, until: float, options: argparse.Namespace, totals: Totals
+) -> list[str]:
     chance = random.Random(f"round {seed}")
     settings: dict[str, object] = {"durability": chance.choice(("os", "fsync", "interval"))}
     kinds = options.faults.split(",") if options.faults else Nemesis.kinds()
     copies_in = None
     if chance.random() < options.transactions:
         settings |= TRANSACTIONAL_SETTINGS
-        copies_in = folder / "copiers"
+        copies_in = directory / "copiers"
         kinds += [] if options.faults else [CRASH] * 3
-    cluster = ProcessCluster(folder, settings=settings)
+    cluster = ProcessCluster(directory, settings=settings)
     java = copies_in is not None and options.java
     run = Campaign(cluster, seed, longest_s=options.longest, copies_in=copies_in, java=java)
     work = "write and read" if copies_in is None else "copy in transactions"
@@ -122,11 +124,11 @@ def _round(folder: Path, seed: int, until: float, options: argparse.Namespace, t
         problems = [f"the round could not go on: {error!r}"[:3000], *run.crowd.problems()]
     finally:
         run.crowd.abandon()
-        run.crowd.save(folder)
+        run.crowd.save(directory)
         for member in cluster.members.values():
             member.kill()
             if member.disk is not None:  # which is gone with the cluster
-                shutil.copytree(member.data_seen_from_outside, member.folder / "data")
+                shutil.copytree(member.data_seen_from_outside, member.directory / "data")
         cluster.end()
     return problems
 

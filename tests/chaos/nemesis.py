@@ -12,7 +12,7 @@ from process_cluster import Member, ProcessCluster
 
 Fault = Generator[float, None, None]
 
-ALONE_ONLY = {"lose_folder"}
+ALONE_ONLY = {"lose_log_dir"}
 """Together with another fault it could lose data, and rightly."""
 
 COORDINATED = ("__transaction_state", "__consumer_offsets")
@@ -195,7 +195,7 @@ class Nemesis:
             yield self._some_time()
             member.disk.free()
 
-    def do_lose_folder(self) -> Fault:
+    def do_lose_log_dir(self) -> Fault:
         """Only where the others have everything: the second loss would be one of data."""
         self._cluster.heal()
         self._cluster.until_whole()

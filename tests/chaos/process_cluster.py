@@ -46,9 +46,9 @@ class Member(Victim):
     """One broker of a cluster. Clients reach it directly, other brokers through `PeerLinks`."""
 
     def __init__(
-        self, folder: Path, node_id: int, ports: tuple[int, int], settings: Mapping[str, object]
+        self, directory: Path, node_id: int, ports: tuple[int, int], settings: Mapping[str, object]
     ) -> None:
-        super().__init__(folder, settings)
+        super().__init__(directory, settings)
         self.node_id = node_id
         self._port, self.peer_port = ports
         self.links_port = 0
@@ -56,15 +56,15 @@ class Member(Victim):
         self.sabotage = ""
         """Python that breaks the broker before it starts, to see whether the checks notice."""
         self.disk: SmallDisk | None = None
-        self._clock_file = folder / "clock"
+        self._clock_file = directory / "clock"
 
     @property
     def address(self) -> str:
         return f"{HOST}:{self._port}"
 
     def give_small_disk(self, megabytes: int) -> SmallDisk:
-        self.disk = SmallDisk(self.folder / "disk", megabytes)
-        self.data = self.folder / "disk" / "data"
+        self.disk = SmallDisk(self.directory / "disk", megabytes)
+        self.data = self.directory / "disk" / "data"
         return self.disk
 
     @property
@@ -110,7 +110,9 @@ class Member(Victim):
 class ProcessCluster:
     """`settings` go before those above; None leaves a setting at the broker's own default."""
 
-    def __init__(self, folder: Path, brokers: int = 3, settings: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self, directory: Path, brokers: int = 3, settings: Mapping[str, object] | None = None
+    ) -> None:
         self.links = PeerLinks()
         ports = free_ports(2 * brokers)
         wanted = {**ALL_CLUSTERS, **SOON_NOTICED, **(settings or {})}
@@ -120,7 +122,7 @@ class ProcessCluster:
         self.members: dict[int, Member] = {}
         for node_id in range(1, brokers + 1):
             pair = ports[2 * node_id - 2], ports[2 * node_id - 1]
-            member = Member(folder / f"broker-{node_id}", node_id, pair, self.settings)
+            member = Member(directory / f"broker-{node_id}", node_id, pair, self.settings)
             member.links_port = self.links.add(node_id, member.peer_port)
             self.members[node_id] = member
         self.voters = ",".join(f"{m.node_id}@{HOST}:{m.links_port}" for m in self.members.values())

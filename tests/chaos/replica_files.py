@@ -6,9 +6,9 @@ from pathlib import Path
 from tidelog.wire.batch import iter_batches
 
 
-def differing_replicas(folders: list[Path], partition: str) -> Iterator[str]:
+def differing_replicas(directories: list[Path], partition: str) -> Iterator[str]:
     """Segments may be cut differently; the batches in them may not differ."""
-    contents = {folder: log_bytes(folder / partition) for folder in folders}
+    contents = {directory: log_bytes(directory / partition) for directory in directories}
     first, *others = contents
     for other in others:
         mine, theirs = contents[first], contents[other]
@@ -16,8 +16,8 @@ def differing_replicas(folders: list[Path], partition: str) -> Iterator[str]:
             yield f"{partition}: {first} and {other} differ {_where(mine, theirs)}"
 
 
-def log_bytes(folder: Path) -> bytes:
-    segments = sorted(folder.glob("*.log"))
+def log_bytes(directory: Path) -> bytes:
+    segments = sorted(directory.glob("*.log"))
     return b"".join(segment.read_bytes() for segment in segments)
 
 

@@ -32,7 +32,7 @@ class SmallDisk:
             self.remove()
             raise NoSmallDisk(f"mounting a small file system: {told}")
         self.path = Path(f"/proc/{self._holder.pid}/root{mount_point}")
-        """The mounted folder as seen from outside."""
+        """The mounted directory as seen from outside."""
         self.wrapper = [
             "nsenter",
             f"--target={self._holder.pid}",

@@ -44,8 +44,8 @@ def test_paused_and_cut_off_brokers(make_cluster) -> None:
     run_faults(cluster, faults, "cuts")
 
 
-def test_lost_folder_and_jumping_clocks(make_cluster) -> None:
+def test_lost_directory_and_jumping_clocks(make_cluster) -> None:
     """The broker comes back empty, copies everything, and never leads with fewer records than there are."""
     cluster = make_cluster()
     cluster.start()
-    run_faults(cluster, ["lose_folder", "jump_clock", "kill_one"], "folder")
+    run_faults(cluster, ["lose_log_dir", "jump_clock", "kill_one"], "folder")

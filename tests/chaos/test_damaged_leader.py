@@ -30,8 +30,8 @@ def write(address: str, numbers: range) -> list[int]:
     return offsets
 
 
-def flip_in_last_batch(folder: Path) -> None:
-    path = max(path for path in folder.glob("*.log") if path.stat().st_size)
+def flip_in_last_batch(partition_dir: Path) -> None:
+    path = max(path for path in partition_dir.glob("*.log") if path.stat().st_size)
     data = bytearray(path.read_bytes())
     *_, (position, header) = iter_batches(bytes(data))
     data[position + header.size - 3] ^= 1
@@ -84,9 +84,9 @@ def test_the_last_leader_gets_back_from_the_others_what_a_flipped_bit_took(
 def _coordinated(data: Path) -> list[str]:
     """The logs of coordinators in which something was written."""
     return [
-        folder.name
-        for folder in data.iterdir()
-        if folder.name.startswith("__consumer_offsets-") and log_bytes(folder)
+        partition_dir.name
+        for partition_dir in data.iterdir()
+        if partition_dir.name.startswith("__consumer_offsets-") and log_bytes(partition_dir)
     ]
 
 

@@ -26,9 +26,9 @@ def cluster(make_cluster) -> ProcessCluster:
     return made
 
 
-def stranger(cluster: ProcessCluster, folder: Path, node_id: int, voters: str | None = None) -> Member:
+def stranger(cluster: ProcessCluster, directory: Path, node_id: int, voters: str | None = None) -> Member:
     """One more broker that knows the cluster's voters."""
-    member = Member(folder, node_id, tuple(free_ports(2)), cluster.settings)
+    member = Member(directory, node_id, tuple(free_ports(2)), cluster.settings)
     member.links_port = member.peer_port
     member.voters = cluster.voters if voters is None else voters
     return member

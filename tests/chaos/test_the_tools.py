@@ -145,9 +145,9 @@ def test_a_disk_that_is_filled_and_freed(tmp_path: Path) -> None:
 
 def test_replicas_that_differ(tmp_path: Path) -> None:
     def segment(broker: str, base: int, *batches: bytes) -> None:
-        folder = tmp_path / broker / "t-0"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{base:020}.log").write_bytes(b"".join(batches))
+        directory = tmp_path / broker / "t-0"
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / f"{base:020}.log").write_bytes(b"".join(batches))
 
     def batch(offset: int, value: bytes, epoch: int = 0) -> bytes:
         records = [LogRecord(offset, 1, None, value)]
@@ -157,14 +157,14 @@ def test_replicas_that_differ(tmp_path: Path) -> None:
     segment("one", 0, first, second)
     segment("two", 0, first)
     segment("two", 1, second)
-    folders = [tmp_path / "one", tmp_path / "two"]
-    assert not list(differing_replicas(folders, "t-0")), "segments may be cut differently"
+    directories = [tmp_path / "one", tmp_path / "two"]
+    assert not list(differing_replicas(directories, "t-0")), "segments may be cut differently"
     segment("two", 1, batch(1, b"x"))
-    assert "at byte" in next(differing_replicas(folders, "t-0"))
+    assert "at byte" in next(differing_replicas(directories, "t-0"))
     segment("two", 1, batch(1, b"b", epoch=2))
-    assert list(differing_replicas(folders, "t-0"))
+    assert list(differing_replicas(directories, "t-0"))
     segment("two", 1)
-    assert "in length" in next(differing_replicas(folders, "t-0"))
+    assert "in length" in next(differing_replicas(directories, "t-0"))
 
 
 def test_a_lost_record_is_found_in_a_history_of_clients() -> None:

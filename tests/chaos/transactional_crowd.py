@@ -58,7 +58,7 @@ class TransactionalCrowd:
     def __init__(
         self,
         cluster: ProcessCluster,
-        folder: Path,
+        directory: Path,
         partitions: int,
         *,
         copiers: int = 2,
@@ -73,7 +73,7 @@ class TransactionalCrowd:
         self._outputs = [(topic, index) for topic in (OUTPUT, JOURNAL) for index in range(partitions)]
         self.producers = [RecordedProducer(self.record, servers, self._inputs, sends_per_second=40.0)]
         self.readers = [CommittedReader(self.record, servers, self._outputs)]
-        folder.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
         arguments: dict[str, object] = {
             "servers": servers,
             "group": GROUP,
@@ -82,8 +82,8 @@ class TransactionalCrowd:
             "journal": JOURNAL,
             "partitions": partitions,
         }
-        self.copiers = [Copier(folder, f"copy-{number}", arguments) for number in range(copiers)]
-        self.java_copiers = [JavaCopier(folder, servers, INPUT)] if java else []
+        self.copiers = [Copier(directory, f"copy-{number}", arguments) for number in range(copiers)]
+        self.java_copiers = [JavaCopier(directory, servers, INPUT)] if java else []
         self._told: list[Told] = []
         self._verdict: list[str] = []
 
@@ -231,8 +231,8 @@ class TransactionalCrowd:
             f"{lives} processes copied, {hung} of them hung"
         )
 
-    def save(self, folder: Path) -> Path:
-        path = folder / "history.jsonl"
+    def save(self, directory: Path) -> Path:
+        path = directory / "history.jsonl"
         self.history.save(path)
         return path
 

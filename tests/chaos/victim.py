@@ -1,4 +1,4 @@
-"""`tidelog up` as a process that is killed without warning and started again on the same folder and port."""
+"""`tidelog up` as a process that is killed without warning and restarted on the same directory and port."""
 
 import json
 import os
@@ -14,12 +14,12 @@ RUN_TIDELOG = "from tidelog.cli.main import main; main()"
 
 
 class Victim:
-    def __init__(self, folder: Path, settings: Mapping[str, object]) -> None:
-        folder.mkdir(parents=True)
-        self.folder = folder
-        self.data = folder / "data"
-        self.log_file = folder / "broker.log"
-        self._ready_file = folder / "ready.json"
+    def __init__(self, directory: Path, settings: Mapping[str, object]) -> None:
+        directory.mkdir(parents=True)
+        self.directory = directory
+        self.data = directory / "data"
+        self.log_file = directory / "broker.log"
+        self._ready_file = directory / "ready.json"
         self._settings = {name.replace("_", "."): str(value) for name, value in settings.items()}
         self._port = 0
         self._process: subprocess.Popen[bytes] | None = None

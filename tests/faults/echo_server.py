@@ -175,8 +175,8 @@ def still_answers(running: Running) -> None:
         assert receive_frame(sock) == b"e, are you there?"
 
 
-def make_slices(folder: Path, data: bytes, ranges: list[tuple[int, int]]) -> list[FileSlice]:
-    path = folder / "slices"
+def make_slices(directory: Path, data: bytes, ranges: list[tuple[int, int]]) -> list[FileSlice]:
+    path = directory / "slices"
     path.write_bytes(data)
     file = PosixDisk().open(str(path))
     return [FileSlice(file, position, length) for position, length in ranges]

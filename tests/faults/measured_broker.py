@@ -10,14 +10,14 @@ from raw_client import DEADLINE_S, RawClient, wait_until
 
 
 class BrokerProcess:
-    def __init__(self, folder: Path, **settings: object) -> None:
-        ready = folder / "ready.json"
+    def __init__(self, directory: Path, **settings: object) -> None:
+        ready = directory / "ready.json"
         options = [f"{name.replace('_', '.')}={value}" for name, value in settings.items()]
         command = [sys.executable, "-c", "from tidelog.cli.main import main; main()", "up", "--port", "0"]
-        command += ["--data", str(folder / "data"), "--ready-file", str(ready)]
+        command += ["--data", str(directory / "data"), "--ready-file", str(ready)]
         for option in options:
             command += ["--set", option]
-        self._log_file = folder / "broker.log"
+        self._log_file = directory / "broker.log"
         with self._log_file.open("wb") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log)
         wait_until(lambda: ready.exists() or self._process.poll() is not None, "the broker answers")

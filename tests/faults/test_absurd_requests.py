@@ -234,7 +234,7 @@ CASES: dict[str, Case] = {
         lambda: change(BROKER_KIND, "", ("log.dirs", 0, "/elsewhere")),
         {E.INVALID_REQUEST, E.INVALID_CONFIG},
     ),
-    "move: to no folder of ours": (
+    "move: to no log dir of ours": (
         ApiKey.ALTER_REPLICA_LOG_DIRS,
         lambda: move("/elsewhere", TOPIC, 0),
         {E.LOG_DIR_NOT_FOUND},

@@ -57,21 +57,21 @@ def numbered(first: int) -> bytearray:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a broker that wrote batches of three records into segments of 16 KiB, and stopped."""
-    folder = tmp_path_factory.mktemp("written")
-    with Broker(data_dir=folder) as broker, RawClient(broker.port) as client:
+    """The log dir of a broker that wrote batches of three records into segments of 16 KiB, and stopped."""
+    log_dir = tmp_path_factory.mktemp("written")
+    with Broker(data_dir=log_dir) as broker, RawClient(broker.port) as client:
         create_topic(client, "t", segment_bytes="16384", index_interval_bytes="2000")
         for number in range(BATCHES):
             answer = produce(client, "t", numbered(number * RECORDS_EACH))
             assert answer.base_offset == number * RECORDS_EACH
-    return folder
+    return log_dir
 
 
 KINDS = ["clean", "unclean", "unclean and nothing known"]
 
 
 @pytest.fixture(params=KINDS)
-def folder(request: pytest.FixtureRequest, written: Path, tmp_path: Path) -> Path:
+def log_dir(request: pytest.FixtureRequest, written: Path, tmp_path: Path) -> Path:
     """A copy of it, stopped in order, or as a killed broker leaves it, with or without a checkpoint."""
     copy = tmp_path / "data"
     shutil.copytree(written, copy)
@@ -82,15 +82,15 @@ def folder(request: pytest.FixtureRequest, written: Path, tmp_path: Path) -> Pat
     return copy
 
 
-def kind_of(folder: Path) -> str:
+def kind_of(log_dir: Path) -> str:
     """Before a broker starts on it."""
-    if (folder / MARKER).exists():
+    if (log_dir / MARKER).exists():
         return KINDS[0]
-    return KINDS[1] if (folder / "recovery-point-offset-checkpoint").exists() else KINDS[2]
+    return KINDS[1] if (log_dir / "recovery-point-offset-checkpoint").exists() else KINDS[2]
 
 
-def segments(folder: Path, suffix: str = ".log") -> list[Path]:
-    return sorted((folder / "t-0").glob(f"*{suffix}"))
+def segments(log_dir: Path, suffix: str = ".log") -> list[Path]:
+    return sorted((log_dir / "t-0").glob(f"*{suffix}"))
 
 
 def flip(path: Path, at: int, bit: int = 3) -> None:
@@ -140,12 +140,12 @@ def goes_on(client: RawClient, end: int) -> None:
 
 
 @pytest.fixture
-def opened(folder: Path) -> Iterator[Callable[[], RawClient]]:
-    """Start a broker on the damaged folder."""
+def opened(log_dir: Path) -> Iterator[Callable[[], RawClient]]:
+    """Start a broker on the damaged log dir."""
     running: list[Broker] = []
 
     def start() -> RawClient:
-        running.append(Broker(data_dir=folder))
+        running.append(Broker(data_dir=log_dir))
         running[-1].start()
         return RawClient(running[-1].port)
 
@@ -162,8 +162,8 @@ PLACES = {"offset": 3, "length": 10, "magic": 16, "crc": 18, "attributes": 22, "
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_flipped_bit_in_an_old_segment(folder: Path, opened: Callable[[], RawClient], place: str) -> None:
-    path = segments(folder)[1]
+def test_a_flipped_bit_in_an_old_segment(log_dir: Path, opened: Callable[[], RawClient], place: str) -> None:
+    path = segments(log_dir)[1]
     position, first = positions(path)[4]
     flip(path, position + PLACES[place])
     with opened() as client:
@@ -173,10 +173,10 @@ def test_a_flipped_bit_in_an_old_segment(folder: Path, opened: Callable[[], RawC
 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_flipped_bit_in_the_last_batch(
-    folder: Path, opened: Callable[[], RawClient], place: str, broker_log: Lines
+    log_dir: Path, opened: Callable[[], RawClient], place: str, broker_log: Lines
 ) -> None:
     """It was synced: it is kept aside, with a word, and its offsets stay empty. A torn write is cut off."""
-    path, kind = segments(folder)[-1], kind_of(folder)
+    path, kind = segments(log_dir)[-1], kind_of(log_dir)
     position, first = positions(path)[-1]
     flip(path, position + PLACES[place])
     with opened() as client:
@@ -187,17 +187,17 @@ def test_a_flipped_bit_in_the_last_batch(
         if end == first:
             goes_on(client, first)
         else:
-            assert list((folder / "t-0").glob("*.damaged-*"))
+            assert list((log_dir / "t-0").glob("*.damaged-*"))
             assert any("LOST: " in line for line in broker_log.text)
             assert produce(client, "t", numbered(ALL)).base_offset == ALL
 
 
 @pytest.mark.parametrize("keep", [0, 1, 12, 61, 200, -1])
 def test_the_last_segment_cut_short(
-    folder: Path, opened: Callable[[], RawClient], keep: int, broker_log: Lines
+    log_dir: Path, opened: Callable[[], RawClient], keep: int, broker_log: Lines
 ) -> None:
     """Whole batches stay; of the torn one nothing does. Its offsets stay empty if it was synced."""
-    path, kind = segments(folder)[-1], kind_of(folder)
+    path, kind = segments(log_dir)[-1], kind_of(log_dir)
     *_, (position, first) = positions(path)
     cut(path, position + keep if keep >= 0 else path.stat().st_size + keep)
     with opened() as client:
@@ -213,8 +213,8 @@ def test_the_last_segment_cut_short(
         assert any(path.name in line for line in broker_log.text)
 
 
-def test_the_last_segment_emptied(folder: Path, opened: Callable[[], RawClient]) -> None:
-    path, kind = segments(folder)[-1], kind_of(folder)
+def test_the_last_segment_emptied(log_dir: Path, opened: Callable[[], RawClient]) -> None:
+    path, kind = segments(log_dir)[-1], kind_of(log_dir)
     first = int(path.stem)
     cut(path, 0)
     with opened() as client:
@@ -227,22 +227,22 @@ def test_the_last_segment_emptied(folder: Path, opened: Callable[[], RawClient])
 
 
 @pytest.mark.parametrize("garbage", [b"?", bytes(61), bytes(100_000), b"\xff" * 300])
-def test_bytes_behind_the_last_batch(folder: Path, opened: Callable[[], RawClient], garbage: bytes) -> None:
-    path = segments(folder)[-1]
+def test_bytes_behind_the_last_batch(log_dir: Path, opened: Callable[[], RawClient], garbage: bytes) -> None:
+    path = segments(log_dir)[-1]
     path.write_bytes(path.read_bytes() + garbage)
     with opened() as client:
         the_rest_is_served(client, set(), ALL)
         goes_on(client, ALL)
 
 
-def test_an_old_segment_cut_short(folder: Path, opened: Callable[[], RawClient]) -> None:
-    path = segments(folder)[1]
+def test_an_old_segment_cut_short(log_dir: Path, opened: Callable[[], RawClient]) -> None:
+    path = segments(log_dir)[1]
     position, first = positions(path)[-2]
     gone = {first, positions(path)[-1][1]}
     cut(path, position + 20)
     with opened() as client:
         the_rest_is_served(client, gone, ALL, lenient=True)
-        after = int(segments(folder)[2].stem)
+        after = int(segments(log_dir)[2].stem)
         assert batch_at(client, after) == [(after + n, value_of(after + n)) for n in range(RECORDS_EACH)]
         goes_on(client, ALL)
 
@@ -267,10 +267,10 @@ INDEX_DAMAGE: dict[str, Callable[[Path], None]] = {
 @pytest.mark.parametrize("which", [1, -1])
 @pytest.mark.parametrize("folder", KINDS[:2], indirect=True)
 def test_a_damaged_index(
-    folder: Path, opened: Callable[[], RawClient], damage: str, suffix: str, which: int
+    log_dir: Path, opened: Callable[[], RawClient], damage: str, suffix: str, which: int
 ) -> None:
     """Indexes can be made anew from the batches: nobody notices."""
-    path = segments(folder, suffix)[which]
+    path = segments(log_dir, suffix)[which]
     if path.stat().st_size:
         INDEX_DAMAGE[damage](path)
     with opened() as client:
@@ -297,9 +297,9 @@ NOTES = [
 @pytest.mark.parametrize("damage", ["gone", "emptied", "cut within an entry", "first byte", "ones", "zeros"])
 @pytest.mark.parametrize("name", NOTES)
 @pytest.mark.parametrize("folder", KINDS[:2], indirect=True)
-def test_a_damaged_note(folder: Path, opened: Callable[[], RawClient], damage: str, name: str) -> None:
+def test_a_damaged_note(log_dir: Path, opened: Callable[[], RawClient], damage: str, name: str) -> None:
     """Snapshots and checkpoints only save work; without them it is done again."""
-    paths = [path for path in folder.rglob("*") if name in path.name and "metadata-0" not in str(path)]
+    paths = [path for path in log_dir.rglob("*") if name in path.name and "metadata-0" not in str(path)]
     for path in paths:
         INDEX_DAMAGE[damage](path)
     with opened() as client:
@@ -307,92 +307,92 @@ def test_a_damaged_note(folder: Path, opened: Callable[[], RawClient], damage: s
         goes_on(client, ALL)
 
 
-def test_a_folder_that_names_another_topic_is_kept(
-    folder: Path, opened: Callable[[], RawClient], broker_log: Lines
+def test_a_partition_dir_that_names_another_topic_is_kept(
+    log_dir: Path, opened: Callable[[], RawClient], broker_log: Lines
 ) -> None:
     """It may be that of an older topic of the same name, so it is not served; but it is not lost."""
     another = uuid_text(bytes(range(16)))
-    (folder / "t-0" / "partition.metadata").write_text(f"version: 0\ntopic_id: {another}")
+    (log_dir / "t-0" / "partition.metadata").write_text(f"version: 0\ntopic_id: {another}")
     with opened() as client:
         assert offset_at(client, "t") == 0
     assert any("kept as" in line for line in broker_log.text)
-    assert len(list((folder / "t-0-stray").glob("*.log"))) > 3
+    assert len(list((log_dir / "t-0-stray").glob("*.log"))) > 3
 
 
-def test_a_new_topic_does_not_take_over_a_folder_that_does_not_say_whose_it_is(
-    folder: Path, opened: Callable[[], RawClient]
+def test_a_new_topic_does_not_take_over_a_partition_dir_that_does_not_say_whose_it_is(
+    log_dir: Path, opened: Callable[[], RawClient]
 ) -> None:
-    shutil.copytree(folder / "t-0", folder / "u-0")
-    (folder / "u-0" / "partition.metadata").unlink()
+    shutil.copytree(log_dir / "t-0", log_dir / "u-0")
+    (log_dir / "u-0" / "partition.metadata").unlink()
     with opened() as client:
         create_topic(client, "u")
         assert offset_at(client, "u") == 0
-    assert len(list((folder / "u-0-stray").glob("*.log"))) > 3
+    assert len(list((log_dir / "u-0-stray").glob("*.log"))) > 3
 
 
 def test_records_that_were_deleted_stay_so(tmp_path: Path, written: Path) -> None:
-    folder = tmp_path / "data"
-    shutil.copytree(written, folder)
-    with Broker(data_dir=folder) as broker, RawClient(broker.port) as client:
+    log_dir = tmp_path / "data"
+    shutil.copytree(written, log_dir)
+    with Broker(data_dir=log_dir) as broker, RawClient(broker.port) as client:
         asked = DeleteRecordsPartition(partition_index=0, offset=50)
         topic = DeleteRecordsTopic(name="t", partitions=[asked])
         client.ask(ApiKey.DELETE_RECORDS, DeleteRecordsRequest(topics=[topic]))
-        shutil.copytree(folder, tmp_path / "killed", ignore=shutil.ignore_patterns(".lock"))
+        shutil.copytree(log_dir, tmp_path / "killed", ignore=shutil.ignore_patterns(".lock"))
     with Broker(data_dir=tmp_path / "killed") as broker, RawClient(broker.port) as client:
         assert (offset_at(client, "t", -2), offset_at(client, "t")) == (50, ALL)
         assert len(read_all(client, "t")) == ALL - 50
 
 
-# Folders that must not be used
+# Log dirs that must not be used
 
 
-def refusal(folder: Path, **settings: str) -> str:
+def refusal(log_dir: Path, **settings: str) -> str:
     named = {name.replace("_", "."): value for name, value in settings.items()}
     with pytest.raises(StorageError) as caught:
-        Broker(data_dir=folder, settings=named).start()
+        Broker(data_dir=log_dir, settings=named).start()
     return str(caught.value)
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"version=1\n", b"node.id=many\n", b"x" * 5000])
 def test_meta_properties_that_say_nothing(written: Path, tmp_path: Path, content: bytes) -> None:
-    folder = tmp_path / "data"
-    shutil.copytree(written, folder)
-    (folder / "meta.properties").write_bytes(content)
-    assert "meta.properties" in refusal(folder)
+    log_dir = tmp_path / "data"
+    shutil.copytree(written, log_dir)
+    (log_dir / "meta.properties").write_bytes(content)
+    assert "meta.properties" in refusal(log_dir)
 
 
 def test_meta_properties_that_name_another_disk(written: Path, tmp_path: Path) -> None:
     """Without a checksum, as earlier versions wrote it. The only voter would wait for ever for its vote."""
-    folder = tmp_path / "data"
-    shutil.copytree(written, folder)
-    path = folder / "meta.properties"
+    log_dir = tmp_path / "data"
+    shutil.copytree(written, log_dir)
+    path = log_dir / "meta.properties"
     lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
     [mine] = [line for line in lines if line.startswith("directory.id=")]
     path.write_text("\n".join(lines).replace(mine, f"directory.id={uuid_text(bytes(range(16)))}") + "\n")
-    said = refusal(folder)
+    said = refusal(log_dir)
     assert str(path) in said
     assert mine in said
 
 
-def test_the_folder_of_another_broker(written: Path) -> None:
+def test_the_log_dir_of_another_broker(written: Path) -> None:
     said = refusal(written, node_id="7")
     assert str(written) in said
     assert "belongs to broker" in said
 
 
-def test_the_folder_of_another_cluster(written: Path) -> None:
+def test_the_log_dir_of_another_cluster(written: Path) -> None:
     assert "cluster" in refusal(written, cluster_id="AAAAAAAAAAAAAAAAAAAAAA")
 
 
-def test_a_folder_that_is_in_use(tmp_path: Path) -> None:
+def test_a_log_dir_that_is_in_use(tmp_path: Path) -> None:
     with Broker(data_dir=tmp_path):
         assert "in use by another broker" in refusal(tmp_path)
 
 
 def test_metadata_that_is_damaged_stops_the_start(written: Path, tmp_path: Path) -> None:
     """It must not be guessed at: topics would vanish."""
-    folder = tmp_path / "data"
-    shutil.copytree(written, folder)
-    path = folder / "__cluster_metadata-0" / f"{FIRST}.log"
+    log_dir = tmp_path / "data"
+    shutil.copytree(written, log_dir)
+    path = log_dir / "__cluster_metadata-0" / f"{FIRST}.log"
     flip(path, 80)
-    assert str(path) in refusal(folder)
+    assert str(path) in refusal(log_dir)

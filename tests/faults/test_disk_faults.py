@@ -137,7 +137,7 @@ def test_a_roll_that_fails(node: NodeThread, why: int, operation: str) -> None:
 
 @pytest.mark.parametrize("why", ERRORS)
 @pytest.mark.parametrize("operation", ["make_dirs", "create", "write"])
-def test_a_topic_whose_folder_cannot_be_made(node: NodeThread, operation: str, why: int) -> None:
+def test_a_topic_whose_directory_cannot_be_made(node: NodeThread, operation: str, why: int) -> None:
     with node.connect() as client:
         node.disk.fail(operation, "/data/new-0", error=why)
         client.ask(ApiKey.CREATE_TOPICS, new_topic("new"))
@@ -219,13 +219,13 @@ def test_what_cannot_be_read(node: NodeThread) -> None:
 
 
 @pytest.mark.parametrize("operation", ["rename", "remove"])
-def test_a_topic_whose_folder_cannot_be_removed(node: NodeThread, operation: str) -> None:
+def test_a_topic_whose_directory_cannot_be_removed(node: NodeThread, operation: str) -> None:
     with node.connect() as client:
         node.disk.fail(operation, "/data/t-0")
         doomed = DeleteTopicsRequest(topics=[DeleteTopicState(name="t")])
         assert codes_of(client.ask(ApiKey.DELETE_TOPICS, doomed)) == [E.NONE]
         node.disk.heal()
-        create_topic(client, "t")  # of the same name, where the old folder may still be
+        create_topic(client, "t")  # of the same name, where the old directory may still be
         assert produce(client, "t", batch(b"anew")).base_offset == 0
         assert values(client, "t") == [b"anew"]
     node.stop()
@@ -235,7 +235,7 @@ def test_a_topic_whose_folder_cannot_be_removed(node: NodeThread, operation: str
 
 
 def test_stopping_on_a_dead_disk(node: NodeThread) -> None:
-    """It ends, lets go of the folder, and the next start finds what was safe."""
+    """It ends, lets go of the log dir, and the next start finds what was safe."""
     with node.connect() as client:
         assert produce(client, "t", batch(b"last")).error_code == E.NONE
     node.disk.fail("*")

@@ -1,4 +1,4 @@
-"""A bit flips in any file of a data folder: it is repaired, or refused with the file's name."""
+"""A bit flips in any file of a log dir: it is repaired, or refused with the file's name."""
 
 import shutil
 import time
@@ -33,8 +33,8 @@ def value_of(number: int) -> bytes:
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Ninety records of an idempotent producer in several segments; the first twenty are deleted."""
-    folder = tmp_path_factory.mktemp("written")
-    with Broker(data_dir=folder) as broker, RawClient(broker.port) as client:
+    log_dir = tmp_path_factory.mktemp("written")
+    with Broker(data_dir=log_dir) as broker, RawClient(broker.port) as client:
         create_topic(client, "t", segment_bytes="6000", index_interval_bytes="500")
         for number in range(RECORDS):
             batch = write_batch(
@@ -47,19 +47,19 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
         asked = DeleteRecordsPartition(partition_index=0, offset=START)
         topic = DeleteRecordsTopic(name="t", partitions=[asked])
         client.ask(ApiKey.DELETE_RECORDS, DeleteRecordsRequest(topics=[topic]))
-    return folder
+    return log_dir
 
 
 def newest(pattern: str) -> Callable[[Path], Path]:
-    return lambda folder: max((folder / "t-0").glob(pattern))
+    return lambda log_dir: max((log_dir / "t-0").glob(pattern))
 
 
 def oldest(pattern: str) -> Callable[[Path], Path]:
-    return lambda folder: min((folder / "t-0").glob(pattern))
+    return lambda log_dir: min((log_dir / "t-0").glob(pattern))
 
 
 def named(name: str) -> Callable[[Path], Path]:
-    return lambda folder: folder / name
+    return lambda log_dir: log_dir / name
 
 
 FILES: dict[str, Callable[[Path], Path]] = {
@@ -91,7 +91,7 @@ SILENT = {
 
 
 @pytest.fixture(params=["stopped", "killed"])
-def folder(request: pytest.FixtureRequest, written: Path, tmp_path: Path) -> Path:
+def log_dir(request: pytest.FixtureRequest, written: Path, tmp_path: Path) -> Path:
     copy = tmp_path / "data"
     shutil.copytree(written, copy)
     if request.param == "killed":
@@ -108,10 +108,10 @@ def flip(path: Path, place: float) -> bool:
     return path.suffix == ".log" and at > len(raw) - 200
 
 
-def served(folder: Path) -> tuple[int, int, dict[int, bytes | None]] | str:
+def served(log_dir: Path) -> tuple[int, int, dict[int, bytes | None]] | str:
     """(start, end, records), or the refusal."""
     try:
-        with Broker(data_dir=folder) as broker, RawClient(broker.port) as client:
+        with Broker(data_dir=log_dir) as broker, RawClient(broker.port) as client:
             start, end = offset_at(client, "t", -2), offset_at(client, "t")
             return start, end, {record.offset: record.value for record in read_all(client, "t")}
     except StorageError as refusal:
@@ -121,13 +121,13 @@ def served(folder: Path) -> tuple[int, int, dict[int, bytes | None]] | str:
 @pytest.mark.parametrize("place", [0.15, 0.5, 0.97], ids=["front", "middle", "end"])
 @pytest.mark.parametrize("kind", [kind for kind in FILES if "segment" not in kind])
 def test_a_flipped_bit_is_repaired_or_refused_with_a_word(
-    folder: Path, broker_log: Lines, kind: str, place: float
+    log_dir: Path, broker_log: Lines, kind: str, place: float
 ) -> None:
-    path = FILES[kind](folder)
+    path = FILES[kind](log_dir)
     if not path.exists():  # the mark of the clean stop, of a broker that was killed
         return
     flip(path, place)
-    found = served(folder)
+    found = served(log_dir)
     if isinstance(found, str):
         assert path.name in found
         assert "damaged" in found or "at " in found
@@ -139,10 +139,10 @@ def test_a_flipped_bit_is_repaired_or_refused_with_a_word(
 
 @pytest.mark.parametrize("place", [0.15, 0.5, 0.97], ids=["front", "middle", "end"])
 def test_a_flipped_bit_in_the_newest_segment_loses_nothing_in_silence(
-    folder: Path, broker_log: Lines, place: float
+    log_dir: Path, broker_log: Lines, place: float
 ) -> None:
     """Of the newest batch a start takes note; of one further down, whoever reads it."""
-    is_last = flip(FILES["newest segment"](folder), place)
-    with Broker(data_dir=folder) as broker, RawClient(broker.port) as client:
+    is_last = flip(FILES["newest segment"](log_dir), place)
+    with Broker(data_dir=log_dir) as broker, RawClient(broker.port) as client:
         assert (offset_at(client, "t", -2), offset_at(client, "t")) == (START, RECORDS)
     assert is_last == any("LOST: " in line for line in broker_log.text)

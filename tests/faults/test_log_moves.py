@@ -1,4 +1,4 @@
-"""Moving a partition between data folders while it is written to, and what an interrupted move leaves."""
+"""Moving a partition between log dirs while it is written to, and what an interrupted move leaves."""
 
 import shutil
 import threading
@@ -24,7 +24,7 @@ from tidelog.wire.messages.describe_log_dirs import DescribeLogDirsRequest
 DEADLINE_S = 30.0
 
 
-class TwoFolders:
+class TwoLogDirs:
     def __init__(self, root: Path) -> None:
         self.paths = [root / "first", root / "second"]
         self.broker = Broker(
@@ -43,8 +43,8 @@ class TwoFolders:
             answer = client.ask(ApiKey.ALTER_REPLICA_LOG_DIRS, request)
         return int(answer.results[0].partitions[0].error_code)
 
-    def homes(self, topic: str) -> list[tuple[str, bool]]:
-        """(folder, is it a copy under way) for each place where partition 0 of the topic lies."""
+    def log_dirs(self, topic: str) -> list[tuple[str, bool]]:
+        """(log dir, is it a copy under way) for each place where partition 0 of the topic lies."""
         with RawClient(self.broker.port) as client:
             answer = client.ask(ApiKey.DESCRIBE_LOG_DIRS, DescribeLogDirsRequest(topics=None))
         return [
@@ -77,10 +77,10 @@ class TwoFolders:
 
 
 @pytest.fixture
-def two(tmp_path: Path) -> Iterator[TwoFolders]:
-    folders = TwoFolders(tmp_path)
-    with folders.broker:
-        yield folders
+def two(tmp_path: Path) -> Iterator[TwoLogDirs]:
+    log_dirs = TwoLogDirs(tmp_path)
+    with log_dirs.broker:
+        yield log_dirs
 
 
 def refuse_errors(error: object, message: object) -> None:
@@ -94,12 +94,12 @@ def wait_until(holds: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def other(two: TwoFolders, topic: str) -> Path:
-    [(home, _)] = two.homes(topic)
-    return next(path for path in two.paths if path.name != home)
+def other(two: TwoLogDirs, topic: str) -> Path:
+    [(log_dir, _)] = two.log_dirs(topic)
+    return next(path for path in two.paths if path.name != log_dir)
 
 
-def test_a_partition_moves_while_it_is_written_to(two: TwoFolders) -> None:
+def test_a_partition_moves_while_it_is_written_to(two: TwoLogDirs) -> None:
     two.create("orders")
     target = other(two, "orders")
     producer = Producer(
@@ -123,7 +123,7 @@ def test_a_partition_moves_while_it_is_written_to(two: TwoFolders) -> None:
     try:
         wait_until(lambda: len(written) > 3000)
         assert two.move("orders", 0, target) == ErrorCode.NONE
-        wait_until(lambda: two.homes("orders") == [(target.name, False)])
+        wait_until(lambda: two.log_dirs("orders") == [(target.name, False)])
         count = len(written)
         wait_until(lambda: len(written) > count + 500)
     finally:
@@ -136,43 +136,43 @@ def test_a_partition_moves_while_it_is_written_to(two: TwoFolders) -> None:
     assert two.values("orders") == written
 
 
-def test_moves_that_cannot_be_are_refused(two: TwoFolders) -> None:
+def test_moves_that_cannot_be_are_refused(two: TwoLogDirs) -> None:
     two.create("orders")
     assert two.move("orders", 0, "/nowhere") == ErrorCode.LOG_DIR_NOT_FOUND
     assert two.move("unknown", 0, two.paths[1]) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert two.move("orders", 9, two.paths[1]) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    [(home, _)] = two.homes("orders")
-    assert two.move("orders", 0, next(p for p in two.paths if p.name == home)) == ErrorCode.NONE
+    [(log_dir, _)] = two.log_dirs("orders")
+    assert two.move("orders", 0, next(p for p in two.paths if p.name == log_dir)) == ErrorCode.NONE
 
 
-def produce(two: TwoFolders, count: int) -> None:
+def produce(two: TwoLogDirs, count: int) -> None:
     producer = Producer({"bootstrap.servers": two.broker.bootstrap_servers})
     for number in range(count):
         producer.produce("orders", str(number))
     assert producer.flush(10) == 0
 
 
-def test_a_copy_that_was_complete_when_power_went_is_taken(two: TwoFolders) -> None:
-    """The old folder was renamed, the new one not yet: what `LogMoves` does between its two renames."""
+def test_a_copy_that_was_complete_when_power_went_is_taken(two: TwoLogDirs) -> None:
+    """The old directory was renamed, the new one not yet: what `LogMoves` does between its two renames."""
     two.create("orders")
     produce(two, 100)
     target = other(two, "orders")
-    [home] = [path for path in two.paths if path != target]
+    [log_dir] = [path for path in two.paths if path != target]
     two.broker._end()
-    (home / "orders-0").rename(target / "orders-0.anything-future")
+    (log_dir / "orders-0").rename(target / "orders-0.anything-future")
     two.broker._begin()
-    assert two.homes("orders") == [(target.name, False)]
+    assert two.log_dirs("orders") == [(target.name, False)]
     assert two.values("orders") == list(range(100))
 
 
-def test_a_copy_that_was_not_complete_is_dropped(two: TwoFolders) -> None:
+def test_a_copy_that_was_not_complete_is_dropped(two: TwoLogDirs) -> None:
     two.create("orders")
     produce(two, 100)
     target = other(two, "orders")
-    [home] = [path for path in two.paths if path != target]
+    [log_dir] = [path for path in two.paths if path != target]
     two.broker._end()
-    shutil.copytree(home / "orders-0", target / "orders-0.anything-future")
+    shutil.copytree(log_dir / "orders-0", target / "orders-0.anything-future")
     two.broker._begin()
-    assert two.homes("orders") == [(home.name, False)]
+    assert two.log_dirs("orders") == [(log_dir.name, False)]
     assert two.values("orders") == list(range(100))
     assert not list(target.glob("*-future"))

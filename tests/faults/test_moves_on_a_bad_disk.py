@@ -1,4 +1,4 @@
-"""Moves between data folders when the disk fails or power goes at the worst moment."""
+"""Moves between log dirs when the disk fails or power goes at the worst moment."""
 
 import errno
 import threading
@@ -10,7 +10,7 @@ from node_thread import NodeThread
 from odd_requests import E, codes_of, delete_records, move
 from raw_client import DEADLINE_S, wait_until
 
-from tidelog.broker.log_dirs.log_dir import DataFolder
+from tidelog.broker.log_dirs.log_dir import LogDir
 from tidelog.replication.partition import Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.testing.disk import MemoryDisk
@@ -42,10 +42,10 @@ def moved(node: NodeThread, path: str) -> None:
 
 
 @pytest.fixture
-def two_folders() -> Iterator[NodeThread]:
+def two_log_dirs() -> Iterator[NodeThread]:
     disk = StubbornDisk(seed=7)
-    for folder in ("/data", "/more"):
-        disk.make_dirs(folder)
+    for log_dir in ("/data", "/more"):
+        disk.make_dirs(log_dir)
     disk.sync_dir("/")
     with NodeThread(disk, log_dirs="/data,/more") as running:
         with running.connect() as client:
@@ -55,8 +55,8 @@ def two_folders() -> Iterator[NodeThread]:
         yield running
 
 
-def test_a_log_without_records_moves(two_folders: NodeThread) -> None:
-    node = two_folders
+def test_a_log_without_records_moves(two_log_dirs: NodeThread) -> None:
+    node = two_log_dirs
     with node.connect() as client:
         client.ask(ApiKey.DELETE_RECORDS, delete_records("t", 0, -1))
         there = "/more" if node.disk.is_dir("/data/t-0") else "/data"
@@ -66,8 +66,8 @@ def test_a_log_without_records_moves(two_folders: NodeThread) -> None:
         assert produce(client, "t", batch(b"4")).base_offset == 3
 
 
-def test_deleted_records_stay_so_when_power_goes_right_after_a_move(two_folders: NodeThread) -> None:
-    node = two_folders
+def test_deleted_records_stay_so_when_power_goes_right_after_a_move(two_log_dirs: NodeThread) -> None:
+    node = two_log_dirs
     with node.connect() as client:
         assert produce(client, "t", batch(b"4", b"5", b"6")).base_offset == 3
         client.ask(ApiKey.DELETE_RECORDS, delete_records("t", 0, 5))
@@ -81,8 +81,8 @@ def test_deleted_records_stay_so_when_power_goes_right_after_a_move(two_folders:
         assert [record.value for record in read_all(client, "t")] == [b"6", b"7"]
 
 
-def test_a_swap_that_fails_half_way_loses_nothing(two_folders: NodeThread) -> None:
-    node = two_folders
+def test_a_swap_that_fails_half_way_loses_nothing(two_log_dirs: NodeThread) -> None:
+    node = two_log_dirs
     there = "/more" if node.disk.is_dir("/data/t-0") else "/data"
     assert isinstance(node.disk, StubbornDisk)
     node.disk.refuses_copies = True
@@ -96,8 +96,8 @@ def test_a_swap_that_fails_half_way_loses_nothing(two_folders: NodeThread) -> No
         assert [record.value for record in read_all(client, "t")][:3] == [b"1", b"2", b"3"]
 
 
-def test_a_move_that_is_called_off_does_not_take_the_next_one_with_it(two_folders: NodeThread) -> None:
-    node = two_folders
+def test_a_move_that_is_called_off_does_not_take_the_next_one_with_it(two_log_dirs: NodeThread) -> None:
+    node = two_log_dirs
     disk = node.disk
     assert isinstance(disk, StubbornDisk)
     with node.connect() as client:
@@ -119,20 +119,20 @@ def test_a_move_that_is_called_off_does_not_take_the_next_one_with_it(two_folder
 
 
 def test_a_log_is_not_compacted_while_it_is_copied(
-    two_folders: NodeThread, monkeypatch: pytest.MonkeyPatch
+    two_log_dirs: NodeThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A copy that has a value would miss the tombstone that compaction removes meanwhile."""
-    node = two_folders
+    node = two_log_dirs
     disk = node.disk
     assert isinstance(disk, StubbornDisk)
     sources: list[PartitionLog] = []
-    begin_copy = DataFolder.begin_copy
+    begin_copy = LogDir.begin_copy
 
-    def watched(folder: DataFolder, partition: Partition, now_ms: int) -> PartitionLog:
+    def watched(log_dir: LogDir, partition: Partition, now_ms: int) -> PartitionLog:
         sources.append(partition.log)
-        return begin_copy(folder, partition, now_ms)
+        return begin_copy(log_dir, partition, now_ms)
 
-    monkeypatch.setattr(DataFolder, "begin_copy", watched)
+    monkeypatch.setattr(LogDir, "begin_copy", watched)
     with node.connect() as client:
         for _ in range(5):
             assert produce(client, "t", batch(bytes(900_000))).error_code == E.NONE

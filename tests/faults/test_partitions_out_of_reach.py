@@ -1,4 +1,4 @@
-"""A log that cannot be opened, or whose data folder is gone, is neither begun anew nor taken for closed."""
+"""A log that cannot be opened, or whose log dir is gone, is neither begun anew nor taken for closed."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from odd_requests import E, delete_records
 
 from tidelog.base.ids import uuid_text
 from tidelog.server.disk_threads import DiskThreads, DiskThreadsBusy
-from tidelog.storage.log_dir.partition_folder import write_topic_id
+from tidelog.storage.log_dir.partition_dir import write_topic_id
 from tidelog.testing.disk import MemoryDisk
 from tidelog.wire.apis import ApiKey
 
@@ -20,31 +20,31 @@ CLEAN_MARK = "/data/.kafka_cleanshutdown"
 
 
 @pytest.fixture
-def two_folders() -> Iterator[NodeThread]:
+def two_log_dirs() -> Iterator[NodeThread]:
     disk = MemoryDisk(seed=7)
     disk.make_dirs("/more")
     with NodeThread(disk, log_dirs="/data,/more") as running:
         yield running
 
 
-def home_of(node: NodeThread, partition: str) -> str:
-    return next(folder for folder in ("/data", "/more") if node.disk.is_dir(f"{folder}/{partition}"))
+def log_dir_of(node: NodeThread, partition: str) -> str:
+    return next(log_dir for log_dir in ("/data", "/more") if node.disk.is_dir(f"{log_dir}/{partition}"))
 
 
-def test_a_data_folder_that_is_gone_at_a_start(two_folders: NodeThread) -> None:
-    node = two_folders
+def test_a_log_dir_that_is_gone_at_a_start(two_log_dirs: NodeThread) -> None:
+    node = two_log_dirs
     with node.connect() as client:
         create_topic(client, "t", 4)
         for index in range(4):
             assert produce(client, "t", batch(b"kept"), index=index).error_code == E.NONE
     node.stop()
-    homes = [home_of(node, f"t-{index}") for index in range(4)]
-    assert set(homes) == {"/data", "/more"}
+    log_dirs = [log_dir_of(node, f"t-{index}") for index in range(4)]
+    assert set(log_dirs) == {"/data", "/more"}
     node.disk.fail("*", "/more")
     node.start()
     with node.connect() as client:
-        for index, home in enumerate(homes):
-            expected = E.NONE if home == "/data" else E.KAFKA_STORAGE_ERROR
+        for index, log_dir in enumerate(log_dirs):
+            expected = E.NONE if log_dir == "/data" else E.KAFKA_STORAGE_ERROR
             assert E(produce(client, "t", batch(b"more"), index=index).error_code) is expected
         create_topic(client, "new")
         assert produce(client, "new", batch(b"x")).error_code == E.NONE
@@ -52,19 +52,19 @@ def test_a_data_folder_that_is_gone_at_a_start(two_folders: NodeThread) -> None:
     node.disk.heal()
     node.start()
     with node.connect() as client:
-        for index, home in enumerate(homes):
+        for index, log_dir in enumerate(log_dirs):
             values = [record.value for record in read_all(client, "t", index)]
-            assert values == ([b"kept", b"more"] if home == "/data" else [b"kept"])
+            assert values == ([b"kept", b"more"] if log_dir == "/data" else [b"kept"])
 
 
-def test_half_a_copy_is_not_taken_while_its_original_is_out_of_reach(two_folders: NodeThread) -> None:
-    node = two_folders
+def test_half_a_copy_is_not_taken_while_its_original_is_out_of_reach(two_log_dirs: NodeThread) -> None:
+    node = two_log_dirs
     with node.connect() as client:
         topic_id = create_topic(client, "t", 2)
         for index in (0, 1):
             assert produce(client, "t", batch(b"kept"), index=index).error_code == E.NONE
     node.stop()
-    [index] = [index for index in (0, 1) if home_of(node, f"t-{index}") == "/more"]
+    [index] = [index for index in (0, 1) if log_dir_of(node, f"t-{index}") == "/more"]
     copy = f"/data/t-{index}.{uuid_text(topic_id)}-future"
     node.disk.make_dirs(copy)
     write_topic_id(node.disk, copy, topic_id)

@@ -96,9 +96,9 @@ def test_illegal_names(client: RawClient, name: str) -> None:
     shown = DescribeTopicPartitionsRequest(topics=[TopicRequest(name=name)])
     assert set(codes_of(client.ask(ApiKey.DESCRIBE_TOPIC_PARTITIONS, shown))) <= illegal | NO_SUCH
     described = DescribeLogDirsRequest(topics=[DescribableLogDirTopic(topic=name, partitions=[0])])
-    [folder] = client.ask(ApiKey.DESCRIBE_LOG_DIRS, described).results
-    assert folder.topics == []
-    moved = client.ask(ApiKey.ALTER_REPLICA_LOG_DIRS, move(folder.log_dir, name, 0))
+    [log_dir] = client.ask(ApiKey.DESCRIBE_LOG_DIRS, described).results
+    assert log_dir.topics == []
+    moved = client.ask(ApiKey.ALTER_REPLICA_LOG_DIRS, move(log_dir.log_dir, name, 0))
     assert set(codes_of(moved)) <= illegal | NO_SUCH
 
 

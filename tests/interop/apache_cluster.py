@@ -54,24 +54,24 @@ SMALL_JVM = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
 class ApacheNode:
-    """One broker of the cluster; its data and server.log lie under `folder`."""
+    """One broker of the cluster; its data and server.log lie under `directory`."""
 
-    def __init__(self, node: int, folder: Path, jvm: Sequence[str] = SMALL_JVM) -> None:
+    def __init__(self, node: int, directory: Path, jvm: Sequence[str] = SMALL_JVM) -> None:
         self.node = node
         self._jvm = jvm
-        self.folder = folder
+        self.directory = directory
         self.port, self.controller_port = free_port(), free_port()
         self.address = f"localhost:{self.port}"
-        self.data = folder / "data"
-        self.log_file = folder / "server.log"
-        self.settings = folder / "server.properties"
+        self.data = directory / "data"
+        self.log_file = directory / "server.log"
+        self.settings = directory / "server.properties"
         # Ids that begin with a dash would be taken for options.
         self.directory_id = "A" + urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
         self.process: subprocess.Popen[bytes] | None = None
 
     def format(self, cluster_id: str, text: str, voters: str | None) -> None:
         """Voters that are named now may change later; without them this one begins as an observer."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.directory.mkdir(parents=True, exist_ok=True)
         self.settings.write_text(text)
         command = [*JVM, *QUIET, "-cp", classpath(), "kafka.tools.StorageTool", "format"]
         command += ["-t", cluster_id, "-c", str(self.settings)]
@@ -106,7 +106,7 @@ class ApacheCluster:
 
     def __init__(
         self,
-        folder: Path,
+        directory: Path,
         brokers: int = 3,
         observers: int = 0,
         *,
@@ -115,7 +115,7 @@ class ApacheCluster:
         jvm: Sequence[str] = SMALL_JVM,
     ) -> None:
         ids = range(1, brokers + observers + 1)
-        self.nodes = {node: ApacheNode(node, folder / f"node-{node}", jvm) for node in ids}
+        self.nodes = {node: ApacheNode(node, directory / f"node-{node}", jvm) for node in ids}
         self.cluster_id = "A" + urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
         voters = [self.nodes[node] for node in ids[:brokers]]
         controllers = ",".join(f"localhost:{voter.controller_port}" for voter in voters)
@@ -185,10 +185,10 @@ def main() -> None:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, stop)
-    with tempfile.TemporaryDirectory(prefix="apache-cluster-") as folder:
+    with tempfile.TemporaryDirectory(prefix="apache-cluster-") as directory:
         began = time.monotonic()
-        cluster = ApacheCluster(Path(folder), arguments.brokers, arguments.observers)
-        print(f"bootstrap {cluster.bootstrap}\nfolder {folder}", flush=True)
+        cluster = ApacheCluster(Path(directory), arguments.brokers, arguments.observers)
+        print(f"bootstrap {cluster.bootstrap}\nfolder {directory}", flush=True)
         print(f"ready after {time.monotonic() - began:.1f} s", flush=True)
         try:
             signal.pause()

@@ -1,7 +1,7 @@
 """Runs Apache Kafka itself, one KRaft node, from Maven's jars: the yardstick for the interop tests.
 
 python tests/interop/apache_kafka.py --port 9092
-TIDELOG_INTEROP_BOOTSTRAP=localhost:9092 TIDELOG_INTEROP_DATA=<the folder it prints> pytest tests/interop
+TIDELOG_INTEROP_BOOTSTRAP=localhost:9092 TIDELOG_INTEROP_DATA=<the directory it prints> pytest tests/interop
 """
 
 import argparse
@@ -51,19 +51,19 @@ group.streams.initial.rebalance.delay.ms=0
 
 
 class ApacheKafka:
-    """One broker in its own process, with its data and server.log under `folder`."""
+    """One broker in its own process, with its data and server.log under `directory`."""
 
     def __init__(
         self,
         port: int,
-        folder: Path,
+        directory: Path,
         extra_settings: dict[str, str] | None = None,
         jvm: Sequence[str] = ("-Xms512m", "-Xmx512m"),
     ) -> None:
         self.bootstrap = f"localhost:{port}"
-        self.data = folder / "data"
-        self.log_file = folder / "server.log"
-        settings = folder / "server.properties"
+        self.data = directory / "data"
+        self.log_file = directory / "server.log"
+        settings = directory / "server.properties"
         text = SETTINGS.format(port=port, controller_port=free_port(), data=self.data)
         text += "".join(f"{name}={value}\n" for name, value in (extra_settings or {}).items())
         settings.write_text(text)
@@ -112,7 +112,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--port", type=int, default=9092)
-    parser.add_argument("--folder", type=Path, help="where data and logs go; a temporary folder unless given")
+    parser.add_argument(
+        "--folder", type=Path, help="where data and logs go; a temporary directory unless given"
+    )
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="one more server setting"
     )
@@ -123,9 +125,9 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, stop)
     with tempfile.TemporaryDirectory(prefix="apache-kafka-") as temporary:
-        folder = arguments.folder or Path(temporary)
-        folder.mkdir(parents=True, exist_ok=True)
-        kafka = ApacheKafka(arguments.port, folder, dict(pair.split("=", 1) for pair in arguments.set))
+        directory = arguments.directory or Path(temporary)
+        directory.mkdir(parents=True, exist_ok=True)
+        kafka = ApacheKafka(arguments.port, directory, dict(pair.split("=", 1) for pair in arguments.set))
         print(f"bootstrap {kafka.bootstrap}\ndata {kafka.data}\nlog {kafka.log_file}", flush=True)
         try:
             kafka.process.wait()

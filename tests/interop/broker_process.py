@@ -41,8 +41,8 @@ class BrokerProcess:
         return None if address is None else cls(address, Path(data) if data else None)
 
     @classmethod
-    def start(cls, folder: Path, port: int = 0) -> "BrokerProcess":
-        data, log_file, ready = folder / "data", folder / "broker.log", folder / "ready.json"
+    def start(cls, directory: Path, port: int = 0) -> "BrokerProcess":
+        data, log_file, ready = directory / "data", directory / "broker.log", directory / "ready.json"
         options = ["--port", str(port), "--data", str(data), "--ready-file", str(ready)]
         options += [text for pair in SETTINGS for text in ("--set", pair)]
         ready.unlink(missing_ok=True)

@@ -35,13 +35,13 @@ class ClusterUnderTest(Protocol):
     def controller_address(self, id: int) -> str:
         """Where it talks as a voter on the metadata."""
 
-    def data_folder(self, id: int) -> str: ...
+    def log_dir(self, id: int) -> str: ...
 
     def stop(self) -> None: ...
 
 
 class TidelogCluster:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, directory: Path) -> None:
         settings = {
             "offsets.topic.num.partitions": 4,
             "group.initial.rebalance.delay.ms": 0,
@@ -52,7 +52,7 @@ class TidelogCluster:
             "auto.leader.rebalance.enable": False,
             **RACK_AWARE,
         }
-        self._cluster = Cluster(brokers=3, settings=settings, data_dir=folder, racks=RACKS)
+        self._cluster = Cluster(brokers=3, settings=settings, data_dir=directory, racks=RACKS)
         self._cluster.start()
         self.bootstrap = self._cluster.bootstrap_servers
 
@@ -61,7 +61,7 @@ class TidelogCluster:
 
     controller_address = address
 
-    def data_folder(self, id: int) -> str:
+    def log_dir(self, id: int) -> str:
         return self._cluster.brokers[id].data_dir
 
     def kill(self, id: int) -> None:
@@ -85,9 +85,9 @@ class TidelogCluster:
 
 
 class KafkaCluster:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, directory: Path) -> None:
         extra = {**RACK_AWARE, "auto.leader.rebalance.enable": "false"}
-        self._cluster = ApacheCluster(folder, racks=list(RACKS.values()), extra_settings=extra)
+        self._cluster = ApacheCluster(directory, racks=list(RACKS.values()), extra_settings=extra)
         self.bootstrap = self._cluster.bootstrap
 
     def address(self, id: int) -> str:
@@ -96,7 +96,7 @@ class KafkaCluster:
     def controller_address(self, id: int) -> str:
         return f"localhost:{self._cluster.nodes[id].controller_port}"
 
-    def data_folder(self, id: int) -> str:
+    def log_dir(self, id: int) -> str:
         return str(self._cluster.nodes[id].data)
 
     def kill(self, id: int) -> None:
@@ -118,5 +118,5 @@ class KafkaCluster:
             self.kill(id)
 
 
-def start_cluster(folder: Path) -> ClusterUnderTest:
-    return KafkaCluster(folder) if IS_APACHE else TidelogCluster(folder)
+def start_cluster(directory: Path) -> ClusterUnderTest:
+    return KafkaCluster(directory) if IS_APACHE else TidelogCluster(directory)

@@ -1,6 +1,6 @@
 """Fixtures of the interop suite: a broker in its own process, and every Kafka client there is to talk to it.
 
-TIDELOG_INTEROP_BOOTSTRAP=host:port (with TIDELOG_INTEROP_DATA, its data folder) runs the same tests against a
+TIDELOG_INTEROP_BOOTSTRAP=host:port (with TIDELOG_INTEROP_DATA, its log dir) runs the same tests against a
 broker that is already up; that is how apache_kafka.py proves that what they expect is what Apache Kafka does.
 """
 

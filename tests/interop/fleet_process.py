@@ -22,22 +22,22 @@ SETTINGS = (
 
 
 class FleetProcess:
-    def __init__(self, folder: Path, *options: str) -> None:
-        self.folder = folder
-        self.out, self.err, self.ready_file = folder / "out", folder / "err", folder / "ready.json"
+    def __init__(self, directory: Path, *options: str) -> None:
+        self.directory = directory
+        self.out, self.err, self.ready_file = directory / "out", directory / "err", directory / "ready.json"
         self.ready_file.unlink(missing_ok=True)
         command = [
             console_script(),
             "up",
             "--data",
-            str(folder / "data"),
+            str(directory / "data"),
             "--ready-file",
             str(self.ready_file),
         ]
         command += [text for pair in SETTINGS for text in ("--set", pair)]
         with self.out.open("wb") as out, self.err.open("wb") as err:
             self.process = subprocess.Popen(
-                [*command, *options], stdout=out, stderr=err, cwd=folder, env=clean_environment()
+                [*command, *options], stdout=out, stderr=err, cwd=directory, env=clean_environment()
             )
 
     @property

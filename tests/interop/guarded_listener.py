@@ -93,11 +93,11 @@ def _answer(broker: socket.socket) -> bytes:
     return size + broker.recv(struct.unpack(">i", size)[0], socket.MSG_WAITALL)
 
 
-def server_tls(folder: Path) -> ssl.SSLContext:
+def server_tls(directory: Path) -> ssl.SSLContext:
     """With a certificate of its own making, which nobody trusts."""
     command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=test"
-    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
+    files = ["-keyout", str(directory / "key.pem"), "-out", str(directory / "certificate.pem")]
     subprocess.run([*shlex.split(command), *files], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
+    context.load_cert_chain(directory / "certificate.pem", directory / "key.pem")
     return context

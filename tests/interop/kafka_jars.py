@@ -1,4 +1,4 @@
-"""Apache Kafka's jars (Java client, command-line tools, server), fetched by Maven into the cache folder.
+"""Apache Kafka's jars (Java client, command-line tools, server), fetched by Maven into the cache directory.
 
 The release is the one that java/pom.xml names. The first use needs a network, later ones do not.
 """
@@ -42,16 +42,16 @@ def missing_tool() -> str | None:
 
 
 def jars() -> Path:
-    """The folder of jars, filled on first use; a lock lets parallel test workers share the work."""
-    # Named by all of the pom: a folder from before a dependency was added to it would lack that one.
-    folder = CACHE / f"kafka-{pinned('kafka.version')}-{hashlib.sha256(POM.read_bytes()).hexdigest()[:8]}"
+    """The directory of jars, filled on first use; a lock lets parallel test workers share the work."""
+    # Named by all of the pom: a directory from before a dependency was added to it would lack that one.
+    directory = CACHE / f"kafka-{pinned('kafka.version')}-{hashlib.sha256(POM.read_bytes()).hexdigest()[:8]}"
     with lock("kafka-jars"):
-        if not folder.exists():
-            unfinished = folder.with_suffix(".unfinished")
+        if not directory.exists():
+            unfinished = directory.with_suffix(".unfinished")
             command = ["mvn", "-q", "-B", "-f", str(POM), "dependency:copy-dependencies"]
             run([*command, f"-DoutputDirectory={unfinished}", "-DincludeScope=runtime"])
-            unfinished.rename(folder)
-    return folder
+            unfinished.rename(directory)
+    return directory
 
 
 def older_client() -> Path:
@@ -70,7 +70,7 @@ def classpath() -> str:
 
 
 def compiled(sources: Path) -> str:
-    """Compile the Java sources of a folder and give the class path to run them with."""
+    """Compile the Java sources of a directory and give the class path to run them with."""
     newest = max(source.stat().st_mtime_ns for source in sources.glob("*.java"))
     classes = CACHE / "java-classes" / f"{pinned('kafka.version')}-{newest}"
     path = classpath()

@@ -11,10 +11,10 @@ PATIENCE_S = 60.0
 
 
 class StreamsInstance:
-    def __init__(self, bootstrap: str, application: str, topics: tuple[str, str], folder: Path) -> None:
-        folder.mkdir()
-        self._log = folder / "log"
-        arguments = [bootstrap, application, *topics, str(folder / "state"), f"{folder.name}:80"]
+    def __init__(self, bootstrap: str, application: str, topics: tuple[str, str], directory: Path) -> None:
+        directory.mkdir()
+        self._log = directory / "log"
+        arguments = [bootstrap, application, *topics, str(directory / "state"), f"{directory.name}:80"]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [*JVM, "-Xmx256m", *QUIET, "-cp", compiled(HERE / "java"), "WordCount", *arguments],

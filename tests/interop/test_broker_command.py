@@ -25,14 +25,14 @@ def tidelog(servers: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 class Machine:
-    """One broker with its settings file, folder and output."""
+    """One broker with its settings file, directory and output."""
 
-    def __init__(self, node: int, port: int, folder: Path, voters: str) -> None:
-        folder.mkdir(exist_ok=True)
+    def __init__(self, node: int, port: int, directory: Path, voters: str) -> None:
+        directory.mkdir(exist_ok=True)
         self.node, self.port = node, port
-        self.data = folder / f"host-{node}"
-        self.file = folder / f"host-{node}.yaml"
-        self.ready_file, self.log_file = folder / f"ready-{node}", folder / f"log-{node}"
+        self.data = directory / f"host-{node}"
+        self.file = directory / f"host-{node}.yaml"
+        self.ready_file, self.log_file = directory / f"ready-{node}", directory / f"log-{node}"
         settings = {
             "node.id": node,
             "listeners": f"PLAINTEXT://localhost:{port}",
@@ -82,11 +82,11 @@ class Machine:
 
 
 class Machines:
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
         ports = [free_port() for _ in range(3)]
         self.voters = ",".join(f"{node}@localhost:{port}" for node, port in enumerate(ports, 1))
-        self.all = {node: Machine(node, port, folder, self.voters) for node, port in enumerate(ports, 1)}
+        self.all = {node: Machine(node, port, directory, self.voters) for node, port in enumerate(ports, 1)}
         self.servers = ",".join(f"localhost:{port}" for port in ports)
         for machine in self.all.values():
             machine.start()
@@ -94,7 +94,7 @@ class Machines:
             machine.wait()
 
     def add(self, node: int) -> Machine:
-        self.all[node] = Machine(node, free_port(), self.folder, self.voters)
+        self.all[node] = Machine(node, free_port(), self.directory, self.voters)
         self.all[node].start()
         self.all[node].wait()
         return self.all[node]
@@ -195,7 +195,7 @@ def test_a_single_broker_grows_into_a_cluster(tmp_path: Path) -> None:
 
 
 def test_a_second_broker_with_one_id_is_refused(machines: Machines) -> None:
-    second = Machine(1, free_port(), machines.folder / "second", machines.voters)
+    second = Machine(1, free_port(), machines.directory / "second", machines.voters)
     command = [console_script(), "broker", "--config", str(second.file)]
     # As another machine would have it: the list is right there, but this is not the machine that it means.
     command.append(f"--set=controller.quorum.voters={machines.voters.partition(',')[2]}")

@@ -84,7 +84,7 @@ def test_it_says_once_that_all_answer(fleet: FleetProcess) -> None:
     facts = fleet.facts
     assert [broker["node_id"] for broker in facts["brokers"]] == [1, 2, 3]
     assert len({broker["pid"] for broker in facts["brokers"]} | {facts["pid"]}) == 4
-    assert all(Path(folder).is_dir() for folder in facts["data"])
+    assert all(Path(directory).is_dir() for directory in facts["data"])
     said = fleet.out.read_text()
     assert said.count("a cluster of 3 brokers, answers") == 1
     assert all(f"Broker {node}    localhost:" in said for node in (1, 2, 3))

@@ -53,12 +53,12 @@ def test_kafka_dump_log_reads_the_files_of_a_running_broker(
     broker: BrokerProcess, dump: Callable[..., str], make_topic: Callable[..., str], reference: Any
 ) -> None:
     if broker.data is None:
-        pytest.skip("the data folder of the broker is not known: set TIDELOG_INTEROP_DATA")
+        pytest.skip("the log dir of the broker is not known: set TIDELOG_INTEROP_DATA")
     topic = make_topic(**SEGMENTS)
     write_a_bit_of_everything(reference, topic)
-    [folder] = broker.data.rglob(f"{topic}-0")
-    eventually(lambda: len(list(folder.glob("*.log"))) >= 3)
-    logs = sorted(folder.glob("*.log"))
+    [directory] = broker.data.rglob(f"{topic}-0")
+    eventually(lambda: len(list(directory.glob("*.log"))) >= 3)
+    logs = sorted(directory.glob("*.log"))
     printed = dump(logs, "--deep-iteration", "--print-data-log")
     assert printed.count("isvalid: true") > 20
     assert "a deletion" in printed
@@ -66,10 +66,10 @@ def test_kafka_dump_log_reads_the_files_of_a_running_broker(
         assert f"compresscodec: {codec}" in printed.lower()
     # An active segment's indexes may be preallocated, and the tool wants to see them in their final size.
     for kind in ("index", "timeindex"):
-        sealed = [file for file in sorted(folder.glob(f"*.{kind}")) if file.stem != logs[-1].stem]
+        sealed = [file for file in sorted(directory.glob(f"*.{kind}")) if file.stem != logs[-1].stem]
         assert sealed
         dump(sealed)
-    snapshots = sorted(folder.glob("*.snapshot"))
+    snapshots = sorted(directory.glob("*.snapshot"))
     assert snapshots, "a roll leaves a snapshot of the producers"
     assert "producerid" in dump(snapshots).lower()
 
@@ -89,12 +89,12 @@ def test_kafka_dump_log_reads_what_a_stopped_broker_leaves_and_a_restart_serves_
         client.close()
     finally:
         running.stop()
-    [folder] = (tmp_path / "data").rglob(f"{topic}-0")
+    [directory] = (tmp_path / "data").rglob(f"{topic}-0")
     for kind in ("log", "index", "timeindex", "snapshot"):
-        files = sorted(folder.glob(f"*.{kind}"))
+        files = sorted(directory.glob(f"*.{kind}"))
         assert files
         dump(files, *(["--deep-iteration"] if kind == "log" else []))
-    dump(sorted(folder.glob("*.index")), "--verify-index-only")
+    dump(sorted(directory.glob("*.index")), "--verify-index-only")
     running = BrokerProcess.start(tmp_path)
     try:
         client = confluent.Driver(running.address)

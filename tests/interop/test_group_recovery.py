@@ -28,23 +28,23 @@ class Restartable(Protocol):
 
 
 class RestartableTidelog:
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
         self._port = free_port()
-        self._process = BrokerProcess.start(folder, self._port)
+        self._process = BrokerProcess.start(directory, self._port)
         self.address = self._process.address
 
     def restart(self, how: str) -> None:
         getattr(self._process, how)()
-        self._process = BrokerProcess.start(self._folder, self._port)
+        self._process = BrokerProcess.start(self._directory, self._port)
 
     def stop(self) -> None:
         self._process.stop()
 
 
 class RestartableKafka:
-    def __init__(self, folder: Path) -> None:
-        self._kafka = ApacheKafka(free_port(), folder)
+    def __init__(self, directory: Path) -> None:
+        self._kafka = ApacheKafka(free_port(), directory)
         self.address = self._kafka.bootstrap
 
     def restart(self, how: str) -> None:

@@ -80,7 +80,7 @@ def test_kafka_dump_log_reads_the_offsets_topic(
     broker: BrokerProcess, reference: Any, topic: str, opened: list[Any], open_client: Callable[[str], Any]
 ) -> None:
     if broker.data is None:
-        pytest.skip("the data folder of the broker is not known: set TIDELOG_INTEROP_DATA")
+        pytest.skip("the log dir of the broker is not known: set TIDELOG_INTEROP_DATA")
     group = f"dumped-{topic}"
     reference.produce(topic, [Record(b"k", b"v")])
     opened.append(reference.join_group(group, topic, instance_id="static", auto_commit=False))

@@ -75,7 +75,7 @@ def test_kafka_configs_of_a_broker(tool: Tool, reference: Any) -> None:
     assert "num.partitions=1" in described
 
 
-def test_the_limit_of_moves_between_folders_is_a_setting(tool: Tool, reference: Any) -> None:
+def test_the_limit_of_moves_between_directories_is_a_setting(tool: Tool, reference: Any) -> None:
     [broker] = reference.describe_cluster().brokers
     entity = ["--entity-type", "brokers", "--entity-name", str(broker)]
     limit = "replica.alter.log.dirs.io.max.bytes.per.second"
@@ -151,9 +151,9 @@ def test_kafka_log_dirs(tool: Tool, reference: Any, topic: str) -> None:
     reference.produce(topic, [Record(b"k", bytes(5_000))])
     printed = tool("org.apache.kafka.tools.LogDirsCommand", "--describe", "--topic-list", topic)
     answer = json.loads(printed.splitlines()[-1])
-    [folder] = [folder for broker in answer["brokers"] for folder in broker["logDirs"]]
-    assert folder["error"] is None
-    [partition] = folder["partitions"]
+    [directory] = [directory for broker in answer["brokers"] for directory in broker["logDirs"]]
+    assert directory["error"] is None
+    [partition] = directory["partitions"]
     assert partition["partition"] == f"{topic}-0"
     assert partition["size"] > 5_000
     assert (partition["offsetLag"], partition["isFuture"]) == (0, False)

@@ -74,8 +74,8 @@ class Application:
         )
         return sorted(re.sub(r"\s", "", line) for line in lines)
 
-    def start(self, folder: Path) -> StreamsInstance:
-        return StreamsInstance(self.broker.address, self.group, self.topics, folder)
+    def start(self, directory: Path) -> StreamsInstance:
+        return StreamsInstance(self.broker.address, self.group, self.topics, directory)
 
     def is_listed(self) -> bool:
         return self.group in self.tool(STREAMS_GROUPS, "--list").splitlines()

@@ -37,11 +37,11 @@ def test_it_is_the_real_broker_and_leaves_nothing_behind(capsys: pytest.CaptureF
     threads = threading.active_count()
     brokers = _broker_threads()  # of fixtures that other tests share
     with Broker() as broker:
-        folder = broker.data_dir
+        directory = broker.data_dir
         assert broker.bootstrap_servers == f"127.0.0.1:{broker.port}"
         assert run(["-b", broker.bootstrap_servers, "produce", "t", "hello", "--create-topic"]) == 0
-        assert (Path(folder) / "t-0").is_dir()
-    assert not os.path.exists(folder)
+        assert (Path(directory) / "t-0").is_dir()
+    assert not os.path.exists(directory)
     assert _broker_threads() == brokers
     assert threading.active_count() <= threads + 1  # librdkafka's own may still wind down
 
@@ -68,7 +68,7 @@ def test_a_restart_keeps_data_and_port() -> None:
         assert produce(broker, "t", b"x") == 2
 
 
-def test_a_folder_of_your_own_stays(tmp_path: Path) -> None:
+def test_a_directory_of_your_own_stays(tmp_path: Path) -> None:
     with Broker(data_dir=tmp_path / "kept") as broker:
         assert run(["-b", broker.bootstrap_servers, "topic", "create", "t"]) == 0
         produce(broker, "t", b"x")
@@ -143,8 +143,8 @@ SUITE = """
 """
 
 
-def pytest_in(folder: Path, suite: str, *options: str) -> subprocess.CompletedProcess[str]:
-    (folder / "test_suite.py").write_text(textwrap.dedent(suite))
+def pytest_in(directory: Path, suite: str, *options: str) -> subprocess.CompletedProcess[str]:
+    (directory / "test_suite.py").write_text(textwrap.dedent(suite))
     command = [
         sys.executable,
         "-m",
@@ -153,9 +153,9 @@ def pytest_in(folder: Path, suite: str, *options: str) -> subprocess.CompletedPr
         "no:cacheprovider",
         "--strict-markers",
         *options,
-        str(folder),
+        str(directory),
     ]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=100, check=False)
+    return subprocess.run(command, capture_output=True, text=True, cwd=directory, timeout=100, check=False)
 
 
 def test_the_fixtures(tmp_path: Path) -> None:

@@ -164,7 +164,9 @@ def test_the_cluster(client: Any, broker_address: str) -> None:
 
 
 @pytest.mark.needs("log_sizes")
-def test_the_log_folders_know_the_size_of_a_partition(client: Any, reference: Any, make_topic: Any) -> None:
+def test_the_log_directories_know_the_size_of_a_partition(
+    client: Any, reference: Any, make_topic: Any
+) -> None:
     topic = make_topic(partitions=2)
     reference.produce(topic, [Record(b"k", bytes(10_000), partition=1)])
     sizes = client.log_sizes(topic)

@@ -21,12 +21,12 @@ PATIENCE_S = 30.0
 class Up:
     """A started `tidelog up`, whose output is read from files so that it can never block."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
-        self.out, self.err, self.ready_file = folder / "out", folder / "err", folder / "ready.json"
+    def __init__(self, directory: Path, *options: str) -> None:
+        self.out, self.err, self.ready_file = directory / "out", directory / "err", directory / "ready.json"
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TIDELOG_")}
         command = [console_script(), "up", "--ready-file", str(self.ready_file), *options]
         with self.out.open("wb") as out, self.err.open("wb") as err:
-            self.process = subprocess.Popen(command, stdout=out, stderr=err, cwd=folder, env=environment)
+            self.process = subprocess.Popen(command, stdout=out, stderr=err, cwd=directory, env=environment)
 
     def ready(self) -> Any:
         deadline = time.monotonic() + PATIENCE_S
@@ -125,41 +125,41 @@ def test_settings_come_from_flag_and_file(up: Any, tmp_path: Path) -> None:
     assert {entry["source"] for entry in json.loads(shown.stdout)} == {"file"}
 
 
-def refused(*options: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def refused(*options: str, directory: Path) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TIDELOG_")}
     command = [console_script(), "up", *options]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=60, check=False, cwd=folder, env=environment
+        command, capture_output=True, text=True, timeout=60, check=False, cwd=directory, env=environment
     )
 
 
 def test_a_taken_port(tmp_path: Path) -> None:
     with socket.create_server(("localhost", 0)) as taken:
-        done = refused("--port", str(taken.getsockname()[1]), folder=tmp_path)
+        done = refused("--port", str(taken.getsockname()[1]), directory=tmp_path)
     assert done.returncode == 1
     assert "the port is taken" in done.stderr
     assert "Try: tidelog up --port" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_data_folder_in_use(up: Any, tmp_path: Path) -> None:
+def test_a_log_dir_in_use(up: Any, tmp_path: Path) -> None:
     up("--port", "0").ready()
-    done = refused("--port", "0", folder=tmp_path)
+    done = refused("--port", "0", directory=tmp_path)
     assert done.returncode == 1
     assert str(tmp_path / "data") in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_data_folder_that_is_a_file(tmp_path: Path) -> None:
+def test_a_log_dir_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("mine")
-    done = refused("--port", "0", folder=tmp_path)
+    done = refused("--port", "0", directory=tmp_path)
     assert done.returncode in (1, 2)
     assert "data" in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_settings_that_are_wrong(tmp_path: Path) -> None:
-    done = refused("--set", "log.retention.hour=1", "--set", "num.partitions=none", folder=tmp_path)
+    done = refused("--set", "log.retention.hour=1", "--set", "num.partitions=none", directory=tmp_path)
     assert done.returncode == 2
     assert "log.retention.hours" in done.stderr
     assert "num.partitions" in done.stderr

@@ -39,14 +39,14 @@ def tidelog(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def refused(folder: Path, *options: str) -> str:
+def refused(directory: Path, *options: str) -> str:
     done = subprocess.run(
         [console_script(), "up", *options],
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
         check=False,
-        cwd=folder,
+        cwd=directory,
         env=clean_environment(),
     )
     assert done.returncode in (1, 2)
@@ -74,13 +74,13 @@ def test_the_same_cluster_comes_back(up: Up) -> None:
     assert not running.ready_file.exists()
     assert not any(map(is_running, pids))
 
-    again = up()  # neither --brokers nor --port: the folder knows
+    again = up()  # neither --brokers nor --port: the directory knows
     second = again.facts
     for name in ("cluster_id", "bootstrap_servers", "data"):
         assert second[name] == first[name]
     read = tidelog("-b", second["bootstrap_servers"], "consume", "hello")
     assert read.stdout == "Hello, Tidelog\n"
-    assert "runs already" in refused(again.folder, "--data", "data")
+    assert "runs already" in refused(again.directory, "--data", "data")
 
 
 def test_for_machines_it_speaks_json(up: Up) -> None:
@@ -131,7 +131,7 @@ def test_a_second_ctrl_c_stops_at_once(up: Up) -> None:
 
 def test_it_can_be_stopped_while_it_starts(up: Up) -> None:
     running = up("--brokers", "3", "--port", "0")
-    eventually((running.folder / "data" / "node-3").exists)
+    eventually((running.directory / "data" / "node-3").exists)
     assert running.stop() == 0
     assert "Traceback" not in running.said()
 
@@ -145,7 +145,7 @@ def test_a_cluster_grows(up: Up) -> None:
     shown = tidelog("-b", grown.servers, "cluster", "brokers", "--json")
     assert [row["id"] for row in json.loads(shown.stdout)] == [1, 2, 3]
     assert grown.stop() == 0
-    assert "holds a cluster of 3 brokers, not of 2" in refused(grown.folder, "--brokers", "2")
+    assert "holds a cluster of 3 brokers, not of 2" in refused(grown.directory, "--brokers", "2")
 
 
 def test_a_taken_port(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_taken_port(tmp_path: Path) -> None:
 
 def test_a_broker_that_cannot_start_ends_the_others(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "node-2").write_text("a file where a folder should be")
+    (tmp_path / "data" / "node-2").write_text("a file where a directory should be")
     said = refused(tmp_path, "--brokers", "2", "--port", "0")
     assert "Broker 2 did not start: " in said
     assert str(tmp_path / "data" / "node-2") in said

@@ -47,7 +47,7 @@ from tidelog.metadata.topics.create_topics import NewTopic, TopicDefaults, decid
 CONFIG = BrokerConfig()
 BROKERS = (1, 2, 3, 4)
 TOPICS = ("safe", "bold")  # bold asks for unclean elections
-FOLDERS = 2
+LOG_DIRS = 2
 
 brokers = st.sampled_from(BROKERS)
 topics = st.sampled_from(TOPICS)
@@ -59,10 +59,10 @@ steps = st.lists(
         st.tuples(st.just("unfence"), brokers),
         st.tuples(st.just("unfence"), brokers),
         st.tuples(st.just("restart"), brokers, st.booleans(), st.booleans()),
-        st.tuples(st.just("replace_folder"), brokers, st.integers(0, FOLDERS - 1)),
-        st.tuples(st.just("unmount"), brokers, st.integers(0, FOLDERS - 1)),
-        st.tuples(st.just("fail_folder"), brokers, st.integers(0, FOLDERS - 1)),
-        st.tuples(st.just("assign"), brokers, topics, partitions, st.integers(0, FOLDERS - 1)),
+        st.tuples(st.just("replace_folder"), brokers, st.integers(0, LOG_DIRS - 1)),
+        st.tuples(st.just("unmount"), brokers, st.integers(0, LOG_DIRS - 1)),
+        st.tuples(st.just("fail_folder"), brokers, st.integers(0, LOG_DIRS - 1)),
+        st.tuples(st.just("assign"), brokers, topics, partitions, st.integers(0, LOG_DIRS - 1)),
         st.tuples(st.just("stop"), brokers),
         st.tuples(st.just("beat"), brokers, st.booleans(), st.booleans()),
         st.tuples(st.just("unregister"), brokers),
@@ -87,7 +87,7 @@ class Cluster:
         self.image = advance(ClusterImage(), [ClusterCreated("c")]).after
         self.records = [ClusterCreated("c")]
         self.numbers = iter(range(1_000, 10**6))
-        self.folders = {id: [self.new_id() for _ in range(FOLDERS)] for id in BROKERS}
+        self.log_dirs = {id: [self.new_id() for _ in range(LOG_DIRS)] for id in BROKERS}
         self.unmounted = dict.fromkeys(BROKERS)
         for id in BROKERS:
             self.restart(id, True, False)
@@ -135,29 +135,29 @@ class Cluster:
             epoch=len(self.records) + 1,
             incarnation=self.new_id(),
             endpoints=[],
-            directories=[one for one in self.folders[id] if one != self.unmounted[id]],
+            directories=[one for one in self.log_dirs[id] if one != self.unmounted[id]],
             fenced=fenced,
             ended=Ended.CLEAN if was_clean else Ended.UNCLEAN,
             config=CONFIG,
         )
         self.change(decision)
 
-    def replace_folder(self, id, which):
+    def replace_log_dir(self, id, which):
         """A disk is swapped for an empty one while the broker is down, and all of them can be read."""
-        gone, self.unmounted[id] = self.folders[id][which], None
+        gone, self.unmounted[id] = self.log_dirs[id][which], None
         lost = {
             (topic.name, partition.index)
             for topic, partition in self.image.partitions()
             if id in partition.replicas and partition.directory_of(id) in (gone, bytes(16))
         }
-        self.folders[id][which] = self.new_id()
+        self.log_dirs[id][which] = self.new_id()
         self.restart(id, True)
         for topic, partition in self.image.partitions():
             assert (topic.name, partition.index) not in lost or id not in partition.isr
 
     def unmount(self, id, which):
-        """One folder cannot be read at a start. What it holds is away, and nobody leads with less."""
-        self.unmounted[id] = away = self.folders[id][which]
+        """One log dir cannot be read at a start. What it holds is away, and nobody leads with less."""
+        self.unmounted[id] = away = self.log_dirs[id][which]
         before = self.image
         self.restart(id, True, which == 0)
         for topic, partition in self.image.partitions():
@@ -166,14 +166,14 @@ class Cluster:
                 if before.partition(topic.name, partition.index).isr == (id,) and topic.name == "safe":
                     assert partition.isr == (id,)
 
-    def fail_folder(self, id, which):
+    def fail_log_dir(self, id, which):
         known = self.image.brokers.get(id)
         epoch = known.epoch if known else 0
-        self.change(decide_directories_offline(self.image, id, epoch, [self.folders[id][which]], CONFIG))
+        self.change(decide_directories_offline(self.image, id, epoch, [self.log_dirs[id][which]], CONFIG))
 
     def assign(self, id, topic, index, which):
         known = self.image.brokers.get(id)
-        item = DirectoryAssignment(self.folders[id][which], self.image.topic(topic).id, index)
+        item = DirectoryAssignment(self.log_dirs[id][which], self.image.topic(topic).id, index)
         self.change(decide_assign_directories(self.image, id, known.epoch if known else 0, [item], CONFIG))
 
     def stop(self, id):

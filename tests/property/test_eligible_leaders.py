@@ -59,7 +59,7 @@ class Cluster:
         self.image = advance(ClusterImage(), [ClusterCreated("c")]).after
         self.records = [ClusterCreated("c")]
         self.static = BrokerConfig({"min.insync.replicas": 2})
-        self.folders = {id: (1000 + id).to_bytes(16, "big") for id in BROKERS}
+        self.log_dirs = {id: (1000 + id).to_bytes(16, "big") for id in BROKERS}
         self.numbers = iter(range(2000, 10**6))
         self.acked = 0
         self.ends = dict.fromkeys(BROKERS, 0)
@@ -139,7 +139,7 @@ class Cluster:
     def restart(self, id, ended, has_new_disk):
         bad = ()
         if has_new_disk:
-            self.folders[id] = self.new_id()
+            self.log_dirs[id] = self.new_id()
         if has_new_disk or ended is Ended.UNCLEAN:
             self.ends[id] = 0
             bad = (id,)
@@ -152,7 +152,7 @@ class Cluster:
             epoch=len(self.records) + 1,
             incarnation=self.new_id(),
             endpoints=[],
-            directories=[self.folders[id]],
+            directories=[self.log_dirs[id]],
             fenced=fenced,
             ended=ended,
             config=self.config,

@@ -11,7 +11,7 @@ from tidelog.testing.disk import MemoryDisk, PowerCut
 from tidelog.wire.batch import check_batches, crc_ok, iter_batches
 from tidelog.wire.record import Record, write_batch
 
-FOLDER = "/data/topic-0"
+LOG_DIR = "/data/topic-0"
 CONFIG = LogConfig(segment_bytes=3000, index_interval_bytes=300, file_delete_delay_ms=0, retention_ms=-1)
 
 
@@ -32,7 +32,7 @@ class Workload:
     def open(self, clean: bool = False) -> PartitionLog:
         log = PartitionLog.open(
             self.disk,
-            FOLDER,
+            LOG_DIR,
             self.config,
             now_ms=1_000,
             clean=clean,

@@ -10,7 +10,7 @@ from tidelog.testing.disk import MemoryDisk
 from tidelog.wire.batch import BatchHeader, check_batches, iter_batches
 from tidelog.wire.record import Record, write_batch
 
-FOLDER = "/data/topic-0"
+LOG_DIR = "/data/topic-0"
 CONFIG = LogConfig(
     segment_bytes=1_500,
     segment_ms=1_000,
@@ -42,7 +42,7 @@ class LogAndList(RuleBasedStateMachine):
     def open(self, *, clean: bool = False) -> PartitionLog:
         return PartitionLog.open(
             self.disk,
-            FOLDER,
+            LOG_DIR,
             CONFIG,
             now_ms=self.now_ms,
             recovery_point=self.flushed,

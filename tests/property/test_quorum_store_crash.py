@@ -24,7 +24,7 @@ from tidelog.raft.ready import HardState, Ready, Snapshot
 from tidelog.testing.disk import MemoryDisk, PowerCut
 from tidelog.wire.batch import iter_batches
 
-FOLDER = "/data/__cluster_metadata-0"
+DIRECTORY = "/data/__cluster_metadata-0"
 NOW = 1_700_000_000_000
 VOTERS = Configuration((Voter(1, "a:1"),))
 
@@ -56,7 +56,7 @@ class Life:
 
     def open(self) -> QuorumStore:
         """Whatever was found is what holds from now on."""
-        store = QuorumStore.open(self.disk, FOLDER, NOW)
+        store = QuorumStore.open(self.disk, DIRECTORY, NOW)
         self.check(store)
         self.begun = None
         return store
@@ -225,15 +225,15 @@ def test_flipped_bit_is_noticed_or_does_not_matter(seed):
     life = Life(seed)
     life.run(30)
     life.disk.crash()
-    names = [name for name in life.disk.names(FOLDER) if life.disk.size(f"{FOLDER}/{name}")]
+    names = [name for name in life.disk.names(DIRECTORY) if life.disk.size(f"{DIRECTORY}/{name}")]
     noticed = 0
     for _ in range(12):
-        path = f"{FOLDER}/{life.rng.choice(names)}"
+        path = f"{DIRECTORY}/{life.rng.choice(names)}"
         position, bit = life.rng.randrange(life.disk.size(path)), life.rng.randrange(8)
         life.disk.flip_bit(path, position, bit)
         before = life.disk.operations
         try:
-            store = QuorumStore.open(life.disk, FOLDER, NOW)
+            store = QuorumStore.open(life.disk, DIRECTORY, NOW)
         except StorageError:
             noticed += 1
         else:

@@ -22,7 +22,7 @@ from tidelog.raft.entries import Configuration, Entry, EntryKind
 from tidelog.raft.ready import Ready, Restored, Snapshot
 from tidelog.testing.disk import MemoryDisk, PowerCut
 
-FOLDER = "/__cluster_metadata-0"
+DIRECTORY = "/__cluster_metadata-0"
 NOW = 1_700_000_000_000
 
 
@@ -43,7 +43,7 @@ class StoreDisk(DumbDisk):
         """A node comes up: nothing but the files is left of what it knew."""
         self.files.power_cut_at = None
         self.files.crash()
-        self.store = store = QuorumStore.open(self.files, FOLDER, NOW)
+        self.store = store = QuorumStore.open(self.files, DIRECTORY, NOW)
         self.hard_state = store.hard_state
         self.entries = [_from_store(entry) for entry in store.entries]
         self.snapshot = _snapshot(store.snapshot) if store.snapshot.index >= 0 else None

@@ -18,7 +18,7 @@ from tidelog.spark.source.loss import LossReport
 from tidelog.spark.source.planning import OffsetRange
 from tidelog.spark.source.range_reader import FetchLimits, RangeReader
 from tidelog.spark.source.segments import SegmentReader
-from tidelog.storage.log_dir.partition_folder import write_topic_id
+from tidelog.storage.log_dir.partition_dir import write_topic_id
 from tidelog.storage.segment.transaction_index import ENTRY
 from tidelog.testing import Broker
 

@@ -16,10 +16,10 @@ SUITES = {
 }
 
 
-def outcome(folder: Path, ci: str | None) -> str:
-    (folder / "conftest.py").write_text(CONFTEST.read_text())
+def outcome(directory: Path, ci: str | None) -> str:
+    (directory / "conftest.py").write_text(CONFTEST.read_text())
     for name, text in SUITES.items():
-        (folder / name).write_text(text)
+        (directory / name).write_text(text)
     environment = {name: value for name, value in os.environ.items() if name != "CI"}
     environment |= {} if ci is None else {"CI": ci}
     command = [
@@ -31,7 +31,9 @@ def outcome(folder: Path, ci: str | None) -> str:
         "no:cacheprovider",
         "--continue-on-collection-errors",
     ]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=directory, env=environment, capture_output=True, text=True, check=False
+    )
     return done.stdout
 
 

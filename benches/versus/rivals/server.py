@@ -59,7 +59,7 @@ class Rival(System):
         return [self._one().pid]
 
     @property
-    def data_folders(self) -> list[Path]:
+    def log_dirs(self) -> list[Path]:
         return [self._data]
 
     @abstractmethod

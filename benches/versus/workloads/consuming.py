@@ -37,7 +37,7 @@ def catch_up(system: System, *, count: int, cold: bool = False) -> Mapping[str, 
     topic = system.new_topic()
     generator.produce(system.servers, topic, 1, SIZE, count, settings={"acks": "1"})
     if cold:
-        drop_from_cache(system.data_folders)
+        drop_from_cache(system.log_dirs)
     before = system.cpu_seconds()
     run = generator.consume(system.servers, topic, 1, count, settings=EAGER)
     cpu = system.cpu_seconds() - before

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Sequence
 
 from tidelog.base.errors import StorageError
-from tidelog.base.full_sync import allocate_fd, sync_fd, sync_folder
+from tidelog.base.full_sync import allocate_fd, sync_directory, sync_fd
 from tidelog.base.ports import Buffer, Disk, File, Lock
 
 IOV_MAX = 512  # below every platform's limit of buffers per pwritev
@@ -117,7 +117,7 @@ class PosixDisk:
             shutil.rmtree(path)
 
     def sync_dir(self, directory: str) -> None:
-        sync_folder(directory)
+        sync_directory(directory)
 
     def free_bytes(self, directory: str) -> tuple[int, int]:
         stat = os.statvfs(directory)
@@ -129,10 +129,10 @@ class PosixDisk:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             file.close()
-            folder = os.path.dirname(path)
+            directory = os.path.dirname(path)
             raise StorageError(
-                f"{folder} is in use by another broker (its lock file {path} is held); "
-                "stop that broker, or give this one another folder with --data"
+                f"{directory} is in use by another broker (its lock file {path} is held); "
+                "stop that broker, or give this one another directory with --data"
             ) from error
         return PosixLock(file)
 

@@ -47,14 +47,14 @@ def best_allocate(os_module: Any = os) -> Callable[[int, int], object]:
 
 
 sync_fd = best_sync(getattr(os, "fdatasync", os.fsync))
-_sync_folder_fd = best_sync(os.fsync)
+_sync_directory_fd = best_sync(os.fsync)
 allocate_fd = best_allocate()
 
 
-def sync_folder(path: str) -> None:
+def sync_directory(path: str) -> None:
     """New names in it are durable after this."""
     fd = os.open(path, os.O_RDONLY)
     try:
-        _sync_folder_fd(fd)
+        _sync_directory_fd(fd)
     finally:
         os.close(fd)

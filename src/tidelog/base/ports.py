@@ -80,7 +80,7 @@ class Disk(Protocol):
         ...
 
     def names(self, directory: str) -> list[str]:
-        """Sorted names of files and folders directly in `directory`."""
+        """Sorted names of files and directories directly in `directory`."""
         ...
 
     def is_dir(self, path: str) -> bool: ...
@@ -108,7 +108,7 @@ class Disk(Protocol):
         ...
 
     def lock(self, path: str) -> Lock:
-        """Take the lock file at `path` for this process alone, or raise StorageError naming its folder."""
+        """Take the lock file at `path` for this process alone, or raise StorageError naming its directory."""
         ...
 
 

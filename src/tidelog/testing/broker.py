@@ -1,4 +1,4 @@
-"""The real broker inside a test: a thread with its own event loop, a free port, a temporary folder.
+"""The real broker inside a test: a thread with its own event loop, a free port, a temporary directory.
 
 Any Kafka client can use it, blocking ones too, since the broker never runs on the caller's thread.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SettingValue: TypeAlias = str | int | float | bool | list[str]
 
-# A test wants speed, and its folder is thrown away; everything else is as in a served broker.
+# A test wants speed, and its directory is thrown away; everything else is as in a served broker.
 TEST_SETTINGS: dict[str, SettingValue] = {"durability": "os", "shutdown.grace.ms": 1000}
 
 STOP_LIMIT_S = 30.0
@@ -43,7 +43,7 @@ class Broker:
     Args:
         settings: Broker settings, under Kafka's names. They win over those of tests: `durability=os`, and a
             short `shutdown.grace.ms`.
-        data_dir: A folder that keeps the data. None: a temporary one that goes with the broker.
+        data_dir: A directory that keeps the data. None: a temporary one that goes with the broker.
         port: The port to listen on. 0: a free one.
         network: For tests of clusters: what connects this broker to the others.
 
@@ -94,11 +94,11 @@ class Broker:
 
     @property
     def data_dir(self) -> str:
-        """The folder with the partitions."""
+        """The directory with the partitions."""
         if self._kept_dir is not None:
             return self._kept_dir
         if self._temporary is None:
-            raise RuntimeError("the broker is not started, so it has no folder yet")
+            raise RuntimeError("the broker is not started, so it has no directory yet")
         return self._temporary.name
 
     def start(self) -> None:
@@ -110,20 +110,20 @@ class Broker:
         try:
             self._begin()
         except BaseException:
-            self._remove_folder()
+            self._remove_directory()
             raise
 
     def stop(self) -> None:
-        """Stop it in order. A temporary folder goes; a broker that does not run stays as it is."""
+        """Stop it in order. A temporary directory goes; a broker that does not run stays as it is."""
         try:
             self._end()
         finally:
-            self._remove_folder()
+            self._remove_directory()
 
     def kill(self) -> None:
         """End it as `kill -9` would: nothing is answered, handed over or written any more.
 
-        The data stays, even in a temporary folder, until `stop`.
+        The data stays, even in a temporary directory, until `stop`.
         """
         life, thread = self._life, self._thread
         if life is None or thread is None:
@@ -186,7 +186,7 @@ class Broker:
             raise RuntimeError("the broker is not running; use it inside `with Broker() as broker:`")
         return self._life
 
-    def _remove_folder(self) -> None:
+    def _remove_directory(self) -> None:
         if self._temporary is not None:
             self._temporary.cleanup()
             self._temporary = None

@@ -47,7 +47,7 @@ class Cluster:
     Args:
         brokers: How many brokers.
         settings: Broker settings of all of them, under Kafka's names.
-        data_dir: A folder that keeps the data. None: a temporary one that goes with the cluster.
+        data_dir: A directory that keeps the data. None: a temporary one that goes with the cluster.
         racks: The `broker.rack` of brokers, by id.
 
     Attributes:
@@ -81,11 +81,11 @@ class Cluster:
 
     @property
     def data_dir(self) -> str:
-        """The folder with one folder for each broker."""
+        """The directory with one directory for each broker."""
         if self._kept_dir is not None:
             return self._kept_dir
         if self._temporary is None:
-            raise RuntimeError("the cluster is not started, so it has no folder yet")
+            raise RuntimeError("the cluster is not started, so it has no directory yet")
         return self._temporary.name
 
     def start(self) -> None:
@@ -109,7 +109,7 @@ class Cluster:
             raise
 
     def stop(self) -> None:
-        """Stop all brokers that run. Temporary folders go."""
+        """Stop all brokers that run. Temporary directories go."""
         try:
             self.heal()
             for broker in self.brokers.values():
@@ -208,8 +208,10 @@ class Cluster:
         }
         if id in self._racks:
             settings["broker.rack"] = self._racks[id]
-        folder = f"{self.data_dir}/broker-{id}"
-        return Broker(settings=settings, data_dir=folder, port=port, network=self.links.network_of(id, port))
+        directory = f"{self.data_dir}/broker-{id}"
+        return Broker(
+            settings=settings, data_dir=directory, port=port, network=self.links.network_of(id, port)
+        )
 
     def __enter__(self) -> "Cluster":
         self.start()

@@ -1,7 +1,7 @@
 """A disk in memory that can fail as real ones do: the twin of `PosixDisk`.
 
 `crash()` keeps what was synced. Of the rest it keeps, by the seed, nothing, all, the first writes, or single
-pages; of changes to a folder since its last `sync_dir` it keeps the first few. Faults are set by name.
+pages; of changes to a directory since its last `sync_dir` it keeps the first few. Faults are set by name.
 """
 
 import errno
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tidelog.base.errors import StorageError
 from tidelog.base.ports import Buffer, Disk, File, Lock
-from tidelog.testing.disk_nodes import FileNode, FolderNode
+from tidelog.testing.disk_nodes import DirectoryNode, FileNode
 
 
 class PowerCut(BaseException):
@@ -33,7 +33,7 @@ class Fault:
 class MemoryDisk:
     def __init__(self, seed: int = 0, *, capacity_bytes: int | None = None) -> None:
         self._random = random.Random(seed)
-        self._root = FolderNode()
+        self._root = DirectoryNode()
         self._locks: set[str] = set()
         self._faults: list[Fault] = []
         self.capacity_bytes = capacity_bytes
@@ -100,24 +100,24 @@ class MemoryDisk:
 
     def open(self, path: str, *, create: bool = False) -> File:
         self.before("open", path)
-        folder, name = self._parent(path)
-        node = folder.entries.get(name)
+        dir_node, name = self._parent(path)
+        node = dir_node.entries.get(name)
         if node is None:
             if not create:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
             node = FileNode()
             self.change("create", path)
-            folder.put(name, node)
-        if isinstance(node, FolderNode):
+            dir_node.put(name, node)
+        if isinstance(node, DirectoryNode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         return MemoryFile(self, path, node)
 
     def names(self, directory: str) -> list[str]:
         self.before("read", directory)
-        return sorted(self._folder(directory).entries)
+        return sorted(self._dir_node(directory).entries)
 
     def is_dir(self, path: str) -> bool:
-        return isinstance(self._find(path), FolderNode)
+        return isinstance(self._find(path), DirectoryNode)
 
     def exists(self, path: str) -> bool:
         return self._find(path) is not None
@@ -126,46 +126,46 @@ class MemoryDisk:
         return len(self._file(path).data)
 
     def make_dirs(self, path: str) -> None:
-        folder = self._root
+        dir_node = self._root
         for part in _parts(path):
-            node = folder.entries.get(part)
+            node = dir_node.entries.get(part)
             if node is None:
                 self.change("make_dirs", path)
-                node = FolderNode()
-                folder.put(part, node)
-            if not isinstance(node, FolderNode):
+                node = DirectoryNode()
+                dir_node.put(part, node)
+            if not isinstance(node, DirectoryNode):
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
-            folder = node
+            dir_node = node
 
     def rename(self, source: str, target: str) -> None:
-        folder, name = self._parent(source)
-        target_folder, target_name = self._parent(target)
-        if name not in folder.entries:
+        dir_node, name = self._parent(source)
+        target_dir_node, target_name = self._parent(target)
+        if name not in dir_node.entries:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source)
         self.change("rename", source)
-        if folder is not target_folder:
-            raise OSError(errno.EXDEV, "this disk renames within a folder only", source)
-        folder.rename(name, target_name)
+        if dir_node is not target_dir_node:
+            raise OSError(errno.EXDEV, "this disk renames within a directory only", source)
+        dir_node.rename(name, target_name)
 
     def remove(self, path: str) -> None:
-        folder, name = self._parent(path)
-        if name in folder.entries:
+        dir_node, name = self._parent(path)
+        if name in dir_node.entries:
             self.change("remove", path)
-            folder.drop(name)
+            dir_node.drop(name)
 
     def remove_tree(self, path: str) -> None:
-        folder, name = self._parent(path)
-        if isinstance(folder.entries.get(name), FolderNode):
+        dir_node, name = self._parent(path)
+        if isinstance(dir_node.entries.get(name), DirectoryNode):
             self.change("remove", path)
-            folder.drop(name)
+            dir_node.drop(name)
 
     def sync_dir(self, directory: str) -> None:
-        folder = self._folder(directory)
+        dir_node = self._dir_node(directory)
         self.change("sync_dir", directory)
-        folder.sync()
+        dir_node.sync()
 
     def free_bytes(self, directory: str) -> tuple[int, int]:
-        self._folder(directory)
+        self._dir_node(directory)
         total = 1 << 40 if self.capacity_bytes is None else self.capacity_bytes
         return total, total - self._root.total_bytes()
 
@@ -178,17 +178,17 @@ class MemoryDisk:
 
     # Finding
 
-    def _find(self, path: str) -> FileNode | FolderNode | None:
-        node: FileNode | FolderNode | None = self._root
+    def _find(self, path: str) -> FileNode | DirectoryNode | None:
+        node: FileNode | DirectoryNode | None = self._root
         for part in _parts(path):
-            if not isinstance(node, FolderNode):
+            if not isinstance(node, DirectoryNode):
                 return None
             node = node.entries.get(part)
         return node
 
-    def _folder(self, path: str) -> FolderNode:
+    def _dir_node(self, path: str) -> DirectoryNode:
         node = self._find(path)
-        if not isinstance(node, FolderNode):
+        if not isinstance(node, DirectoryNode):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return node
 
@@ -198,9 +198,9 @@ class MemoryDisk:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return node
 
-    def _parent(self, path: str) -> tuple[FolderNode, str]:
-        *folders, name = _parts(path)
-        return self._folder("/" + "/".join(folders)), name
+    def _parent(self, path: str) -> tuple[DirectoryNode, str]:
+        *parents, name = _parts(path)
+        return self._dir_node("/" + "/".join(parents)), name
 
 
 class MemoryFile:

@@ -1,4 +1,4 @@
-"""Files and folders of the memory disk: what is visible now, and what would survive a crash."""
+"""Files and directories of the memory disk: what is visible now, and what would survive a crash."""
 
 import random
 from collections.abc import Callable
@@ -70,17 +70,17 @@ class FileNode:
         return mixed
 
 
-class FolderNode:
+class DirectoryNode:
     """Changes reach the disk in order, as in a journal; how far they got is certain only after a sync."""
 
     __slots__ = ("_durable", "_pending", "entries")
 
     def __init__(self) -> None:
-        self.entries: dict[str, FileNode | FolderNode] = {}
-        self._durable: dict[str, FileNode | FolderNode] = {}
-        self._pending: list[dict[str, FileNode | FolderNode]] = []
+        self.entries: dict[str, FileNode | DirectoryNode] = {}
+        self._durable: dict[str, FileNode | DirectoryNode] = {}
+        self._pending: list[dict[str, FileNode | DirectoryNode]] = []
 
-    def put(self, name: str, node: "FileNode | FolderNode") -> None:
+    def put(self, name: str, node: "FileNode | DirectoryNode") -> None:
         self.entries[name] = node
         self._pending.append(dict(self.entries))
 
@@ -105,7 +105,7 @@ class FolderNode:
 
     def total_bytes(self) -> int:
         return sum(
-            node.total_bytes() if isinstance(node, FolderNode) else len(node.data)
+            node.total_bytes() if isinstance(node, DirectoryNode) else len(node.data)
             for node in self.entries.values()
         )
 

@@ -1,4 +1,4 @@
-"""One cluster of three brokers for all tests of this folder, and every client there is, connected to it."""
+"""One cluster of three brokers for all tests of this directory, and every client connected to it."""
 
 import uuid
 from collections.abc import Callable, Iterator

@@ -140,7 +140,7 @@ def test_kafka_metadata_quorum(tool: Tool, cluster: ClusterUnderTest, java: Any,
     own.write_text(
         f"process.roles=controller\nnode.id={node}\ncontroller.listener.names=CONTROLLER\n"
         f"listeners=CONTROLLER://{cluster.controller_address(node)}\n"
-        f"log.dirs={cluster.data_folder(node)}\n"
+        f"log.dirs={cluster.log_dir(node)}\n"
     )
 
     def added() -> bool:
@@ -199,7 +199,7 @@ def test_tools_that_ask_every_broker(
     printed = tool(LOG_DIRS, "--describe", "--broker-list", "1,3", "--topic-list", topic)
     held = {
         broker["broker"]: sorted(
-            part["partition"] for folder in broker["logDirs"] for part in folder["partitions"]
+            part["partition"] for directory in broker["logDirs"] for part in directory["partitions"]
         )
         for broker in json.loads(printed.splitlines()[-1])["brokers"]
     }

@@ -224,8 +224,8 @@ class Driver(Groups, Transactions, Members):
     def log_sizes(self, topic: str) -> dict[int, int]:
         sizes: dict[int, int] = {}
         for broker in self._admin.describe_log_dirs([topic]):
-            for folder in broker["log_dirs"]:
-                for entry in folder["topics"]:
+            for directory in broker["log_dirs"]:
+                for entry in directory["topics"]:
                     for partition in entry["partitions"]:
                         sizes[partition["partition_index"]] = partition["partition_size"]
         return sizes

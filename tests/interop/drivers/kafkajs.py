@@ -21,17 +21,17 @@ def missing_tool() -> str | None:
 
 
 def installed() -> Path:
-    """KafkaJS and its codecs in the cache folder, fetched again when package.json changes."""
-    folder = CACHE / "kafkajs"
+    """KafkaJS and its codecs in the cache directory, fetched again when package.json changes."""
+    directory = CACHE / "kafkajs"
     with lock("kafkajs"):
         wanted = (SOURCES / "package.json").read_text()
-        stamp = folder / "installed.json"
+        stamp = directory / "installed.json"
         if not stamp.exists() or stamp.read_text() != wanted:
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / "package.json").write_text(wanted)
-            run(["npm", "install", "--no-package-lock", "--no-audit", "--no-fund"], cwd=folder)
+            directory.mkdir(parents=True, exist_ok=True)
+            (directory / "package.json").write_text(wanted)
+            run(["npm", "install", "--no-package-lock", "--no-audit", "--no-fund"], cwd=directory)
             stamp.write_text(wanted)
-    return folder / "node_modules"
+    return directory / "node_modules"
 
 
 class Driver(AgentDriver):

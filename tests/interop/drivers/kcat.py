@@ -65,8 +65,8 @@ class Driver:
     ) -> None:
         settings = ["-X", f"topic.acks={acks}", "-X", f"enable.idempotence={str(idempotent).lower()}"]
         settings += ["-X", "message.max.bytes=8000000", "-z", codec]
-        with tempfile.TemporaryDirectory() as folder:
-            value = Path(folder) / "value"
+        with tempfile.TemporaryDirectory() as directory:
+            value = Path(directory) / "value"
             for record in records:
                 options = ["-t", topic, "-p", str(record.partition), *settings]
                 for name, text in record.headers:

@@ -139,7 +139,7 @@ class RaftCluster:
         self.members[node_id].start(self.now)
 
     def wipe(self, node_id: NodeId) -> None:
-        """Crash, and lose the folder."""
+        """Crash, and lose the log dir."""
         self.crash(node_id)
         self.members[node_id].new_disk()
 

@@ -35,7 +35,7 @@ class Member:
         self.new_disk()
 
     def new_disk(self) -> None:
-        """The old folder is lost; a new one has another id."""
+        """The old log dir is lost; a new one has another id."""
         storage = bytes([self.id, self.disks]) + bytes(14)
         self.disks += 1
         self.disk = DumbDisk(storage, self.bootstrap)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tidelog.base.full_sync import best_allocate, best_sync, sync_fd, sync_folder
+from tidelog.base.full_sync import best_allocate, best_sync, sync_directory, sync_fd
 
 F_FULLFSYNC = 51
 
@@ -66,4 +66,4 @@ def test_this_system(tmp_path: Path) -> None:
         sync_fd(file.fileno())
         best_allocate()(file.fileno(), 4096)
     assert (tmp_path / "file").stat().st_size == 4096
-    sync_folder(str(tmp_path))
+    sync_directory(str(tmp_path))

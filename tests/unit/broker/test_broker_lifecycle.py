@@ -24,13 +24,13 @@ def uuid(number: int) -> Uuid:
     return number.to_bytes(16, "big")
 
 
-def broker(id: NodeId, *, process: int = 1, folder: int | None = None) -> BrokerImage:
+def broker(id: NodeId, *, process: int = 1, log_dir: int | None = None) -> BrokerImage:
     return BrokerImage(
         id,
         NO_EPOCH,
         uuid(1000 * id + process),
         {"PLAINTEXT": Endpoint("PLAINTEXT", f"host-{id}", 9092)},
-        directories=(uuid(100 + id if folder is None else folder),),
+        directories=(uuid(100 + id if log_dir is None else log_dir),),
     )
 
 
@@ -160,7 +160,7 @@ def test_a_silent_broker_is_fenced_and_let_in_again_when_it_is_heard() -> None:
 
 
 def test_a_restarted_broker_need_not_wait_for_its_old_session() -> None:
-    """Its folder proves that the old process is gone: a folder has one owner at a time."""
+    """Its log dir proves that the old process is gone: a log dir has one owner at a time."""
 
     async def work(world: World) -> None:
         first = world.member(broker(1, process=1))
@@ -179,7 +179,7 @@ def test_a_second_broker_with_the_same_id_is_refused_with_the_reason() -> None:
         await first.register()
         first.start()
         await first.until_unfenced()
-        second = world.member(broker(1, process=2, folder=555))
+        second = world.member(broker(1, process=2, log_dir=555))
         with pytest.raises(StorageError, match=r"node\.id 1 is alive at host-1:9092"):
             await second.register()
         assert not world.is_fenced(1)
@@ -234,7 +234,7 @@ def test_a_broker_that_nobody_hears_leaves_when_its_time_is_up() -> None:
     in_world(work)
 
 
-def test_a_broker_without_a_folder_left_is_fenced_and_stays_so() -> None:
+def test_a_broker_without_a_log_dir_left_is_fenced_and_stays_so() -> None:
     async def work(world: World) -> None:
         other = world.member(broker(2))
         await other.register()

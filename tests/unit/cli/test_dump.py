@@ -156,7 +156,7 @@ def test_control_batches_say_what_they_are(tmp_path: Path, dump: Any) -> None:
     assert lines[2]["control"] == "commit"
 
 
-def test_a_folder_means_all_its_segments(segment: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_directory_means_all_its_segments(segment: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (segment.parent / "00000000000000000153.log").write_bytes(batch(153, [b"z"]))
     assert run(["log", "dump", str(segment.parent)]) == Exit.OK
     out = capsys.readouterr().out

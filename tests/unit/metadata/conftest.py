@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from quorum_folder import Folder
+from metadata_dir import MetadataDir
 
 from tidelog.base.ids import Uuid, uuid_text
 from tidelog.metadata.image.image import ClusterImage, advance
@@ -105,8 +105,8 @@ def apply() -> Callable[..., ClusterImage]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Folder:
-    return Folder(tmp_path / "data" / "__cluster_metadata-0")
+def metadata_dir(tmp_path: Path) -> MetadataDir:
+    return MetadataDir(tmp_path / "data" / "__cluster_metadata-0")
 
 
 @pytest.fixture

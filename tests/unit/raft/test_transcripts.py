@@ -10,8 +10,8 @@ import pytest
 
 from tests.rigs.raft.transcript import replay
 
-FOLDER = Path(__file__).parent / "transcripts"
-FILES = sorted(FOLDER.glob("*.txt"))
+DIRECTORY = Path(__file__).parent / "transcripts"
+FILES = sorted(DIRECTORY.glob("*.txt"))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

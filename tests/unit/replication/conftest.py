@@ -33,7 +33,7 @@ class Trio:
                 on_unsynced=lambda _: None,
             )
             self.replicas[id].apply(self.image, self.now)
-            self.sync(id)  # a new folder must be durable before it acknowledges anything
+            self.sync(id)  # a new directory must be durable before it acknowledges anything
 
     def __getitem__(self, id: NodeId) -> Partition:
         return self.replicas[id]

@@ -55,7 +55,7 @@ def test_what_was_not_synced_survives_in_every_way() -> None:
     assert {b"", b"a" * 512, b"a" * 512 + b"b" * 512, bytes(512) + b"b" * 512} <= outcomes
 
 
-def test_a_name_is_certain_only_after_its_folder_was_synced() -> None:
+def test_a_name_is_certain_only_after_its_directory_was_synced() -> None:
     found = set()
     for seed in range(30):
         disk = MemoryDisk(seed)
@@ -65,7 +65,7 @@ def test_a_name_is_certain_only_after_its_folder_was_synced() -> None:
     assert found == {True, False}
 
 
-def test_changes_to_a_folder_survive_in_their_order() -> None:
+def test_changes_to_a_directory_survive_in_their_order() -> None:
     for seed in range(30):
         disk = MemoryDisk(seed)
         written(disk, "/a", b"1")
@@ -114,7 +114,7 @@ def test_faults_strike_from_the_call_they_are_set_for() -> None:
     log.sync()
 
 
-def test_missing_files_and_folders_are_reported_as_on_a_real_disk() -> None:
+def test_missing_files_and_directories_are_reported_as_on_a_real_disk() -> None:
     disk = MemoryDisk()
     with pytest.raises(FileNotFoundError):
         disk.open("/f")

@@ -227,7 +227,7 @@ SETTINGS = (
         Kind.LONG,
         LONG_MAX,
         "Bytes a second that this broker copies, on average over ten seconds, when replicas move from one of "
-        "its data folders to another.",
+        "its log dirs to another.",
         minimum=1,
         unit=Unit.BYTES_PER_SECOND,
         dynamic=Dynamic.CLUSTER_WIDE,

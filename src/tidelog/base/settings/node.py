@@ -14,7 +14,7 @@ def _check_cluster_id(value: Value) -> str | None:
 
 
 def _check_dirs(value: Value) -> str | None:
-    return None if value else "at least one folder is wanted"
+    return None if value else "at least one log dir is wanted"
 
 
 SETTINGS = (
@@ -23,7 +23,7 @@ SETTINGS = (
         Kind.INT,
         1,
         "The number by which clients and other brokers know this broker; unique in the cluster. It is "
-        "written into every data folder, and a folder of another node is refused.",
+        "written into every log dir, and a log dir of another node is refused.",
         minimum=0,
         importance=Importance.HIGH,
         kafka_default="none, it must be given",
@@ -33,7 +33,7 @@ SETTINGS = (
         Kind.STRING,
         None,
         "The id of the cluster this broker belongs to. Left out, the first start makes one and keeps it "
-        "in the data folders; given, it must be the one that is kept there.",
+        "in the log dirs; given, it must be the one that is kept there.",
         importance=Importance.HIGH,
         special="not set: made at the first start",
         ours=True,
@@ -43,8 +43,8 @@ SETTINGS = (
         "log.dirs",
         Kind.LIST,
         ("tidelog-data",),
-        "The folders that hold the partitions. A new partition goes to the folder with the fewest; a "
-        "folder whose disk fails goes offline and the others go on.",
+        "The log dirs that hold the partitions. A new partition goes to the log dir with the fewest; a "
+        "log dir whose disk fails goes offline and the others go on.",
         importance=Importance.HIGH,
         kafka_default="/tmp/kafka-logs",
         check=_check_dirs,
@@ -53,7 +53,7 @@ SETTINGS = (
         "num.recovery.threads.per.data.dir",
         Kind.INT,
         2,
-        "How many partitions of a data folder are recovered at the same time after an unclean stop.",
+        "How many partitions of a log dir are recovered at the same time after an unclean stop.",
         minimum=1,
         maximum=256,
         importance=Importance.HIGH,

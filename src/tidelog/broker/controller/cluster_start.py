@@ -12,7 +12,7 @@ from tidelog.base.voters import parse_voters
 from tidelog.broker.controller.metadata_applier import MetadataApplier
 from tidelog.broker.controller.quorum import Quorum
 from tidelog.broker.log_dirs.flusher import RunInThread
-from tidelog.broker.log_dirs.log_dirs import DataFolders
+from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.broker.requests.context import Services
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import Endpoint
@@ -22,7 +22,7 @@ from tidelog.raft.entries import Configuration, Voter
 from tidelog.raft.messages import AnyMessage, encode
 from tidelog.raft.ready import Restored
 from tidelog.raft.settings import RaftSettings
-from tidelog.storage.log_dir.log_dir import META
+from tidelog.storage.log_dir.files import META
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.raft import RaftMessage, RaftRequest
 
@@ -54,30 +54,30 @@ def check_company(config: BrokerConfig, raft: Raft, image: ClusterImage) -> None
     if voters == [node_id] and set(named) - {node_id} and not image.brokers.keys() - {node_id}:
         raise StorageError(
             f"its data belong to another cluster than controller.quorum.voters names: to {image.cluster_id}, "
-            f"in which broker {node_id} is alone. Give it an empty data folder to join the others; or leave "
+            f"in which broker {node_id} is alone. Give it an empty log dir to join the others; or leave "
             "controller.quorum.voters out, and let this cluster grow with tidelog cluster add-voter"
         )
 
 
-def check_votes(config: BrokerConfig, folders: DataFolders, store: QuorumStore) -> None:
+def check_votes(config: BrokerConfig, log_dirs: LogDirs, store: QuorumStore) -> None:
     """A voter that forgot its votes could vote twice, and undo what was agreed on."""
-    if folders.cluster_id and store.is_new and config.list("controller.quorum.voters"):
+    if log_dirs.cluster_id and store.is_new and config.list("controller.quorum.voters"):
         raise StorageError(
-            f"{folders.first.path} belongs to cluster {folders.cluster_id}, but the metadata log in it is "
-            "gone, and with it this broker's votes. Move the whole folder away: the broker then comes back "
+            f"{log_dirs.first.path} belongs to cluster {log_dirs.cluster_id}, but the metadata log in it is "
+            "gone, and with it this broker's votes. Move the whole log dir away: the broker then comes back "
             "empty, and copies everything from the others"
         )
 
 
-def check_disk(config: BrokerConfig, folders: DataFolders, raft: Raft) -> None:
+def check_disk(config: BrokerConfig, log_dirs: LogDirs, raft: Raft) -> None:
     """A vote belongs to a disk. The only voter would wait for ever for others to take in its new one."""
-    voters, mine = raft.configuration.voters, folders.first.id
+    voters, mine = raft.configuration.voters, log_dirs.first.id
     if len(voters) == 1 and voters[0].id == config.int("node.id") and voters[0].storage not in {None, mine}:
+        expected = uuid_text(voters[0].storage or ZERO_UUID)
         raise StorageError(
-            f"{folders.first.path}/{META} names the directory {uuid_text(mine)}, but the metadata log in the "
-            f"folder was written under {uuid_text(voters[0].storage or ZERO_UUID)}: the file was damaged or "
-            f"replaced. Set directory.id={uuid_text(voters[0].storage or ZERO_UUID)} in it again, and remove "
-            "the line with the checksum if it has one"
+            f"{log_dirs.first.path}/{META} names the directory {uuid_text(mine)}, but the metadata log in "
+            f"this log dir was written under {expected}: the file was damaged or replaced. Set "
+            f"directory.id={expected} in it again, and remove the line with the checksum if it has one"
         )
 
 

@@ -81,7 +81,7 @@ class Controller:
                 f"Expected cluster ID {known}, but got cluster ID {cluster_id}",
             )
         before = self._metadata.image.brokers.get(broker.id)
-        # A folder has one owner at a time: a process that has one of its folders proves that the old one is
+        # A log dir has one owner at a time: a process that has one of its log dirs proves that the old one is
         # gone. And this very process is not another one.
         is_successor = broker.id == self._metadata.node_id or (
             before is not None and not set(before.directories).isdisjoint(broker.directories)

@@ -45,7 +45,7 @@ class Lifecycle:
         peers: Peers,
         clock: Clock,
         identity: Callable[[], BrokerImage],
-        failed_folders: Callable[[], list[Uuid]],
+        failed_log_dirs: Callable[[], list[Uuid]],
         *,
         previous_epoch: Callable[[], Epoch],
     ) -> None:
@@ -53,7 +53,7 @@ class Lifecycle:
         self._peers = peers
         self._clock = clock
         self._identity = identity
-        self._failed_folders = failed_folders
+        self._failed_log_dirs = failed_log_dirs
         self._previous_epoch = previous_epoch
         self.epoch: Epoch = NO_EPOCH
         self._task: asyncio.Task[None] | None = None
@@ -99,7 +99,7 @@ class Lifecycle:
             if code is ErrorCode.INCONSISTENT_CLUSTER_ID:
                 raise StorageError(
                     "controller.quorum.voters names brokers of another cluster than this broker's data; "
-                    "give it the right voters, or an empty data folder"
+                    "give it the right voters, or an empty log dir"
                 )
             if now - told >= TELL_SECONDS:
                 told = now
@@ -212,11 +212,11 @@ class Lifecycle:
                 pass
 
     async def _heartbeat(self, interval: float) -> BrokerHeartbeatResponse:
-        failed = self._failed_folders()
+        failed = self._failed_log_dirs()
         me = self._metadata.image.brokers.get(self._metadata.node_id)
         nothing_left = me is not None and bool(failed) and set(failed).issuperset(me.directories)
         if nothing_left and self.failure is None and len(self._metadata.image.brokers) > 1:
-            self.failure = StorageError("no data folder is left that its disk has not failed")
+            self.failure = StorageError("no log dir is left that its disk has not failed")
         request = BrokerHeartbeatRequest(
             broker_id=self._metadata.node_id,
             broker_epoch=self.epoch,

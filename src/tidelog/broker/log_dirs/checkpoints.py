@@ -1,4 +1,4 @@
-"""What a data folder's checkpoint files say of its logs: how far synced, where they start, how far compacted,
+"""What a log dir's checkpoint files say of its logs: how far synced, where they start, how far compacted,
 and up to where they were committed.
 
 They save work after a start. One that cannot be understood is left out: it must not keep a broker from
@@ -13,37 +13,37 @@ from tidelog.base.errors import StorageError
 from tidelog.base.ids import Offset
 from tidelog.replication.partition import Partition
 from tidelog.storage.log_dir.checkpoints import TopicPartition
-from tidelog.storage.log_dir.log_dir import (
+from tidelog.storage.log_dir.files import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     LOG_STARTS,
     RECOVERY_POINTS,
-    DataDir,
+    LogDirFiles,
 )
 
 Offsets = dict[TopicPartition, Offset]
 
-log = logging.getLogger("tidelog.broker.folders")
+log = logging.getLogger("tidelog.broker.log_dirs")
 
 
 @dataclass(slots=True)
-class FolderCheckpoints:
+class LogDirCheckpoints:
     recovery_points: Offsets = field(default_factory=dict)
     log_starts: Offsets = field(default_factory=dict)
     cleaned_to: Offsets = field(default_factory=dict)
     high_watermarks: Offsets = field(default_factory=dict)
 
     @classmethod
-    def read(cls, directory: DataDir) -> "FolderCheckpoints":
+    def read(cls, files: LogDirFiles) -> "LogDirCheckpoints":
         return cls(
-            _read(directory, RECOVERY_POINTS, "every log is checked"),
-            _read(directory, LOG_STARTS, "deleted records may show again"),
-            _read(directory, CLEANER_OFFSETS, "compaction begins anew"),
-            _read(directory, HIGH_WATERMARKS, "leaders wait for their followers before they serve readers"),
+            _read(files, RECOVERY_POINTS, "every log is checked"),
+            _read(files, LOG_STARTS, "deleted records may show again"),
+            _read(files, CLEANER_OFFSETS, "compaction begins anew"),
+            _read(files, HIGH_WATERMARKS, "leaders wait for their followers before they serve readers"),
         )
 
     @classmethod
-    def take(cls, partitions: Iterable[Partition]) -> "FolderCheckpoints":
+    def take(cls, partitions: Iterable[Partition]) -> "LogDirCheckpoints":
         """As the logs are now."""
         taken = cls()
         for partition in partitions:
@@ -56,25 +56,25 @@ class FolderCheckpoints:
             taken.high_watermarks[key] = partition.committed_here
         return taken
 
-    def keep(self, before: "FolderCheckpoints", homes: set[TopicPartition]) -> None:
+    def keep(self, before: "LogDirCheckpoints", here: set[TopicPartition]) -> None:
         """Of the logs at home here, also what was known before and is not known better now."""
-        for key in homes.difference(self.recovery_points):
+        for key in here.difference(self.recovery_points):
             for old, new in zip(before._all, self._all, strict=True):
                 if key in old:
                     new[key] = old[key]
 
-    def copy(self) -> "FolderCheckpoints":
-        return FolderCheckpoints(*map(dict, self._all))
+    def copy(self) -> "LogDirCheckpoints":
+        return LogDirCheckpoints(*map(dict, self._all))
 
     @property
     def _all(self) -> tuple[Offsets, ...]:
         return self.recovery_points, self.log_starts, self.cleaned_to, self.high_watermarks
 
-    def write(self, directory: DataDir) -> None:
+    def write(self, files: LogDirFiles) -> None:
         """All but the high watermarks, which are written on their own, more often."""
-        directory.write_checkpoint(RECOVERY_POINTS, self.recovery_points)
-        directory.write_checkpoint(LOG_STARTS, self.log_starts)
-        directory.write_checkpoint(CLEANER_OFFSETS, self.cleaned_to)
+        files.write_checkpoint(RECOVERY_POINTS, self.recovery_points)
+        files.write_checkpoint(LOG_STARTS, self.log_starts)
+        files.write_checkpoint(CLEANER_OFFSETS, self.cleaned_to)
 
     def forget(self, key: TopicPartition) -> None:
         for offsets in self._all:
@@ -85,13 +85,13 @@ class FolderCheckpoints:
         return not all(ours.issuperset(offsets) for offsets in self._all)
 
 
-def write_high_watermarks(directory: DataDir, high_watermarks: Offsets) -> None:
-    directory.write_checkpoint(HIGH_WATERMARKS, high_watermarks)
+def write_high_watermarks(files: LogDirFiles, high_watermarks: Offsets) -> None:
+    files.write_checkpoint(HIGH_WATERMARKS, high_watermarks)
 
 
-def _read(directory: DataDir, name: str, otherwise: str) -> Offsets:
+def _read(files: LogDirFiles, name: str, otherwise: str) -> Offsets:
     try:
-        return directory.read_checkpoint(name)
+        return files.read_checkpoint(name)
     except StorageError as error:
         log.error("%s; without it, %s", error, otherwise)
         return {}

@@ -122,7 +122,7 @@ class LogCleaner:
     def _choose(self, seen: set[PartitionLog]) -> tuple[Partition, CleanableRange] | None:
         """The partition with the largest part of dirt among those that are due."""
         now_ms, now = self._clock.now_ms(), self._clock.monotonic()
-        # A deleted topic that was created again has the folder of the old one, whose job may still run.
+        # A deleted topic that was created again has the directory of the old one, whose job may still run.
         busy = {job.log.directory for job in self._jobs.values()}
         best: tuple[Partition, CleanableRange] | None = None
         for partition in self._partitions:

@@ -118,7 +118,7 @@ class Flusher:
         except KafkaError as error:
             if synced is partition.log:
                 self._failed(partition, error)
-            else:  # it was moved, and the folder of its old log may be gone
+            else:  # it was moved, and the directory of its old log may be gone
                 log.info("%s-%d has left a log that %s", partition.topic, partition.index, error.message)
         else:
             partition.advance()

@@ -14,8 +14,8 @@ from tidelog.base.ids import Epoch, NodeId, Uuid
 from tidelog.base.ports import Clock
 from tidelog.broker.controller.metadata_service import MetadataService
 from tidelog.broker.log_dirs.flusher import Flusher, RunInThread
-from tidelog.broker.log_dirs.log_dir import DataFolder
-from tidelog.broker.log_dirs.log_dirs import DataFolders
+from tidelog.broker.log_dirs.log_dir import LogDir
+from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.broker.log_dirs.log_dropping import LogDropping
 from tidelog.broker.log_dirs.log_opening import CHUNK, LogOpening, Opened, Replica, Unopened, log_config
 from tidelog.broker.turns import in_turns
@@ -35,13 +35,13 @@ class HostedPartitions:
     def __init__(
         self,
         node_id: NodeId,
-        folders: DataFolders,
+        log_dirs: LogDirs,
         flusher: Flusher,
         clock: Clock,
         run_in_thread: RunInThread,
     ) -> None:
         self._node_id = node_id
-        self.folders = folders
+        self.log_dirs = log_dirs
         self._flusher = flusher
         self._clock = clock
         self._run_in_thread = run_in_thread
@@ -58,8 +58,8 @@ class HostedPartitions:
         self._image = ClusterImage()
         self._one_checkpoint = asyncio.Lock()
         self._one_change = asyncio.Lock()
-        self._opening = LogOpening(node_id, folders, clock, run_in_thread)
-        self._dropping = LogDropping(folders, run_in_thread)
+        self._opening = LogOpening(node_id, log_dirs, clock, run_in_thread)
+        self._dropping = LogDropping(log_dirs, run_in_thread)
         self._has_roles = False
         self.on_roles: Callable[[Sequence[Partition]], None] | None = None
         """Told of partitions whose leader, epoch or replicas changed, or that are gone from here."""
@@ -118,11 +118,11 @@ class HostedPartitions:
             for partition in topic.partitions
             if self._node_id in partition.replicas
         ]
-        self.folders.settle_moves({topic.id: topic.name for topic in image.topics.values()})
-        self.folders.set_strays_aside({(topic.id, partition.index) for topic, partition in ours})
-        opening = self._opening.open if self.folders.all_clean else self._opening.recover
+        self.log_dirs.settle_moves({topic.id: topic.name for topic in image.topics.values()})
+        self.log_dirs.set_strays_aside({(topic.id, partition.index) for topic, partition in ours})
+        opening = self._opening.open if self.log_dirs.all_clean else self._opening.recover
         await opening(ours, config, self._host)
-        strangers = self.folders.remember_strangers({(topic.name, one.index) for topic, one in ours})
+        strangers = self.log_dirs.remember_strangers({(topic.name, one.index) for topic, one in ours})
         cut = [partition for partition in self if partition.must_checkpoint]
         if (strangers or cut) and self.checkpoint_now():
             for partition in cut:
@@ -139,7 +139,7 @@ class HostedPartitions:
             return
         for key in keys:
             self._unusable.pop(key, None)
-        opened.share(self.folders.warm)
+        opened.share(self.log_dirs.warm)
         _report_recovery(topic.name, image.index, opened)
         settings = resolve_topic(topic.configs, self._config)
         partition = Partition(
@@ -148,7 +148,7 @@ class HostedPartitions:
             image.index,
             opened,
             node_id=self._node_id,
-            high_watermark=self.folders.high_watermark(topic.name, topic.id, image.index),
+            high_watermark=self.log_dirs.high_watermark(topic.name, topic.id, image.index),
             durability=Durability(settings.text("durability")),
             min_insync_replicas=settings.int("min.insync.replicas"),
             on_unsynced=self._flusher.request,
@@ -293,13 +293,13 @@ class HostedPartitions:
         partition.log.close(clean=False)
         self._flusher.forget(partition)  # a topic of the same name may soon have files of the same name
 
-    def failed_folders(self) -> list[Uuid]:
-        """Folders with a log that a disk error took offline, and those whose disk failed as a whole."""
-        found: dict[Uuid, None] = dict.fromkeys(self.folders.offline_ids)
+    def failed_log_dirs(self) -> list[Uuid]:
+        """Log dirs with a log that a disk error took offline, and those whose disk failed as a whole."""
+        found: dict[Uuid, None] = dict.fromkeys(self.log_dirs.offline_ids)
         for partition in self:
             if partition.log.offline is not None and not partition.log.is_full:
-                homes = (folder for folder in self.folders if folder.holds(partition.log.directory))
-                found.update((home.known_id, None) for home in homes if home.known_id is not None)
+                log_dirs = (log_dir for log_dir in self.log_dirs if log_dir.holds(partition.log.directory))
+                found.update((log_dir.known_id, None) for log_dir in log_dirs if log_dir.known_id is not None)
         return list(found)
 
     def damaged(self) -> set[tuple[Uuid, int]]:
@@ -340,16 +340,16 @@ class HostedPartitions:
     # Checkpoints and the end
 
     async def checkpoint(self) -> None:
-        """Write down, for each folder, how far its logs are known to be synced and where they start.
+        """Write down, for each log dir, how far its logs are known to be synced and where they start.
 
         OSError if that failed in one of them; the others are written all the same.
         """
         failure: OSError | None = None
         async with self._one_checkpoint:
-            for folder in self.folders:
-                if folder.offline is None:
+            for log_dir in self.log_dirs:
+                if log_dir.offline is None:
                     try:
-                        await self._run_in_thread(folder.checkpoint(self._in(folder)))
+                        await self._run_in_thread(log_dir.checkpoint(self._in(log_dir)))
                     except OSError as error:
                         failure = error
         if failure is not None:
@@ -365,15 +365,15 @@ class HostedPartitions:
     def checkpoint_now(self) -> bool:
         """Where that cannot wait: before a cut log is appended to.
 
-        Whether it is written down in every folder.
+        Whether it is written down in every log dir.
         """
         is_written = True
-        for folder in self.folders:
-            if folder.offline is None:
+        for log_dir in self.log_dirs:
+            if log_dir.offline is None:
                 try:
-                    folder.checkpoint(self._in(folder))()
+                    log_dir.checkpoint(self._in(log_dir))()
                 except OSError as error:
-                    log.error("the checkpoint of %s cannot be written: %s", folder.path, error)
+                    log.error("the checkpoint of %s cannot be written: %s", log_dir.path, error)
                     is_written = False
         return is_written
 
@@ -383,24 +383,24 @@ class HostedPartitions:
             partition.notify(0)
 
     async def close(self) -> None:
-        """Sync and close every log; the folders may then be marked as clean."""
+        """Sync and close every log; the log dirs may then be marked as clean."""
         await self._dropping.close()
         for partition in self:
             partition.release_all(KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the broker is stopping"))
             if partition.log.offline is None and partition.log.recovery_point < partition.log.end:
                 self._flusher.request(partition)
         await self._flusher.drain()
-        for folder in self.folders:
-            if folder.offline is None:
-                here = self._in(folder)
+        for log_dir in self.log_dirs:
+            if log_dir.offline is None:
+                here = self._in(log_dir)
                 chunks = [here[first : first + CHUNK] for first in range(0, len(here), CHUNK)]
                 in_order = await asyncio.gather(
                     *(self._run_in_thread(partial(_close_logs, chunk)) for chunk in chunks)
                 )
-                await self._run_in_thread(partial(folder.logs_are_closed, here, in_order=all(in_order)))
+                await self._run_in_thread(partial(log_dir.logs_are_closed, here, in_order=all(in_order)))
 
-    def _in(self, folder: DataFolder) -> list[Partition]:
-        return [p for p in self if folder.holds(p.log.directory)]
+    def _in(self, log_dir: LogDir) -> list[Partition]:
+        return [p for p in self if log_dir.holds(p.log.directory)]
 
 
 def _min_insync_replicas(topic: TopicImage, config: BrokerConfig) -> int:

@@ -93,15 +93,15 @@ class Housekeeping:
 
     async def checkpoint_high_watermarks(self) -> None:
         """What is known to be committed, so that it can be read again soon after a start."""
-        for folder in self._partitions.folders:
-            if folder.offline is None:
-                here = (p for p in self._partitions if folder.holds(p.log.directory))
-                job = folder.checkpoint_high_watermarks(here)
+        for log_dir in self._partitions.log_dirs:
+            if log_dir.offline is None:
+                here = (p for p in self._partitions if log_dir.holds(p.log.directory))
+                job = log_dir.checkpoint_high_watermarks(here)
                 try:
                     if job is not None:
                         await self._run_in_thread(job)
                 except OSError as error:
-                    log.error("the high watermarks in %s cannot be written: %s", folder.path, error)
+                    log.error("the high watermarks in %s cannot be written: %s", log_dir.path, error)
 
 
 def _is_unsynced(partition: Partition) -> bool:

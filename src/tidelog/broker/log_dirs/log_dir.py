@@ -1,6 +1,6 @@
-"""One data folder of a broker: its lock, its checkpoints, and the partition folders in it.
+"""One log dir of a broker: its lock, its checkpoints, and the partition directories in it.
 
-A folder whose disk fails is offline; partitions in the others go on.
+A log dir whose disk fails is offline; partitions in the others go on.
 """
 
 import logging
@@ -12,25 +12,25 @@ from functools import partial
 from tidelog.base.errors import StorageError
 from tidelog.base.ids import NO_EPOCH, Epoch, Uuid, uuid_parse, uuid_text
 from tidelog.base.ports import Disk
-from tidelog.broker.log_dirs.checkpoints import FolderCheckpoints, Offsets, write_high_watermarks
+from tidelog.broker.log_dirs.checkpoints import LogDirCheckpoints, Offsets, write_high_watermarks
 from tidelog.replication.partition import Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.log_dir.checkpoints import TopicPartition
-from tidelog.storage.log_dir.log_dir import DataDir, DirectoryIdentity, PartitionFolder
-from tidelog.storage.log_dir.partition_folder import read_topic_id, write_topic_id
+from tidelog.storage.log_dir.files import LogDirFiles, LogDirIdentity, PartitionDir
+from tidelog.storage.log_dir.partition_dir import read_topic_id, write_topic_id
 from tidelog.storage.recovery import lost_range
 
 STRAY = "-stray"
 FUTURE = "-future"
-"""Ends the name of a folder that a log is being moved to."""
+"""Ends the name of a partition directory that a log is being moved to."""
 
-log = logging.getLogger("tidelog.broker.folders")
+log = logging.getLogger("tidelog.broker.log_dirs")
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicaHere:
-    """One partition's log in a folder, as DescribeLogDirs shows it."""
+    """One partition's log in a log dir, as DescribeLogDirs shows it."""
 
     topic: str
     index: int
@@ -39,69 +39,69 @@ class ReplicaHere:
     is_future: bool
 
 
-class DataFolder:
-    """One data folder with what is known of the logs in it."""
+class LogDir:
+    """One log dir, the partition directories in it, and what its checkpoints say of their logs."""
 
     def __init__(self, disk: Disk, path: str) -> None:
         self._disk = disk
         self.path = path
         self.offline: Exception | None = None
         self._closed_in_order = False
-        self._dir: DataDir | None = None
-        self.checkpoints = FolderCheckpoints()
-        self.homes: dict[tuple[Uuid, int], PartitionFolder] = {}
+        self._files: LogDirFiles | None = None
+        self.checkpoints = LogDirCheckpoints()
+        self.partition_dirs: dict[tuple[Uuid, int], PartitionDir] = {}
         self._nameless: set[TopicPartition] = set()
         self._one_writer = threading.Lock()
         self._taken = self._written = self._marks_written = 0  # checkpoints, counted
         self._copies = 0
 
-    def open(self, identity: DirectoryIdentity) -> None:
-        """Lock it and read its checkpoints; OSError leaves it offline, another broker's folder is refused."""
+    def open(self, identity: LogDirIdentity) -> None:
+        """Lock it and read its checkpoints. Offline after an OSError; refused if it is another broker's."""
         try:
-            self._dir = DataDir.open(self._disk, self.path, identity)
-            self.checkpoints = FolderCheckpoints.read(self._dir)
+            self._files = LogDirFiles.open(self._disk, self.path, identity)
+            self.checkpoints = LogDirCheckpoints.read(self._files)
             self._find_partitions()
         except OSError as error:
-            log.error("data folder %s is offline: %s", self.path, error)
+            log.error("log dir %s is offline: %s", self.path, error)
             self.offline = error
 
     @property
-    def dir(self) -> DataDir:
-        if self._dir is None or self.offline is not None:
-            raise StorageError(f"data folder {self.path} is offline: {self.offline}")
-        return self._dir
+    def files(self) -> LogDirFiles:
+        if self._files is None or self.offline is not None:
+            raise StorageError(f"log dir {self.path} is offline: {self.offline}")
+        return self._files
 
     @property
     def id(self) -> Uuid:
-        return uuid_parse(self.dir.identity.directory_id)
+        return uuid_parse(self.files.identity.directory_id)
 
     @property
     def known_id(self) -> Uuid | None:
         """Its id if it could ever be read, whatever has become of its disk."""
-        return None if self._dir is None else uuid_parse(self._dir.identity.directory_id)
+        return None if self._files is None else uuid_parse(self._files.identity.directory_id)
 
     @property
     def was_clean(self) -> bool:
-        return self.offline is not None or self.dir.was_clean
+        return self.offline is not None or self.files.was_clean
 
     @property
     def clean_epoch(self) -> Epoch:
-        return self.dir.clean_epoch
+        return self.files.clean_epoch
 
     def _find_partitions(self) -> None:
-        for folder in self.dir.partitions():
-            if folder.is_doomed:
-                self.dir.remove(folder)  # a deletion that a crash interrupted
+        for partition_dir in self.files.partitions():
+            if partition_dir.is_doomed:
+                self.files.remove(partition_dir)  # a deletion that a crash interrupted
                 continue
-            topic_id = self.topic_id_of(folder.path)
+            topic_id = self.topic_id_of(partition_dir.path)
             if topic_id is not None:
-                self.homes[topic_id, folder.partition] = folder
+                self.partition_dirs[topic_id, partition_dir.partition] = partition_dir
             else:
-                self._nameless.add((folder.topic, folder.partition))
+                self._nameless.add((partition_dir.topic, partition_dir.partition))
 
-    def is_home_of(self, topic: str, topic_id: Uuid, index: int) -> bool:
-        """By the id that the folder carries; by its name where the id cannot be read."""
-        return (topic_id, index) in self.homes or (topic, index) in self._nameless
+    def has_partition(self, topic: str, topic_id: Uuid, index: int) -> bool:
+        """By the id that the partition directory carries; by its name where the id cannot be read."""
+        return (topic_id, index) in self.partition_dirs or (topic, index) in self._nameless
 
     def open_log(
         self,
@@ -116,19 +116,19 @@ class DataFolder:
     ) -> PartitionLog:
         """Open the log, or begin it. Touches only its own files, so threads may do it side by side.
 
-        `is_new`: the topic was created just now, so a folder of its name belongs to another one.
+        `is_new`: the topic was created just now, so a directory of its name belongs to another one.
         `is_synced_first`: nothing is committed before it is synced, so what was committed must be there.
         """
-        by_id, by_name = (topic_id, index) in self.homes, (topic, index) in self._nameless
+        by_id, by_name = (topic_id, index) in self.partition_dirs, (topic, index) in self._nameless
         known = by_id or (by_name and not is_new)
-        path = self.dir.partition_path(topic, index)
+        path = self.files.partition_path(topic, index)
         if not by_id:
             if known:
                 log.warning("%s is taken for %s-%d, by its name; it says so from now on", path, topic, index)
             else:
                 self._clear_way(path, topic_id, is_new)
-            self.dir.create_partition(topic, index, topic_id)
-            self.homes[topic_id, index] = PartitionFolder(path, topic, index, False)
+            self.files.create_partition(topic, index, topic_id)
+            self.partition_dirs[topic_id, index] = PartitionDir(path, topic, index, False)
             self._nameless.discard((topic, index))
         key, told = (topic, index), self.checkpoints
         opened = PartitionLog.open(
@@ -137,7 +137,7 @@ class DataFolder:
             config,
             now_ms=now_ms,
             recovery_point=told.recovery_points.get(key) if known else 0,
-            clean=self.dir.was_clean and known,
+            clean=self.files.was_clean and known,
             log_start=told.log_starts.get(key) if known else None,
             committed=told.high_watermarks.get(key) if known and is_synced_first else None,
         )
@@ -145,7 +145,7 @@ class DataFolder:
         return opened
 
     def begin_copy(self, partition: Partition, now_ms: int) -> PartitionLog:
-        """An empty log beside the others, for the copy of one that lives in another folder."""
+        """An empty log beside the others, for the copy of one that lives in another log dir."""
         # Numbered, since a thread may still be removing the copy of a move that was called off.
         self._copies += 1
         unique = f"{uuid_text(partition.topic_id)}-{self._copies}"
@@ -155,11 +155,11 @@ class DataFolder:
         return PartitionLog.open(self._disk, path, partition.log.config, now_ms=now_ms, recovery_point=0)
 
     def adopt(self, copy: str, partition: Partition, now_ms: int) -> PartitionLog:
-        """The complete copy in folder `copy` becomes the partition's log."""
-        path = self.dir.partition_path(partition.topic, partition.index)
+        """The complete copy in the directory `copy` becomes the partition's log."""
+        path = self.files.partition_path(partition.topic, partition.index)
         self._disk.rename(copy, path)
         self._disk.sync_dir(self.path)
-        self.homes[partition.topic_id, partition.index] = PartitionFolder(
+        self.partition_dirs[partition.topic_id, partition.index] = PartitionDir(
             path, partition.topic, partition.index, False
         )
         opened = PartitionLog.open(
@@ -180,11 +180,11 @@ class DataFolder:
             lost_range.write(self._disk, copy.directory, lost)
 
     def futures(self) -> list[str]:
-        """Folders of moves that a stop interrupted."""
+        """Partition directories of moves that a stop interrupted."""
         return [f"{self.path}/{name}" for name in self._disk.names(self.path) if name.endswith(FUTURE)]
 
     def _clear_way(self, path: str, topic_id: Uuid, is_new: bool) -> None:
-        """A folder of that name without our id: an older topic's, or one that a crash left half made."""
+        """A directory of that name without our id: an older topic's, or one that a crash left half made."""
         if not self._disk.exists(path):
             return
         found = self.topic_id_of(path)
@@ -202,7 +202,7 @@ class DataFolder:
         self._disk.sync_dir(self.path)
 
     def topic_id_of(self, path: str) -> Uuid | None:
-        """None where the folder does not say: then its name tells which partition it is."""
+        """None where the directory does not say: then its name tells which partition it is."""
         try:
             return read_topic_id(self._disk, path)
         except StorageError as error:
@@ -213,23 +213,23 @@ class DataFolder:
         self._disk.remove_tree(path)
 
     def promote(self, path: str, topic: str, topic_id: Uuid, index: int) -> None:
-        target = self.dir.partition_path(topic, index)
+        target = self.files.partition_path(topic, index)
         self._disk.rename(path, target)
         self._disk.sync_dir(self.path)
-        self.homes[topic_id, index] = PartitionFolder(target, topic, index, False)
+        self.partition_dirs[topic_id, index] = PartitionDir(target, topic, index, False)
 
-    def forget(self, topic_id: Uuid, index: int) -> PartitionFolder | None:
-        folder = self.homes.pop((topic_id, index), None)
-        if folder is not None:
-            self.checkpoints.forget((folder.topic, folder.partition))
-        return folder
+    def forget(self, topic_id: Uuid, index: int) -> PartitionDir | None:
+        partition_dir = self.partition_dirs.pop((topic_id, index), None)
+        if partition_dir is not None:
+            self.checkpoints.forget((partition_dir.topic, partition_dir.partition))
+        return partition_dir
 
     def holds(self, directory: str) -> bool:
         return directory.rpartition("/")[0] == self.path
 
     def space(self) -> tuple[int, int]:
         try:
-            return self.dir.free_bytes()
+            return self.files.free_bytes()
         except OSError:
             return -1, -1
 
@@ -238,12 +238,13 @@ class DataFolder:
 
         Of logs that are not open, what was known of them before is still all that is known.
         """
-        taken = FolderCheckpoints.take(partitions)
-        taken.keep(self.checkpoints, {(home.topic, home.partition) for home in tuple(self.homes.values())})
+        taken = LogDirCheckpoints.take(partitions)
+        here = {(one.topic, one.partition) for one in tuple(self.partition_dirs.values())}
+        taken.keep(self.checkpoints, here)
         self.checkpoints = taken
         self._taken += 1
         # A copy, since `forget` changes ours while a thread writes.
-        return partial(self._write, taken.copy(), self._taken, self.dir)
+        return partial(self._write, taken.copy(), self._taken, self.files)
 
     def checkpoint_high_watermarks(self, partitions: Iterable[Partition]) -> Callable[[], None] | None:
         """As `checkpoint`, of these alone; None where they are as they were."""
@@ -253,20 +254,20 @@ class DataFolder:
             return None
         self.checkpoints.high_watermarks = marks
         self._taken += 1
-        return partial(self._write_high_watermarks, marks.copy(), self._taken, self.dir)
+        return partial(self._write_high_watermarks, marks.copy(), self._taken, self.files)
 
-    def _write(self, taken: FolderCheckpoints, number: int, directory: DataDir) -> None:
+    def _write(self, taken: LogDirCheckpoints, number: int, files: LogDirFiles) -> None:
         """One at a time, and never an older one over a newer one: threads come in any order."""
         with self._one_writer:
             if number > self._written:
-                taken.write(directory)
+                taken.write(files)
                 self._written = number
-        self._write_high_watermarks(taken.high_watermarks, number, directory)
+        self._write_high_watermarks(taken.high_watermarks, number, files)
 
-    def _write_high_watermarks(self, marks: Offsets, number: int, directory: DataDir) -> None:
+    def _write_high_watermarks(self, marks: Offsets, number: int, files: LogDirFiles) -> None:
         with self._one_writer:
             if number > self._marks_written:
-                write_high_watermarks(directory, marks)
+                write_high_watermarks(files, marks)
                 self._marks_written = number
 
     def logs_are_closed(self, partitions: Sequence[Partition], *, in_order: bool) -> None:
@@ -275,7 +276,7 @@ class DataFolder:
         A log that was never opened, since that failed or the start was broken off, may need to be checked.
         """
         opened = {(partition.topic_id, partition.index) for partition in partitions}
-        in_order = in_order and opened.issuperset(self.homes)
+        in_order = in_order and opened.issuperset(self.partition_dirs)
         try:
             self.checkpoint(partitions)()
         except OSError as error:
@@ -284,10 +285,10 @@ class DataFolder:
         self._closed_in_order = in_order
 
     def close(self, broker_epoch: Epoch = NO_EPOCH) -> None:
-        """Let go of the folder, marked as clean if every log in it was closed in order."""
-        if self._dir is not None:
+        """Let go of the log dir, marked as clean if every log in it was closed in order."""
+        if self._files is not None:
             try:
-                self._dir.close(clean=self._closed_in_order, broker_epoch=broker_epoch)
+                self._files.close(clean=self._closed_in_order, broker_epoch=broker_epoch)
             except OSError as error:
                 log.error("%s cannot be marked as closed in order: %s", self.path, error)
-            self._dir = None
+            self._files = None

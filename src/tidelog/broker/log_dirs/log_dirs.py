@@ -1,6 +1,6 @@
-"""The data folders of a broker, and which partition lives in which of them.
+"""The log dirs of a broker, and which partition lives in which of them.
 
-Folders of partitions that the metadata does not know are set aside, never deleted: the metadata may be
+Partition directories that the metadata does not know are set aside, never deleted: the metadata may be
 what was lost.
 """
 
@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from tidelog.base.errors import StorageError, TidelogError
 from tidelog.base.ids import NO_EPOCH, Epoch, NodeId, Offset, Uuid, uuid_from_random, uuid_text
 from tidelog.base.ports import Disk, Random, read_file
-from tidelog.broker.log_dirs.log_dir import DataFolder
+from tidelog.broker.log_dirs.log_dir import LogDir
 from tidelog.replication.partition import Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_dir.checkpoints import TopicPartition
-from tidelog.storage.log_dir.log_dir import META, DataDir, DirectoryIdentity, PartitionFolder
+from tidelog.storage.log_dir.files import META, LogDirFiles, LogDirIdentity, PartitionDir
 from tidelog.storage.segment.warm import WarmSegments
 
 
@@ -21,22 +21,22 @@ class SwapFailed(TidelogError):
     """A copy could not be put in the place of a log, and neither may be touched before the next start."""
 
 
-class DataFolders:
-    def __init__(self, folders: Sequence[DataFolder], warm: WarmSegments) -> None:
-        self._folders = list(folders)
+class LogDirs:
+    def __init__(self, log_dirs: Sequence[LogDir], warm: WarmSegments) -> None:
+        self._log_dirs = list(log_dirs)
         self.warm = warm
         """What the logs that are served share; those that a thread works on are not among them."""
         self.broker_epoch: Callable[[], Epoch] = lambda: NO_EPOCH
         """Of this process, once it is registered: what a clean end is marked with."""
-        epochs = {folder.clean_epoch for folder in folders if folder.offline is None}
+        epochs = {log_dir.clean_epoch for log_dir in log_dirs if log_dir.offline is None}
         self.clean_epoch: Epoch = epochs.pop() if len(epochs) == 1 else NO_EPOCH
-        """Of the process that used the folders last, if it ended in order; -1 if it did not."""
+        """Of the process that used the log dirs last, if it ended in order; -1 if it did not."""
 
     @classmethod
     def open(
         cls, disk: Disk, paths: Sequence[str], *, cluster_id: str | None, node_id: NodeId, random: Random
-    ) -> "DataFolders":
-        """Folders remember their cluster, which must be the configured one.
+    ) -> "LogDirs":
+        """Log dirs remember their cluster, which must be the configured one.
 
         New ones have none before the broker has joined its cluster: see `settle_cluster`.
         """
@@ -44,125 +44,129 @@ class DataFolders:
         if cluster_id and remembered and remembered[0] != cluster_id:
             raise StorageError(
                 f"{remembered[1]} belongs to cluster {remembered[0]}, and cluster.id is {cluster_id}; give "
-                "this broker the folder of its own cluster, or an empty one"
+                "this broker the log dir of its own cluster, or an empty one"
             )
         cluster_id = remembered[0] if remembered else ""
         warm = WarmSegments()
-        folders = [DataFolder(disk, path) for path in paths]
+        log_dirs = [LogDir(disk, path) for path in paths]
         try:
-            for folder in folders:
+            for log_dir in log_dirs:
                 fresh = uuid_text(uuid_from_random(random.bytes(16)))
-                folder.open(DirectoryIdentity(cluster_id, node_id, fresh))
+                log_dir.open(LogDirIdentity(cluster_id, node_id, fresh))
         except BaseException:
-            for folder in folders:
-                folder.close()
+            for log_dir in log_dirs:
+                log_dir.close()
             raise
-        opened = cls(folders, warm)
+        opened = cls(log_dirs, warm)
         if opened.first.offline is not None:
             opened.close()
             raise StorageError(
-                f"data folder {opened.first.path} holds the cluster's metadata and cannot be used: "
+                f"log dir {opened.first.path} holds the cluster's metadata and cannot be used: "
                 f"{opened.first.offline}"
             )
         return opened
 
-    def __iter__(self) -> Iterator[DataFolder]:
-        return iter(self._folders)
+    def __iter__(self) -> Iterator[LogDir]:
+        return iter(self._log_dirs)
 
     def __len__(self) -> int:
-        return len(self._folders)
+        return len(self._log_dirs)
 
     @property
-    def first(self) -> DataFolder:
-        return self._folders[0]
+    def first(self) -> LogDir:
+        return self._log_dirs[0]
 
     @property
     def cluster_id(self) -> str:
         """Empty for a broker that has never been part of one."""
-        return self.first.dir.identity.cluster_id
+        return self.first.files.identity.cluster_id
 
     def settle_cluster(self, cluster_id: str) -> None:
-        """The folders and the metadata must speak of one cluster, from now on and for ever."""
-        for folder in self._folders:
-            if folder.offline is None:
-                folder.dir.settle_cluster(cluster_id)
+        """The log dirs and the metadata must speak of one cluster, from now on and for ever."""
+        for log_dir in self._log_dirs:
+            if log_dir.offline is None:
+                log_dir.files.settle_cluster(cluster_id)
 
     def high_watermark(self, topic: str, topic_id: Uuid, index: int) -> Offset | None:
         """Up to where the log was known to be committed when that was last written down."""
-        for folder in self._folders:
-            if (topic_id, index) in folder.homes:
-                return folder.checkpoints.high_watermarks.get((topic, index))
+        for log_dir in self._log_dirs:
+            if (topic_id, index) in log_dir.partition_dirs:
+                return log_dir.checkpoints.high_watermarks.get((topic, index))
         return None
 
     @property
     def ids(self) -> list[Uuid]:
-        return [folder.id for folder in self._folders if folder.offline is None]
+        return [log_dir.id for log_dir in self._log_dirs if log_dir.offline is None]
 
     @property
     def offline_ids(self) -> list[Uuid]:
-        """Folders that were in use and whose disk failed since."""
-        return [folder.known_id for folder in self._folders if folder.offline is not None and folder.known_id]
+        """Log dirs that were in use and whose disk failed since."""
+        return [
+            log_dir.known_id for log_dir in self._log_dirs if log_dir.offline is not None and log_dir.known_id
+        ]
 
     @property
     def all_clean(self) -> bool:
-        return all(folder.was_clean for folder in self._folders)
+        return all(log_dir.was_clean for log_dir in self._log_dirs)
 
-    def home_of(self, topic_id: Uuid, index: int) -> DataFolder | None:
-        return next((folder for folder in self._folders if (topic_id, index) in folder.homes), None)
+    def log_dir_of(self, topic_id: Uuid, index: int) -> LogDir | None:
+        return next(
+            (log_dir for log_dir in self._log_dirs if (topic_id, index) in log_dir.partition_dirs), None
+        )
 
     @property
     def offline(self) -> list[str]:
-        """Folders whose content nobody can know now."""
-        return [folder.path for folder in self._folders if folder.offline is not None]
+        """Log dirs whose content nobody can know now."""
+        return [log_dir.path for log_dir in self._log_dirs if log_dir.offline is not None]
 
-    def home_for(
+    def log_dir_for(
         self, topic: str, topic_id: Uuid, index: int, *, may_be_new: bool, is_damaged: bool = False
-    ) -> DataFolder:
+    ) -> LogDir:
         """Where the partition lives, or where a new one should.
 
-        One that is not new and not found may be in a folder that is offline. Begun anew elsewhere it would be
-        empty, and there would be two of it once that folder is back: StorageError. So for one that is damaged
-        while the cluster counts on it: empty, it would pass for one that has been repaired, and lead.
+        A partition that is not new and in no log dir may be in one that is offline. Created again elsewhere
+        it would be empty, and there would be two of it once that log dir is back: StorageError. The same goes
+        for a damaged partition that the cluster counts on: empty, it would pass for a repaired one, and lead.
         """
-        for folder in self._folders:
-            if folder.offline is None and folder.is_home_of(topic, topic_id, index):
-                return folder
+        for log_dir in self._log_dirs:
+            if log_dir.offline is None and log_dir.has_partition(topic, topic_id, index):
+                return log_dir
         if not may_be_new and self.offline:
-            raise StorageError(f"it may be in a data folder that is offline: {', '.join(self.offline)}")
+            raise StorageError(f"it may be in a log dir that is offline: {', '.join(self.offline)}")
         if is_damaged and not may_be_new:
             raise StorageError(
-                "it was damaged, and its folder is gone, but no other replica is known to have its records; "
-                "put the folder back, or accept the loss: tidelog cluster elect-leaders --unclean lets "
-                "another replica lead"
+                "it was damaged, and its directory is gone, but no other replica is known to have the "
+                "records. Put the directory back or accept the loss: tidelog cluster elect-leaders --unclean "
+                "lets another replica lead"
             )
         return self._least_loaded()
 
-    def _least_loaded(self) -> DataFolder:
-        usable = [folder for folder in self._folders if folder.offline is None]
-        return min(usable, key=lambda folder: len(folder.homes))
+    def _least_loaded(self) -> LogDir:
+        usable = [log_dir for log_dir in self._log_dirs if log_dir.offline is None]
+        return min(usable, key=lambda log_dir: len(log_dir.partition_dirs))
 
     def set_strays_aside(self, ours: set[tuple[Uuid, int]]) -> None:
-        for folder in self._folders:
-            for key in [key for key in folder.homes if key not in ours]:
-                folder.set_aside(folder.homes.pop(key).path)
+        for log_dir in self._log_dirs:
+            for key in [key for key in log_dir.partition_dirs if key not in ours]:
+                log_dir.set_aside(log_dir.partition_dirs.pop(key).path)
 
     def doom(self, topic_id: Uuid, index: int, unique: Uuid) -> Callable[[], None] | None:
-        """Rename a partition's folder, so that it is gone; the returned job frees its bytes, in a thread."""
+        """Rename a partition's directory, so that it is gone; the returned job frees the bytes."""
         found = self.forget(topic_id, index)
         if found is None:
             return None
-        directory, known = found
-        doomed = directory.doom_partition(known, unique)
-        return lambda: directory.remove(doomed)
+        files, known = found
+        doomed = files.doom_partition(known, unique)
+        return lambda: files.remove(doomed)
 
-    def forget(self, topic_id: Uuid, index: int) -> tuple[DataDir, PartitionFolder] | None:
+    def forget(self, topic_id: Uuid, index: int) -> tuple[LogDirFiles, PartitionDir] | None:
         """The partition lives here no longer; what is to be renamed and removed, if anything."""
-        folder = self.home_of(topic_id, index)
-        known = folder.forget(topic_id, index) if folder is not None else None
-        return None if folder is None or known is None else (folder.dir, known)
+        log_dir = self.log_dir_of(topic_id, index)
+        known = log_dir.forget(topic_id, index) if log_dir is not None else None
+        return None if log_dir is None or known is None else (log_dir.files, known)
 
     def swap(
-        self, partition: Partition, copy: PartitionLog, folder: DataFolder, now_ms: int
+        self, partition: Partition, copy: PartitionLog, log_dir: LogDir, now_ms: int
     ) -> Callable[[], None]:
         """Put the copy in the place of the partition's log; the returned job removes the old one.
 
@@ -171,10 +175,10 @@ class DataFolders:
         """
         old = partition.log
         try:
-            folder.carry_loss(old, copy)
+            log_dir.carry_loss(old, copy)
             remove_old = self.doom(partition.topic_id, partition.index, partition.topic_id)
             old.close(clean=False)
-            partition.log = folder.adopt(copy.directory, partition, now_ms)
+            partition.log = log_dir.adopt(copy.directory, partition, now_ms)
             partition.log.share(self.warm)
         except (OSError, TidelogError) as error:
             old.offline = error if isinstance(error, OSError) else OSError(str(error))
@@ -182,40 +186,40 @@ class DataFolders:
         return remove_old or (lambda: None)
 
     def remember_strangers(self, ours: set[TopicPartition]) -> bool:
-        return any(folder.checkpoints.remember_strangers(ours) for folder in self._folders)
+        return any(log_dir.checkpoints.remember_strangers(ours) for log_dir in self._log_dirs)
 
     def settle_moves(self, topics: Mapping[Uuid, str]) -> None:
         """At start: a copy whose original is gone is complete; any other is worthless.
 
-        While a folder is offline nobody can tell the one from the other, so they stay as they are.
+        While a log dir is offline nobody can tell the one from the other, so they stay as they are.
         """
         if self.offline:
             return
-        for folder in self._folders:
-            for path in folder.futures():
-                self._settle_move(folder, path, topics)
+        for log_dir in self._log_dirs:
+            for path in log_dir.futures():
+                self._settle_move(log_dir, path, topics)
 
-    def _settle_move(self, folder: DataFolder, path: str, topics: Mapping[Uuid, str]) -> None:
-        topic_id = folder.topic_id_of(path)
+    def _settle_move(self, log_dir: LogDir, path: str, topics: Mapping[Uuid, str]) -> None:
+        topic_id = log_dir.topic_id_of(path)
         index = int(path.rpartition(".")[0].rpartition("-")[2])
-        if topic_id is None or topic_id not in topics or self.home_of(topic_id, index) is not None:
-            folder.discard(path)
+        if topic_id is None or topic_id not in topics or self.log_dir_of(topic_id, index) is not None:
+            log_dir.discard(path)
         else:
-            folder.promote(path, topics[topic_id], topic_id, index)
+            log_dir.promote(path, topics[topic_id], topic_id, index)
 
     def close(self) -> None:
         epoch = self.broker_epoch()
-        for folder in self._folders:
-            folder.close(self.clean_epoch if epoch == NO_EPOCH else epoch)
+        for log_dir in self._log_dirs:
+            log_dir.close(self.clean_epoch if epoch == NO_EPOCH else epoch)
 
 
 def _remembered_cluster(disk: Disk, paths: Sequence[str]) -> tuple[str, str] | None:
-    """The cluster, and the folder that says so."""
+    """The cluster, and the log dir that says so."""
     for path in paths:
         try:
             raw = read_file(disk, f"{path}/{META}")
         except OSError:
             continue
-        if raw is not None and (found := DirectoryIdentity.load(raw, f"{path}/{META}").cluster_id):
+        if raw is not None and (found := LogDirIdentity.load(raw, f"{path}/{META}").cluster_id):
             return found, path
     return None

@@ -1,7 +1,7 @@
 """Removes the logs of partitions that are gone from this broker: many of them in threads, a few at a time.
 
-A folder is renamed first, and from then on it is gone whatever happens. Its bytes are freed later, by one job
-at a time: requests that wait for the disk must not stand behind a thousand folders.
+A partition directory is renamed first, and from then on it is gone whatever happens. Its bytes are freed
+later, by one job at a time: requests that wait for the disk must not stand behind a thousand directories.
 """
 
 import asyncio
@@ -13,17 +13,17 @@ from functools import partial
 from tidelog.base.errors import TidelogError
 from tidelog.base.ids import Uuid
 from tidelog.broker.log_dirs.flusher import BUSY_SECONDS, RunInThread
-from tidelog.broker.log_dirs.log_dirs import DataFolders
-from tidelog.storage.log_dir.log_dir import DataDir, PartitionFolder
+from tidelog.broker.log_dirs.log_dirs import LogDirs
+from tidelog.storage.log_dir.files import LogDirFiles, PartitionDir
 
 log = logging.getLogger("tidelog.broker.partitions")
 
-Gone = tuple[DataDir, PartitionFolder]
+Gone = tuple[LogDirFiles, PartitionDir]
 
 
 class LogDropping:
-    def __init__(self, folders: DataFolders, run_in_thread: RunInThread) -> None:
-        self._folders = folders
+    def __init__(self, log_dirs: LogDirs, run_in_thread: RunInThread) -> None:
+        self._log_dirs = log_dirs
         self._run_in_thread = run_in_thread
         self._to_free: deque[Sequence[Gone]] = deque()
         self._freeing: asyncio.Task[None] | None = None
@@ -33,7 +33,7 @@ class LogDropping:
         gone = [
             (*found, topic_id)
             for topic_id, index in partitions
-            if (found := self._folders.forget(topic_id, index)) is not None
+            if (found := self._log_dirs.forget(topic_id, index)) is not None
         ]
         if not gone:
             return
@@ -67,13 +67,13 @@ class LogDropping:
             return
 
 
-def _rename(gone: Sequence[tuple[DataDir, PartitionFolder, Uuid]]) -> list[Gone]:
+def _rename(gone: Sequence[tuple[LogDirFiles, PartitionDir, Uuid]]) -> list[Gone]:
     renamed: list[Gone] = []
-    for directory, folder, unique in gone:
+    for files, partition_dir, unique in gone:
         try:
-            renamed.append((directory, directory.doom_partition(folder, unique, sync=False)))
+            renamed.append((files, files.doom_partition(partition_dir, unique, sync=False)))
         except OSError as error:
-            log.error("the folder of the deleted %s-%d cannot be renamed: %s", *folder[1:3], error)
+            log.error("the directory of the deleted %s-%d cannot be renamed: %s", *partition_dir[1:3], error)
     for directory in dict.fromkeys(directory for directory, _ in renamed):
         try:
             directory.sync()
@@ -85,8 +85,8 @@ def _rename(gone: Sequence[tuple[DataDir, PartitionFolder, Uuid]]) -> list[Gone]
 
 
 def _free(doomed: Sequence[Gone]) -> None:
-    for directory, folder in doomed:
+    for files, partition_dir in doomed:
         try:
-            directory.remove(folder)
+            files.remove(partition_dir)
         except OSError as error:
-            log.warning("the folder of the deleted %s-%d is not gone yet: %s", *folder[1:3], error)
+            log.warning("the directory of the deleted %s-%d is not gone yet: %s", *partition_dir[1:3], error)

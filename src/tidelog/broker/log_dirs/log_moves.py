@@ -1,8 +1,8 @@
-"""Moving a partition's log to another data folder of this broker, while it is written to and read.
+"""Moving a partition's log to another log dir of this broker, while it is written to and read.
 
-The copy grows in a folder ending in `-future`. When it has caught up, the rest is copied and the folders
-are swapped in one turn of the loop, with the old folder renamed first: a start that finds a `-future`
-folder without the partition's own one knows that the copy is complete, and takes it.
+The copy grows in a directory ending in `-future`. When it has caught up, the rest is copied and the
+directories are swapped in one turn of the loop, with the old one renamed first: a start that finds a
+`-future` directory without the partition's own one knows that the copy is complete, and takes it.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from tidelog.base.ids import Uuid
 from tidelog.base.ports import Clock, Disk
 from tidelog.broker.log_dirs.flusher import RunInThread
 from tidelog.broker.log_dirs.hosted import HostedPartitions
-from tidelog.broker.log_dirs.log_dir import DataFolder, ReplicaHere
+from tidelog.broker.log_dirs.log_dir import LogDir, ReplicaHere
 from tidelog.broker.log_dirs.log_dirs import SwapFailed
 from tidelog.broker.replication.quota import UNLIMITED, ByteRate
 from tidelog.replication.partition import Partition
@@ -37,7 +37,7 @@ log = logging.getLogger("tidelog.broker.moves")
 class Move(NamedTuple):
     partition: Partition
     copy: PartitionLog
-    folder: DataFolder
+    log_dir: LogDir
     task: "asyncio.Task[None]"
 
 
@@ -62,29 +62,29 @@ class LogMoves:
 
     def begin(self, topic: str, index: int, path: str) -> None:
         """Start a move, or turn one round that is under way. KafkaError says why it cannot be."""
-        folder = next((f for f in self._partitions.folders if f.path == path.rstrip("/")), None)
-        if folder is None:
+        log_dir = next((f for f in self._partitions.log_dirs if f.path == path.rstrip("/")), None)
+        if log_dir is None:
             raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, f"{path} is not one of this broker's log.dirs")
-        if folder.offline is not None:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path} is offline: {folder.offline}")
+        if log_dir.offline is not None:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path} is offline: {log_dir.offline}")
         partition = self._partitions.find_any(topic, index)
         key = (partition.topic_id, index)
         running = self._moves.get(key)
         if running is not None:
-            if running.folder is folder:
+            if running.log_dir is log_dir:
                 return
             running.task.cancel()
             del self._moves[key]
-        if folder.holds(partition.log.directory):
+        if log_dir.holds(partition.log.directory):
             return
         try:
-            copy = folder.begin_copy(partition, self._clock.now_ms())
+            copy = log_dir.begin_copy(partition, self._clock.now_ms())
         except OSError as error:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path}: {error}") from error
         task = asyncio.get_running_loop().create_task(
-            self._run(partition, copy, folder), name=f"move {topic}-{index} to {path}"
+            self._run(partition, copy, log_dir), name=f"move {topic}-{index} to {path}"
         )
-        self._moves[key] = Move(partition, copy, folder, task)
+        self._moves[key] = Move(partition, copy, log_dir, task)
         source = partition.log
         source.copies_under_way += 1
 
@@ -93,12 +93,12 @@ class LogMoves:
 
         task.add_done_callback(ended)
 
-    def replicas_in(self, folder: DataFolder) -> Iterator[ReplicaHere]:
+    def replicas_in(self, log_dir: LogDir) -> Iterator[ReplicaHere]:
         for partition in self._partitions:
-            if folder.holds(partition.log.directory):
+            if log_dir.holds(partition.log.directory):
                 yield ReplicaHere(partition.topic, partition.index, partition.log.size_bytes, 0, False)
         for move in self._moves.values():
-            if move.folder is folder:
+            if move.log_dir is log_dir:
                 partition, copy = move.partition, move.copy
                 lag = max(0, partition.log.end - copy.end)
                 yield ReplicaHere(partition.topic, partition.index, copy.size_bytes, lag, True)
@@ -110,22 +110,22 @@ class LogMoves:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _run(self, partition: Partition, copy: PartitionLog, folder: DataFolder) -> None:
+    async def _run(self, partition: Partition, copy: PartitionLog, log_dir: LogDir) -> None:
         key = (partition.topic_id, partition.index)
         try:
             await self._catch_up(partition, copy)
-            self._finish(partition, copy, folder)
-            log.info("%s-%d moved to %s", partition.topic, partition.index, folder.path)
+            self._finish(partition, copy, log_dir)
+            log.info("%s-%d moved to %s", partition.topic, partition.index, log_dir.path)
         except SwapFailed as error:
             log.error(
                 "%s-%d could not be put in place in %s and is offline; restart the broker: %s",
                 *key_text(partition),
-                folder.path,
+                log_dir.path,
                 error,
             )
             partition.release_all(partition.offline_error())
         except (OSError, TidelogError) as error:
-            log.error("%s-%d could not be moved to %s: %s", *key_text(partition), folder.path, error)
+            log.error("%s-%d could not be moved to %s: %s", *key_text(partition), log_dir.path, error)
             self._abandon(copy)
         except asyncio.CancelledError:
             self._abandon(copy)
@@ -162,7 +162,7 @@ class LogMoves:
                 for doomed in copy.truncate_fully_at(source.start):
                     self._in_background(doomed.run)
 
-    def _finish(self, partition: Partition, copy: PartitionLog, folder: DataFolder) -> None:
+    def _finish(self, partition: Partition, copy: PartitionLog, log_dir: LogDir) -> None:
         """No await in here: nobody may append between the last chunk and the swap."""
         if self._partitions.current(partition.topic_id, partition.index) is not partition:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted meanwhile")
@@ -174,11 +174,11 @@ class LogMoves:
         if old.start > copy.start:
             copy.delete_before(old.start)
         copy.close(clean=True)
-        remove_old = self._partitions.folders.swap(partition, copy, folder, self._clock.now_ms())
+        remove_old = self._partitions.log_dirs.swap(partition, copy, log_dir, self._clock.now_ms())
         if partition.is_leader:
             # Records tell of the epochs that wrote them, and this one may have written nothing yet.
             partition.log.begin_epoch(partition.leader_epoch)
-        self._partitions.checkpoint_now()  # the new folder must know where the log starts
+        self._partitions.checkpoint_now()  # the new log dir must know where the log starts
         partition.advance()
         self._in_background(remove_old)
 

@@ -12,7 +12,7 @@ from tidelog.base.errors import KafkaError, StorageError, TidelogError
 from tidelog.base.ids import Epoch, NodeId
 from tidelog.base.ports import Clock
 from tidelog.broker.log_dirs.flusher import BUSY_SECONDS, RunInThread
-from tidelog.broker.log_dirs.log_dirs import DataFolders
+from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.metadata.image.entities import PartitionImage, TopicImage
 from tidelog.storage.disk_full import is_disk_full
 from tidelog.storage.log import PartitionLog
@@ -31,7 +31,7 @@ class Unopened(NamedTuple):
     why: str
     is_disk_full: bool
     is_new: bool
-    """It was created just now: it may begin in any folder."""
+    """It was created just now: it may begin in any log dir."""
 
 
 Opened = PartitionLog | Unopened
@@ -47,11 +47,9 @@ def log_config(topic: TopicImage, config: BrokerConfig) -> LogConfig:
 
 
 class LogOpening:
-    def __init__(
-        self, node_id: NodeId, folders: DataFolders, clock: Clock, run_in_thread: RunInThread
-    ) -> None:
+    def __init__(self, node_id: NodeId, log_dirs: LogDirs, clock: Clock, run_in_thread: RunInThread) -> None:
         self._node_id = node_id
-        self._folders = folders
+        self._log_dirs = log_dirs
         self._clock = clock
         self._run_in_thread = run_in_thread
 
@@ -65,7 +63,7 @@ class LogOpening:
     ) -> None:
         """Open or begin each log; `host` is told on the loop, log by log.
 
-        `new`: these were created just now, so one that is in no folder we can look into is in none at all.
+        `new`: these were created just now, so one that is in no log dir we can look into is in none at all.
         """
         for first in range(0, len(replicas), CHUNK):
             chunk = replicas[first : first + CHUNK]
@@ -77,7 +75,7 @@ class LogOpening:
         self, replicas: Sequence[Replica], config: BrokerConfig, host: Callable[[Replica, Opened], None]
     ) -> None:
         """After a stop that was not clean: check what was not known to be synced, and say how far we are."""
-        threads = max(1, config.int("num.recovery.threads.per.data.dir")) * len(self._folders)
+        threads = max(1, config.int("num.recovery.threads.per.data.dir")) * len(self._log_dirs)
         room = asyncio.Semaphore(threads)
         began = told = self._clock.monotonic()
         done = scanned = 0
@@ -131,12 +129,12 @@ class LogOpening:
         index = partition.index
         try:
             is_damaged = partition.waits_for_repair_of(self._node_id)
-            folder = self._folders.home_for(
+            log_dir = self._log_dirs.log_dir_for(
                 topic.name, topic.id, index, may_be_new=new, is_damaged=is_damaged
             )
             settings = log_config(topic, config)
             is_synced_first = _is_synced_first(topic, config)
-            opened = folder.open_log(
+            opened = log_dir.open_log(
                 topic.name,
                 topic.id,
                 index,

@@ -10,7 +10,7 @@ from tidelog.base.errors import KafkaError, StorageError
 from tidelog.base.ports import Clock, Disk
 from tidelog.broker.log_dirs.flusher import RunInThread
 from tidelog.broker.log_dirs.hosted import HostedPartitions
-from tidelog.broker.log_dirs.log_dir import DataFolder
+from tidelog.broker.log_dirs.log_dir import LogDir
 from tidelog.broker.turns import in_turns
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log import PartitionLog
@@ -46,20 +46,20 @@ class LogRevival:
         for partition in full:
             if partition in self._given_up:
                 continue
-            folder = self._folder_of(partition)
-            if folder is not None and self._has_room(folder):
+            log_dir = self._log_dir_of(partition)
+            if log_dir is not None and self._has_room(log_dir):
                 async with self._partitions.steady():
                     await self._revive(partition)
-        if self._partitions.lacking_room and any(map(self._has_room, self._partitions.folders)):
+        if self._partitions.lacking_room and any(map(self._has_room, self._partitions.log_dirs)):
             await self._partitions.open_where_room_lacked()
 
-    def _folder_of(self, partition: Partition) -> DataFolder | None:
-        folders = self._partitions.folders
-        return next((one for one in folders if one.holds(partition.log.directory)), None)
+    def _log_dir_of(self, partition: Partition) -> LogDir | None:
+        log_dirs = self._partitions.log_dirs
+        return next((one for one in log_dirs if one.holds(partition.log.directory)), None)
 
     @staticmethod
-    def _has_room(folder: DataFolder) -> bool:
-        return folder.offline is None and folder.space()[1] >= ROOM_BYTES
+    def _has_room(log_dir: LogDir) -> bool:
+        return log_dir.offline is None and log_dir.space()[1] >= ROOM_BYTES
 
     async def _revive(self, partition: Partition) -> None:
         stopped = partition.log
@@ -128,7 +128,7 @@ class LogRevival:
     def _put_in_place(self, partition: Partition, opened: PartitionLog) -> None:
         """No await in here: nobody may append to the one while the other takes its place."""
         stopped, partition.log = partition.log, opened
-        opened.share(self._partitions.folders.warm)
+        opened.share(self._partitions.log_dirs.warm)
         stopped.close(clean=False)
         for line in opened.recovery.lines():
             log.warning("%s-%d: %s", partition.topic, partition.index, line)

@@ -1,8 +1,8 @@
-"""Tells the controller in which data folder each replica lives, so that it knows what goes with a disk.
+"""Tells the controller in which log dir each replica lives, so that it knows what goes with a disk.
 
-A replica is moved, or begun in one of several folders, without the controller. Until it hears of that, a
-folder that is lost could count for one that is still there. A replica whose log is damaged is reported as
-lost, and in its folder again once it has been repaired.
+A replica is moved, or begun in one of several log dirs, without the controller. Until it hears of that, a
+log dir that is lost could count for one that is still there. A replica whose log is damaged is reported as
+lost, and in its log dir again once it has been repaired.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ids import Epoch, Uuid
 from tidelog.broker.controller.metadata_service import MetadataService
-from tidelog.broker.log_dirs.log_dirs import DataFolders
+from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.broker.peers.peers import Peers
 from tidelog.metadata.brokers.directories import DirectoryAssignment, unreported_directories
 from tidelog.metadata.image.entities import LOST_DIRECTORY
@@ -30,20 +30,20 @@ REPLICAS_PER_REPORT_MAX = 2000
 TIMEOUT_SECONDS = 5.0
 WAIT_SECONDS = 0.02
 
-log = logging.getLogger("tidelog.broker.folders")
+log = logging.getLogger("tidelog.broker.log_dirs")
 
 
-class FolderReports:
+class LogDirReports:
     def __init__(
         self,
         metadata: MetadataService,
-        folders: DataFolders,
+        log_dirs: LogDirs,
         peers: Peers,
         broker_epoch: Callable[[], Epoch],
         damaged: Callable[[], Collection[tuple[Uuid, int]]],
     ) -> None:
         self._metadata = metadata
-        self._folders = folders
+        self._log_dirs = log_dirs
         self._peers = peers
         self._broker_epoch = broker_epoch
         self._damaged = damaged
@@ -53,8 +53,8 @@ class FolderReports:
     async def send(self) -> None:
         """What is new since the last time; nothing at all is the rule."""
         topics, damaged = self._metadata.image.topics, self._damaged()
-        if len(self._folders) == 1 and topics is self._checked and damaged == self._checked_damaged:
-            return  # in a single folder nothing moves
+        if len(self._log_dirs) == 1 and topics is self._checked and damaged == self._checked_damaged:
+            return  # in a single log dir nothing moves
         wrong = self._wrong(damaged)
         if not wrong:
             self._checked, self._checked_damaged = topics, damaged
@@ -69,10 +69,10 @@ class FolderReports:
                 ApiKey.ASSIGN_REPLICAS_TO_DIRS, 0, request, timeout=TIMEOUT_SECONDS
             )
         except OSError as error:
-            log.debug("the folders of %d replicas could not be reported: %s", len(wrong), error)
+            log.debug("the log dirs of %d replicas could not be reported: %s", len(wrong), error)
             return
         if answer.error_code:
-            log.debug("folders were not reported: %s", ErrorCode.of(answer.error_code).name)
+            log.debug("log dirs were not reported: %s", ErrorCode.of(answer.error_code).name)
 
     async def report_damage(self, seconds: float) -> None:
         """Before this broker is let in: a replica that misses records is not elected then.
@@ -89,16 +89,18 @@ class FolderReports:
             await asyncio.sleep(WAIT_SECONDS)
 
     def _wrong(self, damaged: Collection[tuple[Uuid, int]]) -> list[DirectoryAssignment]:
-        return unreported_directories(self._metadata.image, self._metadata.node_id, self._homes(damaged))
+        return unreported_directories(self._metadata.image, self._metadata.node_id, self._replicas(damaged))
 
-    def _homes(self, damaged: Collection[tuple[Uuid, int]]) -> Iterator[tuple[Uuid, int, Uuid]]:
-        for folder in self._folders:
-            if folder.offline is None:
-                directory = folder.id
-                for key in tuple(folder.homes):
+    def _replicas(self, damaged: Collection[tuple[Uuid, int]]) -> Iterator[tuple[Uuid, int, Uuid]]:
+        for log_dir in self._log_dirs:
+            if log_dir.offline is None:
+                directory = log_dir.id
+                for key in tuple(log_dir.partition_dirs):
                     yield *key, LOST_DIRECTORY if key in damaged else directory
         for key in damaged:
-            if not any(key in folder.homes for folder in self._folders):  # it could not even begin
+            if not any(
+                key in log_dir.partition_dirs for log_dir in self._log_dirs
+            ):  # it could not even begin
                 yield *key, LOST_DIRECTORY
 
 

@@ -75,9 +75,9 @@ class Replication:
         return self._partitions.current(partition.topic_id, partition.index) is partition
 
     def _directory_of(self, partition: Partition) -> Uuid:
-        for folder in self._partitions.folders:
-            if folder.offline is None and folder.holds(partition.log.directory):
-                return folder.id
+        for log_dir in self._partitions.log_dirs:
+            if log_dir.offline is None and log_dir.holds(partition.log.directory):
+                return log_dir.id
         return ZERO_UUID
 
     def _quota(self, side: str) -> ReplicationQuota:

@@ -7,7 +7,7 @@ import click
 from tidelog.cli.cluster.balance import drain, rebalance, unregister
 from tidelog.cli.cluster.elections import elect_leaders_command
 from tidelog.cli.cluster.health import Health, Report
-from tidelog.cli.cluster.log_dir_sizes import look_at_folders
+from tidelog.cli.cluster.log_dir_sizes import look_at_log_dirs
 from tidelog.cli.cluster.quorum import Quorum, look_at_quorum
 from tidelog.cli.cluster.tables import broker_rows, member_rows, show_brokers, show_quorum, show_status
 from tidelog.cli.cluster.view import look_at_brokers, look_at_cluster
@@ -69,7 +69,7 @@ def brokers(session: Session, watch: bool, interval: float) -> None:
     def look() -> list[dict[str, object]]:
         view = look_at_cluster(direct)
         silent: set[int] = set()
-        stored = look_at_folders(direct, view.alive, silent=silent)
+        stored = look_at_log_dirs(direct, view.alive, silent=silent)
         return broker_rows(view, quorum_if_any(direct), stored, silent)
 
     show(session, look, lambda rows: rows, show_brokers, watch=watch, interval_s=interval)

@@ -1,4 +1,4 @@
-"""What each broker keeps in its data folders: the bytes of every replica, and the room that is left."""
+"""What each broker keeps in its log dirs: the bytes of every replica, and the room that is left."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -13,20 +13,20 @@ from tidelog.wire.apis import ApiKey
 
 @dataclass(slots=True)
 class Stored:
-    """One broker's folders together."""
+    """One broker's log dirs together."""
 
     sizes: dict[TopicPartition, int] = field(default_factory=dict)
     total_bytes: int | None = None
     free_bytes: int | None = None
-    folders: int = 0
-    failed_folders: int = 0
+    log_dirs: int = 0
+    failed_log_dirs: int = 0
 
     @property
     def used_bytes(self) -> int:
         return sum(self.sizes.values())
 
 
-def look_at_folders(
+def look_at_log_dirs(
     cluster: DirectCluster,
     brokers: Iterable[Broker],
     places: Iterable[TopicPartition] | None = None,
@@ -63,21 +63,21 @@ def look_at_folders(
     return found
 
 
-def _stored(folders: Iterable[Any]) -> Stored:
+def _stored(log_dirs: Iterable[Any]) -> Stored:
     stored = Stored()
-    for folder in folders:
-        stored.folders += 1
-        if folder.error_code:
-            stored.failed_folders += 1
+    for log_dir in log_dirs:
+        stored.log_dirs += 1
+        if log_dir.error_code:
+            stored.failed_log_dirs += 1
             continue
-        for topic in folder.topics:
+        for topic in log_dir.topics:
             for part in topic.partitions:
                 if not part.is_future_key:
                     place = TopicPartition(topic.name, part.partition_index)
                     stored.sizes[place] = stored.sizes.get(place, 0) + part.partition_size
-        # Folders on one disk each report that disk; to add them up would promise room that is not there.
-        stored.total_bytes = _larger(stored.total_bytes, folder.total_bytes)
-        stored.free_bytes = _larger(stored.free_bytes, folder.usable_bytes)
+        # Log dirs on one disk each report that disk; to add them up would promise room that is not there.
+        stored.total_bytes = _larger(stored.total_bytes, log_dir.total_bytes)
+        stored.free_bytes = _larger(stored.free_bytes, log_dir.usable_bytes)
     return stored
 
 

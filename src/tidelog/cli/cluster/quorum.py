@@ -23,7 +23,7 @@ class Member:
     id: int
     votes: bool
     directory: Uuid
-    """The folder that holds its copy of the metadata; zeros where the cluster does not tell."""
+    """The log dir that holds its copy of the metadata; zeros where the cluster does not tell."""
     end_offset: int
     fetched_ms: int | None
     """When the leader last heard of it, by the leader's clock."""

@@ -85,7 +85,7 @@ def broker_rows(
                 "not_in_sync": sum(broker.id not in part.in_sync for part in held),
                 "size_bytes": disk.used_bytes if disk else None,
                 "free_bytes": disk.free_bytes if disk else None,
-                "failed_folders": disk.failed_folders if disk else None,
+                "failed_folders": disk.failed_log_dirs if disk else None,
             }
         )
     return rows
@@ -131,7 +131,7 @@ def _state(row: Row) -> str:
     elif row["voter"]:
         state += ", voter"
     if row["failed_folders"]:
-        state += f", {row['failed_folders']} data folder(s) failed"
+        state += f", {row['failed_folders']} log dir(s) failed"
     return state
 
 

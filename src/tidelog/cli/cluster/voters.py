@@ -48,7 +48,7 @@ def _directory_option(meaning: str) -> Callable[..., Any]:
 
 @click.command("add-voter")
 @click.argument("broker", type=click.IntRange(min=0))
-@_directory_option("The id of the folder with its metadata. [default: what the quorum sees of it]")
+@_directory_option("The id of the log dir with its metadata. [default: what the quorum sees of it]")
 @click.option(
     "--address",
     type=Address(),
@@ -98,7 +98,7 @@ def add_voter(
 
 @click.command("remove-voter")
 @click.argument("broker", type=click.IntRange(min=0))
-@_directory_option("The id of the folder with its metadata. [default: the one that votes]")
+@_directory_option("The id of the log dir with its metadata. [default: the one that votes]")
 @click.option("-y", "--yes", is_flag=True, help="Don't ask. Without a terminal nobody is asked anyway.")
 @broker_options
 @pass_session
@@ -159,7 +159,7 @@ def _observer(quorum: Quorum, broker: int) -> Member:
     if len(observers) > 1:
         shown = ", ".join(member.directory_text or "?" for member in observers)
         raise CliError(
-            f"Broker {broker} follows with several folders: {shown}.",
+            f"Broker {broker} follows with several log dirs: {shown}.",
             attempt=f"tidelog cluster add-voter {broker} --directory ID",
             code=Exit.REFUSED,
         )

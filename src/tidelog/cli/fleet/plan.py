@@ -1,4 +1,4 @@
-"""Which brokers a cluster on this machine has: ids, ports, folders, voters, and the settings of each."""
+"""Which brokers a cluster on this machine has: ids, ports, log dirs, voters, and the settings of each."""
 
 import errno
 import os
@@ -23,7 +23,7 @@ class MemberPlan:
     id: int
     listener: Listener
     advertised: Listener
-    folder: str
+    log_dir: str
 
     @property
     def address(self) -> str:
@@ -63,7 +63,7 @@ class FleetPlan:
             "controller.quorum.voters": ",".join(voters),
             "listeners": str(member.listener),
             "advertised.listeners": str(member.advertised),
-            "log.dirs": member.folder,
+            "log.dirs": member.log_dir,
         }
 
 
@@ -91,7 +91,7 @@ def plan_fleet(
         if wanted_id not in (None, recorded.cluster_id):
             raise CliError(
                 f"{data} holds cluster {recorded.cluster_id}, not {wanted_id}.",
-                attempt="another folder with --data, or leave cluster.id out",
+                attempt="another directory with --data, or leave cluster.id out",
                 code=Exit.USAGE,
             )
     members = tuple(
@@ -126,14 +126,14 @@ def _grown(
         raise CliError(
             f"{data} holds a cluster of {known} brokers, not of {brokers}.",
             cause="a cluster may grow, but to start a part of it would leave replicas without their brokers.",
-            attempt=f"tidelog up --brokers {known}, or another folder with --data",
+            attempt=f"tidelog up --brokers {known}, or another directory with --data",
             code=Exit.USAGE,
         )
     if port not in (None, 0, recorded.ports[0]):
         raise CliError(
             f"The cluster in {data} listens from port {recorded.ports[0]} on, not from {port}.",
             cause="its brokers know each other by their addresses.",
-            attempt="without --port, or another folder with --data",
+            attempt="without --port, or another directory with --data",
             code=Exit.USAGE,
         )
     more = (brokers or known) - known
@@ -222,8 +222,8 @@ def _refuse_single_broker(data: str) -> None:
     if os.path.exists(os.path.join(data, "meta.properties")):
         raise CliError(
             f"{data} holds the data of a single broker.",
-            cause="a cluster keeps that of each broker in a folder of its own below.",
-            attempt="tidelog up --brokers N --data DIR with another folder, or tidelog up without --brokers",
+            cause="a cluster keeps that of each broker in a directory of its own below.",
+            attempt="tidelog up --brokers N --data DIR elsewhere, or tidelog up without --brokers",
             code=Exit.USAGE,
         )
 

@@ -1,4 +1,4 @@
-"""What a cluster of `tidelog up` remembers in its data folder: its id, its voters and its ports.
+"""What a cluster of `tidelog up` remembers in its directory: its id, its voters and its ports.
 
 Brokers know each other by these addresses, so a later start must come back with the same ones.
 """
@@ -22,8 +22,8 @@ class Recorded:
     voters: list[int]
 
 
-def recorded_fleet(folder: str) -> Recorded | None:
-    path = Path(folder) / FILE
+def recorded_fleet(directory: str) -> Recorded | None:
+    path = Path(directory) / FILE
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         recorded = Recorded(str(found["cluster_id"]), list(found["ports"]), list(found["voters"]))
@@ -38,14 +38,14 @@ def recorded_fleet(folder: str) -> Recorded | None:
         raise CliError(
             f"{path} cannot be understood: {error}.",
             cause="it was changed by hand, or by another version.",
-            attempt="put it back, or use another folder with --data",
+            attempt="put it back, or use another directory with --data",
         ) from error
 
 
-def write_record(folder: str, recorded: Recorded) -> None:
-    path = os.path.join(folder, FILE)
+def write_record(directory: str, recorded: Recorded) -> None:
+    path = os.path.join(directory, FILE)
     try:
-        os.makedirs(folder, exist_ok=True)
+        os.makedirs(directory, exist_ok=True)
         with open(path + ".tmp", "w", encoding="utf-8") as file:
             json.dump(asdict(recorded), file)
             file.flush()
@@ -54,6 +54,6 @@ def write_record(folder: str, recorded: Recorded) -> None:
     except OSError as error:
         raise CliError(
             f"Cannot write {path}: {error.strerror}.",
-            cause="the data folder cannot be written, or is no folder.",
+            cause="it cannot be written, or is no directory.",
             attempt="tidelog up --brokers N --data DIR",
         ) from error

@@ -128,7 +128,7 @@ class Fleet:
         stopped.cancel()
 
     def _give_up(self, member: Member, code: int) -> None:
-        """A broker that never began: the others cannot make up for settings or a folder that are wrong."""
+        """A broker that never began: the others cannot make up for settings or a directory that are wrong."""
         if self._failed is None:
             said = member.refusal or {}
             reason = said.get("message") or "\n    ".join([exit_text(code), *member.last_lines])
@@ -244,30 +244,32 @@ class Fleet:
 
 
 @contextlib.contextmanager
-def _sole_owner(folder: str) -> Iterator[None]:
-    """One supervisor a folder: a second one would only see that every port is taken, and not why."""
+def _sole_owner(directory: str) -> Iterator[None]:
+    """One supervisor a directory: a second one would only see that every port is taken, and not why."""
     try:
-        os.makedirs(folder, exist_ok=True)
-        handle = os.open(os.path.join(folder, "cluster.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        os.makedirs(directory, exist_ok=True)
+        handle = os.open(
+            os.path.join(directory, "cluster.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644
+        )
     except OSError as error:
         raise CliError(
-            f"Cannot use {folder}: {error.strerror}.",
-            cause="the data folder cannot be written, or is no folder.",
+            f"Cannot use {directory}: {error.strerror}.",
+            cause="it cannot be written, or is no directory.",
             attempt="tidelog up --brokers N --data DIR",
         ) from error
     try:
-        _lock(handle, folder)
+        _lock(handle, directory)
         yield
     finally:
         os.close(handle)
 
 
-def _lock(handle: int, folder: str) -> None:
+def _lock(handle: int, directory: str) -> None:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise CliError(
-            f"The cluster in {folder} runs already.",
-            cause="another `tidelog up` with this folder is not stopped yet.",
-            attempt="stop it, or use another folder with --data",
+            f"The cluster in {directory} runs already.",
+            cause="another `tidelog up` with this directory is not stopped yet.",
+            attempt="stop it, or use another directory with --data",
         ) from error

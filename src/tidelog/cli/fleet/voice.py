@@ -99,7 +99,7 @@ def banner(plan: FleetPlan, started_s: float | None) -> str:
         f"  {bold(f'Tidelog {__version__}')}, a cluster of {len(plan.members)} brokers, answers{took}",
         "",
         *(
-            f"  Broker {member.id:<4} {bold(member.address)}  {short_path(member.folder)}"
+            f"  Broker {member.id:<4} {bold(member.address)}  {short_path(member.log_dir)}"
             for member in plan.members
         ),
         f"  Replicas    {copies} of each partition, unless told otherwise",
@@ -124,7 +124,7 @@ def ready_facts(plan: FleetPlan, pids: Mapping[int, int | None]) -> dict[str, An
         "bootstrap_servers": plan.bootstrap_servers,
         "cluster_id": plan.recorded.cluster_id,
         "pid": os.getpid(),
-        "data": [member.folder for member in plan.members],
+        "data": [member.log_dir for member in plan.members],
         "durability": plan.config.text("durability"),
         "brokers": [
             {
@@ -132,7 +132,7 @@ def ready_facts(plan: FleetPlan, pids: Mapping[int, int | None]) -> dict[str, An
                 "bootstrap_servers": member.address,
                 "port": member.listener.port,
                 "pid": pids.get(member.id),
-                "data": member.folder,
+                "data": member.log_dir,
             }
             for member in plan.members
         ],

@@ -1,4 +1,4 @@
-"""`tidelog log check`: is everything in a stopped broker's data folder whole?"""
+"""`tidelog log check`: is everything in a stopped broker's log dir whole?"""
 
 import os
 import sys
@@ -11,28 +11,28 @@ import click
 from tidelog.base.disk import PosixDisk
 from tidelog.base.errors import StorageError
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.log.log_dir_check import Checked, FolderCheck
+from tidelog.cli.log.log_dir_check import Checked, LogDirCheck
 from tidelog.cli.output import coloured, print_json_line, size_text
 from tidelog.cli.session import Session, json_option, pass_session
 from tidelog.storage.file_names import LOG
-from tidelog.storage.log_dir.log_dir import LOCK, META
-from tidelog.storage.log_dir.partition_folder import PartitionFolder
+from tidelog.storage.log_dir.files import LOCK, META
+from tidelog.storage.log_dir.partition_dir import PartitionDir
 
 TELL_SECONDS = 0.5
 
 
 @click.command()
-@click.argument("folders", nargs=-1, required=True, metavar="DIR…", type=click.Path())
+@click.argument("log_dirs", nargs=-1, required=True, metavar="DIR…", type=click.Path())
 @click.option("-v", "--verbose", is_flag=True, help="Show the partitions that are whole, too.")
 @json_option
 @pass_session
-def check(session: Session, folders: tuple[str, ...], verbose: bool) -> int:
-    """Check every file in the data folder of a stopped broker.
+def check(session: Session, log_dirs: tuple[str, ...], verbose: bool) -> int:
+    """Check every file in the log dir of a stopped broker.
 
     Reads each segment of each partition and checks the CRC of every batch; compares indexes, leader epochs
     and recovery points with the batches; checks producer snapshots, checkpoints, partition.metadata,
-    meta.properties, and the cluster's metadata. Of the folder of one partition, that one alone. Nothing is
-    changed. Exits with 1 where something is damaged. With --json, each folder is a line, a summary the last.
+    meta.properties, and the cluster's metadata. Of the directory of one partition, that one alone. Nothing is
+    changed. Exits with 1 where something is damaged. With --json, a line for each directory, then a summary.
 
     \b
     tidelog log check data
@@ -40,7 +40,7 @@ def check(session: Session, folders: tuple[str, ...], verbose: bool) -> int:
     """
     progress = _Progress(quiet=session.json)
     total, damaged, partitions = Checked(""), 0, 0
-    for path in folders:
+    for path in log_dirs:
         for checked in _checked(path, progress):
             total.segments += checked.segments
             total.batches += checked.batches
@@ -66,7 +66,7 @@ def check(session: Session, folders: tuple[str, ...], verbose: bool) -> int:
     if session.json:
         print_json_line({"kind": "summary", **summary})
     else:
-        verdict = "all whole" if not damaged else f"{damaged} damaged folder{'s' if damaged > 1 else ''}"
+        verdict = "all whole" if not damaged else f"{damaged} damaged director{'ies' if damaged > 1 else 'y'}"
         print(
             f"{partitions:,} partitions, {total.segments:,} segments, {total.records:,} records, "
             f"{size_text(total.bytes)}: {verdict}"
@@ -76,20 +76,20 @@ def check(session: Session, folders: tuple[str, ...], verbose: bool) -> int:
 
 def _checked(path: str, progress: "_Progress") -> Iterator[Checked]:
     if not os.path.isdir(path):
-        raise CliError(f"There is no folder {path}.", code=Exit.NOT_FOUND)
+        raise CliError(f"There is no directory {path}.", code=Exit.NOT_FOUND)
     path = os.path.abspath(path)
     _check_stopped(path)
     if any(name.endswith(LOG) for name in os.listdir(path)):
         topic, _, index = os.path.basename(path).rpartition("-")
-        parent = FolderCheck(os.path.dirname(path), progress.on_bytes)
-        yield parent.only(PartitionFolder(path, topic, int(index) if index.isdigit() else 0, False))
+        parent = LogDirCheck(os.path.dirname(path), progress.on_bytes)
+        yield parent.only(PartitionDir(path, topic, int(index) if index.isdigit() else 0, False))
         return
-    data = FolderCheck(path, progress.on_bytes)
+    data = LogDirCheck(path, progress.on_bytes)
     if not data.partitions and not os.path.exists(f"{path}/{META}"):
         raise CliError(
-            f"{path} is not the data folder of a broker.",
-            cause=f"it holds neither {META} nor folders of partitions, which are named topic-number.",
-            attempt="tidelog log check DIR, with one of the folders that log.dirs names",
+            f"{path} is not the log dir of a broker.",
+            cause=f"it holds neither {META} nor partition directories, which are named topic-number.",
+            attempt="tidelog log check DIR, with one of the log dirs that log.dirs names",
             code=Exit.NOT_FOUND,
         )
     yield from data.run()
@@ -97,20 +97,20 @@ def _checked(path: str, progress: "_Progress") -> Iterator[Checked]:
 
 def _check_stopped(path: str) -> None:
     """A running broker writes while this reads: what it finds would be no damage."""
-    for folder in (path, os.path.dirname(path)):
-        lock = f"{folder}/{LOCK}"
+    for log_dir in (path, os.path.dirname(path)):
+        lock = f"{log_dir}/{LOCK}"
         if os.path.exists(lock):
             try:
                 PosixDisk().lock(lock).release()
             except StorageError as error:
                 raise CliError(
-                    f"A broker uses {folder}.",
+                    f"A broker uses {log_dir}.",
                     cause=str(error),
                     attempt="stop the broker first, or look at single files with tidelog log dump",
                     code=Exit.FAILED,
                 ) from error
             except OSError:
-                pass  # a folder that cannot be written to is not in use
+                pass  # a directory that cannot be written to is not in use
 
 
 def _show(checked: Checked) -> None:

@@ -39,7 +39,7 @@ def dump(session: Session, files: tuple[str, ...], records: bool, count: int | N
     """Show what is in a partition's files, and whether it is whole.
 
     Reads .log, .index, .timeindex, .txnindex and .snapshot files, leader-epoch-checkpoint and the other
-    checkpoints; of the cluster's metadata also its .checkpoint files and quorum-state. Of a folder, every
+    checkpoints; of the cluster's metadata also its .checkpoint files and quorum-state. Of a directory, every
     .log file. Index entries are compared with the .log file beside them.
     Exits with 1 where it finds damage. With --json, each batch, record and entry is a line.
 
@@ -67,20 +67,20 @@ def _expand(path: str) -> list[str]:
 
 def _no_partition(path: str) -> CliError:
     from tidelog.base.disk import PosixDisk
-    from tidelog.storage.log_dir.partition_folder import listing
+    from tidelog.storage.log_dir.partition_dir import listing
 
     found = listing(PosixDisk(), path.rstrip("/") or "/")
     inside = [one.path for one in sorted(found, key=lambda one: (one.topic.startswith("__"), one.path))]
     if inside:
         return CliError(
-            f"The folder {path} holds {len(inside)} partitions, and no .log file itself.",
-            cause="it is the data folder of a broker.",
+            f"The directory {path} holds {len(inside)} partitions, and no .log file itself.",
+            cause="it is the log dir of a broker.",
             attempt=f"tidelog log dump {inside[0]} for one partition, or tidelog log check {path} for all",
             code=Exit.USAGE,
         )
     return CliError(
-        f"The folder {path} holds no .log file.",
-        cause="it is not the folder of a partition, which is named topic-number.",
+        f"The directory {path} holds no .log file.",
+        cause="it is not the directory of a partition, which is named topic-number.",
         code=Exit.NOT_FOUND,
     )
 

@@ -16,21 +16,21 @@ from tidelog.cli.log.dump_segment import open_read_only
 from tidelog.cli.log.dump_state import dump_snapshot
 from tidelog.cli.log.dumped import Dumped
 from tidelog.metadata.store.quorum_state import QUORUM_STATE
-from tidelog.metadata.store.store import DIRECTORY as METADATA_FOLDER
+from tidelog.metadata.store.store import DIRECTORY as METADATA_DIR
 from tidelog.storage.file_names import DAMAGED, LEADER_EPOCHS, LOG, LOST_RANGE, PARTITION_METADATA, parse
 from tidelog.storage.leader_epochs import LeaderEpochs
 from tidelog.storage.log_dir import checkpoints
 from tidelog.storage.log_dir.checkpoints import TopicPartition
-from tidelog.storage.log_dir.log_dir import (
+from tidelog.storage.log_dir.files import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     LOG_STARTS,
     META,
     RECOVERY_POINTS,
-    DirectoryIdentity,
+    LogDirIdentity,
 )
-from tidelog.storage.log_dir.partition_folder import PartitionFolder, listing, read_topic_id
+from tidelog.storage.log_dir.partition_dir import PartitionDir, listing, read_topic_id
 from tidelog.storage.recovery import lost_range
 from tidelog.storage.segment.scan import Good, SegmentScan
 
@@ -45,7 +45,7 @@ _DUMPS: dict[str, Callable[[str, int], Iterator[Dumped]]] = {
 
 @dataclass(slots=True)
 class Checked:
-    """One folder: what is in it, and what is wrong with it."""
+    """One directory: what is in it, and what is wrong with it."""
 
     path: str
     segments: int = 0
@@ -56,8 +56,8 @@ class Checked:
     notes: list[str] = field(default_factory=list)
 
 
-class FolderCheck:
-    """One data folder; `on_bytes` hears how much was read, as it goes on."""
+class LogDirCheck:
+    """One log dir; `on_bytes` hears how much was read, as it goes on."""
 
     def __init__(self, path: str, on_bytes: Callable[[int], None]) -> None:
         self._path = path.rstrip("/") or "/"
@@ -68,20 +68,20 @@ class FolderCheck:
         self.partitions = listing(self._disk, self._path)
 
     def run(self) -> Iterator[Checked]:
-        """The folder itself first, then each partition in it."""
+        """The log dir itself first, then each partition in it."""
         yield self._own_files()
-        for folder in self.partitions:
-            yield self.partition(folder)
+        for partition in self.partitions:
+            yield self.partition(partition)
 
     def _own_files(self) -> Checked:
         checked = Checked(self._path)
         meta = f"{self._path}/{META}"
         try:
             with open(meta, "rb") as file:
-                DirectoryIdentity.load(file.read(), meta)
+                LogDirIdentity.load(file.read(), meta)
         except FileNotFoundError:
             checked.notes.append(
-                f"there is no {META}: a broker that starts here takes the folder for a new one"
+                f"there is no {META}: a broker that starts here takes the log dir for a new one"
             )
         except StorageError as error:
             checked.damage.append(str(error))
@@ -93,27 +93,27 @@ class FolderCheck:
                 continue
             if name == RECOVERY_POINTS:
                 self._synced = offsets
-        here = {(folder.topic, folder.partition) for folder in self.partitions}
+        here = {(partition.topic, partition.partition) for partition in self.partitions}
         for topic, index in sorted(self._synced.keys() - here):
-            checked.damage.append(f"the folder {topic}-{index} is gone: {RECOVERY_POINTS} knows it")
+            checked.damage.append(f"the directory {topic}-{index} is gone: {RECOVERY_POINTS} knows it")
         return checked
 
-    def only(self, folder: PartitionFolder) -> Checked:
-        """One partition, with what the data folder around it knows of it."""
+    def only(self, partition: PartitionDir) -> Checked:
+        """One partition, with what the log dir around it knows of it."""
         self._own_files()
-        return self.partition(folder)
+        return self.partition(partition)
 
-    def partition(self, folder: PartitionFolder) -> Checked:
-        checked = Checked(folder.path)
-        if folder.is_doomed:
+    def partition(self, partition: PartitionDir) -> Checked:
+        checked = Checked(partition.path)
+        if partition.is_doomed:
             checked.notes.append("deleted: the next start removes it")
             return checked
-        names = sorted(os.listdir(folder.path))
-        is_metadata = os.path.basename(folder.path) == METADATA_FOLDER
-        synced = None if is_metadata else self._synced.get((folder.topic, folder.partition))
+        names = sorted(os.listdir(partition.path))
+        is_metadata = os.path.basename(partition.path) == METADATA_DIR
+        synced = None if is_metadata else self._synced.get((partition.topic, partition.partition))
         self._segments(checked, [name for name in names if name.endswith(LOG)], synced)
         for name in names:
-            path = f"{folder.path}/{name}"
+            path = f"{partition.path}/{name}"
             parsed = parse(name)
             if parsed is not None and parsed[1] in _DUMPS:
                 _collect(checked, name, _DUMPS[parsed[1]](path, parsed[0]))
@@ -125,11 +125,11 @@ class FolderCheck:
                 _collect(checked, name, dump_quorum_state(path))
             elif name == PARTITION_METADATA:
                 try:
-                    read_topic_id(self._disk, folder.path)
+                    read_topic_id(self._disk, partition.path)
                 except StorageError as error:
                     checked.damage.append(str(error))
             elif name == LOST_RANGE:
-                checked.damage.append(_lost(self._disk, folder.path))
+                checked.damage.append(_lost(self._disk, partition.path))
         return checked
 
     def _segments(self, checked: Checked, names: list[str], synced: int | None) -> None:
@@ -214,9 +214,9 @@ def _collect(checked: Checked, name: str, lines: Iterator[Dumped]) -> None:
             checked.damage.append(f"{name}: {why}")
 
 
-def _lost(disk: PosixDisk, folder: str) -> str:
+def _lost(disk: PosixDisk, partition_dir: str) -> str:
     try:
-        lost = lost_range.read(disk, folder)
+        lost = lost_range.read(disk, partition_dir)
     except ValueError as error:
         return f"{LOST_RANGE} is damaged: {error}"
     where = (

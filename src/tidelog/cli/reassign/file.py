@@ -64,9 +64,9 @@ def _entry(entry: object, where: str) -> tuple[TopicPartition, tuple[int, ...]]:
         raise ValueError(f'{place} has no list of broker numbers as "replicas"')
     if len(set(replicas)) < len(replicas):
         raise ValueError(f"{place} names a broker twice")
-    folders = entry.get("log_dirs", [])
-    if not isinstance(folders, list) or any(folder != "any" for folder in folders):
-        raise ValueError(f'{place} names data folders; only "any" is possible here')
+    log_dirs = entry.get("log_dirs", [])
+    if not isinstance(log_dirs, list) or any(log_dir != "any" for log_dir in log_dirs):
+        raise ValueError(f'{place} names log dirs; only "any" is possible here')
     return place, tuple(replicas)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidelog.cli.cluster.log_dir_sizes import Stored, look_at_folders
+from tidelog.cli.cluster.log_dir_sizes import Stored, look_at_log_dirs
 from tidelog.cli.cluster.view import ClusterView, look_at_brokers, numbers_text
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
@@ -89,7 +89,7 @@ class Tracker:
 
     def _stored(self, view: ClusterView) -> dict[int, Stored]:
         filling = [place for place, adding in self.copies.items() if adding]
-        return look_at_folders(self.direct, view.alive, filling) if filling else {}
+        return look_at_log_dirs(self.direct, view.alive, filling) if filling else {}
 
     def follow(self, show: Callable[[Standing], None]) -> Standing:
         """Until nothing is left to do. Brokers that restart meanwhile are waited for."""

@@ -10,7 +10,7 @@ import click
 
 from tidelog.base.units import parse_bytes
 from tidelog.cli.cluster.elect_leaders import Election, elect_leaders
-from tidelog.cli.cluster.log_dir_sizes import look_at_folders
+from tidelog.cli.cluster.log_dir_sizes import look_at_log_dirs
 from tidelog.cli.cluster.view import ClusterView, look_at_cluster
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
@@ -197,7 +197,7 @@ def _strayed(direct: DirectCluster, moves: Sequence[Move]) -> CliError | None:
 def _sizes(direct: DirectCluster, view: ClusterView, moves: Sequence[Move]) -> dict[TopicPartition, int]:
     copied = [move.place for move in moves if move.adding]
     sizes: dict[TopicPartition, int] = {}
-    for stored in look_at_folders(direct, view.alive, copied).values() if copied else ():
+    for stored in look_at_log_dirs(direct, view.alive, copied).values() if copied else ():
         for place, size in stored.sizes.items():
             sizes[place] = max(size, sizes.get(place, 0))
     return sizes

@@ -34,8 +34,8 @@ def partition_sizes(session: Session, topics: Iterable[Any]) -> dict[tuple[str, 
             answer = call(address, ApiKey.DESCRIBE_LOG_DIRS, VERSION, request, session.timeout_s)
         except (OSError, ProtocolError):
             continue
-        for folder in answer.results:
-            for found in folder.topics:
+        for log_dir in answer.results:
+            for found in log_dir.topics:
                 for part in found.partitions:
                     if not part.is_future_key:
                         sizes[found.name, part.partition_index] = part.partition_size

@@ -56,7 +56,7 @@ def _membership(facts: Mapping[str, Any]) -> list[str]:
 
 
 def command_name() -> str:
-    """What to type in this folder to run this very installation: one in a .venv may not be on the PATH."""
+    """What to type in this directory to run this very installation: one in a .venv may not be on the PATH."""
     this = os.path.abspath(sys.argv[0])
     found = which("tidelog")
     if found is None or not os.path.exists(this):

@@ -69,7 +69,7 @@ def up(
     if recorded is not None and data is None and brokers is None:
         from tidelog.cli.up.settings import given_config
 
-        # A cluster in ./data means nothing to a broker whose settings name another folder.
+        # A cluster in ./data means nothing to a broker whose settings name another directory.
         recorded = None if given_config(file, pairs).is_given("log.dirs") else recorded
     if recorded is not None or (brokers or 1) > 1:
         from tidelog.cli.fleet.plan import plan_fleet

@@ -31,20 +31,20 @@ def start_failure(error: Exception, config: BrokerConfig) -> CliError:
     if isinstance(error, OSError) and error.filename is not None:
         return CliError(
             f"Cannot use {error.filename}: {error.strerror}.",
-            cause="the data folder cannot be written, or is no folder.",
+            cause="it cannot be written, or is no directory.",
             attempt="tidelog up --data DIR",
         )
     if isinstance(error, StorageError) and not _writable(config.list("log.dirs")[0]):
         return CliError(
             f"The broker did not start: {error}.",
             cause="the user who runs it may not write there.",
-            attempt="tidelog up --data DIR, with a folder of that user",
+            attempt="tidelog up --data DIR, with a directory of that user",
         )
     return CliError(f"The broker did not start: {error}")
 
 
-def _writable(folder: str) -> bool:
-    folder = os.path.abspath(folder)
-    while not os.path.exists(folder):
-        folder = os.path.dirname(folder)
-    return os.access(folder, os.W_OK | os.X_OK)
+def _writable(directory: str) -> bool:
+    directory = os.path.abspath(directory)
+    while not os.path.exists(directory):
+        directory = os.path.dirname(directory)
+    return os.access(directory, os.W_OK | os.X_OK)

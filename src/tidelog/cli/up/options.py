@@ -21,7 +21,7 @@ data_option = click.option(
     "--data",
     metavar="DIR",
     type=click.Path(file_okay=False),
-    help=f"The folder for everything it keeps. [default: ./{DEFAULT_DATA}]",
+    help=f"The directory for everything it keeps. [default: ./{DEFAULT_DATA}]",
 )
 config_option = click.option(
     "-c", "--config", "file", metavar="FILE", type=click.Path(dir_okay=False), help="Settings as YAML."

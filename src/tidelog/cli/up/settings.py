@@ -17,7 +17,7 @@ def broker_config(
     if data is not None:
         if "log.dirs" in flags:
             raise CliError(
-                "--data and --set log.dirs both name the data folder.",
+                "--data and --set log.dirs both name the log dir.",
                 attempt="only one of them; --set log.dirs=/disk1,/disk2 for several",
                 code=Exit.USAGE,
             )
@@ -26,8 +26,8 @@ def broker_config(
     if port is not None:
         flags["listeners"] = _with_port(config, port)
     # Paths are made absolute here, so that what is shown and what is used cannot drift apart.
-    folders = config.list("log.dirs") if config.is_given("log.dirs") else (DATA_DIR,)
-    flags["log.dirs"] = ",".join(map(os.path.abspath, folders))
+    directories = config.list("log.dirs") if config.is_given("log.dirs") else (DATA_DIR,)
+    flags["log.dirs"] = ",".join(map(os.path.abspath, directories))
     return given_config(file, flags)
 
 

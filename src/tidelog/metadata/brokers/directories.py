@@ -36,11 +36,11 @@ class AssignedDirectory(Outcome, frozen=True, kw_only=True):
 
 
 def unreported_directories(
-    image: ClusterImage, broker_id: NodeId, homes: Iterable[tuple[Uuid, int, Uuid]]
+    image: ClusterImage, broker_id: NodeId, replicas: Iterable[tuple[Uuid, int, Uuid]]
 ) -> list[DirectoryAssignment]:
     """What the image has wrong among a broker's replicas; `homes` are topic ids, partitions, directories."""
     wrong = []
-    for topic_id, index, directory in homes:
+    for topic_id, index, directory in replicas:
         topic = image.topics_by_id.get(topic_id)
         partition = None if topic is None else topic.partition(index)
         if partition is None or broker_id not in partition.replicas:

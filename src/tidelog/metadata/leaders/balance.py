@@ -77,11 +77,11 @@ def _counted(count: int, word: str) -> str:
 
 def _house(layout: Layout, only: NodeId | None = None) -> None:
     """Bring replicas from brokers that may not hold any to those that may."""
-    for key, gone in layout.homeless():
+    for key, gone in layout.misplaced():
         if only is None or gone == only:
-            home = layout.best_home(key, gone)
-            if home is not None:  # there are enough brokers for every list
-                layout.move(key, gone, home)
+            target = layout.best_target(key, gone)
+            if target is not None:  # there are enough brokers for every list
+                layout.move(key, gone, target)
 
 
 def _relax_racks(layout: Layout) -> None:
@@ -89,14 +89,14 @@ def _relax_racks(layout: Layout) -> None:
     for key in layout.replicas:
         while crowded := layout.crowding(layout.replicas[key]):
             options = [
-                (layout.crowding(layout.swapped(key, leaves, home)), -layout.load[leaves], leaves, home)
+                (layout.crowding(layout.swapped(key, leaves, target)), -layout.load[leaves], leaves, target)
                 for leaves in layout.replicas[key]
-                if (home := layout.best_home(key, leaves)) is not None
+                if (target := layout.best_target(key, leaves)) is not None
             ]
             if not options or min(options)[0] >= crowded:
                 break
-            _, _, leaves, home = min(options)
-            layout.move(key, leaves, home)
+            _, _, leaves, target = min(options)
+            layout.move(key, leaves, target)
 
 
 def _even_replicas(layout: Layout) -> None:

@@ -105,7 +105,7 @@ class Layout:
             keys[other] = keys.pop(other)
         return key
 
-    def best_home(self, key: PartitionKey, leaves: NodeId) -> NodeId | None:
+    def best_target(self, key: PartitionKey, leaves: NodeId) -> NodeId | None:
         """Where a replica that must leave goes: another rack first, then where there is least."""
         replicas, topic = self.replicas[key], key[0]
         free = [broker for broker in self.racks if broker not in replicas]
@@ -119,7 +119,7 @@ class Layout:
             default=None,
         )
 
-    def homeless(self) -> Iterator[tuple[PartitionKey, NodeId]]:
+    def misplaced(self) -> Iterator[tuple[PartitionKey, NodeId]]:
         """Replicas on brokers that may not hold any."""
         for key, replicas in list(self.replicas.items()):
             for broker in replicas:

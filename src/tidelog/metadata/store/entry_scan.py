@@ -56,7 +56,7 @@ class EntryScan:
         if self.end > self._since + 1:
             raise self._error(
                 f"the log begins at index {self.end}, and no readable snapshot reaches up to there",
-                "Restore the missing or damaged files of this folder from a backup. " + _AS_A_FOLLOWER,
+                "Restore the missing or damaged files of this directory from a backup. " + _AS_A_FOLLOWER,
             )
         for base, limit in needed:
             self._path, self._position = self._path_of(base), 0
@@ -139,7 +139,7 @@ class EntryScan:
         return self._error(
             f"the log ends before index {self.end}, though a snapshot was taken at {of}",
             f"Restore what is missing from a backup. {_AS_A_FOLLOWER} Without either, move {moved} out of "
-            "this folder: the broker then goes on with the newest readable snapshot, and what changed "
+            "this directory: the broker then goes on with the newest readable snapshot, and what changed "
             "after it is lost.",
         )
 
@@ -149,9 +149,9 @@ class EntryScan:
     def _damage(self, what: str) -> StorageError:
         return self._error(
             f"the metadata log is damaged: {what}",
-            f"Restore this folder from a backup. {_AS_A_FOLLOWER} Without either, cut the file there "
-            f"(truncate -s {self._position} {self._path}) and move later .log files out of the folder: the "
-            f"broker then goes back to index {self.end}, and later changes of topics and settings are lost.",
+            f"Restore this directory from a backup. {_AS_A_FOLLOWER} Without either, cut the file there "
+            f"(truncate -s {self._position} {self._path}) and move later .log files out of the directory: "
+            f"the broker then goes back to index {self.end}, and loses later changes of topics and settings.",
         )
 
     def _error(self, what: str, remedy: str) -> StorageError:
@@ -159,6 +159,6 @@ class EntryScan:
 
 
 _AS_A_FOLLOWER = (
-    "In a cluster whose other voters are up, move the whole data folder away instead: the broker then comes "
+    "In a cluster whose other voters are up, move the whole log dir away instead: the broker then comes "
     "back empty and fetches everything from them."
 )

@@ -72,7 +72,7 @@ def missing_state(directory: str) -> StorageError:
 
 REMEDY = (
     "It says whom this broker voted for, and a broker that forgets that could vote twice. Restore it from a "
-    "backup. In a cluster whose other voters are up, move the whole data folder away instead: the broker "
+    "backup. In a cluster whose other voters are up, move the whole log dir away instead: the broker "
     "then comes back empty, as another disk, and fetches everything from them. Where this broker is the only "
     'voter, write the file anew: {"version":1,"term":TERM,"voted_for":null} with the newest term that '
     "`tidelog log dump` shows of the log beside it, or a higher one."

@@ -76,7 +76,7 @@ class QuorumStore:
 
     @classmethod
     def open(cls, disk: Disk, directory: str, now_ms: TimestampMs) -> "QuorumStore":
-        """Load what `directory` holds, or begin there. StorageError for a folder that must not be trusted."""
+        """Load what `directory` holds, or begin there. StorageError where it must not be trusted."""
         if not disk.is_dir(directory):
             disk.make_dirs(directory)
             disk.sync_dir(directory.rpartition("/")[0] or "/")

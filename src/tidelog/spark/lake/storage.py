@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 from urllib.parse import unquote, urlsplit
 
-from tidelog.base.full_sync import sync_fd, sync_folder
+from tidelog.base.full_sync import sync_directory, sync_fd
 
 
 class Storage(Protocol):
@@ -77,7 +77,7 @@ class LocalStorage:
     def write(self, path: str, data: bytes) -> None:
         fresh = self._beside(path, data)
         fresh.replace(self._root / path)
-        sync_folder(str(fresh.parent))
+        sync_directory(str(fresh.parent))
 
     def write_first(self, path: str, data: bytes) -> bool:
         fresh = self._beside(path, data)
@@ -87,14 +87,14 @@ class LocalStorage:
             return False
         finally:
             fresh.unlink()
-        sync_folder(str(fresh.parent))
+        sync_directory(str(fresh.parent))
         return True
 
     def move(self, path: str, target: str) -> None:
         place = self._root / target
         place.parent.mkdir(parents=True, exist_ok=True)
         (self._root / path).replace(place)
-        sync_folder(str(place.parent))
+        sync_directory(str(place.parent))
 
     def exists(self, path: str) -> bool:
         return (self._root / path).exists()

@@ -14,9 +14,9 @@ from tidelog.base.errors import KafkaError, TidelogError
 from tidelog.base.ids import Offset
 from tidelog.spark.client.cluster import NO_ID, Cluster, TopicPartition
 from tidelog.storage.file_names import INDEX, LOG, SWAP, TXN_INDEX, file_name, parse
-from tidelog.storage.log_dir.identity import DirectoryIdentity
-from tidelog.storage.log_dir.log_dir import META
-from tidelog.storage.log_dir.partition_folder import read_topic_id
+from tidelog.storage.log_dir.files import META
+from tidelog.storage.log_dir.identity import LogDirIdentity
+from tidelog.storage.log_dir.partition_dir import read_topic_id
 from tidelog.storage.segment.offset_index import CorruptIndex, OffsetIndex
 from tidelog.storage.segment.transaction_index import Aborted, TransactionIndex
 from tidelog.wire.messages.describe_log_dirs import (
@@ -64,7 +64,7 @@ def _belongs(directory: str, folder: str, leader: int, topic_id: bytes) -> bool:
     meta = f"{directory.rstrip('/')}/{META}"
     try:
         with open(meta, "rb") as file:
-            identity = DirectoryIdentity.load(file.read(), meta)
+            identity = LogDirIdentity.load(file.read(), meta)
         return (
             identity.node_id == leader
             and topic_id != NO_ID

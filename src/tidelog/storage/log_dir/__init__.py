@@ -1,1 +1,1 @@
-"""One log dir: its owner, its checkpoint files, the folders of its partitions."""
+"""One log dir: its owner, its checkpoint files, its partition directories."""

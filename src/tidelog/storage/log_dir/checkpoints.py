@@ -1,4 +1,4 @@
-"""Kafka's offset checkpoints: a line `topic partition offset` for each partition of a data directory."""
+"""Kafka's offset checkpoints: a line `topic partition offset` for each partition of a log dir."""
 
 from collections.abc import Mapping
 

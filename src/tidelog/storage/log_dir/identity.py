@@ -1,4 +1,4 @@
-"""Whose data directory it is: Kafka's `meta.properties`.
+"""Whose log dir it is: Kafka's `meta.properties`.
 
 The last line is a comment with the CRC32C of what is above it. Kafka passes over it, and files that Kafka
 wrote have none.
@@ -16,7 +16,7 @@ _CHECKSUM = b"# crc32c "
 
 
 @dataclass(frozen=True, slots=True)
-class DirectoryIdentity:
+class LogDirIdentity:
     cluster_id: str
     node_id: NodeId
     directory_id: str
@@ -29,7 +29,7 @@ class DirectoryIdentity:
         return content + _CHECKSUM + b"%08x\n" % crc32c(content)
 
     @classmethod
-    def load(cls, raw: bytes, path: str) -> "DirectoryIdentity":
+    def load(cls, raw: bytes, path: str) -> "LogDirIdentity":
         try:
             content, found, checksum = raw.rpartition(_CHECKSUM)
             if found and checksum != b"%08x\n" % crc32c(content):
@@ -41,8 +41,8 @@ class DirectoryIdentity:
             return cls(values["cluster.id"], int(values["node.id"]), values.get("directory.id", ""))
         except (ValueError, KeyError) as error:
             raise StorageError(
-                f"{path} is damaged, it does not say whose folder this is: {error}. Restore it from a "
+                f"{path} is damaged, it does not say whose log dir this is: {error}. Restore it from a "
                 "backup; or correct it, with the ids that broker-registered and cluster-created records show "
-                "in `tidelog log dump --records` of the folder __cluster_metadata-0, and remove the line "
+                "in `tidelog log dump --records` of the directory __cluster_metadata-0, and remove the line "
                 "with the checksum"
             ) from error

@@ -46,7 +46,7 @@ def test_data_and_settings_agree(named: str, voters: list[int], brokers: list[in
 
 @pytest.mark.parametrize("node_id", [3, 4])
 def test_data_of_a_broker_that_was_alone_are_refused_among_others(node_id: int) -> None:
-    with pytest.raises(StorageError, match=r"another cluster .* broker . is alone.*empty data folder"):
+    with pytest.raises(StorageError, match=r"another cluster .* broker . is alone.*empty log dir"):
         check(THREE, [node_id], [node_id], node_id)
 
 

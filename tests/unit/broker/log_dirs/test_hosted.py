@@ -15,7 +15,7 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NodeId
 from tidelog.broker.log_dirs.flusher import Flusher
 from tidelog.broker.log_dirs.hosted import HostedPartitions
-from tidelog.broker.log_dirs.log_dirs import DataFolders
+from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.metadata.image.diff import diff
 from tidelog.metadata.image.entities import LOST_DIRECTORY, NO_LEADER, PartitionImage, TopicImage
 from tidelog.metadata.image.image import ClusterImage
@@ -35,8 +35,8 @@ class Host:
         for path in ("/one", "/two"):
             if not disk.is_dir(path):
                 disk.make_dirs(path)
-        self.folders = DataFolders.open(disk, ["/one", "/two"], cluster_id=None, node_id=1, random=Dice())
-        self.hosted = HostedPartitions(1, self.folders, Flusher(at_once), LoopClock(), run_in_thread)
+        self.log_dirs = LogDirs.open(disk, ["/one", "/two"], cluster_id=None, node_id=1, random=Dice())
+        self.hosted = HostedPartitions(1, self.log_dirs, Flusher(at_once), LoopClock(), run_in_thread)
         self.image = ClusterImage()
 
     async def start(self, now: ClusterImage) -> None:
@@ -50,7 +50,7 @@ class Host:
 
     async def stop(self) -> None:
         await self.hosted.close()
-        self.folders.close()
+        self.log_dirs.close()
 
 
 def test_a_log_that_is_out_of_reach_does_not_begin_anew_when_its_metadata_change() -> None:
@@ -159,7 +159,7 @@ def test_a_log_that_finds_no_room_is_told_to_the_controller_if_others_can_lead(
     run(life())
 
 
-def test_a_full_log_is_no_failed_folder_and_a_broken_one_is() -> None:
+def test_a_full_log_is_no_failed_log_dir_and_a_broken_one_is() -> None:
     async def life() -> None:
         disk = MemoryDisk()
         host = Host(disk)
@@ -167,7 +167,7 @@ def test_a_full_log_is_no_failed_folder_and_a_broken_one_is() -> None:
         log = host.hosted.find("t", 0).log
         for code, failed, told in ((errno.ENOSPC, 0, 1), (errno.EIO, 1, 0)):
             log.offline = OSError(code, "a disk error")
-            assert len(host.hosted.failed_folders()) == failed
+            assert len(host.hosted.failed_log_dirs()) == failed
             assert len(host.hosted.damaged()) == told
         await host.stop()
 
@@ -187,14 +187,14 @@ def test_a_damaged_log_that_is_gone_does_not_begin_anew_while_the_cluster_counts
         first = Host(disk)
         await first.start(image(1, 1))
         await first.stop()
-        [home] = [path for path in ("/one/t-0", "/two/t-0") if disk.is_dir(path)]
-        disk.remove_tree(home)  # so that it is copied anew, as somebody might think
+        [log_dir] = [path for path in ("/one/t-0", "/two/t-0") if disk.is_dir(path)]
+        disk.remove_tree(log_dir)  # so that it is copied anew, as somebody might think
         again = Host(disk)
         await again.start(damaged(epoch=2, leader=NO_LEADER, isr=(1,)))
-        with pytest.raises(KafkaError, match="was damaged, and its folder is gone") as refused:
+        with pytest.raises(KafkaError, match="was damaged, and its directory is gone") as refused:
             again.hosted.find_any("t", 0)
         assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
-        assert not list(again.folders.first.homes)
+        assert not list(again.log_dirs.first.partition_dirs)
         # Once another replica leads, there is nothing to be lost any more.
         await again.hear(damaged(epoch=3, leader=2, isr=(2,)))
         assert again.hosted.find_any("t", 0).leader_id == 2

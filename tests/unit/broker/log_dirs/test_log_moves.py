@@ -1,4 +1,4 @@
-"""A log moves to another folder while its partition lives on: what arrives there is what the old one had."""
+"""A log moves to another log dir while its partition lives on: what arrives there is what the old one had."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from tests.rigs.log import NOW_MS, records
 from tests.rigs.quorum import Dice, LoopClock, at_once
 from tests.rigs.virtual_time import run
 from tidelog.broker.log_dirs import log_moves
-from tidelog.broker.log_dirs.log_dirs import DataFolders
+from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.broker.log_dirs.log_moves import LogMoves
 from tidelog.broker.replication.quota import UNLIMITED
 from tidelog.metadata.image.entities import PartitionImage
@@ -31,15 +31,13 @@ def write(log: PartitionLog, epoch: int, *values: bytes) -> None:
         log.append(memoryview(batch), check_batches(batch), leader_epoch=epoch, now_ms=NOW_MS)
 
 
-class TwoFolders:
+class TwoLogDirs:
     def __init__(self, rate: int = UNLIMITED) -> None:
         self.disk = MemoryDisk()
         for path in ("/one", "/two"):
             self.disk.make_dirs(path)
-        self.folders = DataFolders.open(
-            self.disk, ["/one", "/two"], cluster_id=None, node_id=1, random=Dice()
-        )
-        log = self.folders.first.open_log("orders", TOPIC_ID, 0, LogConfig(), now_ms=NOW_MS)
+        self.log_dirs = LogDirs.open(self.disk, ["/one", "/two"], cluster_id=None, node_id=1, random=Dice())
+        log = self.log_dirs.first.open_log("orders", TOPIC_ID, 0, LogConfig(), now_ms=NOW_MS)
         self.partition = Partition(
             "orders",
             TOPIC_ID,
@@ -55,7 +53,7 @@ class TwoFolders:
 
     def _hosted(self) -> Any:
         return SimpleNamespace(
-            folders=self.folders,
+            log_dirs=self.log_dirs,
             find_any=lambda *_: self.partition,
             current=lambda *_: self.partition,
             checkpoint_now=lambda: True,
@@ -84,7 +82,7 @@ def test_what_was_cut_while_it_was_copied_does_not_come_back(monkeypatch: pytest
     monkeypatch.setattr(log_moves, "FINAL_BYTES", 10)
 
     async def life() -> None:
-        two = TwoFolders()
+        two = TwoLogDirs()
         two.lead(2, 1)
         source = two.partition.log
         write(source, 0, b"a", b"b", b"lost", b"lost, too")
@@ -103,7 +101,7 @@ def test_what_was_cut_while_it_was_copied_does_not_come_back(monkeypatch: pytest
 
 def test_a_leader_that_has_written_nothing_yet_still_knows_its_epoch() -> None:
     async def life() -> None:
-        two = TwoFolders()
+        two = TwoLogDirs()
         write(two.partition.log, 0, b"a", b"b")
         two.lead(1, 7)
         await two.move()
@@ -118,7 +116,7 @@ def test_a_limit_on_bytes_a_second_slows_a_move_down(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(log_moves, "CHUNK_BYTES_MIN", 1000)
 
     async def seconds(rate: int) -> float:
-        two = TwoFolders(rate)
+        two = TwoLogDirs(rate)
         two.lead(1, 1)
         write(two.partition.log, 1, *(bytes(1000) for _ in range(60)))
         began = asyncio.get_running_loop().time()

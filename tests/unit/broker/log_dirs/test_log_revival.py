@@ -10,7 +10,7 @@ from tests.rigs.virtual_time import run
 from tidelog.base.config.config import BrokerConfig
 from tidelog.broker.log_dirs.flusher import Flusher
 from tidelog.broker.log_dirs.hosted import HostedPartitions
-from tidelog.broker.log_dirs.log_dirs import DataFolders
+from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.broker.log_dirs.log_revival import LogRevival
 from tidelog.metadata.image.entities import PartitionImage, TopicImage
 from tidelog.metadata.image.image import ClusterImage
@@ -31,8 +31,8 @@ def test_a_log_that_is_found_damaged_does_not_lead(
     async def life() -> None:
         disk = MemoryDisk()
         disk.make_dirs("/data")
-        folders = DataFolders.open(disk, ["/data"], cluster_id=None, node_id=1, random=Dice())
-        hosted = HostedPartitions(1, folders, Flusher(at_once), LoopClock(), at_once)
+        log_dirs = LogDirs.open(disk, ["/data"], cluster_id=None, node_id=1, random=Dice())
+        hosted = HostedPartitions(1, log_dirs, Flusher(at_once), LoopClock(), at_once)
         await hosted.open_all(IMAGE, BrokerConfig())
         await hosted.take_roles()
         partition = hosted.find("t", 0)
@@ -56,7 +56,7 @@ def test_a_log_that_is_found_damaged_does_not_lead(
         assert partition.is_leader != is_damaged
         assert hosted.damaged() == ({(TOPIC.id, 0)} if is_damaged else set())
         assert ("LOST" in caplog.text) == is_damaged
-        folders.close()
+        log_dirs.close()
 
     with caplog.at_level(logging.WARNING, "tidelog.broker"):
         run(life())

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from tidelog.base.ids import uuid_text
-from tidelog.broker.log_dirs.reports import REPLICAS_PER_REPORT_MAX, FolderReports
+from tidelog.broker.log_dirs.reports import REPLICAS_PER_REPORT_MAX, LogDirReports
 from tidelog.metadata.brokers.directories import DirectoryAssignment, decide_assign_directories
 from tidelog.metadata.image.entities import LOST_DIRECTORY, NO_LEADER
 from tidelog.metadata.image.image import ClusterImage, advance
@@ -16,21 +16,21 @@ FIRST, SECOND = b"1" * 16, b"2" * 16
 
 
 class Cluster:
-    """A controller that decides at once, and the folders of broker 1."""
+    """A controller that decides at once, and the log dirs of broker 1."""
 
-    def __init__(self, partitions, folders):
+    def __init__(self, partitions, log_dirs):
         records = [
-            BrokerRegistered(1, 5, uuid_text(b"i" * 16), (), directories=tuple(map(uuid_text, folders))),
+            BrokerRegistered(1, 5, uuid_text(b"i" * 16), (), directories=tuple(map(uuid_text, log_dirs))),
             TopicCreated("t", uuid_text(TOPIC)),
             *(PartitionCreated(uuid_text(TOPIC), index, (1,), (1,), 1) for index in range(partitions)),
         ]
         self.node_id = 1
         self.image = advance(ClusterImage(), records).after
-        self.folders = [SimpleNamespace(id=id, offline=None, homes={}) for id in folders]
+        self.log_dirs = [SimpleNamespace(id=id, offline=None, partition_dirs={}) for id in log_dirs]
         self.requests = []
         self.is_silent = False
         self.damaged = set()
-        self.reports = FolderReports(self, self.folders, self, lambda: 5, lambda: set(self.damaged))
+        self.reports = LogDirReports(self, self.log_dirs, self, lambda: 5, lambda: set(self.damaged))
 
     async def call_controller(self, api_key, version, request, *, timeout):  # noqa: ASYNC109
         if self.is_silent:
@@ -56,20 +56,20 @@ class Cluster:
 
 def test_replicas_are_reported_once_and_again_after_a_move():
     cluster = Cluster(3, [FIRST, SECOND])
-    cluster.folders[0].homes = {(TOPIC, 0): None, (TOPIC, 1): None}
-    cluster.folders[1].homes = {(TOPIC, 2): None}
+    cluster.log_dirs[0].partition_dirs = {(TOPIC, 0): None, (TOPIC, 1): None}
+    cluster.log_dirs[1].partition_dirs = {(TOPIC, 2): None}
     cluster.send()
     assert cluster.known() == [FIRST, FIRST, SECOND]
     cluster.send()
     assert len(cluster.requests) == 1
-    cluster.folders[1].homes[TOPIC, 0] = cluster.folders[0].homes.pop((TOPIC, 0))
+    cluster.log_dirs[1].partition_dirs[TOPIC, 0] = cluster.log_dirs[0].partition_dirs.pop((TOPIC, 0))
     cluster.send()
     assert cluster.known() == [SECOND, FIRST, SECOND]
 
 
 def test_a_damaged_replica_is_lost_until_it_is_repaired():
     cluster = Cluster(2, [FIRST])
-    cluster.folders[0].homes = {(TOPIC, 0): None, (TOPIC, 1): None}
+    cluster.log_dirs[0].partition_dirs = {(TOPIC, 0): None, (TOPIC, 1): None}
     cluster.damaged = {(TOPIC, 1)}
     asyncio.run(cluster.reports.report_damage(1.0))
     assert cluster.known() == [FIRST, LOST_DIRECTORY]
@@ -84,24 +84,24 @@ def test_a_damaged_replica_is_lost_until_it_is_repaired():
 
 def test_a_controller_that_is_away_is_not_waited_for_for_ever():
     cluster = Cluster(1, [FIRST])
-    cluster.folders[0].homes = {(TOPIC, 0): None}
+    cluster.log_dirs[0].partition_dirs = {(TOPIC, 0): None}
     cluster.damaged = {(TOPIC, 0)}
     cluster.is_silent = True
     asyncio.run(cluster.reports.report_damage(0.05))
     assert cluster.requests == []
 
 
-def test_a_folder_that_is_offline_says_nothing():
+def test_a_log_dir_that_is_offline_says_nothing():
     cluster = Cluster(1, [FIRST, SECOND])
-    cluster.folders[0].homes = {(TOPIC, 0): None}
-    cluster.folders[0].offline = OSError("gone")
+    cluster.log_dirs[0].partition_dirs = {(TOPIC, 0): None}
+    cluster.log_dirs[0].offline = OSError("gone")
     cluster.send()
     assert cluster.requests == []
 
 
 def test_what_nobody_heard_is_said_again():
     cluster = Cluster(1, [FIRST])
-    cluster.folders[0].homes = {(TOPIC, 0): None}
+    cluster.log_dirs[0].partition_dirs = {(TOPIC, 0): None}
     cluster.is_silent = True
     cluster.send()
     cluster.is_silent = False
@@ -112,7 +112,7 @@ def test_what_nobody_heard_is_said_again():
 @pytest.mark.parametrize("replicas", [REPLICAS_PER_REPORT_MAX, REPLICAS_PER_REPORT_MAX + 1])
 def test_many_are_told_in_parts(replicas):
     cluster = Cluster(replicas, [FIRST])
-    cluster.folders[0].homes = {(TOPIC, index): None for index in range(replicas)}
+    cluster.log_dirs[0].partition_dirs = {(TOPIC, index): None for index in range(replicas)}
     for _ in range(4):
         cluster.send()
     assert set(cluster.known()) == {FIRST}

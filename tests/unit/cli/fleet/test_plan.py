@@ -33,7 +33,7 @@ def planned(
 def test_a_new_cluster() -> None:
     plan = planned()
     assert plan.bootstrap_servers == "localhost:9092,localhost:9093,localhost:9094"
-    assert [member.folder for member in plan.members] == [f"/nowhere/node-{id}" for id in (1, 2, 3)]
+    assert [member.log_dir for member in plan.members] == [f"/nowhere/node-{id}" for id in (1, 2, 3)]
     second = plan.settings_of(plan.members[1])
     assert second == {
         "node.id": "2",
@@ -126,7 +126,7 @@ def test_what_a_cluster_cannot_do(
     assert caught.value.code is Exit.USAGE
 
 
-def test_the_folder_of_a_single_broker_is_left_alone(tmp_path: Path) -> None:
+def test_the_directory_of_a_single_broker_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "meta.properties").write_text("")
     with pytest.raises(CliError, match="holds the data of a single broker"):
         planned(data=str(tmp_path))

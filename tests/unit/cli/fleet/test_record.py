@@ -1,4 +1,4 @@
-"""What a cluster remembers in its folder."""
+"""What a cluster remembers in its directory."""
 
 from pathlib import Path
 
@@ -10,10 +10,10 @@ from tidelog.cli.fleet.record import FILE, Recorded, recorded_fleet, write_recor
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     recorded = Recorded("c", [1, 2, 3], [1, 2])
-    folder = str(tmp_path / "new")
-    assert recorded_fleet(folder) is None
-    write_record(folder, recorded)
-    assert recorded_fleet(folder) == recorded
+    directory = str(tmp_path / "new")
+    assert recorded_fleet(directory) is None
+    write_record(directory, recorded)
+    assert recorded_fleet(directory) == recorded
     assert [path.name for path in (tmp_path / "new").iterdir()] == [FILE]
 
 
@@ -34,7 +34,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
     assert FILE in caught.value.message
 
 
-def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
+def test_a_directory_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert recorded_fleet(str(tmp_path / "file")) is None
     with pytest.raises(CliError, match="Cannot write"):

@@ -1,4 +1,4 @@
-"""`tidelog log check` on data folders that are whole, torn, or damaged in any of their files."""
+"""`tidelog log check` on log dirs that are whole, torn, or damaged in any of their files."""
 
 import json
 import shutil
@@ -15,22 +15,22 @@ from tidelog.metadata.store.quorum_state import write_state
 from tidelog.raft.ready import HardState
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.storage.log_dir.log_dir import HIGH_WATERMARKS, RECOVERY_POINTS, DataDir, DirectoryIdentity
+from tidelog.storage.log_dir.files import HIGH_WATERMARKS, RECOVERY_POINTS, LogDirFiles, LogDirIdentity
 from tidelog.wire.batch import check_batches
 from tidelog.wire.record import Record, write_batch
 
 NOW = 1_700_000_000_000
 RECORDS = 40
 CONFIG = LogConfig(segment_bytes=2000, index_interval_bytes=300, retention_ms=-1)
-IDENTITY = DirectoryIdentity(uuid_text(b"c" * 16), 1, uuid_text(b"d" * 16))
+IDENTITY = LogDirIdentity(uuid_text(b"c" * 16), 1, uuid_text(b"d" * 16))
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two partitions as a clean stop leaves them, and the vote of a quorum."""
-    folder = tmp_path_factory.mktemp("written") / "data"
+    log_dir = tmp_path_factory.mktemp("written") / "data"
     disk = PosixDisk()
-    directory = DataDir.open(disk, str(folder), IDENTITY)
+    directory = LogDirFiles.open(disk, str(log_dir), IDENTITY)
     for index in range(2):
         path = directory.create_partition("orders", index, bytes(range(16)))
         log = PartitionLog.open(disk, path, CONFIG, now_ms=NOW, recovery_point=0)
@@ -46,10 +46,10 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     offsets = {("orders", index): RECORDS for index in range(2)}
     directory.write_checkpoint(RECOVERY_POINTS, offsets)
     directory.write_checkpoint(HIGH_WATERMARKS, offsets)
-    disk.make_dirs(f"{folder}/__cluster_metadata-0")
-    write_state(disk, f"{folder}/__cluster_metadata-0", HardState(3, 1))
+    disk.make_dirs(f"{log_dir}/__cluster_metadata-0")
+    write_state(disk, f"{log_dir}/__cluster_metadata-0", HardState(3, 1))
     directory.close(clean=True)
-    return folder
+    return log_dir
 
 
 @pytest.fixture
@@ -63,11 +63,11 @@ def flip(path: Path, at: int) -> None:
     path.write_bytes(raw)
 
 
-def newest(folder: Path, pattern: str) -> Path:
-    return max(folder.glob(pattern))
+def newest(log_dir: Path, pattern: str) -> Path:
+    return max(log_dir.glob(pattern))
 
 
-def test_a_whole_folder(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_whole_log_dir(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["log", "check", str(data)]) == Exit.OK
     [summary] = capsys.readouterr().out.splitlines()
     assert summary.startswith("2 partitions, ")
@@ -100,16 +100,16 @@ def test_one_flipped_bit_is_found_and_named(
     assert run(["log", "check", str(data)]) == Exit.FAILED
     shown = capsys.readouterr().out
     assert path.name in shown
-    assert shown.splitlines()[-1].endswith("1 damaged folder")
+    assert shown.splitlines()[-1].endswith("1 damaged directory")
 
 
-def test_json_has_a_line_for_each_folder_and_a_summary(
+def test_json_has_a_line_for_each_log_dir_and_a_summary(
     data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     flip(newest(data / "orders-0", "*.log"), 70)
     assert run(["log", "check", str(data), "--json"]) == Exit.FAILED
-    *folders, summary = map(json.loads, capsys.readouterr().out.splitlines())
-    damaged = {Path(folder["path"]).name: folder["damage"] for folder in folders if folder["damage"]}
+    *log_dirs, summary = map(json.loads, capsys.readouterr().out.splitlines())
+    damaged = {Path(log_dir["path"]).name: log_dir["damage"] for log_dir in log_dirs if log_dir["damage"]}
     assert damaged.keys() == {"orders-0"}
     assert summary["kind"] == "summary"
     assert (summary["partitions"], summary["damaged_folders"]) == (2, 1)
@@ -141,7 +141,7 @@ def test_a_log_that_lost_its_end(data: Path, capsys: pytest.CaptureFixture[str])
 def test_a_partition_that_is_gone(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.rmtree(data / "orders-1")
     assert run(["log", "check", str(data)]) == Exit.FAILED
-    assert "the folder orders-1 is gone" in capsys.readouterr().out
+    assert "the directory orders-1 is gone" in capsys.readouterr().out
 
 
 def test_what_an_earlier_start_lost_is_told(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,13 +167,13 @@ def test_a_running_broker_is_not_checked(data: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("name", ["nothing", "missing"])
-def test_folders_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+def test_log_dirs_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     (tmp_path / "nothing").mkdir()
     assert run(["log", "check", str(tmp_path / name)]) == Exit.NOT_FOUND
     assert str(tmp_path / name) in capsys.readouterr().err
 
 
-def test_a_dump_of_a_data_folder_says_what_to_pass(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dump_of_a_log_dir_says_what_to_pass(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["log", "dump", str(data)]) == Exit.USAGE
     said = capsys.readouterr().err
     assert "3 partitions" in said

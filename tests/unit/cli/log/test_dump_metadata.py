@@ -30,7 +30,7 @@ ENTRIES = [
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def metadata_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(quorum_store, "SNAPSHOT_AFTER_ENTRIES", 1)
     path = tmp_path / "__cluster_metadata-0"
     store = QuorumStore.open(PosixDisk(), str(path), NOW_MS)
@@ -54,8 +54,8 @@ def dump(capsys: pytest.CaptureFixture[str]) -> Any:
     return call
 
 
-def test_entries_show_kind_term_and_records(folder: Path, dump: Any) -> None:
-    code, lines = dump(folder, "--records")
+def test_entries_show_kind_term_and_records(metadata_dir: Path, dump: Any) -> None:
+    code, lines = dump(metadata_dir, "--records")
     assert code == Exit.OK
     noop, data, config = [line for line in lines if line["kind"] == "entry"]
     assert (noop["index"], noop["entry_kind"], noop["term"], noop["synced_below"]) == (0, "noop", 3, 0)
@@ -69,22 +69,22 @@ def test_entries_show_kind_term_and_records(folder: Path, dump: Any) -> None:
     ]
 
 
-def test_entries_for_people(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["log", "dump", str(folder), "--records"]) == Exit.OK
+def test_entries_for_people(metadata_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["log", "dump", str(metadata_dir), "--records"]) == Exit.OK
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["0", "2023-11-14T22:13:20.000Z", "noop", "term", "3"] in lines
     assert ["1", "2023-11-14T22:13:20.000Z", "data", "term", "3"] in lines
     assert ['{"type":"cluster-created","cluster_id":"c"}'] in lines
 
 
-def test_entry_without_json_is_damage(folder: Path, dump: Any) -> None:
-    store = QuorumStore.open(PosixDisk(), str(folder), NOW_MS)
+def test_entry_without_json_is_damage(metadata_dir: Path, dump: Any) -> None:
+    store = QuorumStore.open(PosixDisk(), str(metadata_dir), NOW_MS)
     write = store.begin(Ready(first_index=3, entries=[Entry(4, EntryKind.DATA, b"junk")]), NOW_MS)
     assert write is not None
     write.run()
     store.finish(write)
-    assert dump(folder)[0] == Exit.OK
-    assert dump(folder, "--records")[0] == Exit.FAILED
+    assert dump(metadata_dir)[0] == Exit.OK
+    assert dump(metadata_dir, "--records")[0] == Exit.FAILED
 
 
 def test_record_of_an_application_is_no_entry(tmp_path: Path, dump: Any) -> None:
@@ -96,8 +96,8 @@ def test_record_of_an_application_is_no_entry(tmp_path: Path, dump: Any) -> None
     assert [line["kind"] for line in lines] == ["heading", "batch", "record", "summary"]
 
 
-def test_snapshot(folder: Path, dump: Any) -> None:
-    path = folder / "00000000000000000001-0000000003.checkpoint"
+def test_snapshot(metadata_dir: Path, dump: Any) -> None:
+    path = metadata_dir / "00000000000000000001-0000000003.checkpoint"
     code, lines = dump(path)
     assert code == Exit.OK
     snapshot, summary = lines
@@ -114,8 +114,8 @@ def test_snapshot(folder: Path, dump: Any) -> None:
     assert "wrong CRC" in lines[0]["why"]
 
 
-def test_snapshot_for_people(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["log", "dump", str(folder / "00000000000000000001-0000000003.checkpoint")]) == Exit.OK
+def test_snapshot_for_people(metadata_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["log", "dump", str(metadata_dir / "00000000000000000001-0000000003.checkpoint")]) == Exit.OK
     first, last = capsys.readouterr().out.splitlines()
     assert first == "snapshot up to index 1, term 3: topics 1, brokers 0, voters 1@a:9092,2@b:9092"
     assert last.endswith("all whole")
@@ -130,8 +130,8 @@ def test_snapshot_of_the_version_before_the_quorum(tmp_path: Path, dump: Any) ->
     assert "snapshot-began" in lines[2]["value"]
 
 
-def test_term_and_vote(folder: Path, dump: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    path = folder / "quorum-state"
+def test_term_and_vote(metadata_dir: Path, dump: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    path = metadata_dir / "quorum-state"
     code, lines = dump(path)
     assert code == Exit.OK
     assert (lines[0]["term"], lines[0]["voted_for"]) == (4, 2)

@@ -45,7 +45,7 @@ def test_kafkas_own_files_are_read() -> None:
         ({"partitions": [entry(replicas=[1, -2])]}, r"t\[0\] has no list of broker numbers"),
         ({"partitions": [entry(replicas=[1, 1])]}, "names a broker twice"),
         ({"partitions": [entry(), entry()]}, r"t\[0\] is there twice"),
-        ({"partitions": [entry(log_dirs=["/disk1"])]}, "names data folders"),
+        ({"partitions": [entry(log_dirs=["/disk1"])]}, "names log dirs"),
     ],
 )
 def test_what_is_wrong_is_named(document: object, words: str) -> None:

@@ -20,7 +20,9 @@ def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
 
 
-def test_the_data_is_in_the_folder_data_unless_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_data_is_in_the_directory_data_unless_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert broker_config(None, None, None, {}).list("log.dirs") == (str(tmp_path / "data"),)
     assert broker_config(None, "mine", None, {}).list("log.dirs") == (str(tmp_path / "mine"),)
@@ -98,8 +100,8 @@ def test_the_banner_gives_commands_that_reach_this_broker() -> None:
     assert "-b" not in banner({**facts, "bootstrap_servers": "localhost:9092"}, [], None)
 
 
-def test_two_words_about_the_folder_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(CliError, match="both name the data folder") as caught:
+def test_two_words_about_the_directory_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(CliError, match="both name the log dir") as caught:
         broker_config(None, str(tmp_path), None, {"log.dirs": "/elsewhere"})
     assert caught.value.code is Exit.USAGE
 
@@ -110,7 +112,7 @@ def test_a_name_like_no_other_leads_to_the_list() -> None:
     assert "config show broker --all" in (caught.value.attempt or "")
 
 
-def test_a_folder_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.access", lambda path, mode: path != str(tmp_path))
     config = broker_config(None, str(tmp_path / "not" / "there"), None, {})
     shown = start_failure(StorageError("no"), config)

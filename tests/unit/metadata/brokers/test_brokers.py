@@ -19,8 +19,8 @@ from tidelog.metadata.leaders.partition_changes import PartitionAlteration, deci
 HERE = Endpoint("PLAINTEXT", "localhost", 9092)
 
 
-def register(image, *, epoch=100, incarnation=b"n" * 16, broker_id=1, folder=2001, **what):
-    folders = [folder] if isinstance(folder, int) else folder
+def register(image, *, epoch=100, incarnation=b"n" * 16, broker_id=1, log_dir=2001, **what):
+    log_dirs = [log_dir] if isinstance(log_dir, int) else log_dir
     return decide_register_broker(
         image,
         broker_id=broker_id,
@@ -28,7 +28,7 @@ def register(image, *, epoch=100, incarnation=b"n" * 16, broker_id=1, folder=200
         incarnation=incarnation,
         endpoints=what.pop("endpoints", (HERE,)),
         rack="r",
-        directories=[one.to_bytes(16, "big") for one in folders],
+        directories=[one.to_bytes(16, "big") for one in log_dirs],
         **what,
     )
 
@@ -88,10 +88,10 @@ class TestRegistration:
         assert state(apply(image, register(image))) == (1, (1,), 6)
 
 
-class TestFolders:
+class TestLogDirs:
     def test_empty_disk_costs_the_last_in_sync_replica_its_place(self, with_topic, apply):
         image = with_topic((1, 2), isr=(1,))
-        image = apply(image, register(image, folder=999, fenced=True))
+        image = apply(image, register(image, log_dir=999, fenced=True))
         assert state(image) == (NO_LEADER, (), 6)
         image = apply(image, decide_unfence_broker(image, 1, 100))
         assert state(image) == (NO_LEADER, (), 6)
@@ -99,32 +99,32 @@ class TestFolders:
 
     def test_topic_that_asks_for_it_takes_who_is_there(self, with_topic, apply):
         image = with_topic((1, 2), isr=(1,), unclean=True)
-        assert state(apply(image, register(image, folder=999, fenced=True))) == (2, (2,), 6)
+        assert state(apply(image, register(image, log_dir=999, fenced=True))) == (2, (2,), 6)
 
     def test_follower_with_an_empty_disk_may_come_back(self, with_topic, apply):
         image = with_topic((2, 1))
-        image = apply(image, register(image, folder=999, fenced=True))
+        image = apply(image, register(image, log_dir=999, fenced=True))
         image = apply(image, decide_unfence_broker(image, 1, 100))
         partition = image.partition("t", 0)
         wanted = PartitionAlteration(image.topic("t").id, 0, 5, partition.partition_epoch, [(2, 2), (1, 100)])
         [result] = decide_alter_partition(image, 2, 2, [wanted]).results
         assert result.isr == (2, 1)
 
-    def test_folder_that_is_away_keeps_the_last_in_sync_replica_waiting(self, with_topic, apply):
+    def test_log_dir_that_is_away_keeps_the_last_in_sync_replica_waiting(self, with_topic, apply):
         image = with_topic((1,), brokers=1)
-        image = apply(image, register(image, folder=[2001, 50]))
-        image = apply(image, register(image, folder=[50], epoch=101, incarnation=b"o" * 16))
+        image = apply(image, register(image, log_dir=[2001, 50]))
+        image = apply(image, register(image, log_dir=[50], epoch=101, incarnation=b"o" * 16))
         assert state(image) == (NO_LEADER, (1,), 6)
         assert image.brokers[1].failed_directories == ((2001).to_bytes(16, "big"),)
-        image = apply(image, register(image, folder=[50, 2001], epoch=102, incarnation=b"p" * 16))
+        image = apply(image, register(image, log_dir=[50, 2001], epoch=102, incarnation=b"p" * 16))
         assert state(image) == (1, (1,), 7)
         assert not image.brokers[1].failed_directories
 
     def test_empty_disk_in_place_of_one_that_was_away(self, with_topic, apply):
         image = with_topic((1,), brokers=1)
-        image = apply(image, register(image, folder=[2001, 50]))
-        image = apply(image, register(image, folder=[50], epoch=101, incarnation=b"o" * 16))
-        image = apply(image, register(image, folder=[50, 51], epoch=102, incarnation=b"p" * 16))
+        image = apply(image, register(image, log_dir=[2001, 50]))
+        image = apply(image, register(image, log_dir=[50], epoch=101, incarnation=b"o" * 16))
+        image = apply(image, register(image, log_dir=[50, 51], epoch=102, incarnation=b"p" * 16))
         assert state(image) == (NO_LEADER, (), 6)
 
 

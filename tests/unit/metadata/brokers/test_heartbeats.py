@@ -117,7 +117,7 @@ class TestDecision:
         decision = beat(with_topic((1, 2)), wants_fence=True, wants_shutdown=True)
         assert decision.results == [HeartbeatAnswer(True, True, True)]
 
-    def test_failed_folder(self, with_topic, apply):
+    def test_failed_log_dir(self, with_topic, apply):
         image = with_topic((1, 2))
         decision = beat(image, offline_directories=[(2001).to_bytes(16, "big")])
         assert decision.results == [HeartbeatAnswer(True, True)]  # its only one

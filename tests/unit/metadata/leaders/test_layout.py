@@ -30,9 +30,9 @@ def test_moves_that_may_not_be():
 
 
 def test_home_in_another_rack_is_better_than_an_empty_broker():
-    assert layout((1, 3), (4, 3)).best_home(("t", 0), 3) == 4
-    assert layout((1, 2, 3, 4)).best_home(("t", 0), 1) is None
+    assert layout((1, 3), (4, 3)).best_target(("t", 0), 3) == 4
+    assert layout((1, 2, 3, 4)).best_target(("t", 0), 1) is None
 
 
 def test_replicas_without_a_home():
-    assert list(layout((1, 9), (8, 2)).homeless()) == [(("t", 0), 9), (("t", 1), 8)]
+    assert list(layout((1, 9), (8, 2)).misplaced()) == [(("t", 0), 9), (("t", 1), 8)]

@@ -3,7 +3,7 @@
 import errno
 
 import pytest
-from quorum_folder import NOW, VOTERS, append, data, fill, image_of, noop, take_snapshot, write
+from metadata_dir import NOW, VOTERS, append, data, fill, image_of, noop, take_snapshot, write
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.invariant import InvariantError
@@ -14,9 +14,9 @@ from tidelog.raft.ready import HardState, Ready
 from tidelog.testing.disk import MemoryDisk
 
 
-def test_new_store_is_empty(folder):
+def test_new_store_is_empty(metadata_dir):
     for _ in range(2):
-        store = folder.open()
+        store = metadata_dir.open()
         assert store.hard_state == HardState(0, None)
         assert (store.snapshot.index, store.snapshot.term, store.snapshot.configuration) == (-1, 0, None)
         assert store.snapshot.image == ClusterImage()
@@ -24,67 +24,67 @@ def test_new_store_is_empty(folder):
         assert store.last_index == -1
 
 
-def test_nothing_to_keep_is_no_write(folder):
-    assert folder.open().begin(Ready(), NOW) is None
+def test_nothing_to_keep_is_no_write(metadata_dir):
+    assert metadata_dir.open().begin(Ready(), NOW) is None
 
 
 @pytest.mark.parametrize("close", [True, False])
-def test_what_was_written_is_there_again(folder, close):
-    store = folder.open()
+def test_what_was_written_is_there_again(metadata_dir, close):
+    store = metadata_dir.open()
     entries = [noop(3), data(3, 0), Entry(3, EntryKind.CONFIG, VOTERS.encode()), data(4, 1)]
     write(store, hard_state=HardState(3, 1), entries=entries[:2])
     write(store, hard_state=HardState(4, None), first_index=2, entries=entries[2:])
     assert store.last_index == 3
     if close:
         store.close()
-    again = folder.open()
+    again = metadata_dir.open()
     assert again.hard_state == HardState(4, None)
     assert list(again.entries) == entries
     assert again.last_index == 3
 
 
-def test_entries_are_forgotten_once_the_core_has_them(folder):
-    store = folder.open()
+def test_entries_are_forgotten_once_the_core_has_them(metadata_dir):
+    store = metadata_dir.open()
     fill(store, 3)
-    again = folder.open()
+    again = metadata_dir.open()
     assert len(again.entries) == 3
     write(again, hard_state=HardState(2))
     assert len(again.entries) == 0
 
 
-def test_truncation_replaces_entries(folder):
-    store = folder.open()
+def test_truncation_replaces_entries(metadata_dir):
+    store = metadata_dir.open()
     fill(store, 6)
     write(store, hard_state=HardState(2), truncate_from=3, first_index=3, entries=[data(2, 30), data(2, 40)])
     append(store, data(2, 50))
     write(store, truncate_from=4, first_index=4, entries=[data(2, 41)])
-    again = folder.open()
+    again = metadata_dir.open()
     assert list(again.entries) == [data(1, 0), data(1, 1), data(1, 2), data(2, 30), data(2, 41)]
     write(again, truncate_from=4, first_index=4, entries=[noop(2)])  # where a file begins
     write(again, truncate_from=2)
     assert again.last_index == 1
-    assert list(folder.open().entries) == [data(1, 0), data(1, 1)]
+    assert list(metadata_dir.open().entries) == [data(1, 0), data(1, 1)]
     append(again, noop(2))
-    assert list(folder.open().entries) == [data(1, 0), data(1, 1), noop(2)]
+    assert list(metadata_dir.open().entries) == [data(1, 0), data(1, 1), noop(2)]
 
 
-def test_truncation_past_the_end_is_none(folder):
-    store = folder.open()
+def test_truncation_past_the_end_is_none(metadata_dir):
+    store = metadata_dir.open()
     fill(store, 2)
     write(store, truncate_from=2, first_index=2, entries=[noop(1)])
-    assert len(folder.open().entries) == 3
-    assert folder.names(".log") == ["00000000000000000000.log"]
+    assert len(metadata_dir.open().entries) == 3
+    assert metadata_dir.names(".log") == ["00000000000000000000.log"]
 
 
-def test_gap_before_entries_is_a_bug(folder):
-    store = folder.open()
+def test_gap_before_entries_is_a_bug(metadata_dir):
+    store = metadata_dir.open()
     fill(store, 2)
     with pytest.raises(InvariantError, match="gap"):
         store.begin(Ready(first_index=3, entries=[noop(1)]), NOW)
 
 
-def test_one_write_at_a_time(folder):
-    store = folder.open()
+def test_one_write_at_a_time(metadata_dir):
+    store = metadata_dir.open()
     begun = store.begin(Ready(hard_state=HardState(1)), NOW)
     with pytest.raises(InvariantError):
         store.begin(Ready(hard_state=HardState(2)), NOW)

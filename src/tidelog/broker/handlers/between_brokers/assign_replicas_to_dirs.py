@@ -1,4 +1,4 @@
-"""AssignReplicasToDirs: a broker says in which of its data folders it keeps a replica."""
+"""AssignReplicasToDirs: a broker says in which of its log dirs it keeps a replica."""
 
 from tidelog.base.errors import KafkaError
 from tidelog.base.ids import Uuid

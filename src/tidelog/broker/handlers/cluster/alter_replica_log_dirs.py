@@ -1,4 +1,4 @@
-"""AlterReplicaLogDirs: move a partition's log to another data folder of this broker, while it is in use."""
+"""AlterReplicaLogDirs: move a partition's log to another log dir of this broker, while it is in use."""
 
 from tidelog.base.errors import KafkaError
 from tidelog.broker.requests.context import Context

@@ -1,9 +1,9 @@
-"""DescribeLogDirs: what lies in each data folder, and how much room is left there."""
+"""DescribeLogDirs: what lies in each log dir, and how much room is left there."""
 
 from collections.abc import Iterable
 
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.log_dirs.log_dir import DataFolder, ReplicaHere
+from tidelog.broker.log_dirs.log_dir import LogDir, ReplicaHere
 from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -21,18 +21,18 @@ async def handle(context: Context, request: DescribeLogDirsRequest) -> DescribeL
     moves = context.services.moves
     return DescribeLogDirsResponse(
         results=[
-            _describe(folder, moves.replicas_in(folder), wanted)
-            for folder in context.services.partitions.folders
+            _describe(log_dir, moves.replicas_in(log_dir), wanted)
+            for log_dir in context.services.partitions.log_dirs
         ]
     )
 
 
 def _describe(
-    folder: DataFolder, replicas: Iterable[ReplicaHere], wanted: set[tuple[str, int]] | None
+    log_dir: LogDir, replicas: Iterable[ReplicaHere], wanted: set[tuple[str, int]] | None
 ) -> DescribeLogDirsResult:
-    if folder.offline is not None:
-        return DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=folder.path)
-    total, usable = folder.space()
+    if log_dir.offline is not None:
+        return DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=log_dir.path)
+    total, usable = log_dir.space()
     topics: dict[str, DescribeLogDirsTopic] = {}
     for replica in replicas:
         if wanted is not None and (replica.topic, replica.index) not in wanted:
@@ -40,7 +40,7 @@ def _describe(
         topic = topics.setdefault(replica.topic, DescribeLogDirsTopic(name=replica.topic, partitions=[]))
         topic.partitions.append(_partition(replica))
     return DescribeLogDirsResult(
-        log_dir=folder.path, topics=list(topics.values()), total_bytes=total, usable_bytes=usable
+        log_dir=log_dir.path, topics=list(topics.values()), total_bytes=total, usable_bytes=usable
     )
 
 

@@ -49,9 +49,12 @@ def _flip(world: World, machine: Machine, path: str, others: list[SimDisk]) -> N
         return
     position, header = found[-1]
     batch = content[position : position + header.size]
-    folder = path.rpartition("/")[0]
+    partition_dir = path.rpartition("/")[0]
     if not any(
-        batch in _content(disk, other) for disk in others for other in _logs(disk) if other.startswith(folder)
+        batch in _content(disk, other)
+        for disk in others
+        for other in _logs(disk)
+        if other.startswith(partition_dir)
     ):
         return
     # Neither the base offset nor the leader epoch is covered by the CRC.
@@ -70,9 +73,9 @@ def _logs(disk: SimDisk) -> list[str]:
     newest: dict[str, str] = {}
     for parent in disk.names("/"):
         for name in disk.names(f"/{parent}"):
-            folder = f"/{parent}/{name}"
-            if disk.is_dir(folder) and not name.startswith("__cluster_metadata"):
-                for file in disk.names(folder):
-                    if file.endswith(LOG) and disk.size(f"{folder}/{file}"):
-                        newest[folder] = max(newest.get(folder, ""), f"{folder}/{file}")
+            partition_dir = f"/{parent}/{name}"
+            if disk.is_dir(partition_dir) and not name.startswith("__cluster_metadata"):
+                for file in disk.names(partition_dir):
+                    if file.endswith(LOG) and disk.size(f"{partition_dir}/{file}"):
+                        newest[partition_dir] = max(newest.get(partition_dir, ""), f"{partition_dir}/{file}")
     return list(newest.values())

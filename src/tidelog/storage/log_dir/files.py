@@ -1,6 +1,6 @@
-"""A data directory: one folder on one disk that belongs to one broker, with a folder for each partition.
+"""The files of a log dir: on one disk, owned by one broker, with a directory for each partition.
 
-Several directories are several of these objects; what fails on one disk leaves the others alone.
+Several log dirs are several of these objects; what fails on one disk leaves the others alone.
 """
 
 import re
@@ -10,10 +10,10 @@ from dataclasses import replace
 from tidelog.base.errors import StorageError
 from tidelog.base.ids import NO_EPOCH, Epoch, Offset, Uuid, uuid_text
 from tidelog.base.ports import Disk, Lock, read_file, replace_file
-from tidelog.storage.log_dir import checkpoints, partition_folder
+from tidelog.storage.log_dir import checkpoints, partition_dir
 from tidelog.storage.log_dir.checkpoints import TopicPartition
-from tidelog.storage.log_dir.identity import DirectoryIdentity
-from tidelog.storage.log_dir.partition_folder import PartitionFolder
+from tidelog.storage.log_dir.identity import LogDirIdentity
+from tidelog.storage.log_dir.partition_dir import PartitionDir
 from tidelog.storage.segment.warm import WarmSegments
 
 META = "meta.properties"
@@ -25,11 +25,11 @@ HIGH_WATERMARKS = "replication-offset-checkpoint"
 CLEANER_OFFSETS = "cleaner-offset-checkpoint"
 
 
-class DataDir:
+class LogDirFiles:
     __slots__ = ("_disk", "_lock", "clean_epoch", "identity", "path", "was_clean")
 
     def __init__(
-        self, disk: Disk, path: str, identity: DirectoryIdentity, clean_mark: bytes | None, lock: Lock
+        self, disk: Disk, path: str, identity: LogDirIdentity, clean_mark: bytes | None, lock: Lock
     ) -> None:
         self._disk = disk
         self._lock = lock
@@ -41,10 +41,10 @@ class DataDir:
         """Under which it was registered then; -1 where it was not, or did not close them."""
 
     @classmethod
-    def open(cls, disk: Disk, path: str, identity: DirectoryIdentity) -> "DataDir":
-        """Take the directory for this process. A new one gets `identity`; another broker's is refused.
+    def open(cls, disk: Disk, path: str, identity: LogDirIdentity) -> "LogDirFiles":
+        """Take the log dir for this process. A new one gets `identity`; another broker's is refused.
 
-        An empty cluster or directory id in a directory that has one takes on what is there.
+        An empty cluster or directory id takes on the one that the log dir has.
         """
         path = path.rstrip("/") or "/"
         if not disk.is_dir(path):
@@ -63,17 +63,17 @@ class DataDir:
         return cls(disk, path, identity, mark, lock)
 
     @staticmethod
-    def _settle_identity(disk: Disk, path: str, wanted: DirectoryIdentity) -> DirectoryIdentity:
+    def _settle_identity(disk: Disk, path: str, wanted: LogDirIdentity) -> LogDirIdentity:
         meta = f"{path}/{META}"
         raw = read_file(disk, meta)
         if raw is None:
             replace_file(disk, meta, wanted.dump())
             return wanted
-        found = DirectoryIdentity.load(raw, meta)
+        found = LogDirIdentity.load(raw, meta)
         if found.node_id != wanted.node_id:
             raise StorageError(
                 f"{path} belongs to broker {found.node_id}, this one is {wanted.node_id} (see {meta}); "
-                "give this broker its own folder, or its old node.id"
+                "give this broker its own log dir, or its old node.id"
             )
         if wanted.cluster_id and found.cluster_id and found.cluster_id != wanted.cluster_id:
             raise StorageError(
@@ -82,14 +82,14 @@ class DataDir:
         return found
 
     def settle_cluster(self, cluster_id: str) -> None:
-        """A directory without a cluster joins this one; one of another cluster is refused."""
+        """A log dir without a cluster joins this one; one of another cluster is refused."""
         known = self.identity.cluster_id
         if known == cluster_id:
             return
         if known:
             raise StorageError(
-                f"{self.path} is marked as a folder of cluster {known}, but the metadata is that of cluster "
-                f"{cluster_id}; put the folder back together as it was, or use another one"
+                f"{self.path} is marked as a log dir of cluster {known}, but the metadata is that of cluster "
+                f"{cluster_id}; put the log dir back together as it was, or use another one"
             )
         self.identity = replace(self.identity, cluster_id=cluster_id)
         replace_file(self._disk, f"{self.path}/{META}", self.identity.dump())
@@ -108,40 +108,40 @@ class DataDir:
 
     # Partitions
 
-    def partitions(self) -> list[PartitionFolder]:
-        """The partitions that live here; folders with other names are somebody else's."""
-        return partition_folder.listing(self._disk, self.path)
+    def partitions(self) -> list[PartitionDir]:
+        """The partitions that live here; directories with other names are somebody else's."""
+        return partition_dir.listing(self._disk, self.path)
 
     def partition_path(self, topic: str, partition: int) -> str:
         return f"{self.path}/{topic}-{partition}"
 
     def create_partition(self, topic: str, partition: int, topic_id: Uuid) -> str:
-        """The folder for a new partition, with its topic's id. The log's first flush makes it durable."""
+        """The directory of a new partition, with its topic's id. The log's first flush makes it durable."""
         path = self.partition_path(topic, partition)
         self._disk.make_dirs(path)
-        partition_folder.write_topic_id(self._disk, path, topic_id)
+        partition_dir.write_topic_id(self._disk, path, topic_id)
         return path
 
-    def doom_partition(self, folder: PartitionFolder, unique: Uuid, *, sync: bool = True) -> PartitionFolder:
-        """Rename the folder, so that it is gone whatever happens next; `remove` takes the bytes.
+    def doom_partition(self, partition: PartitionDir, unique: Uuid, *, sync: bool = True) -> PartitionDir:
+        """Rename the directory, so that it is gone whatever happens next; `remove` takes the bytes.
 
         Without `sync`, for many at once: `sync` must follow.
         """
-        if folder.is_doomed:
-            return folder
-        doomed = partition_folder.doomed_name(folder.topic, folder.partition, uuid_text(unique))
+        if partition.is_doomed:
+            return partition
+        doomed = partition_dir.doomed_name(partition.topic, partition.partition, uuid_text(unique))
         target = f"{self.path}/{doomed}"
-        self._disk.rename(folder.path, target)
+        self._disk.rename(partition.path, target)
         if sync:
             self.sync()
-        return folder._replace(path=target, is_doomed=True)
+        return partition._replace(path=target, is_doomed=True)
 
     def sync(self) -> None:
         self._disk.sync_dir(self.path)
 
-    def remove(self, folder: PartitionFolder) -> None:
-        """May take long; touches nothing but the folder."""
-        self._disk.remove_tree(folder.path)
+    def remove(self, partition: PartitionDir) -> None:
+        """May take long; touches nothing but that directory."""
+        self._disk.remove_tree(partition.path)
 
     # Checkpoints
 
@@ -167,8 +167,8 @@ __all__ = [
     "HIGH_WATERMARKS",
     "LOG_STARTS",
     "RECOVERY_POINTS",
-    "DataDir",
-    "DirectoryIdentity",
-    "PartitionFolder",
+    "LogDirFiles",
+    "LogDirIdentity",
+    "PartitionDir",
     "WarmSegments",
 ]

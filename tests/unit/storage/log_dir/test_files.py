@@ -4,34 +4,34 @@ import pytest
 
 from tidelog.base.disk import PosixDisk
 from tidelog.base.errors import StorageError
-from tidelog.storage.log_dir.log_dir import LOG_STARTS, RECOVERY_POINTS, DataDir, DirectoryIdentity
-from tidelog.storage.log_dir.partition_folder import PartitionFolder, read_topic_id, write_topic_id
+from tidelog.storage.log_dir.files import LOG_STARTS, RECOVERY_POINTS, LogDirFiles, LogDirIdentity
+from tidelog.storage.log_dir.partition_dir import PartitionDir, read_topic_id, write_topic_id
 from tidelog.testing.disk import MemoryDisk
 
-IDENTITY = DirectoryIdentity("cluster", 1, "folder")
+IDENTITY = LogDirIdentity("cluster", 1, "folder")
 TOPIC_ID = bytes(range(16))
 
 
 def test_a_new_directory_gets_its_identity_in_kafkas_words() -> None:
     disk = MemoryDisk()
-    data_dir = DataDir.open(disk, "/data/", IDENTITY)
+    files = LogDirFiles.open(disk, "/data/", IDENTITY)
     raw = disk.open("/data/meta.properties").read_at(0, 1000)
     assert raw == b"version=1\ncluster.id=cluster\nnode.id=1\ndirectory.id=folder\n# crc32c 5ce43b96\n"
-    assert data_dir.path == "/data"
-    assert not data_dir.was_clean
+    assert files.path == "/data"
+    assert not files.was_clean
 
 
-def test_the_identity_stays_and_another_brokers_folder_is_refused() -> None:
+def test_the_identity_stays_and_another_brokers_log_dir_is_refused() -> None:
     disk = MemoryDisk()
-    DataDir.open(disk, "/data", IDENTITY).close(clean=True)
-    again = DataDir.open(disk, "/data", DirectoryIdentity("", 1, "other"))
+    LogDirFiles.open(disk, "/data", IDENTITY).close(clean=True)
+    again = LogDirFiles.open(disk, "/data", LogDirIdentity("", 1, "other"))
     assert again.identity == IDENTITY
     again.close(clean=False)
     with pytest.raises(StorageError, match="belongs to broker 1, this one is 2"):
-        DataDir.open(disk, "/data", DirectoryIdentity("cluster", 2, "x"))
+        LogDirFiles.open(disk, "/data", LogDirIdentity("cluster", 2, "x"))
     with pytest.raises(StorageError, match="belongs to cluster cluster"):
-        DataDir.open(disk, "/data", DirectoryIdentity("elsewhere", 1, "x"))
-    DataDir.open(disk, "/data", IDENTITY)  # the refusals have let go of the lock
+        LogDirFiles.open(disk, "/data", LogDirIdentity("elsewhere", 1, "x"))
+    LogDirFiles.open(disk, "/data", IDENTITY)  # the refusals have let go of the lock
 
 
 @pytest.mark.parametrize(
@@ -42,82 +42,82 @@ def test_an_identity_that_cannot_be_read_is_not_overwritten(raw: bytes) -> None:
     disk.make_dirs("/data")
     disk.open("/data/meta.properties", create=True).write_at(0, [raw])
     with pytest.raises(StorageError, match=r"/data/meta\.properties"):
-        DataDir.open(disk, "/data", IDENTITY)
+        LogDirFiles.open(disk, "/data", IDENTITY)
 
 
 def test_a_directory_has_one_owner() -> None:
     disk = MemoryDisk()
-    first = DataDir.open(disk, "/data", IDENTITY)
+    first = LogDirFiles.open(disk, "/data", IDENTITY)
     with pytest.raises(StorageError, match="/data is in use"):
-        DataDir.open(disk, "/data", IDENTITY)
+        LogDirFiles.open(disk, "/data", IDENTITY)
     first.close(clean=False)
-    DataDir.open(disk, "/data", IDENTITY)
+    LogDirFiles.open(disk, "/data", IDENTITY)
 
 
 def test_a_real_directory_has_one_owner(tmp_path: Path) -> None:
     disk = PosixDisk()
-    first = DataDir.open(disk, str(tmp_path), IDENTITY)
+    first = LogDirFiles.open(disk, str(tmp_path), IDENTITY)
     with pytest.raises(StorageError, match=f"{tmp_path} is in use by another broker"):
-        DataDir.open(disk, str(tmp_path), IDENTITY)
+        LogDirFiles.open(disk, str(tmp_path), IDENTITY)
     first.close(clean=False)
-    DataDir.open(disk, str(tmp_path), IDENTITY).close(clean=False)
+    LogDirFiles.open(disk, str(tmp_path), IDENTITY).close(clean=False)
 
 
 def test_a_clean_shutdown_is_believed_once() -> None:
     disk = MemoryDisk()
-    DataDir.open(disk, "/data", IDENTITY).close(clean=True)
+    LogDirFiles.open(disk, "/data", IDENTITY).close(clean=True)
     disk.crash()
-    again = DataDir.open(disk, "/data", IDENTITY)
+    again = LogDirFiles.open(disk, "/data", IDENTITY)
     assert again.was_clean
     disk.crash()
-    assert not DataDir.open(disk, "/data", IDENTITY).was_clean
+    assert not LogDirFiles.open(disk, "/data", IDENTITY).was_clean
 
 
-def test_partitions_are_folders_with_the_id_of_their_topic() -> None:
+def test_partitions_are_directories_with_the_id_of_their_topic() -> None:
     disk = MemoryDisk()
-    data_dir = DataDir.open(disk, "/data", IDENTITY)
-    path = data_dir.create_partition("my-topic", 12, TOPIC_ID)
+    files = LogDirFiles.open(disk, "/data", IDENTITY)
+    path = files.create_partition("my-topic", 12, TOPIC_ID)
     assert path == "/data/my-topic-12"
     assert (
         disk.open(f"{path}/partition.metadata").read_at(0, 100)
         == b"version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw\ncrc32c: 491ca7be\n"
     )
     assert read_topic_id(disk, path) == TOPIC_ID
-    assert data_dir.partitions() == [PartitionFolder(path, "my-topic", 12, False)]
+    assert files.partitions() == [PartitionDir(path, "my-topic", 12, False)]
 
 
 def test_other_names_in_the_directory_are_left_alone() -> None:
     disk = MemoryDisk()
-    data_dir = DataDir.open(disk, "/data", IDENTITY)
+    files = LogDirFiles.open(disk, "/data", IDENTITY)
     for name in ("lost+found", "topic", "topic-", "topic-x"):
         disk.make_dirs(f"/data/{name}")
     disk.open("/data/file-1", create=True)
-    assert data_dir.partitions() == []
+    assert files.partitions() == []
 
 
 def test_a_doomed_partition_stays_doomed_over_a_crash() -> None:
     disk = MemoryDisk()
-    data_dir = DataDir.open(disk, "/data", IDENTITY)
-    data_dir.create_partition("topic", 0, TOPIC_ID)
+    files = LogDirFiles.open(disk, "/data", IDENTITY)
+    files.create_partition("topic", 0, TOPIC_ID)
     disk.sync_dir("/data")
-    (folder,) = data_dir.partitions()
-    doomed = data_dir.doom_partition(folder, TOPIC_ID)
+    (partition,) = files.partitions()
+    doomed = files.doom_partition(partition, TOPIC_ID)
     disk.crash()
-    (found,) = data_dir.partitions()
+    (found,) = files.partitions()
     assert found == doomed
     assert found.is_doomed
     assert found.path == "/data/topic-0.AAECAwQFBgcICQoLDA0ODw-delete"
-    assert data_dir.doom_partition(found, TOPIC_ID) is found
-    data_dir.remove(found)
-    assert data_dir.partitions() == []
+    assert files.doom_partition(found, TOPIC_ID) is found
+    files.remove(found)
+    assert files.partitions() == []
 
 
-def test_the_folder_of_a_long_topic_can_be_doomed_too() -> None:
+def test_the_directory_of_a_long_topic_can_be_doomed_too() -> None:
     disk = MemoryDisk()
-    data_dir = DataDir.open(disk, "/data", IDENTITY)
-    data_dir.create_partition("t" * 249, 0, TOPIC_ID)
-    (folder,) = data_dir.partitions()
-    assert len(data_dir.doom_partition(folder, TOPIC_ID).path) <= len("/data/") + 255
+    files = LogDirFiles.open(disk, "/data", IDENTITY)
+    files.create_partition("t" * 249, 0, TOPIC_ID)
+    (partition,) = files.partitions()
+    assert len(files.doom_partition(partition, TOPIC_ID).path) <= len("/data/") + 255
 
 
 @pytest.mark.parametrize("raw", [b"version: 0\n", b"version: 1\ntopic_id: AAECAwQFBgcICQoLDA0ODw", b"topic"])
@@ -136,7 +136,7 @@ def test_every_flipped_bit_of_an_identity_is_noticed() -> None:
         flipped = bytearray(raw)
         flipped[at // 8] ^= 1 << at % 8
         try:
-            found = DirectoryIdentity.load(bytes(flipped), "meta.properties")
+            found = LogDirIdentity.load(bytes(flipped), "meta.properties")
         except StorageError:
             continue
         assert found == IDENTITY, at  # a letter of the comment, which means nothing by itself
@@ -159,10 +159,10 @@ def test_every_flipped_bit_of_a_topic_id_is_noticed() -> None:
 class TestCheckpoints:
     def test_are_kafkas_and_survive_a_crash(self) -> None:
         disk = MemoryDisk()
-        data_dir = DataDir.open(disk, "/data", IDENTITY)
-        assert data_dir.read_checkpoint(RECOVERY_POINTS) == {}
+        files = LogDirFiles.open(disk, "/data", IDENTITY)
+        assert files.read_checkpoint(RECOVERY_POINTS) == {}
         offsets = {("orders", 0): 1204, ("orders", 1): 977}
-        data_dir.write_checkpoint(RECOVERY_POINTS, offsets)
+        files.write_checkpoint(RECOVERY_POINTS, offsets)
         disk.crash()
         raw = disk.open("/data/recovery-point-offset-checkpoint").read_at(0, 100)
         lines = raw.decode().splitlines()  # Kafka splits them at white space, as we do here
@@ -172,15 +172,15 @@ class TestCheckpoints:
             ["orders", "0", "1204"],
             ["orders", "1", "977"],
         ]
-        assert data_dir.read_checkpoint(RECOVERY_POINTS) == offsets
-        assert data_dir.read_checkpoint(LOG_STARTS) == {}
+        assert files.read_checkpoint(RECOVERY_POINTS) == offsets
+        assert files.read_checkpoint(LOG_STARTS) == {}
 
     @pytest.mark.parametrize(
         "raw", [b"", b"0\n", b"1\n0\n", b"0\n2\na 0 1\n", b"0\n1\na 0\n", b"0\n1\na x 1\n"]
     )
     def test_that_cannot_be_read_are_named(self, raw: bytes) -> None:
         disk = MemoryDisk()
-        data_dir = DataDir.open(disk, "/data", IDENTITY)
+        files = LogDirFiles.open(disk, "/data", IDENTITY)
         disk.open(f"/data/{LOG_STARTS}", create=True).write_at(0, [raw])
         with pytest.raises(StorageError, match=f"/data/{LOG_STARTS}"):
-            data_dir.read_checkpoint(LOG_STARTS)
+            files.read_checkpoint(LOG_STARTS)

@@ -1,4 +1,4 @@
-"""The folders of partitions: `topic-3`, and `topic-3.<unique>-delete` once the topic is gone.
+"""Partition directories: `topic-3`, and `topic-3.<unique>-delete` once the topic is gone.
 
 Each says in `partition.metadata` which topic it belongs to. Kafka reads two lines of that file, `version: 0`
 and `topic_id: …`; a third one holds the CRC32C of what is above it. Files that Kafka wrote have none.
@@ -14,39 +14,39 @@ from tidelog.base.ids import Uuid, uuid_parse, uuid_text
 from tidelog.base.ports import Disk, read_file
 from tidelog.storage.file_names import PARTITION_METADATA
 
-_FOLDER = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)")
+_PARTITION_DIR = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)")
 _DOOMED = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)\.[A-Za-z0-9_-]+-delete")
-_FOLDER_NAME_MAX = 255
+_FILE_NAME_MAX = 255
 _CHECKSUM = "crc32c"
 
 
-class PartitionFolder(NamedTuple):
+class PartitionDir(NamedTuple):
     path: str
     topic: str
     partition: int
     is_doomed: bool
 
 
-def listing(disk: Disk, directory: str) -> list[PartitionFolder]:
+def listing(disk: Disk, directory: str) -> list[PartitionDir]:
     found = []
     for name in disk.names(directory):
         doomed = _DOOMED.fullmatch(name)
-        match = doomed or _FOLDER.fullmatch(name)
+        match = doomed or _PARTITION_DIR.fullmatch(name)
         path = f"{directory}/{name}"
         if match and disk.is_dir(path):
-            found.append(PartitionFolder(path, match["topic"], int(match["partition"]), doomed is not None))
+            found.append(PartitionDir(path, match["topic"], int(match["partition"]), doomed is not None))
     return found
 
 
 def doomed_name(topic: str, partition: int, unique: str) -> str:
-    """A topic name may fill a folder name: it is cut, since only the ending says what the folder is."""
+    """Truncates a topic name that is as long as a file name may be: only the ending matters."""
     ending = f"-{partition}.{unique}-delete"
-    return topic[: _FOLDER_NAME_MAX - len(ending)] + ending
+    return topic[: _FILE_NAME_MAX - len(ending)] + ending
 
 
-def write_topic_id(disk: Disk, folder: str, topic_id: Uuid) -> None:
+def write_topic_id(disk: Disk, partition_dir: str, topic_id: Uuid) -> None:
     """Not synced: the first flush of the log that lives here does it."""
-    path = f"{folder}/{PARTITION_METADATA}"
+    path = f"{partition_dir}/{PARTITION_METADATA}"
     temporary = path + ".tmp"
     file = disk.open(temporary, create=True)
     try:
@@ -58,9 +58,9 @@ def write_topic_id(disk: Disk, folder: str, topic_id: Uuid) -> None:
     disk.rename(temporary, path)
 
 
-def read_topic_id(disk: Disk, folder: str) -> Uuid | None:
+def read_topic_id(disk: Disk, partition_dir: str) -> Uuid | None:
     """The id of the topic that the partition belongs to; None where none was written."""
-    path = f"{folder}/{PARTITION_METADATA}"
+    path = f"{partition_dir}/{PARTITION_METADATA}"
     raw = read_file(disk, path)
     if not raw:
         return None

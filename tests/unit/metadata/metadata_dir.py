@@ -1,4 +1,4 @@
-"""The folder of a metadata quorum's node, and what is written into it."""
+"""The directory of a metadata quorum's node, and what is written into it."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def noop(term):
     return Entry(term, EntryKind.NOOP)
 
 
-class Folder:
+class MetadataDir:
     """A store on a real disk that can be opened again and again."""
 
     def __init__(self, path: Path) -> None:
