@@ -48,4 +48,4 @@ def test_lost_directory_and_jumping_clocks(make_cluster) -> None:
     """The broker comes back empty, copies everything, and never leads with fewer records than there are."""
     cluster = make_cluster()
     cluster.start()
-    run_faults(cluster, ["lose_log_dir", "jump_clock", "kill_one"], "folder")
+    run_faults(cluster, ["lose_log_dir", "jump_clock", "kill_one"], "log-dir")

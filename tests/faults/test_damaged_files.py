@@ -265,7 +265,7 @@ INDEX_DAMAGE: dict[str, Callable[[Path], None]] = {
 @pytest.mark.parametrize("damage", INDEX_DAMAGE)
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
 @pytest.mark.parametrize("which", [1, -1])
-@pytest.mark.parametrize("folder", KINDS[:2], indirect=True)
+@pytest.mark.parametrize("log_dir", KINDS[:2], indirect=True)
 def test_a_damaged_index(
     log_dir: Path, opened: Callable[[], RawClient], damage: str, suffix: str, which: int
 ) -> None:
@@ -296,7 +296,7 @@ NOTES = [
 
 @pytest.mark.parametrize("damage", ["gone", "emptied", "cut within an entry", "first byte", "ones", "zeros"])
 @pytest.mark.parametrize("name", NOTES)
-@pytest.mark.parametrize("folder", KINDS[:2], indirect=True)
+@pytest.mark.parametrize("log_dir", KINDS[:2], indirect=True)
 def test_a_damaged_note(log_dir: Path, opened: Callable[[], RawClient], damage: str, name: str) -> None:
     """Snapshots and checkpoints only save work; without them it is done again."""
     paths = [path for path in log_dir.rglob("*") if name in path.name and "metadata-0" not in str(path)]

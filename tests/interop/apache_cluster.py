@@ -188,7 +188,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="apache-cluster-") as directory:
         began = time.monotonic()
         cluster = ApacheCluster(Path(directory), arguments.brokers, arguments.observers)
-        print(f"bootstrap {cluster.bootstrap}\nfolder {directory}", flush=True)
+        print(f"bootstrap {cluster.bootstrap}\ndirectory {directory}", flush=True)
         print(f"ready after {time.monotonic() - began:.1f} s", flush=True)
         try:
             signal.pause()

@@ -113,7 +113,7 @@ def main() -> None:
     )
     parser.add_argument("--port", type=int, default=9092)
     parser.add_argument(
-        "--folder", type=Path, help="where data and logs go; a temporary directory unless given"
+        "--directory", type=Path, help="where data and logs go; a temporary directory unless given"
     )
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="one more server setting"

@@ -59,9 +59,9 @@ steps = st.lists(
         st.tuples(st.just("unfence"), brokers),
         st.tuples(st.just("unfence"), brokers),
         st.tuples(st.just("restart"), brokers, st.booleans(), st.booleans()),
-        st.tuples(st.just("replace_folder"), brokers, st.integers(0, LOG_DIRS - 1)),
+        st.tuples(st.just("replace_log_dir"), brokers, st.integers(0, LOG_DIRS - 1)),
         st.tuples(st.just("unmount"), brokers, st.integers(0, LOG_DIRS - 1)),
-        st.tuples(st.just("fail_folder"), brokers, st.integers(0, LOG_DIRS - 1)),
+        st.tuples(st.just("fail_log_dir"), brokers, st.integers(0, LOG_DIRS - 1)),
         st.tuples(st.just("assign"), brokers, topics, partitions, st.integers(0, LOG_DIRS - 1)),
         st.tuples(st.just("stop"), brokers),
         st.tuples(st.just("beat"), brokers, st.booleans(), st.booleans()),
@@ -369,4 +369,4 @@ def test_the_checker_sees_an_empty_disk_that_passes_for_a_full_one(monkeypatch):
     cluster.step("assign", leader, "safe", 0, 0)
     monkeypatch.setattr("tidelog.metadata.brokers.brokers.lost_its_data", lambda *_: False)
     with pytest.raises(AssertionError):
-        cluster.step("replace_folder", leader, 0)
+        cluster.step("replace_log_dir", leader, 0)

@@ -10,7 +10,7 @@ from tidelog.wire.record import Record, write_batch
 
 def opened(disk: MemoryDisk) -> LogDir:
     log_dir = LogDir(disk, "/data")
-    log_dir.open(LogDirIdentity("cluster", 1, "folder"))
+    log_dir.open(LogDirIdentity("cluster", 1, "log-dir"))
     return log_dir
 
 
