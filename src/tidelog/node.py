@@ -28,6 +28,7 @@ from tidelog.broker.controller.controller import Controller
 from tidelog.broker.controller.lifecycle import Lifecycle
 from tidelog.broker.controller.metadata_applier import MetadataApplier
 from tidelog.broker.controller.metadata_service import MetadataService
+from tidelog.broker.controller.metadata_stages import listen, metadata_stages
 from tidelog.broker.controller.quorum import Quorum
 from tidelog.broker.coordinators.groups import Groups
 from tidelog.broker.coordinators.internal_topics import InternalTopics
@@ -261,12 +262,10 @@ class Node:
         metadata, partitions, threads = services.metadata, services.partitions, services.run_in_thread
         opened.push_async_callback(partitions.close)
         await partitions.open_all(metadata.image, metadata.config)
-        metadata.on_change(lambda delta: partitions.on_change(delta, metadata.config))
-        metadata.on_change(services.groups.on_change)
-        metadata.on_change(services.transactions.on_change)
-        metadata.on_change(services.lifecycle.on_change)
-        metadata.on_change(services.controller.on_change)
-        metadata.on_change(lambda _: server.change_limits(Limits.from_config(metadata.config)))
+        listen(
+            metadata,
+            metadata_stages(services, lambda: server.change_limits(Limits.from_config(metadata.config))),
+        )
         await partitions.catch_up(metadata)
         opened.push_async_callback(services.moves.close)
         opened.push_async_callback(dispatcher.drain)
