@@ -48,14 +48,14 @@ partition, a tagged field or trailing bytes cannot hide, because length and end 
 of the frame. The records themselves are checked on both paths by the same call of the partition: CRC,
 limits, sequence numbers, leadership, and that no transactional batch comes without a transactional id.
 
-An example, version 12: the front of a request with 300 bytes of records is found under the connection's
-last known length of a front. The same producer sends 9,000 bytes next: the length now takes two bytes
-instead of one, but it is not part of the front, so the request still matches. It turns to another
-partition: one byte of the front differs, the long path decodes it and remembers a second front.
+An example, version 12: a producer sends 100 bytes of records, then 9,000. Their length takes two bytes then
+instead of one, but the length is not part of the front, so the second request matches the first. The producer
+turns to another partition: one byte of the front differs, and the long path decodes the request and
+remembers a second front.
 
 What has to stay equal is compared by `tests/unit/broker/requests/test_produce_shortcut.py`: each case runs
 on two brokers, one that knows the front and one that does not, and the answers must be equal byte by byte.
-Whoever adds a check to the long path adds it here, too, unless the partition does it for both.
+A check that is added to the long path must be added here, too, unless the partition makes it for both.
 """
 
 from struct import Struct
