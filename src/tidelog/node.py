@@ -59,7 +59,7 @@ from tidelog.metadata.brokers.registration_rules import CRASHED_SYNCED
 from tidelog.metadata.image.entities import BrokerImage
 from tidelog.metadata.image.records import Endpoint
 from tidelog.metadata.store.store import DIRECTORY, QuorumStore
-from tidelog.replication.replica import Durability
+from tidelog.replication.log_sync import Durability
 from tidelog.server.clock import SystemClock, SystemRandom
 from tidelog.server.connection.limits import Limits
 from tidelog.server.connection.shared_state import RequestDispatcher

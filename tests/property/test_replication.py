@@ -15,11 +15,13 @@ from tests.rigs.replication.checks import Broken
 from tests.rigs.replication.model import ReplicationModel
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.metadata.image.entities import PartitionImage
+from tidelog.replication import leader as leader_module
 from tidelog.replication import partition as partition_module
-from tidelog.replication.following import Following
+from tidelog.replication.follower import Follower
+from tidelog.replication.leader import Leader
 from tidelog.replication.leadership import Leadership
+from tidelog.replication.log_sync import LogSync
 from tidelog.replication.partition import CommittedIsr, Durability, IsrProposal, Partition
-from tidelog.replication.replica import Replica
 
 STEPS = 500
 
@@ -52,12 +54,13 @@ def committed_only(leadership: Leadership) -> object:
 
 
 def at_once(
-    partition: Partition,
+    leader: Leader,
     proposal: IsrProposal,
     error: ErrorCode | None,
     committed: CommittedIsr | None = None,
 ) -> None:
-    if error is None and committed is not None and partition.is_pending(proposal):
+    partition = leader._partition
+    if error is None and committed is not None and leader.is_pending(proposal):
         partition.apply(
             PartitionImage(
                 0,
@@ -81,20 +84,22 @@ BUGS: dict[str, Bug] = {
         Leadership, "counted", property(committed_only)
     ),
     "takes a proposal for void when nobody knows": lambda: patch.object(
-        partition_module, "NOT_COMMITTED", frozenset(ErrorCode)
+        leader_module, "NOT_COMMITTED", frozenset(ErrorCode)
     ),
     "lets in who lags": lambda: patch.object(
         Leadership, "may_join", lambda self, node, _: node not in self._isr and self._followers[node].end >= 0
     ),
     "skips truncation": lambda: patch.object(partition_module, "divergence", lambda *_: None),
-    "takes late answers": lambda: patch.object(Following, "_is_current", lambda self, _: not self.is_leader),
+    "takes late answers": lambda: patch.object(
+        Follower, "_is_current", lambda self, _: not self._partition.is_leader
+    ),
     "moves its high watermark with too few in sync": lambda: patch.object(
-        Replica, "has_enough_in_sync", property(lambda _: True)
+        Partition, "has_enough_in_sync", property(lambda _: True)
     ),
     "takes a smaller set from an answer that overtook the metadata": lambda: patch.object(
-        Partition, "isr_answered", at_once
+        Leader, "isr_answered", at_once
     ),
-    "acknowledges before it has synced": lambda: patch.object(Replica, "is_synced", property(lambda _: True)),
+    "acknowledges before it has synced": lambda: patch.object(LogSync, "is_synced", lambda *_: True),
 }
 
 

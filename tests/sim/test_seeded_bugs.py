@@ -13,7 +13,7 @@ from tidelog.metadata.image.entities import PartitionImage
 from tidelog.metadata.leaders import partition_changes
 from tidelog.metadata.leaders.partition_changes import PartitionAlteration
 from tidelog.raft import leading
-from tidelog.replication.following import Following, Truncation
+from tidelog.replication.follower import Follower, Truncation
 from tidelog.replication.leadership import Leadership
 from tidelog.replication.partition import Partition
 from tidelog.storage.flush import Flush
@@ -96,16 +96,14 @@ def test_a_retry_that_is_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_consumer_that_reads_what_may_be_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        Partition, "high_watermark", property(lambda self: self.log.end, lambda self, to: None)
-    )
+    monkeypatch.setattr(Partition, "high_watermark", property(lambda self: self.log.end))
     problems_until(
         "inconsistent offsets|went from", lambda seed: rough(seed, "isolate", "kill", acks=(-1, 1))
     )
 
 
 def test_a_follower_that_never_cuts_its_log_never_gets_in_sync(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Following, "_truncate", lambda self, truncate: Truncation(self.log.end, []))
+    monkeypatch.setattr(Follower, "_truncate", lambda self, _: Truncation(self._partition.log.end, []))
     monkeypatch.setattr("tidelog.testing.sim.run.HEAL_SECONDS", 6.0)
     problems_until("not whole", lambda seed: rough(seed, "isolate", "kill", acks=(-1, 1)))
 
@@ -327,14 +325,14 @@ def test_a_replica_that_joins_before_it_has_what_the_last_leader_committed(
 
 
 def test_a_follower_that_goes_by_the_word_of_an_earlier_leader(monkeypatch: pytest.MonkeyPatch) -> None:
-    begin = Following._begin_following
+    begin = Follower.begin
 
-    def keeping(self: Following) -> None:
+    def keeping(self: Follower) -> None:
         mark = self._leader_mark.end
         begin(self)
         self._leader_mark.end = mark
 
-    monkeypatch.setattr(Following, "_begin_following", keeping)
+    monkeypatch.setattr(Follower, "begin", keeping)
     problems_until(
         "takes everything up to .* for committed",
         lambda seed: rough(seed, "catching_up", segment_bytes=1024, fault_gap_seconds=4.0, fault_seconds=9.0),

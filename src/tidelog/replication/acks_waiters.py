@@ -1,4 +1,4 @@
-"""Those who wait until everything below an offset is safe: produce requests with acks=all, coordinators."""
+"""Callbacks that wait until everything below an offset is committed: produces with acks=all, coordinators."""
 
 from collections import deque
 from collections.abc import Callable
@@ -20,10 +20,10 @@ class AcksWaiters:
 
     def __init__(self) -> None:
         self.queue: deque[AcksWaiter] = deque()
-        """The one that is safe first comes first."""
+        """The lowest offset comes first."""
 
     def add(self, committed_at: Offset, done: Done) -> None:
-        # A retried batch may ask for less than what others wait for already: keep the queue in order.
+        # A retried batch may wait for less than the batches before it: keep the queue in order.
         queue = self.queue
         place = len(queue)
         while place and queue[place - 1].committed_at > committed_at:
@@ -33,9 +33,9 @@ class AcksWaiters:
     def forget(self, done: Done) -> None:
         self.queue = deque(waiter for waiter in self.queue if waiter.done is not done)
 
-    def resolve(self, high_watermark: Offset) -> None:
-        """Tell all who wait for no more than this. One that is told may add another one meanwhile."""
-        while self.queue and self.queue[0].committed_at <= high_watermark:
+    def resolve(self, end: Offset) -> None:
+        """Call every waiter for an offset up to `end`. A callback may add another waiter meanwhile."""
+        while self.queue and self.queue[0].committed_at <= end:
             self.queue.popleft().done(None)
 
     def fail_all(self, error: KafkaError) -> None:

@@ -74,7 +74,7 @@ from typing import NamedTuple
 
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ids import NO_EPOCH, Epoch, NodeId, Offset
-from tidelog.replication.followers import NEVER, FollowerProgress, Position
+from tidelog.replication.follower_progress import NEVER, FollowerProgress, Position
 
 NOT_COMMITTED = frozenset({ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED})
 """After these answers a proposal is surely void. After others it may have been committed by an attempt whose

@@ -1,26 +1,31 @@
-"""One partition on this broker: leads or follows as the metadata say.
+"""One partition on this broker: its log, and the role that the metadata give this replica.
 
-The leader's side is here: appends in, acknowledgements out, and the in-sync set. The follower's side is in
-`following`, what both have in common in `replica`.
+The parts own their state: `mark` the high watermark and who waits for it, `watchers` the fetches that wait
+for records, `sync` how durable the log must be. `leader` exists while this replica leads; `follower` copies
+from another broker while that leads. Here are the role, and what clients do at a leader: append, and wait.
 """
 
 import logging
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import NO_OFFSET, Epoch, NodeId, Offset, TimestampMs, Uuid
-from tidelog.metadata.image.entities import PartitionImage
+from tidelog.base.ids import NO_EPOCH, Epoch, NodeId, Offset, TimestampMs, Uuid
+from tidelog.metadata.image.entities import NO_LEADER, PartitionImage
+from tidelog.replication import refusals
 from tidelog.replication.acks_waiters import Done
 from tidelog.replication.divergence import divergence
-from tidelog.replication.followers import FollowerProgress
-from tidelog.replication.following import FetchPosition, Following, Truncation
-from tidelog.replication.leadership import NOT_COMMITTED, CommittedIsr, IsrProposal, Leadership
-from tidelog.replication.replica import Durability, FetchWatcher
+from tidelog.replication.fetch_watchers import FetchWatcher, FetchWatchers
+from tidelog.replication.follower import FetchPosition, Follower, Truncation
+from tidelog.replication.high_watermark import HighWatermark
+from tidelog.replication.leader import Leader
+from tidelog.replication.leadership import CommittedIsr, IsrProposal
+from tidelog.replication.log_sync import Durability, LogSync
+from tidelog.replication.read_limit import ReadLimit
 from tidelog.storage.admission import admit
-from tidelog.storage.log import PartitionLog
-from tidelog.storage.log_writer import Batches
+from tidelog.storage.log import Batches, PartitionLog
 from tidelog.storage.producers.verification import VerificationGuard
 from tidelog.wire.batch import TRANSACTIONAL, read_header
 
@@ -44,8 +49,27 @@ class Produced(msgspec.Struct, frozen=True, gc=False):
     committed_at: Offset  # acks=all is owed once the high watermark reaches this
 
 
-class Partition(Following):
-    __slots__ = ("_leadership",)
+class Partition:
+    __slots__ = (
+        "elr",
+        "follower",
+        "index",
+        "is_leader",
+        "isr",
+        "leader",
+        "leader_epoch",
+        "leader_id",
+        "log",
+        "mark",
+        "min_insync_replicas",
+        "node_id",
+        "partition_epoch",
+        "replicas",
+        "sync",
+        "topic",
+        "topic_id",
+        "watchers",
+    )
 
     def __init__(
         self,
@@ -60,77 +84,145 @@ class Partition(Following):
         on_unsynced: Callable[["Partition"], None],
         high_watermark: Offset | None = None,
     ) -> None:
-        """A follower of nobody until `apply` gives it a role."""
-        super().__init__(
-            topic,
-            topic_id,
-            index,
-            log,
-            node_id=node_id,
-            durability=durability,
-            min_insync_replicas=min_insync_replicas,
-            on_unsynced=on_unsynced,
-            high_watermark=high_watermark,
-        )
-        self._leadership: Leadership | None = None
+        """A follower without a leader until `apply` gives it a role.
+
+        `high_watermark` as it was when the partition was last open, if that is known.
+        """
+        self.topic = topic
+        self.topic_id = topic_id
+        self.index = index
+        self.node_id = node_id
+        self.log = log
+        """Replaced when the replica moves to another log dir, or its disk has room again."""
+        self.leader_id: NodeId = NO_LEADER
+        self.leader_epoch: Epoch = NO_EPOCH
+        self.partition_epoch: Epoch = NO_EPOCH
+        self.replicas: tuple[NodeId, ...] = ()
+        self.isr: tuple[NodeId, ...] = ()
+        self.elr: tuple[NodeId, ...] = ()
+        self.min_insync_replicas = min_insync_replicas
+        self.sync = LogSync(durability, partial(on_unsynced, self))
+        self.watchers = FetchWatchers()
+        committed = log.start if high_watermark is None else high_watermark
+        self.mark = HighWatermark(max(log.start, min(committed, self.sync.durable_end(log))), self.watchers)
+        self.is_leader = False
+        self.leader: Leader | None = None
+        self.follower = Follower(self)
+
+    def __repr__(self) -> str:
+        role = "leads" if self.is_leader else f"follows {self.leader_id}"
+        offsets = f"{self.log.start}..{self.high_watermark}..{self.log.end}"
+        return f"<Partition {self.topic}-{self.index} {role} in epoch {self.leader_epoch}, {offsets}>"
 
     # The role
 
     def apply(self, image: PartitionImage, now: float) -> None:
-        """What the controller has decided. News that are older than what is known have no effect."""
+        """Take over the controller's decision. Ignores one that is older than the current state."""
         if (image.partition_epoch, image.leader_epoch) < (self.partition_epoch, self.leader_epoch):
             return
         is_new_epoch = image.leader_epoch != self.leader_epoch
-        # Not so where the controller's own answer told of the change before the metadata do.
+        # Not so where the controller's own answer brought the change before the metadata do.
         is_change = image.partition_epoch != self.partition_epoch
         self.partition_epoch, self.leader_epoch = image.partition_epoch, image.leader_epoch
         self.leader_id, self.replicas = image.leader, image.replicas
         self.isr, self.elr = image.isr, image.elr
         if image.leader != self.node_id or self.log.lost is not None:
-            # A leader that misses what its followers have would make them cut it off, too.
-            self._leadership = None
+            # A leader that misses what its followers have would make them truncate it, too.
             if is_new_epoch or self.is_leader:
-                self._begin_following()
-            self._truncate_at_lost()
-        elif self._leadership is None or is_new_epoch:
+                self.is_leader, self.leader = False, None
+                self.follower.begin()
+            self.follower.truncate_at_lost()
+        elif self.leader is None or is_new_epoch:
             self._begin_leading(now)
         else:
-            self._leadership.assign(self.replicas, now)
-            if is_change:
-                self._leadership.commit(self.isr)
-            self._count()
+            self.leader.update(now, is_change=is_change)
 
     def _begin_leading(self, now: float) -> None:
-        """Nothing is known of the followers in this epoch, so the high watermark stays until they fetch."""
         try:
             self.log.begin_epoch(self.leader_epoch)
         except KafkaError as error:
             logger.error("%s-%d: %s", self.topic, self.index, error.message)
-        epochs = self.log.leader_epochs
-        began_at = epochs.latest_start if epochs.latest == self.leader_epoch else self.log.end
-        self._leadership = Leadership(self.node_id, began_at, self.replicas, self.isr, now)
+        self.leader = Leader(self, now)
         self.is_leader = True
-        self._count()
-        self._tell_sync_waiters()
-        self.notify(0)
+        self.leader.count()
+        self.sync.notify()
+        self.watchers.look_again()
 
-    def _count(self) -> None:
-        """Other followers may count from now on."""
-        if self._leadership is not None:
-            self._limits = self._leadership.counted
-            self.advance()
+    @property
+    def is_trusted(self) -> bool:
+        """Whether the controller counts on this replica to have all that was acknowledged."""
+        return self.node_id in self.isr or self.node_id in self.elr
 
-    def _led(self) -> Leadership:
-        if self.log.offline is not None:
-            raise self.offline_error()
-        if self._leadership is None:
-            raise self.not_leader_error()
-        return self._leadership
+    @property
+    def needed_in_sync(self) -> int:
+        """For acks=all. No more than there are replicas, as in Kafka: else nothing could ever be written."""
+        return min(self.min_insync_replicas, len(self.replicas))
+
+    @property
+    def has_enough_in_sync(self) -> bool:
+        return len(self.isr) >= self.needed_in_sync
+
+    # How far the log is committed, and synced
+
+    @property
+    def high_watermark(self) -> Offset:
+        return self.mark.offset
+
+    @property
+    def last_stable_offset(self) -> Offset:
+        """Below it every transaction is decided for good."""
+        high_watermark = self.mark.offset
+        first = self.log.first_unstable(high_watermark)
+        return high_watermark if first is None or first > high_watermark else first
 
     @property
     def high_watermark_is_current(self) -> bool:
-        """A new leader cannot say where the readable log ends before its followers told how far they are."""
-        return self._leadership is not None and self.high_watermark >= self._leadership.epoch_start
+        """A new leader cannot say where the readable log ends before its followers reported their ends."""
+        return self.leader is not None and self.mark.offset >= self.leader.epoch_start
+
+    @property
+    def committed_here(self) -> Offset:
+        """Up to here the log is committed, and on this disk as durable as the topic asks for."""
+        return min(self.mark.offset, self.sync.durable_end(self.log))
+
+    def advance(self) -> None:
+        """Move the high watermark as far as log, durability and the other replicas allow."""
+        log, sync = self.log, self.sync
+        end = log.end
+        if sync.durability is Durability.FSYNC and log.recovery_point < end:
+            end = log.recovery_point
+            sync.request()
+        elif sync.waiters:
+            if sync.is_synced(log):
+                sync.notify()
+            else:
+                sync.request()
+        too_few = len(self.isr) < self.min_insync_replicas and self.is_leader and not self.has_enough_in_sync
+        self.mark.advance(end, log.producers, too_few)
+
+    def appended(self, count: int) -> None:
+        """`count` bytes were appended to the log."""
+        log, watchers = self.log, self.watchers
+        watchers.uncommitted.append((log.end, count))
+        self.advance()
+        if watchers.followers:
+            watchers.appended(count)
+        if log.has_rolled or log.end - log.recovery_point >= log.config.flush_messages:
+            # A sealed segment is synced whatever the durability: after a crash only the rest is read.
+            log.has_rolled = False
+            self.sync.request()
+
+    @property
+    def is_synced(self) -> bool:
+        return self.sync.is_synced(self.log)
+
+    def when_synced(self, done: Callable[[], None]) -> bool:
+        """True if `is_synced`; else `done` is called once, when it is worth while to look again."""
+        if self.is_synced or self.log.offline is not None:
+            return True
+        self.sync.waiters.append(done)
+        self.sync.request()
+        return False
 
     # Writing
 
@@ -143,15 +235,15 @@ class Partition(Following):
         in_transaction: bool = False,
         guard: VerificationGuard | None = None,
     ) -> Produced:
-        """Validate and append a client's batch, or answer a retry with where it was written before.
+        """Validate and append a client's batch, or answer a retry with the offsets of its first time.
 
-        `guard`: under which the coordinator said that this partition is part of the batch's transaction.
+        `guard`: under which the coordinator verified that this partition is part of the batch's transaction.
         """
         log = self.log
         if log.offline is not None or not self.is_leader:
-            self._led()
+            self.check_writable()
         if all_replicas and len(self.isr) < self.needed_in_sync:
-            raise self._too_few_replicas()
+            raise refusals.too_few_in_sync(self)
         admitted = admit(records, log.config, now_ms=now_ms)
         header = admitted.batches[0][1]
         if header.attributes & TRANSACTIONAL:
@@ -165,10 +257,10 @@ class Partition(Following):
         return self._append(admitted.records, admitted.batches, now_ms)
 
     def append_own(self, batch: bytearray, *, now_ms: TimestampMs) -> Produced:
-        """A batch that this broker made itself, such as a coordinator's; safe as with acks=all."""
-        self._led()
+        """Append a batch of this broker itself, such as a coordinator's; committed as with acks=all."""
+        self.check_writable()
         if len(self.isr) < self.needed_in_sync:
-            raise self._too_few_replicas()
+            raise refusals.too_few_in_sync(self)
         return self._append(memoryview(batch), [(0, read_header(batch))], now_ms)
 
     def _append(self, records: memoryview, batches: Batches, now_ms: TimestampMs) -> Produced:
@@ -177,174 +269,90 @@ class Partition(Following):
             appended = log.append(records, batches, leader_epoch=self.leader_epoch, now_ms=now_ms)
         except KafkaError:
             if log.offline is not None:
-                self.release_all(self.offline_error())
+                self.release_all(refusals.offline(self))
             raise
         if not appended.duplicate:
-            self._written(len(records))
+            self.appended(len(records))
         return Produced(appended.base, appended.append_time_ms, appended.last + 1)
 
-    def _too_few_replicas(self) -> KafkaError:
-        return KafkaError(
-            ErrorCode.NOT_ENOUGH_REPLICAS,
-            f"{len(self.isr)} of {len(self.replicas)} replicas are in sync, "
-            f"min.insync.replicas is {self.min_insync_replicas}",
-        )
+    # Waiting
 
     def when_committed(self, offset: Offset, done: Done) -> bool:
-        """True if everything below `offset` is safe now; else `done` is called once it is, or can't be.
+        """True if everything below `offset` is committed; else `done` is called once it is, or cannot be.
 
         KafkaError where it can never be: on a log that is offline, or under another leader.
         """
-        if self.is_leader and offset <= self.high_watermark:
+        if self.is_leader and offset <= self.mark.offset:
             return True
-        self._led()
-        self._acks.add(offset, done)
+        self.check_writable()
+        self.mark.acks.add(offset, done)
         return False
+
+    def when_replicated(self, offset: Offset, done: Done) -> bool:
+        """As `when_committed`, but it is enough that all replicas in sync have it, however few they are.
+
+        For readers: replicas too few to take more can still serve what they all have.
+        """
+        if self.is_leader and (offset <= self.mark.offset or self._is_replicated(offset)):
+            return True
+        self.check_writable()
+        self.mark.replication.add(offset, done)
+        return False
+
+    def _is_replicated(self, offset: Offset) -> bool:
+        if self.has_enough_in_sync:
+            return False
+        return offset <= self.sync.durable_end(self.log) and self.mark.limits_reach(offset)
 
     @property
     def written_end(self) -> Offset:
         """Where the readable log ends once the leader's disk has all that is written.
 
-        Where followers are waited for, too, or are too few, their leader cannot say: it is where it ends now.
-        On a log that is offline it stays there.
+        While followers count, too, or are too few, a sync alone moves nothing: it is where it ends now. On a
+        log that is offline it stays there.
         """
-        is_alone = self.is_leader and not self._limits and self.has_enough_in_sync
-        return self.log.end if is_alone and self.log.offline is None else self.high_watermark
+        is_alone = self.is_leader and not self.mark.limits and self.has_enough_in_sync
+        return self.log.end if is_alone and self.log.offline is None else self.mark.offset
 
-    def when_replicated(self, offset: Offset, done: Done) -> bool:
-        """As `when_committed`, but it is enough that all that are in sync have it, however few they are.
+    def forget(self, done: Done) -> None:
+        self.mark.forget(done)
 
-        For those who only read: too few to take more can still serve what they all have.
-        """
-        if self.is_leader and (offset <= self.high_watermark or self._is_held(offset)):
-            return True
-        self._led()
-        self._held.add(offset, done)
-        return False
+    def release_all(self, error: KafkaError) -> None:
+        """The log is offline, the partition is going away or has another leader: every wait ends."""
+        self.mark.fail_all(error)
+        self.sync.notify()
+        self.watchers.look_again()
 
-    def _is_held(self, offset: Offset) -> bool:
-        if self.has_enough_in_sync:
-            return False
-        end = self.log.recovery_point if self.durability is Durability.FSYNC else self.log.end
-        return offset <= end and all(offset <= limit.end for limit in self._limits)
+    # Reading
 
-    # Followers
-
-    def readable_end(self, *, replica: bool, committed: bool = False) -> Offset:
-        """Followers read all that is written; consumers what cannot be taken back, or what is decided."""
-        if replica:
-            return self.log.end
-        return self.last_stable_offset if committed else self.high_watermark
+    def readable_end(self, limit: ReadLimit) -> Offset:
+        if limit is ReadLimit.HIGH_WATERMARK:
+            return self.high_watermark
+        if limit is ReadLimit.LAST_STABLE_OFFSET:
+            return self.last_stable_offset
+        if limit is ReadLimit.REPLICATED_END and self.has_enough_in_sync:
+            return self.high_watermark
+        return self.log.end
 
     def divergence(self, last_epoch: Epoch, offset: Offset) -> tuple[Epoch, Offset] | None:
-        """Not None: a follower that asks for `offset` has records that are not in this log."""
+        """Not None: a reader that asks for `offset` has records that are not in this log."""
         return divergence(self.log, last_epoch, offset)
 
-    def follower_fetched(
-        self,
-        replica: NodeId,
-        broker_epoch: Epoch,
-        offset: Offset,
-        now: float,
-        *,
-        log_start: Offset = NO_OFFSET,
-    ) -> bool:
-        """A follower, whose epoch was checked and whose log agrees with this one, has all below `offset`.
+    # Refusals
 
-        True: it may join the in-sync set.
-        """
-        # A full log is read on, so that others can have all of it.
-        leadership = self._leadership if self.log.is_full else self._led()
-        if leadership is None:
-            raise self.not_leader_error()
-        progress = leadership.follower(replica)
-        if progress is None:
-            raise KafkaError(
-                ErrorCode.UNKNOWN_LEADER_EPOCH, f"broker {replica} is no replica as far as is known here"
-            )
-        if 0 <= broker_epoch < progress.broker_epoch:
-            raise KafkaError(
-                ErrorCode.NOT_LEADER_OR_FOLLOWER, f"broker {replica} has started again since it asked this"
-            )
-        if not self.log.start <= offset <= self.log.end:
-            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
-        progress.broker_epoch = max(progress.broker_epoch, broker_epoch)
-        progress.start = log_start
-        if leadership.fetched(replica, offset, self.log.end, now):
-            self._limits = leadership.counted
-        self.advance()
-        return leadership.proposal is None and leadership.may_join(replica, self.high_watermark)
+    def check_leader(self) -> None:
+        if not self.is_leader:
+            raise refusals.not_leader(self)
 
-    def follower(self, node: NodeId) -> FollowerProgress | None:
-        """How far it is, as far as the leader knows."""
-        return self._leadership.follower(node) if self._leadership is not None else None
+    def check_writable(self) -> None:
+        if self.log.offline is not None:
+            raise refusals.offline(self)
+        self.check_leader()
 
-    # The in-sync set
-
-    def isr_wanted(
-        self, now: float, lag_max: float, is_eligible: Callable[[NodeId], bool]
-    ) -> IsrProposal | None:
-        """The change that the controller should be asked for; None: none, or one is under way."""
-        leadership = self._leadership
-        if leadership is None or leadership.proposal is not None or self.log.offline is not None:
-            return None
-        in_time = leadership.in_time(self.log.end, now, lag_max)
-        leadership.await_only([node for node in in_time if is_eligible(node)])
-        self._count()
-        wanted = tuple(node for node in self.isr if node == self.node_id or node in in_time)
-        # Only now: the high watermark may just have left behind one that nobody waits for any more.
-        wanted += tuple(
-            node
-            for node in self.replicas
-            if node != self.node_id and is_eligible(node) and leadership.may_join(node, self.high_watermark)
-        )
-        if wanted == self.isr:
-            return None
-        epochs = leadership.broker_epochs(wanted)
-        return IsrProposal(wanted, epochs, self.leader_epoch, self.partition_epoch)
-
-    def isr_proposed(self, proposal: IsrProposal) -> bool:
-        """It is about to be sent: from now on those who may be in the set count as if they were.
-
-        False: it has become wrong since it was made, and must not be sent.
-        """
-        leadership = self._leadership
-        epochs = proposal.leader_epoch, proposal.partition_epoch
-        if leadership is None or leadership.proposal is not None:
-            return False
-        if epochs != (self.leader_epoch, self.partition_epoch):
-            return False
-        joining = (node for node in proposal.isr if node not in self.isr)
-        if not all(leadership.may_join(node, self.high_watermark) for node in joining):
-            return False
-        leadership.proposal = proposal
-        self._limits = leadership.counted
-        return True
-
-    def is_pending(self, proposal: IsrProposal) -> bool:
-        """False once its fate is known: then there is no point in sending it again."""
-        return self._leadership is not None and self._leadership.proposal == proposal
-
-    def isr_answered(
-        self, proposal: IsrProposal, error: ErrorCode | None, committed: CommittedIsr | None = None
-    ) -> None:
-        """What the controller said. A late answer has no effect: the metadata were faster."""
-        leadership = self._leadership
-        if leadership is None or leadership.proposal != proposal:
+    def check_epoch(self, epoch: Epoch) -> None:
+        """Refuse a client or a follower whose metadata is older or newer than ours."""
+        if epoch < 0 or epoch == self.leader_epoch:
             return
-        if error is None:
-            # The metadata may bring a larger min.insync.replicas first: the controller counted with that, and
-            # takes those who left, or have left before, for eligible leaders. So a smaller set waits for it,
-            # and so does a larger one while there are eligible leaders.
-            if (
-                committed is not None
-                and not self.elr
-                and committed.leader_epoch == self.leader_epoch
-                and committed.partition_epoch > self.partition_epoch
-                and set(committed.isr).issuperset(self.isr)
-            ):
-                self.isr, self.partition_epoch = committed.isr, committed.partition_epoch
-                leadership.commit(self.isr)
-        elif error in NOT_COMMITTED:
-            leadership.drop_proposal()
-        self._count()
+        if epoch < self.leader_epoch:
+            raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH)
+        raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH)

@@ -14,12 +14,13 @@ def preferred_replica(
     Only followers in sync count: one that lags would keep its readers back for as long as they come here.
     `rack_of` says None for a broker that has no rack or that this consumer cannot reach.
     """
-    if not client_rack or not partition.is_leader or rack_of(partition.node_id) == client_rack:
+    leader = partition.leader
+    if not client_rack or leader is None or rack_of(partition.node_id) == client_rack:
         return None
     best: tuple[Offset, float] | None = None
     chosen = None
     for node in partition.isr:
-        progress = partition.follower(node)
+        progress = leader.progress_of(node)
         if progress is None or not progress.start <= offset <= progress.end or rack_of(node) != client_rack:
             continue
         rank = progress.end, progress.caught_up_at

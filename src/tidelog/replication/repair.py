@@ -64,7 +64,7 @@ class Repair:
 
     def begin(self) -> list[SegmentDeletion]:
         """Cut the log before the damage; another replica has proved that it has the rest."""
-        return self._partition.begin_repair()
+        return self._partition.follower.begin_repair()
 
     def next(self) -> RepairPosition:
         log = self._partition.log
@@ -98,4 +98,4 @@ class Repair:
 
     def finish(self) -> None:
         """The log has all that it had, and it is synced."""
-        self._partition.repaired(self._high_watermark)
+        self._partition.follower.repaired(self._high_watermark)

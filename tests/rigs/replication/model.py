@@ -135,7 +135,7 @@ class ReplicationModel(ReplicationChecks):
         if not node.is_up:
             return
         try:
-            asked = node.partition.fetch_position()
+            asked = node.partition.follower.fetch_position()
         except KafkaError:
             return
         if asked is not None:
@@ -167,7 +167,7 @@ class ReplicationModel(ReplicationChecks):
             if apart is not None:
                 self.send(partial(self._on_divergence, node, broker_epoch, asked, apart))
                 return
-            may_join = partition.follower_fetched(
+            may_join = partition.leader.follower_fetched(
                 node.id, broker_epoch, asked.offset, self.now, log_start=log.start
             )
             found = log.read(asked.offset, self.random.choice((1, 300, 5000)), end=log.end)
@@ -186,7 +186,7 @@ class ReplicationModel(ReplicationChecks):
 
     def _on_records(self, node: Node, broker_epoch: Epoch, asked: FetchPosition, answer: Answer) -> None:
         if node.is_up and node.broker_epoch == broker_epoch:
-            count = node.partition.follow(
+            count = node.partition.follower.follow(
                 memoryview(answer.records),
                 asked=asked,
                 leader_high_watermark=answer.high_watermark,
@@ -199,7 +199,7 @@ class ReplicationModel(ReplicationChecks):
         self, node: Node, broker_epoch: Epoch, asked: FetchPosition, apart: tuple[Epoch, Offset]
     ) -> None:
         if node.is_up and node.broker_epoch == broker_epoch:
-            for deletion in node.partition.diverged(*apart, asked=asked).deletions:
+            for deletion in node.partition.follower.diverged(*apart, asked=asked).deletions:
                 deletion.run()
             node.synced_to = min(node.synced_to, node.partition.log.end)
             self.note(f"{node.id} diverged {apart}: {node.partition}")
@@ -208,7 +208,7 @@ class ReplicationModel(ReplicationChecks):
         self, node: Node, broker_epoch: Epoch, asked: FetchPosition, bounds: tuple[Offset, Offset]
     ) -> None:
         if node.is_up and node.broker_epoch == broker_epoch:
-            for deletion in node.partition.out_of_range(*bounds, asked=asked).deletions:
+            for deletion in node.partition.follower.out_of_range(*bounds, asked=asked).deletions:
                 deletion.run()
             self.note(f"{node.id} out of range {bounds}: {node.partition}")
 
@@ -230,7 +230,7 @@ class ReplicationModel(ReplicationChecks):
             node.recovery_checkpoint = node.partition.log.recovery_point
             node.mark_checkpoint = node.partition.high_watermark
             node.start_checkpoint = node.partition.log.start
-            node.partition.checkpointed()
+            node.partition.follower.checkpointed()
 
     def hear(self, node: Node) -> None:
         """The next news of the controller, or all there are."""
@@ -249,18 +249,19 @@ class ReplicationModel(ReplicationChecks):
         node.partition.advance()
 
     def _checkpoint_first(self, node: Node) -> None:
-        if node.partition.must_checkpoint:
+        if node.partition.follower.must_checkpoint:
             self.checkpoint(node)
 
     def look_at_isr(self, node: Node) -> None:
-        if not node.is_up:
+        leader = node.partition.leader
+        if not node.is_up or leader is None:
             return
-        proposal = node.partition.isr_wanted(self.now, LAG_MAX, self.controller.is_eligible)
+        proposal = leader.isr_wanted(self.now, LAG_MAX, self.controller.is_eligible)
         if proposal is not None:
             self.note(f"{node.id} proposes {proposal}")
-            if node.partition.isr_proposed(proposal):
+            if leader.isr_proposed(proposal):
                 node.proposal = proposal
-        if node.proposal is not None and node.partition.is_pending(node.proposal):
+        if node.proposal is not None and leader.is_pending(node.proposal):
             self.send(partial(self._on_alter, node, node.broker_epoch, node.proposal))
 
     def _on_alter(self, node: Node, broker_epoch: Epoch, proposal: IsrProposal) -> None:
@@ -272,11 +273,12 @@ class ReplicationModel(ReplicationChecks):
     def _on_altered(
         self, node: Node, broker_epoch: Epoch, proposal: IsrProposal, answer: ErrorCode | CommittedIsr
     ) -> None:
-        if node.is_up and node.broker_epoch == broker_epoch:
+        leader = node.partition.leader
+        if node.is_up and node.broker_epoch == broker_epoch and leader is not None:
             if isinstance(answer, ErrorCode):
-                node.partition.isr_answered(proposal, answer)
+                leader.isr_answered(proposal, answer)
             else:
-                node.partition.isr_answered(proposal, None, answer)
+                leader.isr_answered(proposal, None, answer)
 
     def pass_time(self) -> None:
         self.now += self.random.choice((0.5, LAG_MAX / 2, LAG_MAX * 1.5))

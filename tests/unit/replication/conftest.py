@@ -66,18 +66,18 @@ class Trio:
         """One fetch of a follower and what it does with the answer; how many bytes it got."""
         replica = self[follower]
         leader = self[replica.leader_id]
-        asked = replica.fetch_position()
+        asked = replica.follower.fetch_position()
         assert asked is not None
         leader.check_epoch(asked.leader_epoch)
         apart = leader.divergence(asked.last_epoch, asked.offset)
         if apart is not None:
-            replica.diverged(*apart, asked=asked)
-            replica.checkpointed()
+            replica.follower.diverged(*apart, asked=asked)
+            replica.follower.checkpointed()
             return 0
         start = replica.log.start
-        leader.follower_fetched(follower, broker_epoch, asked.offset, self.now, log_start=start)
+        leader.leader.follower_fetched(follower, broker_epoch, asked.offset, self.now, log_start=start)
         found = leader.log.read(asked.offset, max_bytes, end=leader.log.end)
-        return replica.follow(
+        return replica.follower.follow(
             memoryview(found.slice.read() if found else b""),
             asked=asked,
             leader_high_watermark=leader.high_watermark,

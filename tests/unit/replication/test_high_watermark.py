@@ -4,6 +4,7 @@ import pytest
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.replication.partition import Durability
+from tidelog.replication.read_limit import ReadLimit
 
 
 class Watcher:
@@ -46,11 +47,11 @@ def test_under_fsync_a_follower_asks_for_more_only_after_it_has_synced(trio) -> 
     trio.sync(1)
     looked: list[None] = []
     trio.fetch(2)
-    assert trio[2].fetch_position() is None
+    assert trio[2].follower.fetch_position() is None
     assert not trio[2].when_synced(lambda: looked.append(None))
     trio.sync(2)
     assert looked == [None]
-    assert trio[2].fetch_position() == (1, 0, 0)
+    assert trio[2].follower.fetch_position() == (1, 0, 0)
     assert trio[2].when_synced(lambda: pytest.fail("nothing to wait for"))
 
 
@@ -101,10 +102,10 @@ def test_a_shrunk_set_lets_it_go_on_only_when_the_controller_says_so(trio) -> No
     trio.fetch(2)
     trio.now += 60
     trio.fetch(2)
-    proposal = trio[1].isr_wanted(trio.now, 30.0, lambda _: True)
+    proposal = trio[1].leader.isr_wanted(trio.now, 30.0, lambda _: True)
     assert proposal is not None
     assert proposal.isr == (1, 2)
-    assert trio[1].isr_proposed(proposal)
+    assert trio[1].leader.isr_proposed(proposal)
     assert trio.offsets(1) == (0, 1)
     trio.decide(isr=(1, 2))
     trio.tell(1)
@@ -147,13 +148,13 @@ def test_one_who_is_about_to_join_is_waited_for_until_it_falls_back(trio) -> Non
     trio.fetch(2)  # it has what there was when it asked before, so it is as good as caught up
     trio.produce(1)
     assert trio.offsets(1) == (2, 3)
-    proposal = trio[1].isr_wanted(trio.now, 30.0, lambda _: True)
+    proposal = trio[1].leader.isr_wanted(trio.now, 30.0, lambda _: True)
     assert proposal is None
     trio.fetch(2)
-    proposal = trio[1].isr_wanted(trio.now, 30.0, lambda _: True)
+    proposal = trio[1].leader.isr_wanted(trio.now, 30.0, lambda _: True)
     assert proposal is not None
     assert proposal.isr == (1, 2)
-    assert trio[1].isr_wanted(trio.now, 30.0, lambda _: False) is None
+    assert trio[1].leader.isr_wanted(trio.now, 30.0, lambda _: False) is None
     assert trio.offsets(1) == (3, 3)
 
 
@@ -161,8 +162,8 @@ def test_one_who_leads_no_more_tells_everybody_who_waits(trio) -> None:
     trio.start()
     done: list[KafkaError | None] = []
     consumer, follower = Watcher(), Watcher()
-    trio[1].watch(consumer)
-    trio[1].watch_appends(follower)
+    trio[1].watchers.add(consumer)
+    trio[1].watchers.add_follower(follower)
     trio[1].when_committed(trio.produce(1).committed_at, done.append)
     assert (consumer.told, len(follower.told)) == ([], 1)
     trio.decide(leader=2)
@@ -170,11 +171,11 @@ def test_one_who_leads_no_more_tells_everybody_who_waits(trio) -> None:
     assert [error.code for error in done if error] == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
     assert consumer.told == [0]
     assert follower.told[1:] == [0]
+    assert trio[1].leader is None
     for refused in (
         lambda: trio.produce(1),
         lambda: trio[1].append_own(bytearray(100), now_ms=0),
         lambda: trio[1].when_committed(0, done.append),
-        lambda: trio[1].follower_fetched(2, 0, 0, 0.0),
         trio[1].check_leader,
     ):
         with pytest.raises(KafkaError) as error:
@@ -185,19 +186,19 @@ def test_one_who_leads_no_more_tells_everybody_who_waits(trio) -> None:
 def test_followers_hear_of_what_is_written_and_consumers_of_what_is_safe(trio) -> None:
     trio.start()
     consumer, follower = Watcher(), Watcher()
-    trio[1].watch(consumer)
-    trio[1].watch_appends(follower)
+    trio[1].watchers.add(consumer)
+    trio[1].watchers.add_follower(follower)
     trio.produce(1)
     size = trio[1].log.size_bytes
     assert (consumer.told, follower.told) == ([], [size])
-    assert trio[1].readable_end(replica=True) == 1
-    assert trio[1].readable_end(replica=False) == 0
+    assert trio[1].readable_end(ReadLimit.LOG_END) == 1
+    assert trio[1].readable_end(ReadLimit.HIGH_WATERMARK) == 0
     for id in (2, 3, 2, 3):
         trio.fetch(id)
     assert (consumer.told, follower.told) == ([size], [size])
-    assert trio[1].readable_end(replica=False, committed=True) == 1
-    trio[1].unwatch(consumer)
-    trio[1].unwatch(follower)
+    assert trio[1].readable_end(ReadLimit.LAST_STABLE_OFFSET) == 1
+    trio[1].watchers.remove(consumer)
+    trio[1].watchers.remove(follower)
     trio.produce(1)
     assert (consumer.told, follower.told) == ([size], [size])
 
@@ -207,7 +208,7 @@ def test_consumers_of_a_follower_hear_when_they_may_read_there(trio) -> None:
     trio.decide(isr=(1,))
     trio.tell()
     consumer = Watcher()
-    trio[2].watch(consumer)
+    trio[2].watchers.add(consumer)
     trio.produce(1)
     trio.fetch(2)
     assert consumer.told == [trio[1].log.size_bytes]
@@ -219,6 +220,6 @@ def test_a_leader_whose_disk_fails_counts_nobody(trio) -> None:
     with pytest.raises(KafkaError):
         trio.produce(1)
     with pytest.raises(KafkaError) as refused:
-        trio[1].follower_fetched(2, 0, 0, trio.now)
+        trio[1].leader.follower_fetched(2, 0, 0, trio.now)
     assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
-    assert trio[1].isr_wanted(trio.now + 60, 30.0, lambda _: True) is None
+    assert trio[1].leader.isr_wanted(trio.now + 60, 30.0, lambda _: True) is None

@@ -4,14 +4,14 @@ import pytest
 from msgspec.structs import replace
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.replication.followers import FollowerProgress
+from tidelog.replication.follower_progress import FollowerProgress
 from tidelog.replication.partition import CommittedIsr, IsrProposal
 
 LAG_MAX = 30.0
 
 
 def wanted(trio) -> IsrProposal | None:
-    return trio[1].isr_wanted(trio.now, LAG_MAX, lambda _: True)
+    return trio[1].leader.isr_wanted(trio.now, LAG_MAX, lambda _: True)
 
 
 def test_caught_up_is_who_has_what_the_leader_had_at_the_fetch_before() -> None:
@@ -38,9 +38,9 @@ def test_one_who_stops_to_fetch_leaves_and_comes_back_when_it_has_all(trio) -> N
     trio.now += 1
     proposal = wanted(trio)
     assert proposal == IsrProposal((1, 3), (-1, 0), 0, 0)
-    assert trio[1].isr_proposed(proposal)
+    assert trio[1].leader.isr_proposed(proposal)
     assert wanted(trio) is None, "one change at a time"
-    trio[1].isr_answered(proposal, None, CommittedIsr(0, (1, 3), 1))
+    trio[1].leader.isr_answered(proposal, None, CommittedIsr(0, (1, 3), 1))
     assert trio[1].isr == (1, 2, 3), "a larger min.insync.replicas may be on its way before"
     assert trio.offsets(1) == (0, 1)
     trio.decide(isr=(1, 3))
@@ -48,8 +48,8 @@ def test_one_who_stops_to_fetch_leaves_and_comes_back_when_it_has_all(trio) -> N
     assert (trio[1].isr, trio[1].partition_epoch) == ((1, 3), 1)
     assert trio.offsets(1) == (1, 1)
     assert wanted(trio) is None
-    assert not trio[1].follower_fetched(2, 7, 0, trio.now)
-    assert trio[1].follower_fetched(2, 7, 1, trio.now)
+    assert not trio[1].leader.follower_fetched(2, 7, 0, trio.now)
+    assert trio[1].leader.follower_fetched(2, 7, 1, trio.now)
     assert wanted(trio) == IsrProposal((1, 3, 2), (-1, 0, 7), 0, 1)
 
 
@@ -69,8 +69,8 @@ def test_one_who_is_proposed_counts_before_the_controller_has_answered(trio) -> 
     trio.fetch(2)
     proposal = wanted(trio)
     assert proposal is not None
-    assert trio[1].isr_proposed(proposal)
-    assert trio[1].is_pending(proposal)
+    assert trio[1].leader.isr_proposed(proposal)
+    assert trio[1].leader.is_pending(proposal)
     trio.produce(1)
     assert trio.offsets(1) == (0, 1)
 
@@ -83,10 +83,10 @@ def test_a_proposal_that_is_void_counts_no_more(trio, error: ErrorCode) -> None:
     trio.fetch(2)
     proposal = wanted(trio)
     assert proposal is not None
-    trio[1].isr_proposed(proposal)
+    trio[1].leader.isr_proposed(proposal)
     trio.produce(1)
-    trio[1].isr_answered(proposal, error)
-    assert not trio[1].is_pending(proposal)
+    trio[1].leader.isr_answered(proposal, error)
+    assert not trio[1].leader.is_pending(proposal)
     assert trio.offsets(1) == (1, 1)
 
 
@@ -98,14 +98,14 @@ def test_a_proposal_that_may_have_been_done_counts_until_the_metadata_tell(trio,
     trio.fetch(2)
     proposal = wanted(trio)
     assert proposal is not None
-    trio[1].isr_proposed(proposal)
+    trio[1].leader.isr_proposed(proposal)
     trio.produce(1)
-    trio[1].isr_answered(proposal, error)
-    assert trio[1].is_pending(proposal)
+    trio[1].leader.isr_answered(proposal, error)
+    assert trio[1].leader.is_pending(proposal)
     assert trio.offsets(1) == (0, 1)
     trio.decide(isr=(1,))
     trio.tell(1)
-    assert not trio[1].is_pending(proposal)
+    assert not trio[1].leader.is_pending(proposal)
     assert trio.offsets(1) == (1, 1)
 
 
@@ -116,16 +116,16 @@ def test_a_late_answer_does_not_touch_the_next_proposal(trio) -> None:
     trio.fetch(2)
     first = wanted(trio)
     assert first is not None
-    trio[1].isr_proposed(first)
+    trio[1].leader.isr_proposed(first)
     trio.decide(isr=(1,))
     trio.tell(1)
     trio.fetch(2)
     second = wanted(trio)
     assert second is not None
-    trio[1].isr_proposed(second)
-    trio[1].isr_answered(first, ErrorCode.INELIGIBLE_REPLICA)
-    trio[1].isr_answered(first, None, CommittedIsr(0, (1, 2), 2))
-    assert trio[1].is_pending(second)
+    trio[1].leader.isr_proposed(second)
+    trio[1].leader.isr_answered(first, ErrorCode.INELIGIBLE_REPLICA)
+    trio[1].leader.isr_answered(first, None, CommittedIsr(0, (1, 2), 2))
+    assert trio[1].leader.is_pending(second)
     assert trio[1].isr == (1,)
 
 
@@ -136,11 +136,11 @@ def test_a_proposal_is_not_sent_once_the_high_watermark_has_passed_who_was_to_jo
     trio.fetch(2)
     proposal = wanted(trio)
     assert proposal is not None
-    trio[1].isr_wanted(trio.now, LAG_MAX, lambda _: False)  # nobody waits for it any more
+    trio[1].leader.isr_wanted(trio.now, LAG_MAX, lambda _: False)  # nobody waits for it any more
     trio.produce(1)
     assert trio.offsets(1) == (1, 1)
-    assert not trio[1].isr_proposed(proposal)
-    assert not trio[1].is_pending(proposal)
+    assert not trio[1].leader.isr_proposed(proposal)
+    assert not trio[1].leader.is_pending(proposal)
 
 
 def test_metadata_that_repeat_the_controllers_answer_leave_the_next_proposal_alone(trio) -> None:
@@ -150,15 +150,15 @@ def test_metadata_that_repeat_the_controllers_answer_leave_the_next_proposal_alo
     trio.fetch(2)
     first = wanted(trio)
     assert first is not None
-    trio[1].isr_proposed(first)
+    trio[1].leader.isr_proposed(first)
     image = trio.decide(isr=(1, 2))
-    trio[1].isr_answered(first, None, CommittedIsr(0, image.isr, image.partition_epoch))
+    trio[1].leader.isr_answered(first, None, CommittedIsr(0, image.isr, image.partition_epoch))
     trio.fetch(3)
     second = wanted(trio)
     assert second is not None
-    trio[1].isr_proposed(second)
+    trio[1].leader.isr_proposed(second)
     trio.tell(1)
-    assert trio[1].is_pending(second)
+    assert trio[1].leader.is_pending(second)
 
 
 def test_a_larger_set_waits_for_the_metadata_while_others_are_eligible_leaders(trio) -> None:
@@ -172,9 +172,9 @@ def test_a_larger_set_waits_for_the_metadata_while_others_are_eligible_leaders(t
     proposal = wanted(trio)
     assert proposal is not None
     assert proposal.isr == (1, 2)
-    assert trio[1].isr_proposed(proposal)
+    assert trio[1].leader.isr_proposed(proposal)
     trio.image = replace(trio.image, isr=(1, 2), elr=(3,), partition_epoch=2)  # of three, for the controller
-    trio[1].isr_answered(proposal, None, CommittedIsr(0, (1, 2), 2))
+    trio[1].leader.isr_answered(proposal, None, CommittedIsr(0, (1, 2), 2))
     assert trio.offsets(1) == (0, 1), "broker 3 may be elected, and does not have it"
     trio[1].min_insync_replicas = 3
     trio.tell(1)
@@ -188,9 +188,9 @@ def test_nobody_joins_before_it_has_what_the_leader_began_with(trio) -> None:
     trio.fetch(2)
     trio.decide(leader=2, isr=(1, 2))
     trio.tell()
-    assert not trio[2].follower_fetched(3, 0, 0, trio.now)
+    assert not trio[2].leader.follower_fetched(3, 0, 0, trio.now)
     assert trio[2].high_watermark == 0
-    assert trio[2].follower_fetched(3, 0, 1, trio.now)
+    assert trio[2].leader.follower_fetched(3, 0, 1, trio.now)
 
 
 def test_one_who_left_must_show_again_what_it_has(trio) -> None:
@@ -216,10 +216,10 @@ def test_fetches_from_before_a_restart_are_refused(trio) -> None:
 def test_who_is_no_replica_may_know_more_than_the_leader(trio) -> None:
     trio.start()
     with pytest.raises(KafkaError) as refused:
-        trio[1].follower_fetched(9, 0, 0, trio.now)
+        trio[1].leader.follower_fetched(9, 0, 0, trio.now)
     assert refused.value.code is ErrorCode.UNKNOWN_LEADER_EPOCH
     with pytest.raises(KafkaError) as refused:
-        trio[1].follower_fetched(2, 0, 1, trio.now)
+        trio[1].leader.follower_fetched(2, 0, 1, trio.now)
     assert refused.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
 
 

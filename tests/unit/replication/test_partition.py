@@ -130,13 +130,13 @@ def test_too_few_replicas_in_sync_refuse_before_anything_is_written() -> None:
 def test_watchers_hear_of_bytes_when_they_become_readable() -> None:
     rig = Rig()
     watcher = Watcher()
-    rig.partition.watch(watcher)
+    rig.partition.watchers.add(watcher)
     rig.produce([b"x" * 100])
     rig.produce([b"y" * 100])
     assert watcher.told == []
     rig.sync()
     assert watcher.told == [rig.partition.log.size_bytes]
-    rig.partition.unwatch(watcher)
+    rig.partition.watchers.remove(watcher)
     rig.produce([b"z"])
     rig.sync()
     assert len(watcher.told) == 1
@@ -146,7 +146,7 @@ def test_a_full_disk_takes_the_partition_offline_and_releases_everybody() -> Non
     rig = Rig()
     done: list[KafkaError | None] = []
     watcher = Watcher()
-    rig.partition.watch(watcher)
+    rig.partition.watchers.add(watcher)
     rig.partition.when_committed(rig.produce([b"a"]).committed_at, done.append)
     rig.disk.fail("write", ".log", error=28)
     with pytest.raises(KafkaError) as refused:
@@ -201,11 +201,11 @@ def test_flush_messages_and_flush_ms_ask_for_syncs_of_their_own() -> None:
     assert rig.asked_to_sync == 0
     rig.produce([b"b"])
     assert rig.asked_to_sync == 1
-    assert not rig.partition.sync_is_due(10.0)
-    assert not rig.partition.sync_is_due(10.9)
-    assert rig.partition.sync_is_due(11.0)
+    assert not rig.partition.sync.is_overdue(rig.partition.log, 10.0)
+    assert not rig.partition.sync.is_overdue(rig.partition.log, 10.9)
+    assert rig.partition.sync.is_overdue(rig.partition.log, 11.0)
     rig.sync()
-    assert not rig.partition.sync_is_due(20.0)
+    assert not rig.partition.sync.is_overdue(rig.partition.log, 20.0)
 
 
 def test_a_sealed_segment_is_synced_even_if_the_page_cache_decides() -> None:

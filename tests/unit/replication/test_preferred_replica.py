@@ -47,8 +47,8 @@ def test_not_one_who_lags_or_is_out_of_sync(trio) -> None:
 
 def test_not_one_who_has_deleted_what_is_asked_for(trio) -> None:
     caught_up(trio)
-    trio[1].follower_fetched(2, 0, 1, trio.now, log_start=1)
-    trio[1].follower_fetched(3, 0, 1, trio.now, log_start=1)
+    trio[1].leader.follower_fetched(2, 0, 1, trio.now, log_start=1)
+    trio[1].leader.follower_fetched(3, 0, 1, trio.now, log_start=1)
     assert choose(trio, 0) is None
 
 

@@ -84,9 +84,9 @@ def test_as_a_follower_it_cuts_its_log_before_the_damage_and_copies() -> None:
     partition = replica(damaged())
     partition.apply(image(OTHER, (OTHER,)), 0.0)
     assert (partition.log.end, partition.log.lost) == (9, None)
-    partition.checkpointed()
+    partition.follower.checkpointed()
     sync(partition)
-    position = partition.fetch_position()
+    position = partition.follower.fetch_position()
     assert position is not None
     assert (position.offset, position.last_epoch) == (9, 1)
 
@@ -97,7 +97,7 @@ def test_as_an_in_sync_follower_it_waits_until_it_is_none() -> None:
     partition.apply(image(OTHER, (ME, OTHER)), 0.0)
     assert partition.log.lost is not None
     with pytest.raises(KafkaError) as refused:
-        partition.fetch_position()
+        partition.follower.fetch_position()
     assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
     partition.apply(PartitionImage(0, (ME, OTHER), (OTHER,), OTHER, leader_epoch=2, partition_epoch=3), 0.0)
     assert (partition.log.end, partition.log.lost) == (9, None)
@@ -117,7 +117,7 @@ def test_the_last_in_sync_replica_is_repaired_from_one_that_has_the_same_log() -
     assert repair.is_done
     sync(partition)
     repair.finish()
-    assert not partition.must_checkpoint
+    assert not partition.follower.must_checkpoint
     partition.apply(image(ME, (ME,), 3), 0.0)
     assert partition.is_leader
     assert (partition.high_watermark, partition.log.end) == (10, 10)

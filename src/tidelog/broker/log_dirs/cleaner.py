@@ -14,6 +14,7 @@ from tidelog.base.ports import Clock
 from tidelog.broker.log_dirs.cleaner_pace import CleanerPace, CompactionStopped
 from tidelog.broker.log_dirs.cleaning_job import CleaningJob
 from tidelog.broker.log_dirs.flusher import RunInThread
+from tidelog.replication import refusals
 from tidelog.replication.partition import Partition
 from tidelog.storage.compaction.cleanable import CleanableRange
 from tidelog.storage.log import PartitionLog
@@ -162,7 +163,7 @@ class LogCleaner:
             return
         if its_log.offline is not None:
             log.error("%s: its log went offline during compaction: %s", job.name, its_log.offline)
-            partition.release_all(partition.offline_error())
+            partition.release_all(refusals.offline(partition))
         elif job.is_stale():
             log.info("%s: its log was cut during compaction, which is tried again", job.name)
         elif isinstance(error, KafkaError):

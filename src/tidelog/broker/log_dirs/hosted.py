@@ -123,10 +123,10 @@ class HostedPartitions:
         opening = self._opening.open if self.log_dirs.all_clean else self._opening.recover
         await opening(ours, config, self._host)
         strangers = self.log_dirs.remember_strangers({(topic.name, one.index) for topic, one in ours})
-        cut = [partition for partition in self if partition.must_checkpoint]
+        cut = [partition for partition in self if partition.follower.must_checkpoint]
         if (strangers or cut) and self.checkpoint_now():
             for partition in cut:
-                partition.checkpointed()
+                partition.follower.checkpointed()
 
     def _host(self, replica: Replica, opened: Opened) -> None:
         topic, image = replica
@@ -265,7 +265,7 @@ class HostedPartitions:
                 if partition is not None:
                     partition.log.configure(for_logs)
                     partition.min_insync_replicas = settings.int("min.insync.replicas")
-                    partition.durability = Durability(settings.text("durability"))
+                    partition.sync.durability = Durability(settings.text("durability"))
                     partition.advance()
 
     async def _drop(self, gone: Iterable[tuple[TopicImage, int]]) -> None:
@@ -380,7 +380,7 @@ class HostedPartitions:
     def wake_readers(self) -> None:
         """Fetches that wait for more are answered with what there is: the broker is about to stop."""
         for partition in self:
-            partition.notify(0)
+            partition.watchers.look_again()
 
     async def close(self) -> None:
         """Sync and close every log; the log dirs may then be marked as clean."""

@@ -62,14 +62,14 @@ class Housekeeping:
     def sync_by_interval(self) -> None:
         """Durability `interval`: everything written so far goes to the disk."""
         for partition in self._partitions:
-            if partition.durability is Durability.INTERVAL and _is_unsynced(partition):
+            if partition.sync.durability is Durability.INTERVAL and _is_unsynced(partition):
                 self._flusher.request(partition)
 
     def sync_by_topic_rules(self) -> None:
         """`flush.ms` and `flush.messages`, where somebody asked for them."""
         now = self._clock.monotonic()
         for partition in self._partitions:
-            if partition.sync_is_due(now):
+            if partition.sync.is_overdue(partition.log, now):
                 self._flusher.request(partition)
 
     def forget_producers(self) -> None:

@@ -19,6 +19,7 @@ from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.broker.log_dirs.log_dir import LogDir, ReplicaHere
 from tidelog.broker.log_dirs.log_dirs import SwapFailed
 from tidelog.broker.replication.quota import UNLIMITED, ByteRate
+from tidelog.replication import refusals
 from tidelog.replication.partition import Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.segment.segment import LogRead
@@ -123,7 +124,7 @@ class LogMoves:
                 log_dir.path,
                 error,
             )
-            partition.release_all(partition.offline_error())
+            partition.release_all(refusals.offline(partition))
         except (OSError, TidelogError) as error:
             log.error("%s-%d could not be moved to %s: %s", *key_text(partition), log_dir.path, error)
             self._abandon(copy)

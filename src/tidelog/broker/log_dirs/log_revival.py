@@ -92,7 +92,7 @@ class LogRevival:
     def _open_anew(self, partition: Partition, stopped: PartitionLog) -> PartitionLog:
         """In a thread. Nobody writes to the log meanwhile, since it takes nothing."""
         self._probe(stopped.directory)
-        is_synced_first = partition.durability is Durability.FSYNC
+        is_synced_first = partition.sync.durability is Durability.FSYNC
         opened = PartitionLog.open(
             self._disk,
             stopped.directory,
@@ -144,4 +144,4 @@ class LogRevival:
         log.warning("%s-%d takes records again: there is room on its disk", partition.topic, partition.index)
         self._partitions.checkpoint_now()
         partition.advance()
-        partition.notify(0)
+        partition.watchers.look_again()

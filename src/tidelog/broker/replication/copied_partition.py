@@ -56,7 +56,7 @@ class CopiedPartition:
     def ask(self, bytes_max: int, request_number: int) -> FetchPartition | None:
         """None while the disk must come first. KafkaError where there is nothing to ask for."""
         partition = self.partition
-        position = partition.fetch_position()
+        position = partition.follower.fetch_position()
         if position is None:
             return None
         self._asked = position
@@ -81,10 +81,10 @@ class CopiedPartition:
                 return self._refused(ErrorCode.of(answer.error_code), answer, asked)
             if answer.diverging_epoch is not None:
                 fork = answer.diverging_epoch
-                _remove(partition.diverged(fork.epoch, fork.end_offset, asked=asked))
+                _remove(partition.follower.diverged(fork.epoch, fork.end_offset, asked=asked))
                 return Next.ASK
             records = answer.records if isinstance(answer.records, memoryview) else _NOTHING
-            taken = partition.follow(
+            taken = partition.follower.follow(
                 records,
                 asked=asked,
                 leader_high_watermark=answer.high_watermark,
@@ -105,7 +105,7 @@ class CopiedPartition:
         if code is ErrorCode.OFFSET_OUT_OF_RANGE and bounds is not None and self._failures < FORKS_MAX:
             # Our own leaders say with this error from where to where their log goes.
             before = partition.log.end
-            _remove(partition.out_of_range(answer.log_start_offset, bounds.end_offset, asked=asked))
+            _remove(partition.follower.out_of_range(answer.log_start_offset, bounds.end_offset, asked=asked))
             if partition.log.end != before:
                 log.warning(
                     "%s-%d goes on at %d instead of %d: its leader has %d to %d",

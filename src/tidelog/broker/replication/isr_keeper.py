@@ -98,7 +98,10 @@ class IsrKeeper:
 
     def consider(self, partition: Partition) -> None:
         """A follower of this partition may have caught up, or fallen behind."""
-        proposal = partition.isr_wanted(self._clock.monotonic(), self._lag_max, self._is_eligible)
+        leader = partition.leader
+        if leader is None:
+            return
+        proposal = leader.isr_wanted(self._clock.monotonic(), self._lag_max, self._is_eligible)
         if proposal is None or proposal == self._wanted.get(partition):
             return
         log.debug("%s: in sync are %s, to be %s", _name(partition), partition.isr, proposal.isr)
@@ -136,9 +139,11 @@ class IsrKeeper:
         while self._wanted and len(batch) < CHANGES_MAX:
             partition, proposal = next(iter(self._wanted.items()))
             del self._wanted[partition]
-            if not partition.is_pending(proposal):
-                partition.isr_proposed(proposal)
-            if partition.is_pending(proposal):  # else the metadata have changed since
+            leader = partition.leader
+            if leader is None:
+                continue
+            # Neither where the metadata changed since.
+            if leader.is_pending(proposal) or leader.isr_proposed(proposal):
                 batch[partition] = proposal
         return batch
 
@@ -172,13 +177,15 @@ class IsrKeeper:
     def _resolve(
         self, partition: Partition, proposal: IsrProposal, answer: AlterPartitionResponsePartitionData
     ) -> bool:
-        code = ErrorCode.of(answer.error_code)
+        leader, code = partition.leader, ErrorCode.of(answer.error_code)
+        if leader is None:
+            return True  # another broker leads now, and the metadata say who is in sync
         if code is ErrorCode.NONE:
             committed = CommittedIsr(answer.leader_epoch, tuple(answer.isr), answer.partition_epoch)
-            partition.isr_answered(proposal, None, committed)
+            leader.isr_answered(proposal, None, committed)
             return True
         log.debug("%s: its new in-sync set is refused: %s", _name(partition), code.name)
-        partition.isr_answered(proposal, code)
+        leader.isr_answered(proposal, code)
         # What is still pending then waits for the metadata that made it stale; asking again would not help.
         return code not in _NOT_DECIDED
 

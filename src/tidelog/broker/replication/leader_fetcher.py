@@ -121,7 +121,7 @@ class LeaderFetcher:
         if asked is not None:
             self._session.want(copied.key, asked)
             self._awake.set()
-        elif copied.partition.must_checkpoint:
+        elif copied.partition.follower.must_checkpoint:
             self._truncated.append(copied)
             self._awake.set()
         else:
@@ -250,7 +250,7 @@ class LeaderFetcher:
         is_written = self._parts.checkpoint_now()
         for copied in truncated:
             if is_written:
-                copied.partition.checkpointed()
+                copied.partition.follower.checkpointed()
             if self._copied.get(copied.key) is not copied:
                 continue
             if is_written:

@@ -1,7 +1,7 @@
-"""Asks other replicas for what this broker's logs lost to damage, while nobody leads their partitions.
+"""Asks other replicas for records that this broker's logs lost to damage, while no broker leads them.
 
-Where a broker leads, a damaged replica follows as any other: see `Following`. This is for the last in-sync
-replica of a partition, without which no leader is elected.
+Where a partition has a leader, a damaged replica follows as any other: see `Follower.truncate_at_lost`. This
+is for the last in-sync replica of a partition, without which no leader is elected.
 """
 
 import logging

@@ -76,6 +76,7 @@ from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.broker.replication.quota import ReplicationQuota
 from tidelog.broker.replication.replica_sessions import FollowedPartition, ReplicaSession, ReplicaSessions
 from tidelog.broker.requests.fetch_sessions import NO_SESSION, TopicKey
+from tidelog.replication import refusals
 from tidelog.replication.partition import Partition
 from tidelog.wire.messages.fetch import (
     EpochEndOffset,
@@ -220,8 +221,10 @@ class ReplicaFetches:
         followed.unwatch()
 
     def _note(self, partition: Partition, followed: FollowedPartition, now: float) -> None:
-        session, asked = followed.session, followed.asked
-        could_join = partition.follower_fetched(
+        session, asked, leader = followed.session, followed.asked, partition.leader
+        if leader is None:
+            raise refusals.not_leader(partition)
+        could_join = leader.follower_fetched(
             session.replica_id,
             session.broker_epoch,
             asked.fetch_offset,

@@ -82,13 +82,13 @@ class FollowedPartition:
         if self.partition is not partition:
             self.unwatch()
             self.partition = partition
-            partition.watch_appends(self)
-            partition.watch(self._mark_watch)
+            partition.watchers.add_follower(self)
+            partition.watchers.add(self._mark_watch)
 
     def unwatch(self) -> None:
         if self.partition is not None:
-            self.partition.unwatch(self)
-            self.partition.unwatch(self._mark_watch)
+            self.partition.watchers.remove(self)
+            self.partition.watchers.remove(self._mark_watch)
             self.partition = None
 
     @property

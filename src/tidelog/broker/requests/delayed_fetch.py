@@ -28,7 +28,7 @@ class DelayedFetch:
         self._missing_now = missing_now
         self._partitions = tuple(partitions)
         for partition in self._partitions:
-            partition.watch(self)
+            partition.watchers.add(self)
         self._timer = loop.call_later(wait_ms / 1000, self._complete)
         self.future.add_done_callback(self._clean_up)
 
@@ -50,4 +50,4 @@ class DelayedFetch:
     def _clean_up(self, _: "asyncio.Future[FetchResponse]") -> None:
         self._timer.cancel()
         for partition in self._partitions:
-            partition.unwatch(self)
+            partition.watchers.remove(self)

@@ -60,7 +60,7 @@ class View(NamedTuple):
     @staticmethod
     def leader_mark(partition: Partition) -> int:
         """Up to where the leader has committed, as far as a follower heard of it."""
-        return partition._leader_mark.end
+        return partition.follower.leader_high_watermark
 
     def partition(self, topic_id: Uuid, index: int) -> Partition | None:
         return self.node.services.partitions.current(topic_id, index)

@@ -116,7 +116,7 @@ def test_only_what_is_due_is_touched():
 def test_nothing_above_the_high_watermark_is_touched():
     rig = Rig()
     partition = rig.partition("orders")
-    partition.high_watermark = 3
+    partition.mark.offset = 3
     assert run(rig.cleaner.clean_once())
     assert partition.log.cleaned_to == 2
 

@@ -90,8 +90,8 @@ def on_leader(make_rig: Callable[..., Any]) -> Callable[[Callable[[Leader], Awai
             await work(leader)
             leader.broker.fetches.sessions.end_all()
             for partition in leader.broker.hosted:
-                assert not partition._watchers
-                assert not partition._append_watchers
+                assert not partition.watchers.consumers
+                assert not partition.watchers.followers
 
         virtual_time.run(whole())
 
@@ -186,11 +186,11 @@ def test_a_fetch_without_a_session_leaves_nothing_at_all(on_leader: OnLeader) ->
         for give_up in (False, True):
             waiting = leader.fetch((0, 0), session_epoch=-1, session_id=0)
             assert isinstance(waiting, asyncio.Future)
-            assert leader.broker[0]._append_watchers
+            assert leader.broker[0].watchers.followers
             if give_up:
                 waiting.cancel()
             await asyncio.sleep(1)
-            assert not leader.broker[0]._append_watchers
+            assert not leader.broker[0].watchers.followers
         assert len(leader.broker.fetches.sessions) == 0
 
     on_leader(work)
@@ -260,7 +260,7 @@ def test_a_follower_that_begins_again_and_again_pushes_out_its_own_sessions_only
             await leader.answer((0, 0))
         sessions = leader.broker.fetches.sessions
         assert len(sessions) == replica_sessions.SESSIONS_PER_REPLICA_MAX + 1
-        assert len(leader.broker[0]._append_watchers) == len(sessions)
+        assert len(leader.broker[0].watchers.followers) == len(sessions)
 
     on_leader(work)
 
@@ -270,7 +270,7 @@ def test_forgotten_partitions_are_not_watched_any_more(on_leader: OnLeader) -> N
         leader.host(2)
         await leader.answer((0, 0), (1, 0))
         await leader.answer(forget=(1, 5))
-        assert not leader.broker[1]._append_watchers
+        assert not leader.broker[1].watchers.followers
         leader.broker.produce(b"a", index=1)
         assert await leader.answer() == []
 
@@ -286,11 +286,11 @@ def test_a_quiet_follower_stays_in_time_as_long_as_it_asks(on_leader: OnLeader) 
         now = asyncio.get_running_loop().time()
         assert now > 40
         for index in range(3):
-            progress = leader.broker[index].follower(FOLLOWER)
+            progress = leader.broker[index].leader.progress_of(FOLLOWER)
             assert now - progress.caught_up_at < 2
         await asyncio.sleep(60)
         leader.broker.produce(b"a")
-        proposal = leader.broker[0].isr_wanted(now + 60, 30, lambda _: True)
+        proposal = leader.broker[0].leader.isr_wanted(now + 60, 30, lambda _: True)
         assert FOLLOWER not in proposal.isr
 
     on_leader(work)
@@ -308,7 +308,7 @@ def test_what_a_follower_had_in_another_epoch_says_nothing_in_this_one(on_leader
             partition.apply(leader.rig.images[0], 0.0)
         await asyncio.sleep(5)
         assert codes(await leader.answer()) == [ErrorCode.FENCED_LEADER_EPOCH]
-        assert partition.follower(FOLLOWER).end == -1
+        assert partition.leader.progress_of(FOLLOWER).end == -1
 
     on_leader(work)
 
@@ -346,6 +346,8 @@ def test_a_log_that_parted_is_told_where(on_leader: OnLeader) -> None:
         assert answer.diverging_epoch is not None
         assert (answer.diverging_epoch.epoch, answer.diverging_epoch.end_offset) == (0, 1)
         assert not answer.records
-        assert leader.broker[0].follower(FOLLOWER).end == -1, "nothing is known of it before the logs agree"
+        assert leader.broker[0].leader.progress_of(FOLLOWER).end == -1, (
+            "nothing is known of it before the logs agree"
+        )
 
     on_leader(work)

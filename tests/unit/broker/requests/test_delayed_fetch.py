@@ -4,6 +4,7 @@ import pytest
 
 from tests.rigs.virtual_time import run
 from tidelog.broker.requests.delayed_fetch import DelayedFetch
+from tidelog.replication.fetch_watchers import FetchWatcher, FetchWatchers
 from tidelog.wire.messages.fetch import FetchResponse
 
 
@@ -11,13 +12,11 @@ class Source:
     """The part of a partition that a waiting fetch uses."""
 
     def __init__(self) -> None:
-        self.watchers: list[DelayedFetch] = []
+        self.watchers = FetchWatchers()
 
-    def watch(self, watcher: DelayedFetch) -> None:
-        self.watchers.append(watcher)
-
-    def unwatch(self, watcher: DelayedFetch) -> None:
-        self.watchers.remove(watcher)
+    @property
+    def waiting(self) -> list[FetchWatcher]:
+        return list(self.watchers.consumers)
 
 
 def delayed(sources: list[Source], missing: int, wait_ms: int = 500) -> DelayedFetch:
@@ -28,12 +27,12 @@ def test_it_is_answered_when_enough_bytes_have_come_from_all_partitions_together
     async def main() -> None:
         sources = [Source(), Source()]
         fetch = delayed(sources, missing=100)
-        sources[0].watchers[0].on_bytes(60)
+        sources[0].waiting[0].on_bytes(60)
         assert not fetch.future.done()
-        sources[1].watchers[0].on_bytes(40)
+        sources[1].waiting[0].on_bytes(40)
         assert (await fetch.future).session_id == 7
         await asyncio.sleep(0)
-        assert sources[0].watchers == sources[1].watchers == []
+        assert sources[0].waiting == sources[1].waiting == []
 
     run(main())
 
@@ -64,7 +63,7 @@ def test_a_peer_that_left_leaves_nothing_behind() -> None:
         fetch = delayed([source], missing=1)
         fetch.future.cancel()
         await asyncio.sleep(0)
-        assert source.watchers == []
+        assert source.waiting == []
 
     run(main())
 

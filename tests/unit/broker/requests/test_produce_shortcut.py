@@ -15,6 +15,7 @@ from tidelog.broker.requests.context import Context, Services
 from tidelog.broker.requests.dispatch import Dispatcher
 from tidelog.broker.requests.produce_shortcut import FIRST_VERSION, FRONTS_MAX, ProduceShortcut
 from tidelog.broker.requests.routes import Routes
+from tidelog.replication import refusals
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk
@@ -153,7 +154,7 @@ def synced(partition: Partition) -> None:
 
 
 def deposed(partition: Partition) -> None:
-    partition.release_all(partition.not_leader_error())
+    partition.release_all(refusals.not_leader(partition))
 
 
 def left_alone(partition: Partition) -> None:

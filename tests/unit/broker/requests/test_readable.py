@@ -77,6 +77,6 @@ def test_nobody_waits_for_a_disk_for_ever(partition: Partition, late: bool) -> N
         await until_readable([partition])
         waited = asyncio.get_running_loop().time() - began
         assert waited == pytest.approx(READABLE_SECONDS if late else 1)
-        assert not partition._acks.queue
+        assert not partition.mark.acks.queue
 
     run(main())

@@ -5,6 +5,7 @@ import logging
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
 from tidelog.broker.requests.readable import not_readable_yet, until_readable
+from tidelog.replication import refusals
 from tidelog.replication.partition import Partition
 from tidelog.wire.messages.delete_records import (
     DeleteRecordsPartitionResult,
@@ -55,7 +56,7 @@ async def handle(context: Context, request: DeleteRecordsRequest) -> DeleteRecor
 
 def _delete(partition: Partition, offset: int) -> None:
     if partition.log.offline is not None:
-        raise partition.offline_error()
+        raise refusals.offline(partition)
     if not partition.log.config.delete:
         raise KafkaError(
             ErrorCode.POLICY_VIOLATION,

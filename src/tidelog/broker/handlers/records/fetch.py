@@ -13,6 +13,7 @@ from tidelog.broker.requests.context import Context
 from tidelog.broker.requests.delayed_fetch import DelayedFetch
 from tidelog.broker.requests.fetch_sessions import FetchPlan, TopicKey, Wanted
 from tidelog.broker.requests.readable import READABLE_SECONDS
+from tidelog.replication import refusals
 from tidelog.replication.partition import Partition
 from tidelog.replication.preferred_replica import preferred_replica
 from tidelog.wire.messages.fetch import (
@@ -133,7 +134,7 @@ class FetchJob:
         log, offset = partition.log, asked.fetch_offset
         fork = None
         if partition.log.lost is not None:
-            raise partition.lost_error()  # what is missing here may be there elsewhere
+            raise refusals.lost_records(partition)  # what is missing here may be there elsewhere
         if partition.is_leader or self._reads_all:
             fork = partition.divergence(asked.last_fetched_epoch, offset)
         else:

@@ -9,6 +9,7 @@ from tidelog.base.ids import Offset
 from tidelog.broker.requests.context import Context
 from tidelog.broker.requests.readable import not_readable_yet, until_readable
 from tidelog.replication.partition import Partition
+from tidelog.replication.read_limit import ReadLimit
 from tidelog.wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -33,7 +34,6 @@ FIRST_VERSION_OF = {
     EARLIEST_PENDING_UPLOAD: 11,
 }
 WITHOUT_END = {EARLIEST, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD}
-READ_COMMITTED = 1
 NOT_AVAILABLE_SINCE = 5
 
 
@@ -88,13 +88,12 @@ def _check_version(timestamp: int, version: int) -> None:
 
 def _readable_end(partition: Partition, request: ListOffsetsRequest, version: int) -> Offset:
     if request.replica_id >= 0:
-        return partition.log.end
+        return partition.readable_end(ReadLimit.LOG_END)
     if not partition.high_watermark_is_current:
         # A new leader does not know yet how far its followers are: what consumers have read may lie above.
         older = ErrorCode.LEADER_NOT_AVAILABLE
         raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE if version >= NOT_AVAILABLE_SINCE else older)
-    committed = request.isolation_level == READ_COMMITTED
-    return partition.last_stable_offset if committed else partition.high_watermark
+    return partition.readable_end(ReadLimit.of_consumer(request.isolation_level))
 
 
 def _look_up(

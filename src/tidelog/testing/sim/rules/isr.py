@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from tidelog.base.ids import Uuid
-from tidelog.replication.partition import Durability
 from tidelog.testing.history import Outcome
 from tidelog.testing.sim.cluster import SimCluster
 from tidelog.testing.sim.view import Place, View, name_of, newest
@@ -39,7 +38,7 @@ class AckedOnIsr:
                 if partition.log.lost is not None and image.leader != view.machine.id:
                     continue  # it knows that it misses something, and is not elected before it has it
                 log = partition.log
-                has = log.recovery_point if partition.durability is Durability.FSYNC else log.end
+                has = partition.sync.durable_end(log)
                 if log.offline is None and has < end:
                     yield (
                         f"{topic}-{index} was acknowledged up to {end}, but {view.life} of its ISR "
@@ -91,7 +90,7 @@ class CommittedOnIsr:
                 if partition.log.lost is not None and image.leader != view.machine.id:
                     continue  # as above
                 log, end = partition.log, self._committed.get((partition.topic_id, partition.index), 0)
-                has = log.recovery_point if partition.durability is Durability.FSYNC else log.end
+                has = partition.sync.durable_end(log)
                 if view.machine.id in image.isr and log.offline is None and has < end:
                     yield (
                         f"{name_of(partition)} is committed up to {end}, but {view.life} of its ISR "

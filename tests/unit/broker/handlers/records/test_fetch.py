@@ -61,11 +61,11 @@ class Rig:
             batch = write_batch([Record(0, NOW_MS, None, b"x", [])])
             self.partition.produce(memoryview(batch), all_replicas=True, now_ms=NOW_MS)
         for node in (2, 3):
-            self.partition.follower_fetched(node, 0, 3, 0.0, log_start=0)
+            self.partition.leader.follower_fetched(node, 0, 3, 0.0, log_start=0)
         self.partition.apply(self.image, 0.0)
         if leader == 1:
             for node in (2, 3):
-                self.partition.follower_fetched(node, 0, 3, 0.0, log_start=0)
+                self.partition.leader.follower_fetched(node, 0, 3, 0.0, log_start=0)
         assert self.partition.high_watermark == 3
         brokers = {
             node: SimpleNamespace(

@@ -12,9 +12,9 @@ from tidelog.wire.record import Record, write_batch
 
 
 def follow(partition, records: bytes | bytearray, *, asked=None, mark: int = 0, start: int = 0) -> int:
-    return partition.follow(
+    return partition.follower.follow(
         memoryview(records),
-        asked=asked or partition.fetch_position(),
+        asked=asked or partition.follower.fetch_position(),
         leader_high_watermark=mark,
         leader_log_start=start,
         now_ms=NOW_MS,
@@ -128,7 +128,7 @@ def test_cutting_what_may_have_been_read_is_shouted(trio, caplog) -> None:
     trio.produce(3, b"b")
     with caplog.at_level(logging.ERROR):
         trio.fetch(2)
-    assert "cut from 1 to 0, below the high watermark 1" in caplog.text
+    assert "truncated from 1 to 0, below the high watermark 1" in caplog.text
     trio.fetch(2)
     assert trio.values(2) == [b"b"]
     assert trio.offsets(2) == (1, 1)
@@ -140,30 +140,30 @@ def test_after_a_cut_the_checkpoint_comes_first(trio) -> None:
     trio.sync(1)
     trio.decide(leader=2, isr=(2,))
     trio.tell()
-    asked = trio[1].fetch_position()
+    asked = trio[1].follower.fetch_position()
     assert asked is not None
-    cut = trio[1].diverged(0, 0, asked=asked)
+    cut = trio[1].follower.diverged(0, 0, asked=asked)
     assert cut.end == 0
-    assert trio[1].must_checkpoint
-    assert trio[1].fetch_position() is None
-    trio[1].checkpointed()
-    assert trio[1].fetch_position() == (0, -1, 1)
+    assert trio[1].follower.must_checkpoint
+    assert trio[1].follower.fetch_position() is None
+    trio[1].follower.checkpointed()
+    assert trio[1].follower.fetch_position() == (0, -1, 1)
 
 
 def test_late_answers_have_no_effect(trio) -> None:
     trio.start()
-    asked = trio[2].fetch_position()
+    asked = trio[2].follower.fetch_position()
     assert asked is not None
     assert follow(trio[2], batch(0), asked=asked) > 0
     assert follow(trio[2], batch(0), asked=asked, mark=1) == 0
     assert trio.offsets(2) == (0, 1)
-    later = trio[2].fetch_position()
+    later = trio[2].follower.fetch_position()
     assert later is not None
     trio.decide(leader=3)
     trio.tell()
     assert follow(trio[2], batch(1), asked=later, mark=1) == 0
-    assert trio[2].diverged(0, 0, asked=later) == (1, [])
-    assert trio[2].out_of_range(5, 9, asked=later) == (1, [])
+    assert trio[2].follower.diverged(0, 0, asked=later) == (1, [])
+    assert trio[2].follower.out_of_range(5, 9, asked=later) == (1, [])
     assert trio.offsets(2) == (0, 1)
 
 
@@ -218,11 +218,11 @@ def test_it_starts_where_its_leader_starts(trio) -> None:
 
 def test_one_that_lags_behind_the_start_of_the_leader_begins_there(trio) -> None:
     trio.start()
-    asked = trio[2].fetch_position()
+    asked = trio[2].follower.fetch_position()
     assert asked is not None
-    assert trio[2].out_of_range(10, 20, asked=asked).end == 10
+    assert trio[2].follower.out_of_range(10, 20, asked=asked).end == 10
     assert trio.offsets(2) == (10, 10)
-    trio[2].checkpointed()
+    trio[2].follower.checkpointed()
     follow(trio[2], batch(8, count=4), mark=12, start=10)  # the leader's log starts in the middle of a batch
     assert (trio[2].log.start, *trio.offsets(2)) == (10, 12, 12)
 
@@ -230,9 +230,9 @@ def test_one_that_lags_behind_the_start_of_the_leader_begins_there(trio) -> None
 def test_one_that_is_ahead_of_its_leader_goes_back(trio) -> None:
     trio.start()
     follow(trio[2], batch(0) + batch(1))
-    asked = trio[2].fetch_position()
+    asked = trio[2].follower.fetch_position()
     assert asked is not None
-    assert trio[2].out_of_range(0, 1, asked=asked).end == 1
+    assert trio[2].follower.out_of_range(0, 1, asked=asked).end == 1
 
 
 def test_a_leader_tells_apart_what_diverges_and_what_is_out_of_range(trio) -> None:
@@ -257,10 +257,10 @@ def test_a_leader_tells_apart_what_diverges_and_what_is_out_of_range(trio) -> No
 
 def test_a_leader_that_knows_nothing_of_our_epoch_cannot_say_where_to_cut(trio) -> None:
     trio.start()
-    asked = trio[2].fetch_position()
+    asked = trio[2].follower.fetch_position()
     assert asked is not None
     with pytest.raises(KafkaError) as refused:
-        trio[2].diverged(-1, -1, asked=asked)
+        trio[2].follower.diverged(-1, -1, asked=asked)
     assert refused.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
@@ -270,7 +270,7 @@ def test_who_leads_or_has_no_leader_has_nothing_to_ask(trio) -> None:
     trio.tell(2)
     for id in (1, 2):
         with pytest.raises(KafkaError) as refused:
-            trio[id].fetch_position()
+            trio[id].follower.fetch_position()
         assert refused.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
@@ -284,14 +284,14 @@ def test_a_follower_whose_disk_fails_is_offline(trio, operation: str) -> None:
     trio.disks[2].fail(operation, ".log")
     failing = {
         "write": lambda: follow(trio[2], batch(1), asked=asked),
-        "truncate": lambda: trio[2].diverged(0, 0, asked=asked),
+        "truncate": lambda: trio[2].follower.diverged(0, 0, asked=asked),
     }
     with pytest.raises(KafkaError) as refused:
         failing[operation]()
     assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
     assert told == ["look"]
     with pytest.raises(KafkaError) as refused:
-        trio[2].fetch_position()
+        trio[2].follower.fetch_position()
     assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
 
 

@@ -1,0 +1,55 @@
+"""When a replica's log is synced to disk, how much of it counts before that, and who waits for the sync.
+
+Under durability `fsync` only the synced part counts, so that no consumer ever sees a record that a power cut
+could still remove.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+
+from tidelog.base.ids import Offset
+from tidelog.storage.log import PartitionLog
+
+
+class Durability(Enum):
+    FSYNC = "fsync"  # an acks=all answer and the high watermark wait for the disk
+    INTERVAL = "interval"  # synced every durability.interval.ms; acknowledged before
+    OS = "os"  # the page cache decides
+
+
+class LogSync:
+    __slots__ = ("_unsynced_since", "durability", "request", "waiters")
+
+    def __init__(self, durability: Durability, request: Callable[[], None]) -> None:
+        """`request` asks for a sync of the log, soon."""
+        self.durability = durability
+        self.request = request
+        self.waiters: list[Callable[[], None]] = []
+        self._unsynced_since: float | None = None
+
+    def durable_end(self, log: PartitionLog) -> Offset:
+        """Up to here the log is as durable as the topic asks for."""
+        return log.recovery_point if self.durability is Durability.FSYNC else log.end
+
+    def is_synced(self, log: PartitionLog) -> bool:
+        """Whether the whole log, and the files beside it, are as durable as the topic asks for."""
+        if self.durability is not Durability.FSYNC:
+            return True
+        return log.recovery_point >= log.end and not log.has_unsynced_files
+
+    def is_overdue(self, log: PartitionLog, now: float) -> bool:
+        """Called every now and then: has something been unsynced for longer than the topic's `flush.ms`?"""
+        if log.recovery_point >= log.end or log.offline is not None:
+            self._unsynced_since = None
+            return False
+        if self._unsynced_since is None:
+            self._unsynced_since = now
+        is_overdue = (now - self._unsynced_since) * 1000 >= log.config.flush_ms
+        if is_overdue:
+            self._unsynced_since = None  # the caller syncs it now; later appends count from then on
+        return is_overdue
+
+    def notify(self) -> None:
+        waiters, self.waiters = self.waiters, []
+        for done in waiters:
+            done()
