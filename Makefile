@@ -37,10 +37,10 @@ sim: $(DEV) ## Clusters under faults on virtual time; SEEDS=0-1999 chooses, a fa
 	$(BIN)/python -m tidelog.testing.sim --seeds $(or $(SEEDS),0-199)
 
 mutants: $(DEV) ## Break the rules of the pure rooms one by one, and list what nothing notices; MUTANTS="--rooms raft --sample 50"
-	$(BIN)/python tools/mutants.py $(MUTANTS)
+	$(BIN)/python -m tools.mutants $(MUTANTS)
 
 chaos: $(DEV) ## Clusters of processes under random faults; MINUTES=30 says how long, CHAOS="--seed 7" more
-	$(BIN)/python tests/chaos/long_run.py --minutes $(or $(MINUTES),5) $(CHAOS)
+	$(BIN)/python -m tests.chaos.long_run --minutes $(or $(MINUTES),5) $(CHAOS)
 
 lint: $(DEV) ## Ruff and mypy --strict
 	$(BIN)/ruff check .
@@ -58,7 +58,7 @@ bench-quick: $(DEV) ## The same with a tenth of the load: a look, not a result
 	$(BIN)/python -m benches.versus --quick
 
 docs: $(DEV) ## Write the reference pages anew from the code
-	@for file in tools/*_reference.py; do $(BIN)/python $$file || exit 1; done
+	@for page in settings commands python; do $(BIN)/python -m tools.$${page}_reference || exit 1; done
 
 clean: ## Remove what was installed and cached; your data in ./data stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -14,13 +14,11 @@ JVM and of the Python workers on the way; 100000000 needs 12 GB of disk.
 """
 
 import argparse
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from statistics import median
 
 import numpy as np
@@ -32,15 +30,13 @@ from pyspark.sql.functions import window
 from benches.rig.broker_process import BrokerProcess, work_folder
 from benches.rig.frames import create_topic
 from benches.rig.report import machine, show
+from tests.spark.kafka_connector import connector_jars
 from tidelog.spark.client.cluster import ClusterSettings, TopicPartition
 from tidelog.spark.engine.session import spark_session
 from tidelog.spark.records.encode import Columns, encode
 from tidelog.spark.records.engines import NUMBA, NUMPY
 from tidelog.wire.compression import Codec
 from tidelog.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-
-sys.path += [str(Path(__file__).parent.parent / "tests" / name) for name in ("spark", "interop")]
-from kafka_connector import connector_jars
 
 PARTITIONS = 4
 KEYS = 1000

@@ -1,6 +1,6 @@
 """Writes docs/reference/commands.md from the commands themselves; `--check` only compares.
 
-python tools/commands_reference.py
+python -m tools.commands_reference
 """
 
 import inspect
@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from pages import run
 
 from tidelog.cli.exits import Exit
 from tidelog.cli.main import cli
 from tidelog.cli.session import broker_options
+from tools.pages import run
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "commands.md"
 

@@ -1,6 +1,6 @@
 """Writes docs/reference/python.md from the docstrings of the public names; `--check` only compares.
 
-python tools/python_reference.py
+python -m tools.python_reference
 """
 
 import importlib
@@ -11,10 +11,10 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from docstrings import Doc, read_docstring
-from pages import run
-from public_names import SECTIONS, SPOKEN, Section, documented_base, function_of, members, public
-from signatures import annotated_fields, signature
+from tools.docstrings import Doc, read_docstring
+from tools.pages import run
+from tools.public_names import SECTIONS, SPOKEN, Section, documented_base, function_of, members, public
+from tools.signatures import annotated_fields, signature
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "python.md"
 

@@ -1,13 +1,11 @@
 """Writes docs/reference/{broker,group,topic}-settings.md from the settings tables; `--check` only compares.
 
-python tools/settings_reference.py
+python -m tools.settings_reference
 """
 
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-
-from pages import run
 
 from tidelog.base import units
 from tidelog.base.broker_settings import BROKER_THEMES
@@ -15,6 +13,7 @@ from tidelog.base.config.load import env_name
 from tidelog.base.config.setting import LONG_MAX, MS_PER, Dynamic, Kind, Setting, Unit, Value, render
 from tidelog.base.group_settings import GROUP_LIMITS, GROUP_SETTINGS, Limits
 from tidelog.base.topic_settings import TOPIC_SETTINGS
+from tools.pages import run
 
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "reference"
 

@@ -1,7 +1,6 @@
 """The sides of a comparison: each starts brokers, says where they listen and what they have used so far."""
 
 import shutil
-import sys
 import tempfile
 import time
 from abc import ABC, abstractmethod
@@ -16,8 +15,6 @@ from benches.rig.cluster_process import RunningCluster, running_cluster
 from benches.rig.frames import api_versions_frame
 from benches.rig.load import answer_size
 from benches.versus.processes import cpu_seconds, resident_bytes
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "interop"))
 
 # What kafka-server-start.sh and kafka-run-class.sh of the release give the JVM.
 KAFKA_JVM = [
@@ -171,9 +168,9 @@ class ApacheKafka(System):
     name = "Apache Kafka"
 
     def start(self) -> None:
-        from apache_cluster import ApacheCluster  # type: ignore[import-not-found]
-        from apache_kafka import ApacheKafka as OneBroker  # type: ignore[import-not-found]
-        from broker_process import free_port  # type: ignore[import-not-found]
+        from tests.interop.apache_cluster import ApacheCluster
+        from tests.interop.apache_kafka import ApacheKafka as OneBroker
+        from tests.interop.broker_process import free_port
 
         folder = self._folder()
         self._data = folder

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from crowd import Crowd
-from java_copier import OUTPUT as JAVA_OUTPUT
-from nemesis import Nemesis
-from process_cluster import ProcessCluster
-from replica_files import differing_replicas
-from transactional_crowd import JOURNAL, OUTPUT, TransactionalCrowd
+from tests.chaos.crowd import Crowd
+from tests.chaos.java_copier import OUTPUT as JAVA_OUTPUT
+from tests.chaos.nemesis import Nemesis
+from tests.chaos.process_cluster import ProcessCluster
+from tests.chaos.replica_files import differing_replicas
+from tests.chaos.transactional_crowd import JOURNAL, OUTPUT, TransactionalCrowd
 
 TOPIC = "t"
 PARTITIONS = 3

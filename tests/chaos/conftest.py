@@ -1,16 +1,12 @@
 """Fixtures of the chaos tests: `tidelog up` in processes of its own, which are killed."""
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.append(str(Path(__file__).parent.parent / "faults"))  # for its client that speaks to one broker only
-
-from process_cluster import ProcessCluster
-from victim import Victim
+from tests.chaos.process_cluster import ProcessCluster
+from tests.chaos.victim import Victim
 
 
 @pytest.fixture

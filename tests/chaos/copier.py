@@ -21,7 +21,8 @@ from confluent_kafka import (
     Producer,
     TopicPartition,
 )
-from recorded_clients import PASSING, RECONNECT
+
+from tests.chaos.recorded_clients import PASSING, RECONNECT
 
 PATIENCE_S = 30.0
 RECORDS_MAX = 20

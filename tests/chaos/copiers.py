@@ -8,9 +8,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.rigs.repository import ROOT
 from tidelog.testing.history import Operation, Outcome, Read, Sent
 
-PROGRAM = Path(__file__).parent / "copier.py"
+PROGRAM = "tests.chaos.copier"
 NEW_PLACES = "subscribe"
 HANGS_S = 12.0
 """Without a word. There is always something to copy, and no fault lasts as long."""
@@ -31,14 +32,14 @@ class Copier:
     def command(self, name: str) -> list[str]:
         options = {**self._arguments, "id": self.id, "name": name}
         texts = [text for key, value in options.items() for text in (f"--{key}", str(value))]
-        return [sys.executable, str(PROGRAM), *texts]
+        return [sys.executable, "-m", PROGRAM, *texts]
 
     def start(self) -> None:
         name = f"{self.id}.{next(self._lives)}"
         self.files.append(self._directory / f"{name}.jsonl")
         with self.files[-1].open("wb") as out, (self._directory / f"{name}.err").open("wb") as errors:
             self._process = subprocess.Popen(
-                self.command(name), stdin=subprocess.DEVNULL, stdout=out, stderr=errors
+                self.command(name), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=errors
             )
 
     def kill(self) -> None:

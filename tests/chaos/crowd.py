@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from confluent_kafka import Consumer
-from log_ends import log_ends
-from process_cluster import PATIENCE_S, ProcessCluster
-from recorded_clients import (
+
+from tests.chaos.log_ends import log_ends
+from tests.chaos.process_cluster import PATIENCE_S, ProcessCluster
+from tests.chaos.recorded_clients import (
     Places,
     Record,
     RecordedClient,
@@ -15,8 +16,7 @@ from recorded_clients import (
     RecordedMember,
     RecordedProducer,
 )
-from victim import wait_until
-
+from tests.chaos.victim import wait_until
 from tidelog.testing.checkers import check, realtime_lag
 from tidelog.testing.history import History, Operation, Outcome
 

@@ -1,4 +1,4 @@
-"""`python tests/chaos/failover_times.py`: how long producers wait when their partition's leader is killed.
+"""`python -m tests.chaos.failover_times`: how long producers wait when their partition's leader is killed.
 
 Told apart: until the controller notices, and from then until the next record is acknowledged. With the
 default settings, and with those of the chaos tests; with the controller alive, and killed too.
@@ -6,19 +6,15 @@ default settings, and with those of the chaos tests; with the controller alive, 
 
 import argparse
 import re
-import sys
 import tempfile
 import time
 from datetime import datetime
 from pathlib import Path
 from statistics import median
 
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.append(str(Path(__file__).parent.parent / "faults"))
-
-from process_cluster import PATIENCE_S, SOON_NOTICED, ProcessCluster
-from recorded_clients import Record, RecordedProducer
-from victim import wait_until
+from tests.chaos.process_cluster import PATIENCE_S, SOON_NOTICED, ProcessCluster
+from tests.chaos.recorded_clients import Record, RecordedProducer
+from tests.chaos.victim import wait_until
 
 TOPIC = "t"
 NOTICED = re.compile(

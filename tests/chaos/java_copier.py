@@ -3,15 +3,13 @@
 It keeps the partition and the value of each record, aborts at random, and is killed and started like ours.
 """
 
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
-from copiers import Copier
 
-sys.path.append(str(Path(__file__).parent.parent / "interop"))
+from tests.chaos.copiers import Copier
 
 OUTPUT, GROUP = "java-copy", "java-copiers"
 CLASS = "org.apache.kafka.tools.TransactionalMessageCopier"
@@ -33,7 +31,7 @@ class JavaCopier(Copier):
         self._servers, self._source = servers, source
 
     def command(self, name: str) -> list[str]:
-        from kafka_jars import JVM, QUIET, classpath
+        from tests.interop.kafka_jars import JVM, QUIET, classpath
 
         options = {**self._arguments, "transactional-id": self.id}
         texts = [text for key, value in options.items() for text in (f"--{key}", str(value))]

@@ -4,7 +4,8 @@ import time
 from collections.abc import Iterable
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
-from process_cluster import PATIENCE_S
+
+from tests.chaos.process_cluster import PATIENCE_S
 
 Place = tuple[str, int]
 LEADER_MOVES = {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE}

@@ -14,15 +14,11 @@ import traceback
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.append(str(Path(__file__).parent.parent / "faults"))
-
-from campaign import CRASH, Campaign
-from nemesis import ALONE_ONLY, Nemesis
-from process_cluster import ProcessCluster
-from small_disk import NoSmallDisk
-from transactional_crowd import SETTINGS as TRANSACTIONAL_SETTINGS
-
+from tests.chaos.campaign import CRASH, Campaign
+from tests.chaos.nemesis import ALONE_ONLY, Nemesis
+from tests.chaos.process_cluster import ProcessCluster
+from tests.chaos.small_disk import NoSmallDisk
+from tests.chaos.transactional_crowd import SETTINGS as TRANSACTIONAL_SETTINGS
 from tidelog.testing.checkers import realtime_lag
 from tidelog.testing.history import Outcome
 

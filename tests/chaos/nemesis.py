@@ -8,7 +8,7 @@ import random
 import time
 from collections.abc import Generator
 
-from process_cluster import Member, ProcessCluster
+from tests.chaos.process_cluster import Member, ProcessCluster
 
 Fault = Generator[float, None, None]
 

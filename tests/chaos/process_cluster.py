@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
-import jumping_clock
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ClusterMetadata, NewTopic
-from peer_links import HOST, PeerLinks, free_ports
-from raw_client import Closed, RawClient
-from small_disk import SmallDisk
-from victim import RUN_TIDELOG, Victim, wait_until
 
+from tests.chaos import jumping_clock
+from tests.chaos.peer_links import HOST, PeerLinks, free_ports
+from tests.chaos.small_disk import SmallDisk
+from tests.chaos.victim import RUN_TIDELOG, Victim, wait_until
+from tests.faults.raw_client import Closed, RawClient
+from tests.rigs.repository import ROOT
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.metadata import MetadataRequest, MetadataResponse
 
@@ -98,9 +99,9 @@ class Member(Victim):
     def _program(self) -> str:
         self.set_clock(0)
         lines = [
-            f"import sys; sys.path.append({str(Path(__file__).parent)!r})",
-            f"import jumping_clock; jumping_clock.install({str(self._clock_file)!r})",
-            "import task_dump; task_dump.install()",
+            f"import sys; sys.path.append({str(ROOT)!r})",
+            f"from tests.chaos import jumping_clock; jumping_clock.install({str(self._clock_file)!r})",
+            "from tests.chaos import task_dump; task_dump.install()",
             self.sabotage,
             RUN_TIDELOG,
         ]

@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from campaign import campaign
+
+from tests.chaos.campaign import campaign
 
 pytestmark = pytest.mark.timeout(300)
 

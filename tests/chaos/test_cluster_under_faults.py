@@ -5,7 +5,8 @@ commits; and at the end the replicas are equal, byte by byte. `make chaos` is th
 """
 
 import pytest
-from campaign import run_faults
+
+from tests.chaos.campaign import run_faults
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from confluent_kafka import Consumer, Producer, TopicPartition
-from numbered_records import PATIENCE_S, create, read_all
-from process_cluster import ProcessCluster
-from replica_files import differing_replicas, log_bytes
-from victim import Victim, wait_until
 
+from tests.chaos.numbered_records import PATIENCE_S, create, read_all
+from tests.chaos.process_cluster import ProcessCluster
+from tests.chaos.replica_files import differing_replicas, log_bytes
+from tests.chaos.victim import Victim, wait_until
 from tidelog.wire.batch import iter_batches
 
 RECORDS = 100

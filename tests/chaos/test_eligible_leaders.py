@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import NewTopic
-from log_calls import batch, produce, read_all
-from process_cluster import PATIENCE_S, ProcessCluster
-from raw_client import RawClient
-from replica_files import differing_replicas
-from victim import wait_until
 
+from tests.chaos.process_cluster import PATIENCE_S, ProcessCluster
+from tests.chaos.replica_files import differing_replicas
+from tests.chaos.victim import wait_until
+from tests.faults.log_calls import batch, produce, read_all
+from tests.faults.raw_client import RawClient
 from tidelog.base.errors import ErrorCode
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.describe_topic_partitions import (

@@ -1,10 +1,11 @@
 """The disk of one broker is full: others lead at once what it led, and it comes back by itself."""
 
 import pytest
-from campaign import TOPIC, campaign
-from process_cluster import PATIENCE_S
-from small_disk import NoSmallDisk
-from victim import wait_until
+
+from tests.chaos.campaign import TOPIC, campaign
+from tests.chaos.process_cluster import PATIENCE_S
+from tests.chaos.small_disk import NoSmallDisk
+from tests.chaos.victim import wait_until
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -11,7 +11,8 @@ from collections.abc import Callable
 import pytest
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
-from numbered_records import (
+
+from tests.chaos.numbered_records import (
     PATIENCE_S,
     Writer,
     create,
@@ -19,7 +20,7 @@ from numbered_records import (
     read_all,
     writing,
 )
-from victim import Victim, wait_until
+from tests.chaos.victim import Victim, wait_until
 
 ROUNDS = int(os.environ.get("CHAOS_ROUNDS", "3"))
 

@@ -1,12 +1,12 @@
 """A leader that is cut off and does not know it: what it takes with acks=1 goes away again."""
 
 import pytest
-from log_calls import batch, produce, produce_request, read_all
-from process_cluster import PATIENCE_S
-from raw_client import RawClient
-from replica_files import differing_replicas
-from victim import wait_until
 
+from tests.chaos.process_cluster import PATIENCE_S
+from tests.chaos.replica_files import differing_replicas
+from tests.chaos.victim import wait_until
+from tests.faults.log_calls import batch, produce, produce_request, read_all
+from tests.faults.raw_client import RawClient
 from tidelog.base.errors import ErrorCode
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.metadata import MetadataRequest, MetadataRequestTopic

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from campaign import campaign
-from peer_links import HOST, free_ports
-from process_cluster import PATIENCE_S, Member, ProcessCluster
-from raw_client import RawClient
-from victim import Victim
 
+from tests.chaos.campaign import campaign
+from tests.chaos.peer_links import HOST, free_ports
+from tests.chaos.process_cluster import PATIENCE_S, Member, ProcessCluster
+from tests.chaos.victim import Victim
+from tests.faults.raw_client import RawClient
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.describe_quorum import (
     DescribeQuorumRequest,

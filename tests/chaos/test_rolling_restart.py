@@ -3,10 +3,10 @@
 import threading
 
 import pytest
-from campaign import campaign
 from confluent_kafka import KafkaError, KafkaException
-from process_cluster import ProcessCluster
 
+from tests.chaos.campaign import campaign
+from tests.chaos.process_cluster import ProcessCluster
 from tidelog.testing.history import Outcome
 
 pytestmark = pytest.mark.timeout(300)

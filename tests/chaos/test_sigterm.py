@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 from confluent_kafka import Producer
-from numbered_records import (
+
+from tests.chaos.numbered_records import (
     PATIENCE_S,
     Writer,
     create,
@@ -12,7 +13,7 @@ from numbered_records import (
     read_all,
     writing,
 )
-from victim import Victim, wait_until
+from tests.chaos.victim import Victim, wait_until
 
 
 @pytest.mark.parametrize("durability", ["fsync", "os"])

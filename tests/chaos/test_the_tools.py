@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from link_proxy import source_of
-from peer_links import HOST, PeerLinks, free_ports
-from recorded_clients import Record
-from replica_files import differing_replicas
-from small_disk import NoSmallDisk, SmallDisk
 
+from tests.chaos.link_proxy import source_of
+from tests.chaos.peer_links import HOST, PeerLinks, free_ports
+from tests.chaos.recorded_clients import Record
+from tests.chaos.replica_files import differing_replicas
+from tests.chaos.small_disk import NoSmallDisk, SmallDisk
 from tidelog.testing.checkers import check
 from tidelog.testing.history import Operation, Outcome, Read, Sent
 from tidelog.wire.record import Record as LogRecord

@@ -8,10 +8,10 @@ import json
 from pathlib import Path
 
 import pytest
-from campaign import run_faults
-from copiers import Told
-from transactional_crowd import SETTINGS, wrong_order
 
+from tests.chaos.campaign import run_faults
+from tests.chaos.copiers import Told
+from tests.chaos.transactional_crowd import SETTINGS, wrong_order
 from tidelog.testing.history import Outcome
 
 FAULTS = [

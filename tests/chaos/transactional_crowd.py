@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
-from copiers import Copier, Told
-from java_copier import JavaCopier
-from log_ends import log_ends
-from process_cluster import PATIENCE_S, ProcessCluster
-from recorded_clients import Places, Record, RecordedConsumer, RecordedProducer
-from victim import wait_until
 
+from tests.chaos.copiers import Copier, Told
+from tests.chaos.java_copier import JavaCopier
+from tests.chaos.log_ends import log_ends
+from tests.chaos.process_cluster import PATIENCE_S, ProcessCluster
+from tests.chaos.recorded_clients import Places, Record, RecordedConsumer, RecordedProducer
+from tests.chaos.victim import wait_until
 from tidelog.testing.checkers import check
 from tidelog.testing.history import History, Operation, Outcome
 

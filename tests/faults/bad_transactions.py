@@ -2,22 +2,17 @@
 
 The answers of Apache Kafka are in transaction_answers.txt; test_bad_transactions.py compares ours with them.
 To write them anew, with a broker of it up (tests/interop/apache_kafka.py starts one):
-python tests/faults/bad_transactions.py --port 9092 > tests/faults/transaction_answers.txt
+python -m tests.faults.bad_transactions --port 9092 > tests/faults/transaction_answers.txt
 """
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from group_calls import join, leave, sync, wait_for_coordinator
-from log_calls import create_topic
-from raw_client import RawClient, wait_until
-from transaction_calls import FIRST, SECOND, Transactor, fresh
-
+from tests.faults.group_calls import join, leave, sync, wait_for_coordinator
+from tests.faults.log_calls import create_topic
+from tests.faults.raw_client import RawClient, wait_until
+from tests.faults.transaction_calls import FIRST, SECOND, Transactor, fresh
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 

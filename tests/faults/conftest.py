@@ -1,18 +1,13 @@
 """Fixtures of the fault tests: a real broker with its log in sight. A traceback in it fails the test."""
 
 import logging
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from broker_lines import Lines
-from echo_server import LOOPS, Running
-from raw_client import RawClient
-
+from tests.faults.broker_lines import Lines
+from tests.faults.echo_server import LOOPS, Running
+from tests.faults.raw_client import RawClient
 from tidelog.server.connection.limits import Limits
 from tidelog.testing import Broker
 

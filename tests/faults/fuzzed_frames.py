@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
-from group_calls import join, sync, wait_for_coordinator
-from log_calls import batch, create_topic
-from raw_client import RawClient, request_bytes, versions
 
+from tests.faults.group_calls import join, sync, wait_for_coordinator
+from tests.faults.log_calls import batch, create_topic
+from tests.faults.raw_client import RawClient, request_bytes, versions
 from tests.rigs.random_messages import NumberChoice, any_number, random_message
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.messages.find_coordinator import FindCoordinatorRequest

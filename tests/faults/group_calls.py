@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from raw_client import RawClient, wait_until
-
+from tests.faults.raw_client import RawClient, wait_until
 from tidelog.base.errors import ErrorCode
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.find_coordinator import FindCoordinatorRequest

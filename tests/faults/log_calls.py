@@ -3,8 +3,7 @@
 import time
 from typing import Any
 
-from raw_client import RawClient
-
+from tests.faults.raw_client import RawClient
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ports import Buffer
 from tidelog.wire.apis import ApiKey

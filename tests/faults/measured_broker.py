@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import psutil
-from raw_client import DEADLINE_S, RawClient, wait_until
+
+from tests.faults.raw_client import DEADLINE_S, RawClient, wait_until
 
 
 class BrokerProcess:

@@ -6,8 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from raw_client import DEADLINE_S, RawClient
-
+from tests.faults.raw_client import DEADLINE_S, RawClient
 from tidelog.base.config.config import load
 from tidelog.node import Node
 from tidelog.testing.disk import MemoryDisk

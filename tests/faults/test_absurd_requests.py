@@ -3,12 +3,13 @@
 from collections.abc import Callable
 
 import pytest
-from log_calls import (
+
+from tests.faults.log_calls import (
     batch,
     create_topic,
     produce,
 )
-from odd_requests import (
+from tests.faults.odd_requests import (
     MAX32,
     MAX64,
     MIN32,
@@ -27,8 +28,7 @@ from odd_requests import (
     move,
     new_topic,
 )
-from raw_client import RawClient
-
+from tests.faults.raw_client import RawClient
 from tidelog.base.errors import ErrorCode
 from tidelog.testing import Broker
 from tidelog.wire.apis import ApiKey

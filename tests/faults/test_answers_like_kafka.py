@@ -4,9 +4,9 @@ from itertools import count
 from typing import Any
 
 import pytest
-from log_calls import batch, create_topic, produce, produce_request
-from raw_client import RawClient
 
+from tests.faults.log_calls import batch, create_topic, produce, produce_request
+from tests.faults.raw_client import RawClient
 from tidelog.base.errors import ErrorCode
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.compression import Codec

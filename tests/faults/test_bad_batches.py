@@ -12,10 +12,18 @@ from itertools import count
 
 import psutil
 import pytest
-from broker_lines import Lines
-from log_calls import EARLIEST, batch, create_topic, offset_at, produce, produce_request, read_all
-from raw_client import RawClient
 
+from tests.faults.broker_lines import Lines
+from tests.faults.log_calls import (
+    EARLIEST,
+    batch,
+    create_topic,
+    offset_at,
+    produce,
+    produce_request,
+    read_all,
+)
+from tests.faults.raw_client import RawClient
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ports import Buffer
 from tidelog.testing import Broker

@@ -9,7 +9,8 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
-from group_calls import (
+
+from tests.faults.group_calls import (
     NAMED_TOPICS,
     SUBSCRIPTION,
     WITHOUT_ID,
@@ -24,8 +25,7 @@ from group_calls import (
     sync_request,
     wait_for_coordinator,
 )
-from raw_client import RawClient, wait_until
-
+from tests.faults.raw_client import RawClient, wait_until
 from tidelog.base.errors import ErrorCode
 from tidelog.testing import Broker
 from tidelog.wire.apis import ApiKey

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bad_transactions import SCENARIOS, tell
-from raw_client import RawClient
 
+from tests.faults.bad_transactions import SCENARIOS, tell
+from tests.faults.raw_client import RawClient
 from tidelog.testing import Broker
 
 pytestmark = pytest.mark.usefixtures("no_failures")

@@ -11,8 +11,16 @@ from pathlib import Path
 
 import psutil
 import pytest
-from echo_server import Running, frame, make_slices, receive_frame, send_what_fits, still_answers, wait_for
 
+from tests.faults.echo_server import (
+    Running,
+    frame,
+    make_slices,
+    receive_frame,
+    send_what_fits,
+    still_answers,
+    wait_for,
+)
 from tidelog.server.connection.connection import Connection
 from tidelog.server.connection.limits import MIB
 from tidelog.server.open_files import raise_open_file_limit

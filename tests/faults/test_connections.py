@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable
 
 import pytest
-from echo_server import (
+
+from tests.faults.echo_server import (
     DEADLINE,
     Running,
     frame,
@@ -19,7 +20,6 @@ from echo_server import (
     still_answers,
     wait_for,
 )
-
 from tidelog.broker.requests.reply import Reply
 from tidelog.server.connection.limits import MIB, Limits
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from broker_lines import Lines
-from log_calls import BY_NAME, create_topic, fetch_request, offset_at, produce, read_all
-from raw_client import RawClient
 
+from tests.faults.broker_lines import Lines
+from tests.faults.log_calls import BY_NAME, create_topic, fetch_request, offset_at, produce, read_all
+from tests.faults.raw_client import RawClient
 from tidelog.base.errors import ErrorCode, StorageError
 from tidelog.base.ids import uuid_text
 from tidelog.testing import Broker

@@ -7,12 +7,12 @@ import errno
 from collections.abc import Iterator
 
 import pytest
-from broker_lines import Lines
-from log_calls import batch, create_topic, offset_at, produce, read_all
-from node_thread import NodeThread
-from odd_requests import E, codes_of, delete_records, list_offsets, new_topic
-from raw_client import Closed, RawClient, wait_until
 
+from tests.faults.broker_lines import Lines
+from tests.faults.log_calls import batch, create_topic, offset_at, produce, read_all
+from tests.faults.node_thread import NodeThread
+from tests.faults.odd_requests import E, codes_of, delete_records, list_offsets, new_topic
+from tests.faults.raw_client import Closed, RawClient, wait_until
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from tidelog.wire.messages.init_producer_id import InitProducerIdRequest

@@ -6,8 +6,8 @@ import socket
 from collections.abc import Callable
 
 import pytest
-from echo_server import DEADLINE, Running, frame, is_closed, receive_frame, wait_for
 
+from tests.faults.echo_server import DEADLINE, Running, frame, is_closed, receive_frame, wait_for
 from tidelog.broker.requests.reply import Reply
 
 

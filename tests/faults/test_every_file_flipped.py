@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from broker_lines import Lines
-from log_calls import create_topic, offset_at, produce, read_all
-from raw_client import RawClient
 
+from tests.faults.broker_lines import Lines
+from tests.faults.log_calls import create_topic, offset_at, produce, read_all
+from tests.faults.raw_client import RawClient
 from tidelog.base.errors import StorageError
 from tidelog.testing import Broker
 from tidelog.wire.apis import ApiKey

@@ -3,10 +3,10 @@
 import time
 
 import pytest
-from log_calls import BY_NAME, batch, create_topic, offset_at, produce, read_all
-from odd_requests import MAX32, MAX64, MIN32, E, codes_of
-from raw_client import RawClient, versions
 
+from tests.faults.log_calls import BY_NAME, batch, create_topic, offset_at, produce, read_all
+from tests.faults.odd_requests import MAX32, MAX64, MIN32, E, codes_of
+from tests.faults.raw_client import RawClient, versions
 from tidelog.testing import Broker
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.fetch import (

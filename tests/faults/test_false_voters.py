@@ -1,10 +1,10 @@
 """Clients that speak to the metadata quorum: whatever they say of themselves, the broker goes on."""
 
 import pytest
-from log_calls import create_topic
-from odd_requests import E
-from raw_client import RawClient
 
+from tests.faults.log_calls import create_topic
+from tests.faults.odd_requests import E
+from tests.faults.raw_client import RawClient
 from tidelog.raft.messages import AnyMessage, Hello, PreVote, SnapshotAnswer, TimeoutNow, VoteAnswer, encode
 from tidelog.testing import Broker
 from tidelog.wire.apis import ApiKey

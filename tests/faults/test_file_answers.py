@@ -9,8 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from echo_server import Running, frame, make_slices, receive, receive_frame, still_answers, wait_for
 
+from tests.faults.echo_server import (
+    Running,
+    frame,
+    make_slices,
+    receive,
+    receive_frame,
+    still_answers,
+    wait_for,
+)
 from tidelog.server.connection.limits import MIB
 
 RESET = struct.pack("ii", 1, 0)

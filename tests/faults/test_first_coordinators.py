@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from confluent_kafka import Consumer, Producer
-from group_calls import join
-from raw_client import RawClient
 
+from tests.faults.group_calls import join
+from tests.faults.raw_client import RawClient
 from tidelog.base.errors import ErrorCode
 from tidelog.testing import Broker
 from tidelog.wire.apis import ApiKey

@@ -6,12 +6,12 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from broker_lines import Lines
-from log_calls import batch, create_topic, produce, read_all
-from node_thread import NodeThread
-from odd_requests import E, codes_of, new_topic
-from raw_client import RawClient, wait_until
 
+from tests.faults.broker_lines import Lines
+from tests.faults.log_calls import batch, create_topic, produce, read_all
+from tests.faults.node_thread import NodeThread
+from tests.faults.odd_requests import E, codes_of, new_topic
+from tests.faults.raw_client import RawClient, wait_until
 from tidelog.broker.log_dirs.log_revival import LOOK_SECONDS
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.find_coordinator import FindCoordinatorRequest

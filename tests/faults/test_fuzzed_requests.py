@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 import psutil
 import pytest
-from fuzzed_frames import Target, frames
-from log_calls import batch, create_topic, produce, read_all
-from raw_client import Closed, RawClient, request_bytes, wait_until
 
+from tests.faults.fuzzed_frames import Target, frames
+from tests.faults.log_calls import batch, create_topic, produce, read_all
+from tests.faults.raw_client import Closed, RawClient, request_bytes, wait_until
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.handlers import HANDLERS
 from tidelog.testing import Broker

@@ -4,13 +4,13 @@ import asyncio
 import threading
 
 import pytest
-from conftest import Lines
-from group_calls import commit, committed, wait_for_coordinator
-from log_calls import create_topic
-from node_thread import NodeThread
-from odd_requests import E
-from raw_client import DEADLINE_S
 
+from tests.faults.conftest import Lines
+from tests.faults.group_calls import commit, committed, wait_for_coordinator
+from tests.faults.log_calls import create_topic
+from tests.faults.node_thread import NodeThread
+from tests.faults.odd_requests import E
+from tests.faults.raw_client import DEADLINE_S
 from tidelog.broker.coordinators.group_loading import load
 from tidelog.broker.log_dirs.flusher import RunInThread
 from tidelog.groups.shard import GroupShard

@@ -3,10 +3,10 @@
 import struct
 
 import pytest
-from broker_lines import Lines
-from log_calls import batch, create_topic, produce_request
-from raw_client import RawClient, framed, header_bytes, request_bytes, versions
 
+from tests.faults.broker_lines import Lines
+from tests.faults.log_calls import batch, create_topic, produce_request
+from tests.faults.raw_client import RawClient, framed, header_bytes, request_bytes, versions
 from tidelog.base.errors import ErrorCode
 from tidelog.testing import Broker
 from tidelog.wire.apis import API, ApiKey

@@ -8,11 +8,11 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from log_calls import batch, create_topic, produce
-from node_thread import NodeThread
-from odd_requests import E
-from raw_client import RawClient, request_bytes
 
+from tests.faults.log_calls import batch, create_topic, produce
+from tests.faults.node_thread import NodeThread
+from tests.faults.odd_requests import E
+from tests.faults.raw_client import RawClient, request_bytes
 from tidelog.testing.disk import MemoryDisk
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest

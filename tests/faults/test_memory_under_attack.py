@@ -12,10 +12,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from log_calls import BY_NAME, batch, create_topic, fetch_request, offset_at, produce, read_all
-from measured_broker import BrokerProcess
-from raw_client import DEADLINE_S, RawClient, header_bytes, wait_until
 
+from tests.faults.log_calls import BY_NAME, batch, create_topic, fetch_request, offset_at, produce, read_all
+from tests.faults.measured_broker import BrokerProcess
+from tests.faults.raw_client import DEADLINE_S, RawClient, header_bytes, wait_until
 from tidelog.base.errors import ErrorCode
 from tidelog.server.open_files import raise_open_file_limit
 from tidelog.wire.apis import ApiKey

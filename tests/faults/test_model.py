@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from log_calls import (
+
+from tests.faults.log_calls import (
     BY_NAME,
     EARLIEST,
     LATEST,
@@ -19,9 +20,8 @@ from log_calls import (
     produce_request,
     read_all,
 )
-from odd_requests import E, codes_of, delete_records, grow, new_topic
-from raw_client import RawClient, wait_until
-
+from tests.faults.odd_requests import E, codes_of, delete_records, grow, new_topic
+from tests.faults.raw_client import RawClient, wait_until
 from tidelog.testing import Broker
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.compression import Codec

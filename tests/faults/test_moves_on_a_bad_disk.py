@@ -5,11 +5,11 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from log_calls import EARLIEST, batch, create_topic, offset_at, produce, read_all
-from node_thread import NodeThread
-from odd_requests import E, codes_of, delete_records, move
-from raw_client import DEADLINE_S, wait_until
 
+from tests.faults.log_calls import EARLIEST, batch, create_topic, offset_at, produce, read_all
+from tests.faults.node_thread import NodeThread
+from tests.faults.odd_requests import E, codes_of, delete_records, move
+from tests.faults.raw_client import DEADLINE_S, wait_until
 from tidelog.broker.log_dirs.log_dir import LogDir
 from tidelog.replication.partition import Partition
 from tidelog.storage.log import PartitionLog

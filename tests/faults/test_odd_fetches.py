@@ -3,14 +3,15 @@
 import time
 
 import pytest
-from log_calls import (
+
+from tests.faults.log_calls import (
     BY_NAME,
     batch,
     create_topic,
     produce,
     read_all,
 )
-from odd_requests import (
+from tests.faults.odd_requests import (
     MAX32,
     MAX64,
     MIN32,
@@ -19,8 +20,7 @@ from odd_requests import (
     E,
     codes_of,
 )
-from raw_client import RawClient, versions
-
+from tests.faults.raw_client import RawClient, versions
 from tidelog.testing import Broker
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.describe_topic_partitions import (

@@ -6,8 +6,8 @@ from itertools import count
 from typing import Any
 
 import pytest
-from raw_client import RawClient, wait_until
 
+from tests.faults.raw_client import RawClient, wait_until
 from tidelog.base.errors import ErrorCode as E
 from tidelog.testing import Broker
 from tidelog.wire.apis import ApiKey

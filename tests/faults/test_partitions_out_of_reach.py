@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from log_calls import EARLIEST, batch, create_topic, offset_at, produce, read_all
-from node_thread import NodeThread
-from odd_requests import E, delete_records
 
+from tests.faults.log_calls import EARLIEST, batch, create_topic, offset_at, produce, read_all
+from tests.faults.node_thread import NodeThread
+from tests.faults.odd_requests import E, delete_records
 from tidelog.base.ids import uuid_text
 from tidelog.server.disk_threads import DiskThreads, DiskThreadsBusy
 from tidelog.storage.log_dir.partition_dir import write_topic_id

@@ -7,9 +7,18 @@ from typing import Any
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
-from log_calls import BY_NAME, EARLIEST, LATEST, batch, create_topic, fetch_request, produce, produce_request
-from raw_client import RawClient, request_bytes
 
+from tests.faults.log_calls import (
+    BY_NAME,
+    EARLIEST,
+    LATEST,
+    batch,
+    create_topic,
+    fetch_request,
+    produce,
+    produce_request,
+)
+from tests.faults.raw_client import RawClient, request_bytes
 from tidelog.base.errors import ErrorCode
 from tidelog.testing import Broker
 from tidelog.wire.apis import API, ApiKey

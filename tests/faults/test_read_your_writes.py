@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from log_calls import (
+
+from tests.faults.log_calls import (
     BY_NAME,
     EARLIEST,
     batch,
@@ -13,8 +14,7 @@ from log_calls import (
     produce,
     produce_request,
 )
-from raw_client import RawClient
-
+from tests.faults.raw_client import RawClient
 from tidelog.base.errors import ErrorCode
 from tidelog.testing import Broker
 from tidelog.wire.apis import ApiKey

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from raw_client import Closed, RawClient, wait_until
 
+from tests.faults.raw_client import Closed, RawClient, wait_until
 from tidelog.testing import Cluster
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.metadata import MetadataRequest

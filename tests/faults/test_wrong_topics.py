@@ -1,7 +1,8 @@
 """Topics under illegal names, names that collide, and names and ids that nobody has."""
 
 import pytest
-from log_calls import (
+
+from tests.faults.log_calls import (
     BY_NAME,
     batch,
     create_topic,
@@ -10,7 +11,7 @@ from log_calls import (
     produce,
     produce_request,
 )
-from odd_requests import (
+from tests.faults.odd_requests import (
     MAX32,
     MIN32,
     TOPIC,
@@ -27,8 +28,7 @@ from odd_requests import (
     move,
     new_topic,
 )
-from raw_client import RawClient
-
+from tests.faults.raw_client import RawClient
 from tidelog.testing import Broker
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.message import Message

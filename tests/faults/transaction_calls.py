@@ -4,8 +4,7 @@ import time
 from itertools import count
 from typing import Any
 
-from raw_client import RawClient, wait_until
-
+from tests.faults.raw_client import RawClient, wait_until
 from tidelog.base.errors import ErrorCode
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from driver import Refused, Unfinished
+from tests.interop.driver import Refused, Unfinished
 
 PATIENCE_S = 100.0
 """A client that hangs is killed: pytest-timeout does not look after what follows a test that has failed."""

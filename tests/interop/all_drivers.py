@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from drivers import aiokafka_client, confluent, franz_go, java, kafka_python, kafkajs, kcat
+from tests.interop.drivers import aiokafka_client, confluent, franz_go, java, kafka_python, kafkajs, kcat
 
 
 class Client(NamedTuple):

@@ -1,13 +1,12 @@
 """Runs a cluster of Apache Kafka brokers, each of them a KRaft controller too: the yardstick for clusters.
 
-python tests/interop/apache_cluster.py --brokers 3
+python -m tests.interop.apache_cluster --brokers 3
 """
 
 import argparse
 import itertools
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import uuid
@@ -17,10 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from broker_process import free_port
-from kafka_jars import JVM, QUIET, classpath
+from tests.interop.broker_process import free_port
+from tests.interop.kafka_jars import JVM, QUIET, classpath
 
 SETTINGS = """\
 process.roles=broker,controller

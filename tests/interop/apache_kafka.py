@@ -1,6 +1,6 @@
 """Runs Apache Kafka itself, one KRaft node, from Maven's jars: the yardstick for the interop tests.
 
-python tests/interop/apache_kafka.py --port 9092
+python -m tests.interop.apache_kafka --port 9092
 TIDELOG_INTEROP_BOOTSTRAP=localhost:9092 TIDELOG_INTEROP_DATA=<the directory it prints> pytest tests/interop
 """
 
@@ -8,7 +8,6 @@ import argparse
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import uuid
@@ -17,10 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from broker_process import free_port
-from kafka_jars import JVM, QUIET, classpath
+from tests.interop.broker_process import free_port
+from tests.interop.kafka_jars import JVM, QUIET, classpath
 
 SETTINGS = """\
 process.roles=broker,controller

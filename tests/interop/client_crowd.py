@@ -8,10 +8,10 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from all_drivers import CLIENTS
-from driver import Place
-from group_member import GroupMember, check_order, wait_until_read
-from stream_writer import StreamWriter, wait_until_written
+from tests.interop.all_drivers import CLIENTS
+from tests.interop.driver import Place
+from tests.interop.group_member import GroupMember, check_order, wait_until_read
+from tests.interop.stream_writer import StreamWriter, wait_until_written
 
 # Members that speak the new protocol, in which the broker assigns.
 NEW_PROTOCOL = ("confluent", "java")

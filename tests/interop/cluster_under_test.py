@@ -7,8 +7,7 @@ import os
 from pathlib import Path
 from typing import Protocol
 
-from apache_cluster import ApacheCluster
-
+from tests.interop.apache_cluster import ApacheCluster
 from tidelog.testing import Cluster
 
 IS_APACHE = os.environ.get("TIDELOG_INTEROP_CLUSTER") == "apache"

@@ -4,24 +4,20 @@ TIDELOG_INTEROP_BOOTSTRAP=host:port (with TIDELOG_INTEROP_DATA, its log dir) run
 broker that is already up; that is how apache_kafka.py proves that what they expect is what Apache Kafka does.
 """
 
-import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from all_drivers import CLIENTS
-from apache_cluster import ApacheCluster
-from broker_process import BrokerProcess
-from command_line import Done, Tidelog, run_here
-from driver import Refused
-from kafka_jars import missing_tool
-from waiting import eventually
+from tests.interop.all_drivers import CLIENTS
+from tests.interop.apache_cluster import ApacheCluster
+from tests.interop.broker_process import BrokerProcess
+from tests.interop.command_line import Done, Tidelog, run_here
+from tests.interop.driver import Refused
+from tests.interop.kafka_jars import missing_tool
+from tests.interop.waiting import eventually
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -1,11 +1,10 @@
 """The examples in the docstrings of public names, ready to run against some broker."""
 
 import inspect
-import sys
-from pathlib import Path
 from typing import Any, NamedTuple
 
-TOOLS = Path(__file__).parents[2] / "tools"
+from tools.docstrings import read_docstring
+from tools.public_names import function_of, members, public
 
 
 class DocstringExample(NamedTuple):
@@ -21,13 +20,6 @@ class DocstringExample(NamedTuple):
 
 
 def docstring_examples() -> list[DocstringExample]:
-    sys.path.insert(0, str(TOOLS))
-    try:
-        from docstrings import read_docstring
-        from public_names import function_of, members, public
-    finally:
-        sys.path.remove(str(TOOLS))
-
     written: dict[str, Any] = {}
     for name, thing in public():
         written[name] = thing if isinstance(thing, type) else function_of(thing)

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from broker_process import console_script
+from tests.interop.broker_process import console_script
 
 PATIENCE_S = 60.0
 # The dead are missed soon, and disks don't slow the tests down.

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from driver import PATIENCE_S, Record
+from tests.interop.driver import PATIENCE_S, Record
 
 NUMBERS = itertools.count(1)
 

@@ -1,6 +1,6 @@
 """Records that clients and brokers like to get wrong."""
 
-from driver import Record
+from tests.interop.driver import Record
 
 AWKWARD = [
     Record(b"key", b"value"),

@@ -11,8 +11,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from driver import Refused
-from group_member import Process
+from tests.interop.driver import Refused
+from tests.interop.group_member import Process
 
 NAMES = itertools.count(1)
 EVERY_MS = 250

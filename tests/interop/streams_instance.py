@@ -4,8 +4,8 @@ import subprocess
 import threading
 from pathlib import Path
 
-from kafka_jars import HERE, JVM, QUIET, compiled
-from waiting import eventually
+from tests.interop.kafka_jars import HERE, JVM, QUIET, compiled
+from tests.interop.waiting import eventually
 
 PATIENCE_S = 60.0
 

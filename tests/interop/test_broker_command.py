@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from broker_process import console_script, free_port
-from fleet_process import PATIENCE_S, clean_environment
-from waiting import eventually
+
+from tests.interop.broker_process import console_script, free_port
+from tests.interop.fleet_process import PATIENCE_S, clean_environment
+from tests.interop.waiting import eventually
 
 pytestmark = pytest.mark.timeout(180)
 

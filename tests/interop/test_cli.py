@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from broker_process import console_script
 from click.shell_completion import ShellComplete
-from command_line import Tidelog
-from waiting import eventually
 
+from tests.interop.broker_process import console_script
+from tests.interop.command_line import Tidelog
+from tests.interop.waiting import eventually
 from tidelog.cli.exits import Exit
 from tidelog.cli.main import cli, run
 from tidelog.cli.session import Session

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from broker_process import console_script
 from click.shell_completion import ShellComplete
-from command_line import Tidelog
 from confluent_kafka import Consumer
-from waiting import eventually
 
+from tests.interop.broker_process import console_script
+from tests.interop.command_line import Tidelog
+from tests.interop.waiting import eventually
 from tidelog.cli.exits import Exit
 from tidelog.cli.group.states import exact_states
 from tidelog.cli.main import cli

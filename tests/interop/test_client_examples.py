@@ -1,8 +1,8 @@
 """Every example of docs/client.md that needs no group runs as it stands, on a broker of its own."""
 
 import pytest
-from client_examples import Example, examples
 
+from tests.interop.client_examples import Example, examples
 from tidelog.testing import Broker
 
 RUNNABLE = examples(needs_group=False)

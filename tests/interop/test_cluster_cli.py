@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Done, Tidelog, run_here
-from fleet_process import FleetProcess
-from waiting import eventually
 
+from tests.interop.command_line import Done, Tidelog, run_here
+from tests.interop.fleet_process import FleetProcess
+from tests.interop.waiting import eventually
 from tidelog.cli.exits import Exit
 
 pytestmark = pytest.mark.timeout(180)

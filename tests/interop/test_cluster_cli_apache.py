@@ -4,10 +4,10 @@ import uuid
 from typing import Any
 
 import pytest
-from apache_cluster import ApacheCluster
-from command_line import Done, Tidelog, run_here
-from waiting import eventually
 
+from tests.interop.apache_cluster import ApacheCluster
+from tests.interop.command_line import Done, Tidelog, run_here
+from tests.interop.waiting import eventually
 from tidelog.cli.exits import Exit
 
 pytestmark = pytest.mark.timeout(240)

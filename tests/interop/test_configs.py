@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from driver import Code, ConfigChange, Record, Refused
-from waiting import eventually
+
+from tests.interop.driver import Code, ConfigChange, Record, Refused
+from tests.interop.waiting import eventually
 
 WEEK_MS = "604800000"
 

@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from driver import CODECS, EARLIEST, LATEST, Code, Record, Refused, Unfinished, contents
-from samples import AWKWARD
+
+from tests.interop.driver import CODECS, EARLIEST, LATEST, Code, Record, Refused, Unfinished, contents
+from tests.interop.samples import AWKWARD
 
 
 @pytest.mark.needs("consume")

@@ -5,9 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from all_drivers import CLIENTS
-from driver import CODECS, EARLIEST, LATEST, Record, contents
-from samples import AWKWARD, writable_by
+
+from tests.interop.all_drivers import CLIENTS
+from tests.interop.driver import CODECS, EARLIEST, LATEST, Record, contents
+from tests.interop.samples import AWKWARD, writable_by
 
 READERS = [name for name, client in CLIENTS.items() if hasattr(client.driver, "consume")]
 

@@ -1,8 +1,8 @@
 """Every example in the docstrings of the client and of tidelog.testing runs as it stands."""
 
 import pytest
-from docstring_examples import DocstringExample, docstring_examples
 
+from tests.interop.docstring_examples import DocstringExample, docstring_examples
 from tidelog.testing import Broker
 
 pytest_plugins = ["pytester"]

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from broker_process import BrokerProcess
-from driver import CODECS, Record
-from drivers import confluent
-from samples import AWKWARD
-from waiting import eventually
+
+from tests.interop.broker_process import BrokerProcess
+from tests.interop.driver import CODECS, Record
+from tests.interop.drivers import confluent
+from tests.interop.samples import AWKWARD
+from tests.interop.waiting import eventually
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 # What the tool prints when a file is not what it should be.

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from driver import Code, Refused
-from group_member import Committed, Writer, wait_until_read, wait_until_shared
-from waiting import eventually
+
+from tests.interop.driver import Code, Refused
+from tests.interop.group_member import Committed, Writer, wait_until_read, wait_until_shared
+from tests.interop.waiting import eventually
 
 
 @pytest.fixture

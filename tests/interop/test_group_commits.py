@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from driver import Record
-from group_member import Committed, Writer, check_order, wait_until_read
-from waiting import eventually
+
+from tests.interop.driver import Record
+from tests.interop.group_member import Committed, Writer, check_order, wait_until_read
+from tests.interop.waiting import eventually
 
 
 def kept(witness: Any, group: str) -> dict[int, Committed]:

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
-from all_drivers import CLIENTS
-from apache_kafka import ApacheKafka
-from broker_process import BrokerProcess, free_port
-from driver import Place, Refused
-from drivers import confluent, kafka_python
-from group_member import Committed, Writer, check_order, wait_until_read, wait_until_shared
-from waiting import eventually
+
+from tests.interop.all_drivers import CLIENTS
+from tests.interop.apache_kafka import ApacheKafka
+from tests.interop.broker_process import BrokerProcess, free_port
+from tests.interop.driver import Place, Refused
+from tests.interop.drivers import confluent, kafka_python
+from tests.interop.group_member import Committed, Writer, check_order, wait_until_read, wait_until_shared
+from tests.interop.waiting import eventually
 
 NAMES = [name for name, client in CLIENTS.items() if "range" in client.driver.assignors]
 PARTITIONS = 2 * len(NAMES)

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from broker_process import BrokerProcess
-from driver import Record
-from group_member import Committed, Writer, wait_until_read
-from waiting import eventually
+
+from tests.interop.broker_process import BrokerProcess
+from tests.interop.driver import Record
+from tests.interop.group_member import Committed, Writer, wait_until_read
+from tests.interop.waiting import eventually
 
 CONSUMER_GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"

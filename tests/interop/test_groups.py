@@ -4,7 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from group_member import Writer, check_one_owner, check_order, wait_until_read, wait_until_shared
+
+from tests.interop.group_member import (
+    Writer,
+    check_one_owner,
+    check_order,
+    wait_until_read,
+    wait_until_shared,
+)
 
 PARTITIONS = 6
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from kafka_jars import HERE, JVM, QUIET, compiled, missing_tool, run
 
+from tests.interop.kafka_jars import HERE, JVM, QUIET, compiled, missing_tool, run
 from tidelog.base.disk import PosixDisk
 from tidelog.base.ids import uuid_text
 from tidelog.storage.leader_epochs import LeaderEpochs, write

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driver import EARLIEST, Record, contents
-from drivers.java import ToolFailed
-from waiting import eventually
+
+from tests.interop.driver import EARLIEST, Record, contents
+from tests.interop.drivers.java import ToolFailed
+from tests.interop.waiting import eventually
 
 Tool = Callable[..., str]
 

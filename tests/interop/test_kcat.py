@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driver import CODECS, Record, Refused, contents
-from drivers import kcat as kcat_driver
+
+from tests.interop.driver import CODECS, Record, Refused, contents
+from tests.interop.drivers import kcat as kcat_driver
 
 Kcat = Callable[..., str]
 

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from all_drivers import CLIENTS
-from group_member import (
+
+from tests.interop.all_drivers import CLIENTS
+from tests.interop.group_member import (
     Writer,
     check_one_owner,
     check_order,

@@ -5,9 +5,10 @@ import time
 from typing import Any
 
 import pytest
-from driver import ACKS, CODECS, LATEST, Code, Record, Refused, contents
-from samples import AWKWARD, writable_by
-from waiting import eventually
+
+from tests.interop.driver import ACKS, CODECS, LATEST, Code, Record, Refused, contents
+from tests.interop.samples import AWKWARD, writable_by
+from tests.interop.waiting import eventually
 
 
 @pytest.mark.parametrize("acks", ACKS)

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from client_calls import NOWHERE, from_start, read, write
 
+from tests.interop.client_calls import NOWHERE, from_start, read, write
 from tidelog import (
     AckMode,
     Admin,

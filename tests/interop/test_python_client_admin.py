@@ -1,8 +1,8 @@
 """The Python client's `Admin` against a real broker: topics, settings, offsets."""
 
 import pytest
-from client_calls import NOWHERE
 
+from tests.interop.client_calls import NOWHERE
 from tidelog import (
     Admin,
     AdminConfig,

@@ -5,8 +5,8 @@ import threading
 import time
 
 import pytest
-from client_calls import NOWHERE, from_start, write
 
+from tests.interop.client_calls import NOWHERE, from_start, write
 from tidelog import (
     AsyncConsumer,
     AsyncProducer,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from client_examples import Example, examples
 
+from tests.interop.client_examples import Example, examples
 from tidelog import (
     AckMode,
     Admin,

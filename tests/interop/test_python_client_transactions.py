@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from client_examples import examples
 from confluent_kafka import Consumer as RawConsumer
 from confluent_kafka import KafkaError
 from confluent_kafka import TopicPartition as RawPlace
-from waiting import eventually
 
+from tests.interop.client_examples import examples
+from tests.interop.waiting import eventually
 from tidelog import (
     Admin,
     AdminConfig,

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from driver import Code
-from group_member import Writer, wait_for, wait_until_read, wait_until_shared
+
+from tests.interop.driver import Code
+from tests.interop.group_member import Writer, wait_for, wait_until_read, wait_until_shared
 
 
 @pytest.mark.needs("join_group", "can_be_static")

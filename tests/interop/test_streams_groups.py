@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from broker_process import BrokerProcess
-from command_line import Tidelog
 from confluent_kafka import Consumer, TopicPartition
-from driver import Record
-from streams_instance import StreamsInstance
-from waiting import eventually
+
+from tests.interop.broker_process import BrokerProcess
+from tests.interop.command_line import Tidelog
+from tests.interop.driver import Record
+from tests.interop.streams_instance import StreamsInstance
+from tests.interop.waiting import eventually
 
 CONFIGS = "kafka.admin.ConfigCommand"
 STREAMS_GROUPS = "org.apache.kafka.tools.streams.StreamsGroupCommand"

@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
-from driver import EARLIEST, LATEST, Code, Record, Refused, contents
-from waiting import eventually
+
+from tests.interop.driver import EARLIEST, LATEST, Code, Record, Refused, contents
+from tests.interop.waiting import eventually
 
 
 @pytest.mark.needs("create_topic", "list_topics", "describe_topic", "delete_topic")

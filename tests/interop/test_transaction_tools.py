@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from driver import Refused
-from waiting import eventually
+
+from tests.interop.driver import Refused
+from tests.interop.waiting import eventually
 
 FEATURES = "org.apache.kafka.tools.FeatureCommand"
 TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"

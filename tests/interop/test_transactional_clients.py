@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from driver import Refused
-from transactor import Placed
-from waiting import eventually
+
+from tests.interop.driver import Refused
+from tests.interop.transactor import Placed
+from tests.interop.waiting import eventually
 
 PARTITIONS = (0, 1, 2)
 FENCED = {47, 90}

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from broker_process import BrokerProcess
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from waiting import eventually
+
+from tests.interop.broker_process import BrokerProcess
+from tests.interop.waiting import eventually
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"

@@ -8,11 +8,11 @@ import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
-from command_line import Done, Tidelog, run_here
 from confluent_kafka import KafkaException, Producer
-from fleet_process import FleetProcess
-from waiting import eventually
 
+from tests.interop.command_line import Done, Tidelog, run_here
+from tests.interop.fleet_process import FleetProcess
+from tests.interop.waiting import eventually
 from tidelog import Consumer, ConsumerConfig, IsolationLevel, TopicPartition
 from tidelog.cli.direct.call import call
 from tidelog.cli.exits import Exit

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from broker_process import console_script
-from tidelog.cli.second_signal import ECHO_S
-from waiting import eventually
+
+from tests.interop.broker_process import console_script
+from tests.interop.waiting import eventually
+from tidelog.cli.stop_signals import ECHO_S
 
 PATIENCE_S = 30.0
 

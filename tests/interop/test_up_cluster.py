@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from broker_process import console_script
-from fleet_process import PATIENCE_S, FleetProcess, clean_environment
-from tidelog.cli.second_signal import ECHO_S
-from waiting import eventually
+
+from tests.interop.broker_process import console_script
+from tests.interop.fleet_process import PATIENCE_S, FleetProcess, clean_environment
+from tests.interop.waiting import eventually
+from tidelog.cli.stop_signals import ECHO_S
 
 pytestmark = pytest.mark.timeout(180)
 Up = Callable[..., FleetProcess]

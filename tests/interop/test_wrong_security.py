@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
-from command_line import run_here
-from guarded_listener import GuardedListener, server_tls
 
+from tests.interop.command_line import run_here
+from tests.interop.guarded_listener import GuardedListener, server_tls
 from tidelog import (
     Admin,
     AdminConfig,

@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from driver import PATIENCE_S
+from tests.interop.driver import PATIENCE_S
 
 Placed = tuple[str, int, str]
 """A value, and the topic and partition that it goes to."""

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from driver import Refused
+from tests.interop.driver import Refused
 
 
 def eventually(holds: Callable[[], bool], patience_s: float = 20) -> None:

@@ -7,10 +7,10 @@ is even; and what a new coordinator reads from the log is what the old one knew.
 import struct
 from collections import Counter
 
-from group_coordinator import Coordinator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.property.group_coordinator import Coordinator
 from tidelog.base.errors import ErrorCode
 from tidelog.groups.classic.messages import JoinRequest, LeavingMember, SyncRequest
 from tidelog.groups.consumer.embedded_protocol import read_assignment

@@ -6,10 +6,10 @@ task is active somewhere and has its standbys, and a new coordinator reads from 
 
 from collections import Counter
 
-from group_coordinator import Coordinator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.property.group_coordinator import Coordinator
 from tidelog.base.config.broker_config import BrokerConfig
 from tidelog.base.config.group_config import GroupConfigs
 from tidelog.base.errors import ErrorCode

@@ -5,18 +5,13 @@ fails, as every skip does. They all run on one worker, so that parallel runs sta
 """
 
 import importlib.util
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.append(str(Path(__file__).parent.parent / "interop"))  # for the jars that Maven brings
-
-from broker_topics import Topics
-
+from tests.spark.broker_topics import Topics
 from tidelog.testing import Broker
 
 if TYPE_CHECKING:
@@ -57,8 +52,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     lacking = missing()
     if lacking is not None:
         pytest.skip(lacking)
-    from kafka_connector import NoConnector, connector_jars
-
+    from tests.spark.kafka_connector import NoConnector, connector_jars
     from tidelog.spark.engine.session import spark_session
 
     folder = tmp_path_factory.mktemp("spark")

@@ -7,12 +7,13 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from dying_sink import kill_the_jvm, kill_this_process
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, WriterCommitMessage
 from pyspark.sql.types import StructType
 
+from tests.spark import dying_sink
+from tests.spark.dying_sink import kill_the_jvm, kill_this_process
 from tidelog.spark.lake.options import parse_options
 from tidelog.spark.lake.sink import LakeSource, StreamWriter
 from tidelog.spark.lake.spark_types import arrow_schema
@@ -52,7 +53,7 @@ def source_of(format_name: str, writer: type[StreamWriter]) -> type[DataSource]:
 
 def register(spark: SparkSession) -> None:
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    cloudpickle.register_pickle_by_value(sys.modules["dying_sink"])
+    cloudpickle.register_pickle_by_value(dying_sink)
     for name, writer in {BEFORE: DyingBefore, AFTER: DyingAfter, JVM_AFTER: JvmDyingAfter}.items():
         spark.dataSource.register(source_of(name, writer))
 

@@ -7,7 +7,7 @@ and the connector runs in both.
 import re
 from pathlib import Path
 
-from kafka_jars import CACHE, lock, missing_tool, run
+from tests.interop.kafka_jars import CACHE, lock, missing_tool, run
 
 POM = Path(__file__).parent / "connector" / "pom.xml"
 

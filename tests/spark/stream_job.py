@@ -1,6 +1,6 @@
 """A query over a folder of text files that writes each line to a topic, exactly once.
 
-    python stream_job.py SERVERS TOPIC FOLDER SINK [JVM]
+    python -m tests.spark.stream_job SERVERS TOPIC FOLDER SINK [JVM]
 
 runs it in a process of its own, with tasks that may be tried four times. With JVM a dying sink takes Spark's
 whole JVM with it, and not only the Python process that commits.
@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import dying_sink
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
-from read_back import counted
+
+from tests.spark import dying_sink
+from tests.spark.read_back import counted
 
 ROWS = 20
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from broker_topics import Topics
-from scripted_broker import ScriptedBroker
 
+from tests.spark.broker_topics import Topics
+from tests.spark.scripted_broker import ScriptedBroker
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.spark.client.attempts import Limits
 from tidelog.spark.client.cluster import GROUP, TRANSACTION, Cluster, ClusterSettings, TopicPartition

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from broker_topics import Topics
-from docstring_examples import docstring_examples
 
+from tests.interop.docstring_examples import docstring_examples
+from tests.spark.broker_topics import Topics
 from tidelog.testing import Broker
 
 if TYPE_CHECKING:

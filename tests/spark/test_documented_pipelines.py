@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import fastavro
 import pytest
-from broker_topics import Topics
 from google.protobuf import descriptor_pb2
-from read_back import committed
 
+from tests.spark.broker_topics import Topics
+from tests.spark.read_back import committed
 from tidelog.spark.pipeline.faults import InvalidPipeline
 from tidelog.testing import Broker
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from example_results import alerts, documents, moment, revenue, sessions, settled
-from read_back import committed
 
+from tests.spark.example_results import alerts, documents, moment, revenue, sessions, settled
+from tests.spark.read_back import committed
 from tidelog.testing import Broker
 
 if TYPE_CHECKING:

@@ -6,11 +6,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import dying_lake
 import pyarrow as pa
 import pytest
 from pyspark.errors import StreamingQueryException
 
+from tests.rigs.repository import ROOT
+from tests.spark import dying_lake
 from tidelog.spark.lake.options import parse_options
 from tidelog.spark.lake.tables import open_table
 
@@ -185,10 +186,11 @@ def test_the_whole_jvm_is_killed_between_the_tables_commit_and_sparks(formats, t
     stream.feed()
     command = [
         sys.executable,
-        dying_lake.__file__,
+        "-m",
+        dying_lake.__name__,
         *map(str, (stream.inputs, stream.table, stream.checkpoint)),
     ]
-    died = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
+    died = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400, check=False)
     assert died.returncode != 0
     table = open_table(parse_options({"path": str(stream.table)}), None)
     assert table.plan().columns.names == ["id", "name", "day"], died.stderr[-2000:]

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from broker_topics import Topics
-from read_back import counted
 
+from tests.spark.broker_topics import Topics
+from tests.spark.read_back import counted
 from tidelog.spark.pipeline.records import PipelineRecord
 from tidelog.testing import Broker
 

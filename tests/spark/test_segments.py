@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Topics
 
+from tests.spark.conftest import Topics
 from tidelog.base.disk import PosixDisk
 from tidelog.spark.client.cluster import Cluster, ClusterSettings, TopicPartition
 from tidelog.spark.client.log_bounds import LogBounds

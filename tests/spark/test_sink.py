@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from read_back import committed, counted
+
+from tests.spark.read_back import committed, counted
 
 if TYPE_CHECKING:
-    from conftest import Topics
     from pyspark.sql import DataFrame, SparkSession
 
+    from tests.spark.conftest import Topics
     from tidelog.testing import Broker
 
 Save = Callable[..., None]

@@ -4,18 +4,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import dying_sink
 import pytest
-from read_back import counted
-from stream_job import Job
 
+from tests.spark import dying_sink
+from tests.spark.read_back import counted
+from tests.spark.stream_job import Job
 from tidelog.spark.client.cluster import ClusterSettings
 from tidelog.spark.client.transaction_calls import TransactionCalls
 from tidelog.testing import Broker
 
 if TYPE_CHECKING:
-    from conftest import Topics
     from pyspark.sql import SparkSession
+
+    from tests.spark.conftest import Topics
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import stream_job
 from confluent_kafka.admin import AdminClient, NewTopic
-from stream_job import Job
 
+from tests.rigs.repository import ROOT
+from tests.spark import stream_job
+from tests.spark.stream_job import Job
 from tidelog.spark.client.cluster import ClusterSettings, TopicPartition
 from tidelog.testing import Cluster
 
@@ -36,9 +37,9 @@ def test_killed_jvm_and_worker(spark: "SparkSession", cluster: Cluster, tmp_path
     job = job_on(cluster, spark, "jvm", tmp_path)
     flag = tmp_path / "dead"
     job.feed(f"die once: {flag}")
-    command = [sys.executable, stream_job.__file__, job.servers, job.topic, str(tmp_path)]
+    command = [sys.executable, "-m", stream_job.__name__, job.servers, job.topic, str(tmp_path)]
     child = subprocess.run(
-        [*command, "dying-after-decide", "JVM"], capture_output=True, text=True, check=False
+        [*command, "dying-after-decide", "JVM"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert "lived" not in child.stdout, child.stdout
     assert flag.exists(), f"no worker died\n{child.stderr[-2000:]}"

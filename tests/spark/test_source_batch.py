@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from broker_topics import Topics
 from confluent_kafka import Producer
-from kafka_connector import NoConnector, connector_jars
 
+from tests.spark.broker_topics import Topics
+from tests.spark.kafka_connector import NoConnector, connector_jars
 from tidelog.testing import Broker
 
 

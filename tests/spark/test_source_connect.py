@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from broker_topics import Topics
 
+from tests.spark.broker_topics import Topics
 from tidelog.testing import Broker
 
 JOB = Path(__file__).parent / "connect_job.py"

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from broker_topics import Topics
 from confluent_kafka import ConsumerGroupTopicPartitions
 from confluent_kafka.admin import AdminClient
-from kafka_connector import NoConnector, connector_jars
 
+from tests.spark.broker_topics import Topics
+from tests.spark.kafka_connector import NoConnector, connector_jars
 from tidelog.testing import Broker
 
 WAIT_S = 100

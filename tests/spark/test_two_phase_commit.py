@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from dying_sink import STEPS, DyingCommit
-from read_back import counted
 
+from tests.spark.dying_sink import STEPS, DyingCommit
+from tests.spark.read_back import counted
 from tidelog.base.errors import KafkaError
 from tidelog.spark.client.cluster import Cluster
 from tidelog.spark.client.log_bounds import LogBounds
@@ -36,7 +36,7 @@ from tidelog.wire.messages.create_partitions import CreatePartitionsRequest, Cre
 from tidelog.wire.messages.list_transactions import ListTransactionsRequest
 
 if TYPE_CHECKING:
-    from conftest import Topics
+    from tests.spark.conftest import Topics
 
 SHAPE = shape_of({"value": "string"}, "")
 

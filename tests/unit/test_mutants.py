@@ -1,11 +1,8 @@
 """`make mutants` finds what to break, and breaks one thing at a time."""
 
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
-
-from mutants import mutants_of, mutated
+from tools.mutants import mutants_of, mutated
 
 SOURCE = """
 def may_join(end, start, is_known):

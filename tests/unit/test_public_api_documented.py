@@ -2,25 +2,20 @@
 
 import builtins
 import inspect
-import sys
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
-
-import python_reference
-from docstrings import Doc, read_docstring
-from pages import stale_pages
-from public_names import function_of, members, parameters, public
 
 import tidelog
 import tidelog.spark
 import tidelog.testing
 from tidelog.testing import pytest_plugin
+from tools import python_reference
+from tools.docstrings import Doc, read_docstring
+from tools.pages import stale_pages
+from tools.public_names import function_of, members, parameters, public
 
 PUBLIC = list(public())
 THINGS = dict(PUBLIC)

@@ -6,9 +6,10 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from all_drivers import CLIENTS
-from cluster_under_test import ClusterUnderTest, start_cluster
-from waiting import eventually
+
+from tests.interop.all_drivers import CLIENTS
+from tests.interop.cluster_under_test import ClusterUnderTest, start_cluster
+from tests.interop.waiting import eventually
 
 Connect = Callable[[str], Any]
 

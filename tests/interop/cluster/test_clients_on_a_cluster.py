@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from cluster_under_test import RACKS, ClusterUnderTest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
-from driver import Code, ConfigChange, Record, Refused
-from waiting import eventually
+
+from tests.interop.cluster_under_test import RACKS, ClusterUnderTest
+from tests.interop.driver import Code, ConfigChange, Record, Refused
+from tests.interop.waiting import eventually
 
 PlaceTopic = Callable[..., str]
 NOWHERE = "127.0.0.1:1"

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from client_crowd import Crowd, names_of_clients
-from cluster_under_test import ClusterUnderTest
-from driver import EARLIEST
-from waiting import eventually
+
+from tests.interop.client_crowd import Crowd, names_of_clients
+from tests.interop.cluster_under_test import ClusterUnderTest
+from tests.interop.driver import EARLIEST
+from tests.interop.waiting import eventually
 
 TOPIC = "through-failures"
 OFFSETS = "__consumer_offsets"

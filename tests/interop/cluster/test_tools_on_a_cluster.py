@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster_under_test import ClusterUnderTest
-from driver import Record
-from drivers.java import ToolFailed
-from drivers.java_cluster import Moving
-from kafka_jars import JVM, QUIET, classpath
-from waiting import eventually
+
+from tests.interop.cluster_under_test import ClusterUnderTest
+from tests.interop.driver import Record
+from tests.interop.drivers.java import ToolFailed
+from tests.interop.drivers.java_cluster import Moving
+from tests.interop.kafka_jars import JVM, QUIET, classpath
+from tests.interop.waiting import eventually
 
 Tool = Callable[..., str]
 PlaceTopic = Callable[..., str]

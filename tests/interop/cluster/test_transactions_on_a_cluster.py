@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from cluster_under_test import ClusterUnderTest
+from tests.interop.cluster_under_test import ClusterUnderTest
 
 TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
 # Without kafka-python 3.0: it forgets a commit whose coordinator cannot be connected to, and waits for it for

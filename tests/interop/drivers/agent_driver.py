@@ -4,8 +4,8 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from agent import Agent
-from driver import (
+from tests.interop.agent import Agent
+from tests.interop.driver import (
     PATIENCE_S,
     ClusterInfo,
     ConfigChange,
@@ -16,9 +16,9 @@ from driver import (
     Place,
     Record,
 )
-from drivers.members import Members
-from group_member import Committed
-from transactor import AgentTransactions
+from tests.interop.drivers.members import Members
+from tests.interop.group_member import Committed
+from tests.interop.transactor import AgentTransactions
 
 
 class AgentDriver(AgentTransactions, Members):

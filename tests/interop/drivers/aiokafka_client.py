@@ -10,7 +10,8 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, RecordsToDelete
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.structs import OffsetAndTimestamp
-from driver import (
+
+from tests.interop.driver import (
     EARLIEST,
     LATEST,
     PATIENCE_S,
@@ -21,9 +22,9 @@ from driver import (
     Refused,
     Unfinished,
 )
-from drivers.aiokafka_groups import Groups
-from drivers.aiokafka_transactions import Transactions
-from drivers.members import Members
+from tests.interop.drivers.aiokafka_groups import Groups
+from tests.interop.drivers.aiokafka_transactions import Transactions
+from tests.interop.drivers.members import Members
 
 DEFAULT_SOURCE = 5
 

@@ -3,8 +3,9 @@
 from typing import Any
 
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment
-from driver import GroupInfo, MemberInfo, Place, Refused
-from group_member import Committed
+
+from tests.interop.driver import GroupInfo, MemberInfo, Place, Refused
+from tests.interop.group_member import Committed
 
 
 class Groups:

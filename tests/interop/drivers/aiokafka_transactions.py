@@ -10,8 +10,9 @@ from typing import Any
 
 import aiokafka.errors
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from driver import PATIENCE_S, Refused, Unfinished
-from transactor import Placed
+
+from tests.interop.driver import PATIENCE_S, Refused, Unfinished
+from tests.interop.transactor import Placed
 
 PRODUCER_FENCED = 90
 

@@ -27,7 +27,8 @@ from confluent_kafka.admin import (
 from confluent_kafka.admin import (
     ConfigEntry as RdConfigEntry,
 )
-from driver import (
+
+from tests.interop.driver import (
     EARLIEST,
     LATEST,
     PATIENCE_S,
@@ -39,9 +40,9 @@ from driver import (
     Refused,
     Unfinished,
 )
-from drivers.confluent_groups import Groups
-from drivers.confluent_transactions import Transactions
-from drivers.members import Members
+from tests.interop.drivers.confluent_groups import Groups
+from tests.interop.drivers.confluent_transactions import Transactions
+from tests.interop.drivers.members import Members
 
 SPECS = {EARLIEST: OffsetSpec.earliest, LATEST: OffsetSpec.latest}
 

@@ -5,8 +5,9 @@ from typing import Any
 
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
-from driver import PATIENCE_S, GroupInfo, MemberInfo, Place, Refused
-from group_member import Committed
+
+from tests.interop.driver import PATIENCE_S, GroupInfo, MemberInfo, Place, Refused
+from tests.interop.group_member import Committed
 
 
 class Groups:

@@ -4,8 +4,9 @@ import time
 from collections.abc import Iterable, Sequence
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from driver import PATIENCE_S, Refused, Unfinished
-from transactor import Placed
+
+from tests.interop.driver import PATIENCE_S, Refused, Unfinished
+from tests.interop.transactor import Placed
 
 
 class ConfluentTransactor:

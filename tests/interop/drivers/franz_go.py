@@ -2,9 +2,9 @@
 
 import shutil
 
-from agent import Agent
-from drivers.agent_driver import ConsumingAgentDriver
-from kafka_jars import CACHE, HERE, lock, run
+from tests.interop.agent import Agent
+from tests.interop.drivers.agent_driver import ConsumingAgentDriver
+from tests.interop.kafka_jars import CACHE, HERE, lock, run
 
 SOURCES = HERE / "franz_go"
 

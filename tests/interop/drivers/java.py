@@ -2,10 +2,10 @@
 
 import os
 
-from agent import Agent
-from drivers.agent_driver import ConsumingAgentDriver
-from drivers.java_cluster import ClusterCalls
-from kafka_jars import HERE, JVM, QUIET, compiled, missing_tool, older_client
+from tests.interop.agent import Agent
+from tests.interop.drivers.agent_driver import ConsumingAgentDriver
+from tests.interop.drivers.java_cluster import ClusterCalls
+from tests.interop.kafka_jars import HERE, JVM, QUIET, compiled, missing_tool, older_client
 
 __all__ = ["Driver", "OlderDriver", "ToolFailed", "missing_tool"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from driver import PATIENCE_S, Place
+from tests.interop.driver import PATIENCE_S, Place
 
 
 class Quorum(NamedTuple):

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import kafka.errors
-from driver import (
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType, OffsetSpec
+
+from tests.interop.driver import (
     EARLIEST,
     LATEST,
     PATIENCE_S,
@@ -18,11 +21,9 @@ from driver import (
     Refused,
     Unfinished,
 )
-from drivers.kafka_python_groups import Groups
-from drivers.kafka_python_transactions import Transactions
-from drivers.members import Members
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType, OffsetSpec
+from tests.interop.drivers.kafka_python_groups import Groups
+from tests.interop.drivers.kafka_python_transactions import Transactions
+from tests.interop.drivers.members import Members
 
 
 class Driver(Groups, Transactions, Members):

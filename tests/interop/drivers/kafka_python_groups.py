@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import kafka.errors
-from driver import GroupInfo, MemberInfo, Place, Refused
-from group_member import Committed
 from kafka import KafkaAdminClient, OffsetAndMetadata, TopicPartition
+
+from tests.interop.driver import GroupInfo, MemberInfo, Place, Refused
+from tests.interop.group_member import Committed
 
 
 class Groups:

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import kafka.errors
-from driver import PATIENCE_S, Refused, Unfinished
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.structs import OffsetAndMetadata
-from transactor import Placed
+
+from tests.interop.driver import PATIENCE_S, Refused, Unfinished
+from tests.interop.transactor import Placed
 
 
 class KafkaPythonTransactor:

@@ -5,10 +5,10 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from agent import Agent
-from driver import Record
-from drivers.agent_driver import AgentDriver
-from kafka_jars import CACHE, HERE, lock, run
+from tests.interop.agent import Agent
+from tests.interop.driver import Record
+from tests.interop.drivers.agent_driver import AgentDriver
+from tests.interop.kafka_jars import CACHE, HERE, lock, run
 
 SOURCES = HERE / "kafkajs"
 

@@ -6,9 +6,9 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from driver import EARLIEST, LATEST, PATIENCE_S, Record, Refused, Unfinished
-from drivers.kcat_member import KcatMember
-from stream_writer import KcatWriter
+from tests.interop.driver import EARLIEST, LATEST, PATIENCE_S, Record, Refused, Unfinished
+from tests.interop.drivers.kcat_member import KcatMember
+from tests.interop.stream_writer import KcatWriter
 
 # Lengths go in front, so that keys and values may hold any byte.
 FORMAT = "%p %o %T %K %S %h\\n%k%s\\n"

@@ -7,7 +7,7 @@ import threading
 import time
 from typing import IO, Any
 
-from group_member import GroupMember, Note
+from tests.interop.group_member import GroupMember, Note
 
 # Eagerly "rebalanced (memberid …): assigned: …", and cooperatively "rebalanced: incremental revoke of …".
 CHANGE = re.compile(r"^% Group .* rebalanced.*(assign|revoke).*")

@@ -3,10 +3,10 @@
 import sys
 from typing import ClassVar
 
-from agent import Agent
-from group_member import GroupMember, Process
-from kafka_jars import HERE
-from stream_writer import StreamWriter
+from tests.interop.agent import Agent
+from tests.interop.group_member import GroupMember, Process
+from tests.interop.stream_writer import StreamWriter
+from tests.rigs.repository import ROOT
 
 
 class Members:
@@ -60,7 +60,7 @@ class Members:
 
     def _start_process(self) -> Process:
         """A Python client's members; drivers of other languages have their own agents."""
-        return Agent([sys.executable, str(HERE / "members" / "agent.py"), self.name])
+        return Agent([sys.executable, "-m", "tests.interop.members.agent", self.name], ROOT)
 
     def close_members(self) -> None:
         if self._shared is not None:

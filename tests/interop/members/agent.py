@@ -10,12 +10,9 @@ import os
 import sys
 import time
 from collections import deque
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
-from driver import Refused
+from tests.interop.driver import Refused
 
 
 class Notes:
@@ -40,7 +37,9 @@ class Agent:
         self._fates: dict[str, deque[tuple[int, int, str]]] = {}
 
     def _new(self, kind: str, *arguments: Any, **options: Any) -> Any:
-        return getattr(importlib.import_module(f"{self._module}_{kind.lower()}"), kind)(*arguments, **options)
+        return getattr(importlib.import_module(f"tests.interop.members.{self._module}_{kind.lower()}"), kind)(
+            *arguments, **options
+        )
 
     def join_group(self, member: str, **wanted: Any) -> None:
         self._notes[member] = Notes()

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
-from aiokafka_member import LOOP
+
+from tests.interop.members.aiokafka_member import LOOP
 
 
 class Writer:

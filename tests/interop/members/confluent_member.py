@@ -3,8 +3,9 @@
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
-from driver import Refused
-from polling import PollingThread
+
+from tests.interop.driver import Refused
+from tests.interop.members.polling import PollingThread
 
 ON_THE_BROKER = "broker:"
 FENCED_INSTANCE_ID = 82

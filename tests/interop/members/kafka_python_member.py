@@ -3,13 +3,14 @@
 from typing import Any
 
 import kafka.errors
-from driver import Refused
 from kafka import ConsumerRebalanceListener, KafkaConsumer, OffsetAndMetadata, TopicPartition
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
-from polling import PollingThread
+
+from tests.interop.driver import Refused
+from tests.interop.members.polling import PollingThread
 
 ASSIGNORS = {
     "range": RangePartitionAssignor,

@@ -1,21 +1,17 @@
 """Every setting is documented, the reference pages are fresh, and the example file shows only true names."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[3] / "tools"))
-
-import settings_reference
-from pages import stale_pages
 
 from tidelog.base.broker_settings import BROKER_SETTINGS
 from tidelog.base.config.config import load
 from tidelog.base.config.setting import Setting
 from tidelog.base.group_settings import GROUP_SETTINGS
 from tidelog.base.topic_settings import TOPIC_SETTINGS
+from tools import settings_reference
+from tools.pages import stale_pages
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "config" / "broker.yaml"

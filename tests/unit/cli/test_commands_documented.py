@@ -1,15 +1,10 @@
 """Every command and option is explained, the reference page is fresh, and --json is everywhere."""
 
-import sys
-from pathlib import Path
-
 import click
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "tools"))
-
-import commands_reference
-from pages import stale_pages
+from tools import commands_reference
+from tools.pages import stale_pages
 
 CONTEXTS = list(commands_reference.walk())
 each_command = pytest.mark.parametrize("context", CONTEXTS, ids=lambda context: context.command_path)

@@ -1,15 +1,11 @@
 """Small clusters and topics for the tests of decisions."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from metadata_dir import MetadataDir
-
+from tests.unit.metadata.metadata_dir import MetadataDir
 from tidelog.base.ids import Uuid, uuid_text
 from tidelog.metadata.image.image import ClusterImage, advance
 from tidelog.metadata.image.records import (

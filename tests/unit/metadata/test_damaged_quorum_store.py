@@ -3,8 +3,8 @@
 import os
 
 import pytest
-from metadata_dir import append, data, fill, noop, take_snapshot, write
 
+from tests.unit.metadata.metadata_dir import append, data, fill, noop, take_snapshot, write
 from tidelog.base.errors import StorageError
 from tidelog.metadata.image.records import ClusterCreated, NewerFormatError
 from tidelog.metadata.store.entry_data import encode_decision

@@ -4,8 +4,8 @@ import errno
 import os
 
 import pytest
-from metadata_dir import NOW, VOTERS, data, fill, image_of, noop, take_snapshot, write
 
+from tests.unit.metadata.metadata_dir import NOW, VOTERS, data, fill, image_of, noop, take_snapshot, write
 from tidelog.base.errors import KafkaError, StorageError
 from tidelog.metadata.store import store as quorum_store
 from tidelog.metadata.store.store import QuorumStore, decode_snapshot, encode_snapshot

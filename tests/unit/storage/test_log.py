@@ -1,6 +1,6 @@
 import pytest
-from one_log import FOREVER, NOW, all_bytes, append, bases, headers, names, open_log
 
+from tests.unit.storage.one_log import FOREVER, NOW, all_bytes, append, bases, headers, names, open_log
 from tidelog.base.errors import KafkaError
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk

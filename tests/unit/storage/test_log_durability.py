@@ -1,6 +1,6 @@
 import pytest
-from one_log import FOLDER, NOW, append, bases, flush, open_log
 
+from tests.unit.storage.one_log import FOLDER, NOW, append, bases, flush, open_log
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.disk import MemoryDisk

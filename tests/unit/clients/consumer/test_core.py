@@ -1,12 +1,11 @@
 """Rebalances, positions, pauses and commits of a consumer, with a librdkafka that follows a script."""
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import TopicPartition as LibrdkafkaPlace
 
+from tests.unit.clients.fake_consumer import FakeConsumer, raw
 from tidelog import (
     ClientClosed,
     ConsumerConfig,
@@ -21,10 +20,6 @@ from tidelog.clients.consumer.core import ConsumerCore
 from tidelog.clients.consumer.offsets import ConsumerOffsets
 from tidelog.clients.consumer.rebalance import RebalanceListener
 from tidelog.clients.serializers import bytes_deserializer
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from fake_consumer import FakeConsumer, raw
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 

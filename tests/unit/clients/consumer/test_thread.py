@@ -1,10 +1,8 @@
 """The asyncio consumer's thread: calls, listeners that call back, errors in their place, a clean end."""
 
 import asyncio
-import sys
 import threading
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,15 +10,12 @@ from confluent_kafka import KafkaError
 from confluent_kafka import Message as Raw
 from confluent_kafka import TopicPartition as LibrdkafkaPlace
 
+from tests.unit.clients.fake_consumer import FakeConsumer, raw
 from tidelog import ClientClosed, ConsumerConfig, OffsetOutOfRange, TopicPartition
 from tidelog.clients.consumer.core import ConsumerCore
 from tidelog.clients.consumer.rebalance import RebalanceListener
 from tidelog.clients.consumer.thread import ConsumerThread
 from tidelog.clients.serializers import bytes_deserializer
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from fake_consumer import FakeConsumer, raw
 
 A = TopicPartition("t", 0)
 

@@ -1,16 +1,11 @@
 """Members of a streams group, on the shard of the room's rig."""
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from word_count import word_count
-
+from tests.unit.groups.streams.word_count import word_count
 from tidelog.base.config.broker_config import BrokerConfig
 from tidelog.base.config.group_config import GroupConfigs
 from tidelog.base.errors import ErrorCode

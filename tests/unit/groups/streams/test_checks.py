@@ -1,8 +1,8 @@
 """Heartbeats that no streams group could accept."""
 
 import pytest
-from word_count import word_count
 
+from tests.unit.groups.streams.word_count import word_count
 from tidelog.base.errors import ErrorCode
 from tidelog.groups.record_formats.streams_group import new_topology
 from tidelog.groups.record_formats.tasks import Duty, Role

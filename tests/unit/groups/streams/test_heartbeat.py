@@ -1,8 +1,8 @@
 """A streams group from its first member on: tasks are handed out, moved and taken over."""
 
 import pytest
-from word_count import word_count
 
+from tests.unit.groups.streams.word_count import word_count
 from tidelog.base.errors import ErrorCode
 from tidelog.groups.streams.messages import StatusCode
 

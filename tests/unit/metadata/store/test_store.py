@@ -3,8 +3,18 @@
 import errno
 
 import pytest
-from metadata_dir import NOW, VOTERS, append, data, fill, image_of, noop, take_snapshot, write
 
+from tests.unit.metadata.metadata_dir import (
+    NOW,
+    VOTERS,
+    append,
+    data,
+    fill,
+    image_of,
+    noop,
+    take_snapshot,
+    write,
+)
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.invariant import InvariantError
 from tidelog.metadata.image.image import ClusterImage

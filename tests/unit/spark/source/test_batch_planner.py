@@ -1,15 +1,10 @@
 """What a batch reads, from logs in memory."""
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from fake_brokers import FakeBrokers
-
+from tests.unit.spark.fake_brokers import FakeBrokers
 from tidelog.spark.errors import DataLoss, NoSuchTopic
 from tidelog.spark.source.batch_planner import batch_ranges
 from tidelog.spark.source.options import read_source_options

@@ -1,17 +1,13 @@
 """Reading ranges from logs in memory, with brokers that fail, move and lose."""
 
-import sys
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'tidelog[spark]'")
 
-from fake_brokers import FakeBrokers
-
+from tests.unit.spark.fake_brokers import FakeBrokers
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.spark.client.cluster import TopicPartition
 from tidelog.spark.errors import DataLoss, Disconnected, GaveUp

@@ -1,15 +1,10 @@
 """The driver's side of a stream against logs in memory, whose topics go, are cut, and come back."""
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from fake_brokers import FakeBrokers
-
+from tests.unit.spark.fake_brokers import FakeBrokers
 from tidelog.spark.client.cluster import TopicPartition
 from tidelog.spark.errors import DataLoss, NoSuchTopic, OptionError
 from tidelog.spark.source.options import read_source_options
