@@ -9,7 +9,7 @@ from typing import Any
 from tests.faults.raw_client import DEADLINE_S, RawClient
 from tidelog.base.config.config import load
 from tidelog.node import Node
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
 
 class NodeThread:

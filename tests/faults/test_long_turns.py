@@ -13,7 +13,7 @@ from tests.faults.log_calls import batch, create_topic, produce
 from tests.faults.node_thread import NodeThread
 from tests.faults.odd_requests import E
 from tests.faults.raw_client import RawClient, request_bytes
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tidelog.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState

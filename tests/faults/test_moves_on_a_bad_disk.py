@@ -13,7 +13,7 @@ from tests.faults.raw_client import DEADLINE_S, wait_until
 from tidelog.broker.log_dirs.log_dir import LogDir
 from tidelog.replication.partition import Partition
 from tidelog.storage.log import PartitionLog
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
 

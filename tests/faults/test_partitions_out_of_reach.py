@@ -11,7 +11,7 @@ from tests.faults.odd_requests import E, delete_records
 from tidelog.base.ids import uuid_text
 from tidelog.server.disk_threads import DiskThreads, DiskThreadsBusy
 from tidelog.storage.log_dir.partition_dir import write_topic_id
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.apis import ApiKey
 
 run_in_thread = DiskThreads.run

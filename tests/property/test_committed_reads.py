@@ -17,7 +17,7 @@ from tidelog.storage.compaction import cleaned_segment, transaction_outcomes
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.producers import aborted_transactions
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.batch import iter_batches
 from tidelog.wire.record import ControlType, read_control, read_records
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.rigs import log as log_rig
 from tests.rigs.log import NOW_MS, append, compact, open_log
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.record import ControlType, Record
 
 RETENTION_MS = 1000

@@ -7,7 +7,7 @@ import pytest
 from tidelog.base.errors import KafkaError
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk, PowerCut
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk, PowerCut
 from tidelog.wire.batch import check_batches, crc_ok, iter_batches
 from tidelog.wire.record import Record, write_batch
 

@@ -21,7 +21,7 @@ from tidelog.metadata.store.quorum_state import encode_state
 from tidelog.metadata.store.store import QuorumStore, encode_snapshot
 from tidelog.raft.entries import Configuration, Entry, EntryKind, Voter
 from tidelog.raft.ready import HardState, Ready, Snapshot
-from tidelog.testing.disk import MemoryDisk, PowerCut
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk, PowerCut
 from tidelog.wire.batch import iter_batches
 
 DIRECTORY = "/data/__cluster_metadata-0"

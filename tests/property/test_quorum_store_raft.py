@@ -20,7 +20,7 @@ from tidelog.metadata.store.quorum_state import encode_state
 from tidelog.metadata.store.store import LoadedSnapshot, QuorumStore, encode_snapshot
 from tidelog.raft.entries import Configuration, Entry, EntryKind
 from tidelog.raft.ready import Ready, Restored, Snapshot
-from tidelog.testing.disk import MemoryDisk, PowerCut
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk, PowerCut
 
 DIRECTORY = "/__cluster_metadata-0"
 NOW = 1_700_000_000_000

@@ -15,7 +15,7 @@ from tidelog.raft.entries import Configuration, Voter
 from tidelog.raft.messages import AnyMessage
 from tidelog.raft.ready import Restored
 from tidelog.raft.settings import RaftSettings
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
 STORAGE: Uuid = bytes(range(16))
 

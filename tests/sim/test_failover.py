@@ -10,12 +10,12 @@ import msgspec
 import pytest
 
 from tidelog.testing.history import Outcome
-from tidelog.testing.sim.convergence import why_not_whole
+from tidelog.testing.sim.cluster.convergence import why_not_whole
+from tidelog.testing.sim.cluster.machine import Machine
+from tidelog.testing.sim.cluster.scenario import Scenario, scenario_of
+from tidelog.testing.sim.cluster.view import views
 from tidelog.testing.sim.faults.world import World
-from tidelog.testing.sim.machine import Machine
 from tidelog.testing.sim.run import Result, Script, run_seed
-from tidelog.testing.sim.scenario import Scenario, scenario_of
-from tidelog.testing.sim.view import views
 
 pytestmark = pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
 

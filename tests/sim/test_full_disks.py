@@ -6,8 +6,8 @@ Some brokers are started anew meanwhile, and some go on by themselves.
 import msgspec
 import pytest
 
+from tidelog.testing.sim.cluster.scenario import scenario_of
 from tidelog.testing.sim.run import run_seed
-from tidelog.testing.sim.scenario import scenario_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
 

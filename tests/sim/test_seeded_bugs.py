@@ -21,8 +21,8 @@ from tidelog.storage.log import PartitionLog
 from tidelog.storage.producers.producers import Producers
 from tidelog.storage.producers.verification import VerificationGuard, Verifications
 from tidelog.storage.recovery.losses import Losses
+from tidelog.testing.sim.cluster.scenario import Scenario, rough
 from tidelog.testing.sim.run import run_seed
-from tidelog.testing.sim.scenario import Scenario, rough
 from tidelog.wire.batch import BatchHeader
 from tidelog.wire.record import Control
 

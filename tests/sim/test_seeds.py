@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
+from tidelog.testing.sim.cluster.scenario import FAULT_NAMES, rough, scenario_of
 from tidelog.testing.sim.faults.registry import FAULTS
 from tidelog.testing.sim.run import Result, run_seed
-from tidelog.testing.sim.scenario import FAULT_NAMES, rough, scenario_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
 

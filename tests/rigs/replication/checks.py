@@ -7,7 +7,7 @@ from tidelog.base.ids import Epoch, NodeId, Offset
 from tidelog.replication.partition import Durability, IsrProposal, Partition
 from tidelog.storage.flush import Flush
 from tidelog.storage.log import PartitionLog
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.batch import iter_batches
 
 

@@ -17,7 +17,7 @@ from tidelog.base.ids import Epoch, NodeId, Offset
 from tidelog.replication.partition import CommittedIsr, Durability, FetchPosition, IsrProposal, Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk, PowerCut
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk, PowerCut
 from tidelog.wire.record import Record, write_batch
 
 LAG_MAX = 10.0

@@ -18,7 +18,7 @@ from tidelog.metadata.store.record_batches import encode_batch
 from tidelog.metadata.store.store import QuorumStore
 from tidelog.raft.entries import Configuration, Entry, EntryKind, Voter
 from tidelog.raft.ready import HardState, Ready
-from tidelog.testing.disk import MemoryDisk, PowerCut
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk, PowerCut
 from tidelog.wire.record import Record, write_batch
 
 FOLDER = "/data/__cluster_metadata-0"

@@ -10,7 +10,7 @@ from tidelog.base.errors import KafkaError, StorageError
 from tidelog.metadata.store import store as quorum_store
 from tidelog.metadata.store.store import QuorumStore, decode_snapshot, encode_snapshot
 from tidelog.raft.ready import HardState, Ready, Snapshot
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
 
 def test_snapshot_is_taken_only_when_due(metadata_dir, monkeypatch):

@@ -7,7 +7,7 @@ from tidelog.base.ids import NodeId, Offset
 from tidelog.metadata.image.entities import PartitionImage
 from tidelog.replication.partition import Durability, Partition, Produced
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.record import Record, write_batch
 
 BROKERS = (1, 2, 3)

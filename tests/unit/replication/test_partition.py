@@ -5,7 +5,7 @@ from tests.rigs.partition import sole_leader
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.record import Record, write_batch
 
 

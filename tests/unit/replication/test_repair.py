@@ -11,7 +11,7 @@ from tidelog.replication.repair import Repair, awaits_repair
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.recovery.lost_range import LostRange
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.batch import check_batches, iter_batches
 from tidelog.wire.record import Record, write_batch
 

@@ -2,7 +2,7 @@
 
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.batch import BatchHeader, check_batches, iter_batches
 from tidelog.wire.compression import Codec
 from tidelog.wire.record import Record, write_batch

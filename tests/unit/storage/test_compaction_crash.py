@@ -5,7 +5,7 @@ import pytest
 from tests.rigs import log as log_rig
 from tests.rigs.log import DIRECTORY, NOW_MS, append, compact, open_log
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk, PowerCut
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk, PowerCut
 
 CONFIG = LogConfig(
     compact=True, delete=False, segment_bytes=900, index_interval_bytes=64, file_delete_delay_ms=0

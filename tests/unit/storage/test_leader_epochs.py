@@ -3,7 +3,7 @@ import pytest
 from tidelog.base.errors import StorageError
 from tidelog.storage import leader_epochs
 from tidelog.storage.leader_epochs import LeaderEpochs
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
 
 def epochs_of(*entries: tuple[int, int]) -> LeaderEpochs:

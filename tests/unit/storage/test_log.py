@@ -3,7 +3,7 @@ import pytest
 from tests.unit.storage.one_log import FOREVER, NOW, all_bytes, append, bases, headers, names, open_log
 from tidelog.base.errors import KafkaError
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.batch import check_batches, iter_batches, read_header
 from tidelog.wire.compression import Codec
 from tidelog.wire.record import ControlType, Record, read_records, write_batch, write_control_batch

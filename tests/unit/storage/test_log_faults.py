@@ -8,7 +8,7 @@ import pytest
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.batch import check_batches, crc_ok, iter_batches
 from tidelog.wire.record import Record, write_batch
 

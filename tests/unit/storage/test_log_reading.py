@@ -4,7 +4,7 @@ from tests.unit.storage.one_log import NOW, append, bases, headers, open_log
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.batch import check_batches
 from tidelog.wire.compression import Codec
 from tidelog.wire.record import Record, write_batch

@@ -3,7 +3,7 @@ import pytest
 from tests.unit.storage.one_log import NOW, append, bases, flush, names, open_log
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
 
 class TestTruncate:

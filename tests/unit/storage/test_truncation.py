@@ -8,7 +8,7 @@ from tests.rigs.log import DIRECTORY, NOW_MS, open_log, records
 from tidelog.storage.file_names import LEADER_EPOCHS
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.batch import check_batches, read_header
 from tidelog.wire.record import Record, write_batch
 

@@ -10,20 +10,20 @@ import msgspec
 
 from tidelog.testing.checkers import check, realtime_lag
 from tidelog.testing.history import History, Operation
-from tidelog.testing.sim.captured_log import captured_log
-from tidelog.testing.sim.cluster import SimCluster
-from tidelog.testing.sim.consumer import SimConsumer
-from tidelog.testing.sim.convergence import why_not_whole
-from tidelog.testing.sim.copier import COPY, copies_are_exact
+from tidelog.testing.sim.clients.consumer import SimConsumer
+from tidelog.testing.sim.clients.copier import COPY, copies_are_exact
+from tidelog.testing.sim.clients.group_ledger import GroupLedger
+from tidelog.testing.sim.cluster.captured_log import captured_log
+from tidelog.testing.sim.cluster.cluster import SimCluster
+from tidelog.testing.sim.cluster.convergence import why_not_whole
+from tidelog.testing.sim.cluster.machine import Machine
+from tidelog.testing.sim.cluster.population import Population
+from tidelog.testing.sim.cluster.scenario import Scenario, scenario_of
+from tidelog.testing.sim.cluster.view import views
+from tidelog.testing.sim.faults.nemesis import Nemesis
 from tidelog.testing.sim.faults.world import World
-from tidelog.testing.sim.ledger import GroupLedger
-from tidelog.testing.sim.loop import SimLoop, Stuck
-from tidelog.testing.sim.machine import Machine
-from tidelog.testing.sim.nemesis import Nemesis
-from tidelog.testing.sim.population import Population
 from tidelog.testing.sim.rules.invariants import Invariants
-from tidelog.testing.sim.scenario import Scenario, scenario_of
-from tidelog.testing.sim.view import views
+from tidelog.testing.sim.runtime.loop import SimLoop, Stuck
 
 START_SECONDS = 20.0
 HEAL_SECONDS = 30.0

@@ -17,7 +17,7 @@ from tidelog.metadata.store import store as quorum_store
 from tidelog.metadata.store.entry_data import encode_decision
 from tidelog.raft.entries import Entry, EntryKind
 from tidelog.raft.messages import Append
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
 THREE = "1@a:9092,2@b:9092,3@c:9092"
 

@@ -16,7 +16,7 @@ from tidelog.metadata.image.image import ClusterImage, ImageDelta
 from tidelog.metadata.image.records import BrokerRegistered, Endpoint
 from tidelog.metadata.topics.create_topics import NewTopic, TopicDefaults, decide_create_topics
 from tidelog.raft.messages import Vote
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
 ids = iter(range(1, 10_000))
 

@@ -19,7 +19,7 @@ from tidelog.groups.shard import GroupShard
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.record import ControlType, write_control_batch
 
 

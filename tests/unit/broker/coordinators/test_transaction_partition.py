@@ -16,7 +16,7 @@ from tidelog.broker.coordinators.transactions import _take
 from tidelog.replication.partition import Durability
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.transactions.marker import MarkersToWrite
 from tidelog.transactions.messages import AddRequest, DescribedTransaction, EndRequest, InitRequest
 from tidelog.transactions.settings import TransactionSettings

@@ -16,7 +16,7 @@ from tidelog.broker.log_dirs.cleaner import RETRY_SECONDS, LogCleaner
 from tidelog.replication.partition import Durability
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
 CONFIG = LogConfig(compact=True, delete=False, segment_bytes=1 << 20)
 

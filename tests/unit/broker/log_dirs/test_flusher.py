@@ -9,7 +9,7 @@ from tidelog.broker.log_dirs.flusher import QUIET_SYNCS_MAX, SYNCS_MAX, Flusher
 from tidelog.replication.partition import Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.record import Record, write_batch
 
 

@@ -19,7 +19,7 @@ from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.metadata.image.diff import diff
 from tidelog.metadata.image.entities import LOST_DIRECTORY, NO_LEADER, PartitionImage, TopicImage
 from tidelog.metadata.image.image import ClusterImage
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
 CONFIG = BrokerConfig()
 

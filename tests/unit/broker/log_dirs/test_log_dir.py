@@ -3,7 +3,7 @@ from tidelog.broker.log_dirs.log_dir import LogDir
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.log_dir.files import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, LogDirIdentity
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.batch import check_batches
 from tidelog.wire.record import Record, write_batch
 

@@ -18,7 +18,7 @@ from tidelog.metadata.image.entities import PartitionImage
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.batch import check_batches
 from tidelog.wire.record import Record, write_batch
 

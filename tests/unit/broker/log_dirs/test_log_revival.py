@@ -14,7 +14,7 @@ from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.broker.log_dirs.log_revival import LogRevival
 from tidelog.metadata.image.entities import PartitionImage, TopicImage
 from tidelog.metadata.image.image import ClusterImage
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.record import Record, write_batch
 
 TOPIC = TopicImage("t", bytes([1] * 16), (PartitionImage(0, (1, 2), (1,), 1),))

@@ -24,7 +24,7 @@ from tidelog.metadata.image.entities import PartitionImage
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.codec import decode
 from tidelog.wire.frame import read_request_header, write_response

@@ -18,7 +18,7 @@ from tidelog.broker.requests.routes import Routes
 from tidelog.replication import refusals
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.frame import read_response, write_request
 from tidelog.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData

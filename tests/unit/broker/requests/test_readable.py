@@ -12,7 +12,7 @@ from tidelog.broker.requests.readable import READABLE_SECONDS, not_readable_yet,
 from tidelog.metadata.image.entities import PartitionImage
 from tidelog.replication.partition import Partition
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.record import Record, write_batch
 
 

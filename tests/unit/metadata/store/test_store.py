@@ -21,7 +21,7 @@ from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.store.store import QuorumStore
 from tidelog.raft.entries import Entry, EntryKind
 from tidelog.raft.ready import HardState, Ready
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
 
 def test_new_store_is_empty(metadata_dir):

@@ -6,7 +6,7 @@ from tidelog.metadata.store.entry_batches import encode_entry
 from tidelog.metadata.store.torn_write import SECTOR_BYTES, is_torn
 from tidelog.raft.entries import Entry, EntryKind
 from tidelog.storage.segment.scan import Bad, SegmentScan
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
 INDEXES = [0, 7, 255, 256, 70_000]
 

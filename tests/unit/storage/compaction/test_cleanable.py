@@ -4,7 +4,7 @@ import pytest
 
 from tests.rigs.log import NOW_MS, append, open_log
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
 CONFIG = LogConfig(compact=True, delete=False)
 

@@ -8,7 +8,7 @@ from tests.rigs import log as log_rig
 from tests.rigs.log import DIRECTORY, NOW_MS, append, compact, open_log
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.batch import read_header
 from tidelog.wire.compression import Codec
 from tidelog.wire.record import ControlType, Record, read_records, write_batch

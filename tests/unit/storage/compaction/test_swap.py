@@ -8,7 +8,7 @@ from tidelog.base.errors import StorageError
 from tidelog.storage.compaction import swap as compaction_swap
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.segment.batch_walk import walk
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
 CONFIG = LogConfig(compact=True, index_interval_bytes=64)
 

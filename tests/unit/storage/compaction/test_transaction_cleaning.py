@@ -7,7 +7,7 @@ from tests.rigs.log import NOW_MS, append, end_transaction
 from tidelog.base.ids import TimestampMs
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.record import ControlType
 
 DAY_MS = 24 * 3_600_000

@@ -6,7 +6,7 @@ from tidelog.base.disk import PosixDisk
 from tidelog.base.errors import StorageError
 from tidelog.storage.log_dir.files import LOG_STARTS, RECOVERY_POINTS, LogDirFiles, LogDirIdentity
 from tidelog.storage.log_dir.partition_dir import PartitionDir, read_topic_id, write_topic_id
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
 IDENTITY = LogDirIdentity("cluster", 1, "folder")
 TOPIC_ID = bytes(range(16))

@@ -8,7 +8,7 @@ from tidelog.base.ids import Offset
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.segment.transaction_index import Aborted, TransactionIndex
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.record import ControlType
 
 ABORT, COMMIT = ControlType.ABORT, ControlType.COMMIT

@@ -7,7 +7,7 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.storage.admission import admit
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.record import ControlType, Record, write_batch
 
 PRODUCER = 7

@@ -4,7 +4,7 @@ from tidelog.base.errors import StorageError
 from tidelog.storage.producers import snapshot as producer_snapshot
 from tidelog.storage.producers.producers import Producer, Producers, WrittenBatch
 from tidelog.storage.producers.snapshot_files import ProducerSnapshotFiles
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.batch import read_header
 from tidelog.wire.record import Record, write_batch
 

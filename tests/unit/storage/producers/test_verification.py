@@ -6,7 +6,7 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.producers.verification import VerificationGuard
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.batch import TRANSACTIONAL, BatchHeader
 from tidelog.wire.record import ControlType
 

@@ -6,7 +6,7 @@ from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.recovery import lost_range
 from tidelog.storage.recovery.lost_range import LostRange
-from tidelog.testing.disk import MemoryDisk, PowerCut
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk, PowerCut
 from tidelog.wire.batch import check_batches, iter_batches
 from tidelog.wire.record import Record, write_batch
 

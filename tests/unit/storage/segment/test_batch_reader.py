@@ -2,7 +2,7 @@ import pytest
 
 from tidelog.base.errors import KafkaError
 from tidelog.storage.segment.batch_reader import read_batches
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.record import Record, write_batch
 
 

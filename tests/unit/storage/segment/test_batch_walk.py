@@ -3,7 +3,7 @@ import pytest
 from tidelog.base.errors import KafkaError
 from tidelog.base.ports import File
 from tidelog.storage.segment.batch_walk import header_at, walk
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.record import Record, write_batch
 
 

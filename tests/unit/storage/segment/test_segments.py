@@ -5,7 +5,7 @@ import pytest
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.batch import read_header
 from tidelog.wire.record import Record, write_batch
 

@@ -3,10 +3,10 @@
 import asyncio
 
 from tidelog.storage.file_names import LOG
-from tidelog.testing.sim.convergence import why_not_whole
-from tidelog.testing.sim.disk import SimDisk
+from tidelog.testing.sim.cluster.convergence import why_not_whole
+from tidelog.testing.sim.cluster.machine import Machine
 from tidelog.testing.sim.faults.world import World, start
-from tidelog.testing.sim.machine import Machine
+from tidelog.testing.sim.runtime.disk import SimDisk
 from tidelog.wire.batch import iter_batches
 
 STOP_SECONDS = 8.0

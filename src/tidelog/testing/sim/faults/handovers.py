@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable
 
 from tidelog.metadata.image.entities import PartitionImage
+from tidelog.testing.sim.cluster.view import Place, place_of, views
 from tidelog.testing.sim.faults.operations import REASSIGN_VERSION, ask, elect, reassignment
 from tidelog.testing.sim.faults.world import World, start
-from tidelog.testing.sim.view import Place, place_of, views
 from tidelog.wire.apis import ApiKey
 
 FAR_SECONDS = 0.4

@@ -2,9 +2,9 @@
 
 import asyncio
 
-from tidelog.testing.sim.convergence import why_not_whole
+from tidelog.testing.sim.cluster.convergence import why_not_whole
+from tidelog.testing.sim.cluster.view import views
 from tidelog.testing.sim.faults.world import World, start
-from tidelog.testing.sim.view import views
 from tidelog.wire.apis import ApiKey
 
 SLOW_DISK_SECONDS = 0.1

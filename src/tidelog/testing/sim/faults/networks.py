@@ -3,7 +3,7 @@
 import asyncio
 
 from tidelog.testing.sim.faults.world import World
-from tidelog.testing.sim.paths import Path
+from tidelog.testing.sim.network.paths import Path
 from tidelog.wire.apis import ApiKey
 
 Cut = tuple[list[str], list[str]]

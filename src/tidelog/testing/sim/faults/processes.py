@@ -2,8 +2,8 @@
 
 import asyncio
 
+from tidelog.testing.sim.cluster.machine import Machine
 from tidelog.testing.sim.faults.world import World, start
-from tidelog.testing.sim.machine import Machine
 from tidelog.wire.apis import ApiKey
 
 

@@ -5,10 +5,10 @@ import random
 from collections.abc import Callable
 
 from tidelog.metadata.topics.names import TRANSACTION_STATE
-from tidelog.testing.sim.client import Client
-from tidelog.testing.sim.cluster import SimCluster
-from tidelog.testing.sim.machine import Machine
-from tidelog.testing.sim.view import View, views
+from tidelog.testing.sim.clients.client import Client
+from tidelog.testing.sim.cluster.cluster import SimCluster
+from tidelog.testing.sim.cluster.machine import Machine
+from tidelog.testing.sim.cluster.view import View, views
 
 
 class World:

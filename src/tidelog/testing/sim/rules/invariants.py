@@ -1,11 +1,11 @@
 """What must hold inside the cluster at every moment, looked at many times a second of virtual time."""
 
-from tidelog.testing.sim.cluster import SimCluster
+from tidelog.testing.sim.cluster.cluster import SimCluster
+from tidelog.testing.sim.cluster.view import views
 from tidelog.testing.sim.rules.isr import AckedOnIsr, CommittedOnIsr
 from tidelog.testing.sim.rules.quorum import CommittedEntries, OwnTerm, RaftLeaders
 from tidelog.testing.sim.rules.replicas import EqualReplicas, LeadersWord, Offsets, PartitionLeaders
 from tidelog.testing.sim.rules.transactions import MarkersInOrder, NothingHangs, OpenUntilDecided
-from tidelog.testing.sim.view import views
 
 BROKEN_MAX = 20
 """More of them tell nothing new."""

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from tidelog.base.ids import Uuid
 from tidelog.testing.history import Outcome
-from tidelog.testing.sim.cluster import SimCluster
-from tidelog.testing.sim.view import Place, View, name_of, newest
+from tidelog.testing.sim.cluster.cluster import SimCluster
+from tidelog.testing.sim.cluster.view import Place, View, name_of, newest
 
 
 class AckedOnIsr:

@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Iterator
 
-from tidelog.testing.sim.view import View
+from tidelog.testing.sim.cluster.view import View
 
 
 class RaftLeaders:

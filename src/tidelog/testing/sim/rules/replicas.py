@@ -4,7 +4,7 @@ import zlib
 from collections.abc import Iterator
 
 from tidelog.replication.partition import Partition
-from tidelog.testing.sim.view import Place, View, name_of, place_of
+from tidelog.testing.sim.cluster.view import Place, View, name_of, place_of
 from tidelog.wire.batch import iter_batches
 
 READ_BYTES = 64 * 1024

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tidelog.metadata.topics.names import TRANSACTION_STATE
 from tidelog.replication.partition import Partition
-from tidelog.testing.sim.view import Place, View, name_of, newest, place_of
+from tidelog.testing.sim.cluster.view import Place, View, name_of, newest, place_of
 from tidelog.transactions.states import State
 from tidelog.transactions.transaction import EPOCH_BUMPS, Transaction
 

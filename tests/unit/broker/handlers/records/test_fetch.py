@@ -19,7 +19,7 @@ from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import Endpoint
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log_config import LogConfig
-from tidelog.testing.disk import MemoryDisk
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.messages.fetch import (
     FetchPartition,
     FetchRequest,

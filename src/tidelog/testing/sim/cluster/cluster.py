@@ -1,0 +1,102 @@
+"""The simulated cluster: its machines, its clients, and everything that was seen of them."""
+
+import random
+
+from tidelog.base.config.config import load
+from tidelog.testing.history import History
+from tidelog.testing.sim.clients.client import Address, Client
+from tidelog.testing.sim.cluster.machine import Machine
+from tidelog.testing.sim.cluster.scenario import Scenario
+from tidelog.testing.sim.network.network import SimNetwork
+from tidelog.testing.sim.runtime.life import Life
+from tidelog.testing.sim.runtime.loop import SimLoop
+from tidelog.testing.sim.runtime.trace import Trace
+
+PORT = 9092
+
+# Shorter than on real machines, so that a few seconds of virtual time hold many elections and rebalances.
+SETTINGS = {
+    "log.dirs": "/data",
+    "auto.create.topics.enable": "false",
+    # By the wall clock, which jumps here: a producer must not be forgotten before it has ended.
+    "producer.id.expiration.ms": "2000000000",
+    "offsets.topic.num.partitions": "2",
+    "transaction.state.log.num.partitions": "2",
+    "group.min.session.timeout.ms": "500",
+    "group.initial.rebalance.delay.ms": "100",
+    "group.streams.min.session.timeout.ms": "500",
+    "group.streams.session.timeout.ms": "2000",
+    "group.streams.min.heartbeat.interval.ms": "100",
+    "group.streams.heartbeat.interval.ms": "300",
+    "group.streams.initial.rebalance.delay.ms": "100",
+    "group.streams.num.standby.replicas": "1",
+    "controller.quorum.election.timeout.ms": "600",
+    "controller.quorum.heartbeat.interval.ms": "200",
+    "broker.heartbeat.interval.ms": "500",
+    "broker.session.timeout.ms": "2000",
+    "replica.lag.time.max.ms": "2000",
+    "replica.fetch.wait.max.ms": "500",
+    "replica.fetch.backoff.ms": "100",
+    "replica.socket.timeout.ms": "2000",
+    "replica.high.watermark.checkpoint.interval.ms": "1000",
+    "log.flush.offset.checkpoint.interval.ms": "1500",
+    "durability.interval.ms": "500",
+    "shutdown.grace.ms": "1000",
+    "controlled.shutdown.timeout.ms": "2000",
+}
+
+
+class SimCluster:
+    def __init__(self, scenario: Scenario, loop: SimLoop) -> None:
+        self.scenario = scenario
+        self.loop = loop
+        self.trace = Trace()
+        self.history = History()
+        self.network = SimNetwork(loop, random.Random(f"{scenario.seed} network"), self.trace)
+        self._clients = 0
+        ids = range(1, scenario.nodes + 1)
+        voters = ",".join(f"{id}@n{id}:{PORT}" for id in ids)
+        self.machines = [self._machine(id, voters if scenario.nodes > 1 else "") for id in ids]
+
+    def _machine(self, id: int, voters: str) -> Machine:
+        scenario = self.scenario
+        flags = {
+            **SETTINGS,
+            "node.id": str(id),
+            "listeners": f"PLAINTEXT://n{id}:{PORT}",
+            "cluster.id": "simulated",
+            "durability": scenario.durability,
+            "min.insync.replicas": str(scenario.min_insync),
+            "log.segment.bytes": str(scenario.segment_bytes),
+            "offsets.topic.replication.factor": str(scenario.replicas),
+            "transaction.state.log.replication.factor": str(scenario.replicas),
+            "transaction.state.log.min.isr": str(scenario.min_insync),
+        }
+        if voters:
+            flags["controller.quorum.voters"] = voters
+        return Machine(
+            id,
+            load(None, {}, flags),
+            loop=self.loop,
+            network=self.network,
+            seed=str(scenario.seed),
+            note=self.note,
+        )
+
+    def note(self, text: str) -> None:
+        self.trace.note(self.loop.now, text)
+
+    def machine(self, id: int) -> Machine:
+        return self.machines[id - 1]
+
+    @property
+    def addresses(self) -> list[Address]:
+        return [(machine.host, PORT) for machine in self.machines]
+
+    def new_client(self, kind: str) -> tuple[Life, Client]:
+        """A client process of its own, on a machine that can reach all brokers unless its paths are cut."""
+        self._clients += 1
+        name = f"{kind}{self._clients}"
+        life = Life(name, local_start=50_000.0 * self._clients)
+        chance = random.Random(f"{self.scenario.seed} client {name}")
+        return life, Client(name, self.network.port_of(life, name), self.addresses, chance)

@@ -1,0 +1,101 @@
+"""What the checks look at inside a broker, in one place, so that they need not know how it is built."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tidelog.base.ids import Uuid
+from tidelog.metadata.image.image import ClusterImage
+from tidelog.metadata.topics.names import TRANSACTION_STATE
+from tidelog.node import Node
+from tidelog.raft.core import Raft
+from tidelog.raft.log import RaftLog
+from tidelog.replication.partition import Partition
+from tidelog.testing.sim.cluster.cluster import SimCluster
+from tidelog.testing.sim.cluster.machine import Machine
+from tidelog.transactions.transaction import Transaction
+
+Place = tuple[str, int]
+"""The name of a topic, and the index of a partition."""
+
+
+class View(NamedTuple):
+    """A broker."""
+
+    machine: Machine
+    node: Node
+
+    @property
+    def life(self) -> str:
+        return f"{self.machine.host}.{self.machine.lives}"
+
+    @property
+    def raft(self) -> Raft:
+        return self.node.quorum.raft
+
+    @property
+    def storage(self) -> bytes:
+        """Which disk it votes with."""
+        return self.node.quorum.raft._node.storage
+
+    @property
+    def raft_log(self) -> RaftLog:
+        return self.node.quorum.raft._node.log
+
+    @property
+    def image(self) -> ClusterImage:
+        return self.node.services.metadata.image
+
+    @property
+    def version(self) -> int:
+        return self.node.services.metadata.version
+
+    @property
+    def is_controller(self) -> bool:
+        return self.node.services.metadata.is_controller
+
+    @property
+    def partitions(self) -> Iterator[Partition]:
+        return iter(self.node.services.partitions)
+
+    @staticmethod
+    def leader_mark(partition: Partition) -> int:
+        """Up to where the leader has committed, as far as a follower heard of it."""
+        return partition.follower.leader_high_watermark
+
+    def partition(self, topic_id: Uuid, index: int) -> Partition | None:
+        return self.node.services.partitions.current(topic_id, index)
+
+
+def views(cluster: SimCluster) -> list[View]:
+    """Of all brokers that run, those that are still starting too once they take part in the quorum."""
+    found = ((machine, machine.process) for machine in cluster.machines)
+    return [View(machine, node) for machine, node in found if node is not None and hasattr(node, "quorum")]
+
+
+def newest(seen: list[View]) -> View | None:
+    """The broker that knows most of the cluster's metadata."""
+    return max(seen, key=lambda view: view.version, default=None)
+
+
+def transaction_of(seen: list[View], transactional_id: str) -> Transaction | None:
+    """As its coordinator knows it; None where that cannot be told now."""
+    best = newest(seen)
+    if best is None:
+        return None
+    index = best.node.services.transactions.partition_of(transactional_id)
+    image = best.image.partition(TRANSACTION_STATE, index)
+    for view in seen:
+        for home in view.node.services.transactions:
+            partition = home.partition
+            current = index, None if image is None else image.leader_epoch
+            if (partition.index, partition.leader_epoch) == current:
+                return home.shard.transactions.get(transactional_id)
+    return None
+
+
+def place_of(partition: Partition) -> Place:
+    return partition.topic, partition.index
+
+
+def name_of(partition: Partition) -> str:
+    return f"{partition.topic}-{partition.index}"

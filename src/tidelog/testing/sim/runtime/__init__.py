@@ -1,0 +1,1 @@
+"""What a simulated process runs on: virtual time, an event loop, threads and a disk in memory."""
