@@ -13,7 +13,11 @@ from tidelog.base.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Context, Services
 from tidelog.broker.requests.dispatch import Dispatcher
-from tidelog.broker.requests.produce_shortcut import FIRST_VERSION, FRONTS_MAX, ProduceShortcut
+from tidelog.broker.requests.produce_shortcut import (
+    FIRST_VERSION,
+    FRONTS_MAX,
+    ProduceShortcut,
+)
 from tidelog.broker.requests.routes import Routes
 from tidelog.replication import refusals
 from tidelog.replication.partition import Durability, Partition
@@ -225,6 +229,30 @@ def test_a_frame_that_is_cut_short_is_refused_as_ever(cut: int) -> None:
             broker.send(frame(batch())[:cut], connection)
         outcomes.append((type(caught.value), str(caught.value)))
     assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("place", [-3, -2, -1])
+def test_tags_in_place_of_an_empty_section_do_not_hide_behind_records(place: int) -> None:
+    """Each of the last three bytes is a count of tagged fields, whose bytes are missing here."""
+    broker, connection = Broker(), client()
+    broker.send(frame(batch()), connection)
+    tagged = bytearray(frame(batch()))
+    tagged[place] = 1
+    with pytest.raises(ProtocolError):
+        broker.send(bytes(tagged), connection)
+    assert (broker.short, broker.logs[0].end) == (0, 3)
+
+
+def test_a_request_with_a_transactional_id_is_not_remembered() -> None:
+    topic = TopicProduceData(name="orders", partition_data=[PartitionProduceData(index=0, records=batch())])
+    for transactional_id in ("billing-1", None):
+        request = ProduceRequest(transactional_id=transactional_id, acks=1, timeout_ms=1, topic_data=[topic])
+        parts = write_request(ApiKey.PRODUCE, 12, 7, "app", request)
+        connection: Any = SimpleNamespace(fast_path=None)
+        context: Any = SimpleNamespace(version=12, client_id="app", connection=connection)
+        services: Any = SimpleNamespace()
+        ProduceShortcut(services).learn(memoryview(b"".join(parts)[4:]), context, request)
+        assert (connection.fast_path is None) is (transactional_id is not None)
 
 
 def test_refusals_are_worded_alike() -> None:
