@@ -86,7 +86,7 @@ def test_every_peer_gets_its_answers_in_order(
                 clients[number].connection.wake()
         else:
             room.loop.turn()
-            queued = sum(client.wire.memory_bytes for client in clients)
+            queued = sum(client.wire.output.memory_bytes for client in clients)
             assert queued <= room.shared.budget.held + PEERS * SENT_LATER_BYTES_MAX
         for client in clients:
             assert client.expected.startswith(client.wire.out)

@@ -7,7 +7,6 @@ from typing import Any
 
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import Reply
-from tidelog.server.connection.bounded_connection import BoundedConnection
 from tidelog.server.connection.connection import Connection
 from tidelog.server.connection.limits import Limits
 from tidelog.server.connection.output_queue import OutputQueue
@@ -43,20 +42,20 @@ class Loop:
         return len(calls)
 
 
-class Wire(OutputQueue):
+class Wire:
     """Transport and writer in one: what was sent, and whether more is read."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, output: OutputQueue) -> None:
+        self.output = output
         self.out = b""
-        self.reading = self.closed = self.waits_for_disk = self.left = False
+        self.reading = self.closed = self.waits_for_disk = self.left = self.has_more = False
         self.takes = True
 
     def flush(self) -> None:
         if self.takes:
-            buffers, _ = self.gather(1 << 30)
+            buffers, _ = self.output.gather(1 << 30)
             self.out += b"".join(buffers)
-            self.sent(sum(map(len, buffers)))
+            self.output.sent(sum(map(len, buffers)))
 
     def resume_reading(self) -> None:
         self.reading = True
@@ -65,7 +64,7 @@ class Wire(OutputQueue):
         self.reading = False
 
     def has_unread_input(self) -> bool:
-        return False
+        return self.has_more
 
     def client_has_left(self) -> bool:
         return self.left
@@ -114,7 +113,7 @@ class Room:
     def __init__(self, **limits: Any) -> None:
         self.loop = Loop()
         self.dispatcher = Dispatcher(self.loop)
-        self.ended: list[BoundedConnection] = []
+        self.ended: list[Connection] = []
         self.shared = SharedState(
             self.loop,  # type: ignore[arg-type]
             self.dispatcher,
@@ -123,8 +122,8 @@ class Room:
         )
 
     def connect(self) -> tuple[Connection, Wire]:
-        wire = Wire()
         connection = Connection(self.shared, ClientConnection("127.0.0.1", 1, "PLAINTEXT", 1), 9092)
+        wire = Wire(connection.output)
         connection.start(wire, wire)
         return connection, wire
 

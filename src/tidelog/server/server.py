@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from tidelog.base.listener import Listener
 from tidelog.broker.requests.client_connection import ClientConnection
-from tidelog.server.connection.bounded_connection import BoundedConnection
 from tidelog.server.connection.connection import Connection
 from tidelog.server.connection.limits import Limits
 from tidelog.server.connection.plain_transport import PlainTransport
@@ -151,7 +150,7 @@ class Server:
         self._by_ip[host] += 1
         connection = Connection(state, client, at.port)
         transport = PlainTransport(state.loop, sock, connection)
-        connection.start(transport, SocketWriter(state.loop, sock, connection.wake))
+        connection.start(transport, SocketWriter(state.loop, sock, connection.output, connection.wake))
 
     def _refusal(self, host: str) -> str | None:
         if len(self._state.connections) >= self._limits.connections_max:
@@ -160,7 +159,7 @@ class Server:
             return f"max.connections.per.ip={self._limits.connections_per_ip_max}"
         return None
 
-    def _connection_ended(self, connection: BoundedConnection) -> None:
+    def _connection_ended(self, connection: Connection) -> None:
         host = connection.client.host
         self._by_ip[host] -= 1
         if not self._by_ip[host]:

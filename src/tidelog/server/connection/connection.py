@@ -1,49 +1,91 @@
-"""One client connection: frames in, answers out, in order, within limits.
+"""One client connection: frames in, responses out, in order, within limits.
 
-Everything happens in `_run`, whatever woke it: collect the answers that are due, dispatch the frames
-that have arrived, send, account for memory, and decide whether to read on. Driven as a
-BufferedProtocol by `PlainTransport`. A request that may not overlap with those before it is put off until
-their answers are there (`broker/requests/request_order.py`).
+Everything happens in `_run`, whatever woke it: collect the responses that are ready, dispatch the frames
+that have arrived, send, account for memory, and decide whether to read on. Its state is in `state.py`; each
+limit is kept by a part of its own (`in_flight`, `memory_claim`, `time_limits`).
 
 Most connections are at rest most of the time: nothing is owed, and what arrives next is one small request
-that is answered at once. That request takes the short way, and its answer leaves with those of the other
+that is answered at once. That request takes the short way, and its response leaves with those of the other
 connections at the end of the turn (`outbox`).
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 from tidelog.base.errors import ProtocolError, StorageError
-from tidelog.broker.requests.reply import Reply
-from tidelog.server.connection.answers import Outcome
-from tidelog.server.connection.bounded_connection import BoundedConnection
+from tidelog.broker.requests.client_connection import ClientConnection
+from tidelog.broker.requests.reply import PendingReply, Reply
 from tidelog.server.connection.buffer_pool import POOLED_BYTES
-from tidelog.server.connection.receive_buffer import FrameRefused
-from tidelog.server.connection.shared_state import log
+from tidelog.server.connection.in_flight import InFlight
+from tidelog.server.connection.memory_claim import MemoryClaim
+from tidelog.server.connection.output_queue import OutputQueue
+from tidelog.server.connection.receive_buffer import FrameRefused, ReceiveBuffer
+from tidelog.server.connection.shared_state import SharedState, log
+from tidelog.server.connection.state import AT_REST, BUSY, CLOSED, DRAINING, LINGERING, ConnectionState
+from tidelog.server.connection.time_limits import TimeLimits
+from tidelog.server.connection.transport import Transport, Writer
 from tidelog.server.connection.writer import client_is_gone
 
-# Larger answers leave at once: memory for those of all connections is not held until the end of a turn.
+# Larger responses leave at once: memory for those of all connections is not held until the end of a turn.
 SENT_LATER_BYTES_MAX = 4 * 1024
 
 
-class Connection(BoundedConnection):
-    __slots__ = ()
+class Connection:
+    __slots__ = (
+        "_in_flight",
+        "_local_port",
+        "_memory",
+        "_mute",
+        "_receive",
+        "_scheduled",
+        "_shared",
+        "_state",
+        "_time_limits",
+        "_transport",
+        "_writer",
+        "client",
+        "output",
+    )
+
+    def __init__(self, shared: SharedState, client: ClientConnection, local_port: int) -> None:
+        self.client = client
+        self.output = OutputQueue()
+        self._shared = shared
+        self._local_port = local_port
+        self._state: ConnectionState = BUSY
+        self._receive = ReceiveBuffer(shared.chunk, shared.limits.frame_bytes_max, shared.pool)
+        self._in_flight = InFlight(shared.pool)
+        self._memory = MemoryClaim(shared.budget, shared.counters)
+        self._time_limits = TimeLimits(self._receive, self._in_flight, self.output, self._memory, shared.now)
+        self._transport: Transport
+        self._writer: Writer
+        self._mute: asyncio.TimerHandle | None = None  # until a quota allows the next request
+        self._scheduled = False  # `wake` is about to be called
+
+    def start(self, transport: Transport, writer: Writer) -> None:
+        """`writer` sends from `output`."""
+        self._transport = transport
+        self._writer = writer
+        self._shared.connections.add(self)
+        self._read_on()
 
     # What the transport calls.
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        if self._at_rest:
+        if self._state is AT_REST:
             return self._shared.chunk_window()
         return self._receive.writable() or self._shared.chunk_window()
 
     def buffer_updated(self, nbytes: int) -> None:
         shared = self._shared
         shared.counters.bytes_in += nbytes
-        self._last_read = shared.now
-        if self._at_rest and (frame := self._receive.only_frame(nbytes)) is not None:
+        self._time_limits.last_read = shared.now
+        state = self._state
+        if state is AT_REST and (frame := self._receive.only_frame(nbytes)) is not None:
             self._guarded(self._answer_alone, frame)
-        elif not self._lingering and self._receive.received(nbytes):
+        elif state is not LINGERING and self._receive.received(nbytes):
             self._run()
 
     def eof_received(self) -> None:
@@ -59,22 +101,23 @@ class Connection(BoundedConnection):
     def wake(self) -> None:
         """Output moved, a mute ended, or it is this connection's turn again."""
         self._scheduled = False
-        if not self._closed:
+        if self._state is not CLOSED:
             self._run()
 
     def send(self) -> None:
-        """The turn is over: now the answers leave."""
-        if not self._closed:
+        """The turn is over: now the responses leave."""
+        if self._state is not CLOSED:
             self._guarded(self._send_out, False)
 
     # The one loop.
 
     def _run(self) -> None:
-        self._at_rest = False
+        if self._state is AT_REST:
+            self._state = BUSY
         self._guarded(self._take_turn, None)
 
     def _guarded(self, step: Callable[[Any], None], given: object) -> None:
-        """Whatever goes wrong in a step ends this connection at most."""
+        """A failure in a step ends this connection at most."""
         try:
             step(given)
         except FrameRefused as error:
@@ -83,13 +126,13 @@ class Connection(BoundedConnection):
             self._refuse("protocol", f"broke the protocol: {error}")
         except StorageError as error:
             log.error("%s: %s; closing", self.client, error)
-            self._abort()
+            self.abort()
         except asyncio.CancelledError:
             log.debug("%s: a request was cancelled by the broker; closing", self.client)
             self._close()
         except Exception:
             log.exception("%s: a request failed inside the broker; closing the connection", self.client)
-            self._abort()
+            self.abort()
 
     def _answer_alone(self, frame: memoryview) -> None:
         """The short way: the only thing to do is this request."""
@@ -98,7 +141,7 @@ class Connection(BoundedConnection):
         outcome = shared.dispatcher.dispatch(frame, self.client)
         if isinstance(outcome, Reply):
             self._answer(outcome)
-            if self._writer.pending_bytes <= SENT_LATER_BYTES_MAX:
+            if self.output.pending_bytes <= SENT_LATER_BYTES_MAX:
                 shared.outbox.add(self)
                 return
         elif outcome is not None:
@@ -106,9 +149,12 @@ class Connection(BoundedConnection):
         self._send_out(False)
 
     def _take_turn(self, _: None) -> None:
-        self._collect()
+        in_flight = self._in_flight
+        if in_flight.count:
+            for reply in in_flight.take_ready():
+                self._answer(reply)
         turn_is_over = self._dispatch()
-        pending = self._writer.pending_bytes
+        pending = self.output.pending_bytes
         if turn_is_over or not 0 < pending <= SENT_LATER_BYTES_MAX or self._receive.mid_frame:
             self._send_out(turn_is_over)
         else:
@@ -116,46 +162,41 @@ class Connection(BoundedConnection):
 
     def _send_out(self, turn_is_over: bool) -> None:
         self._flush()
-        if not (self._at_rest or self._closed):
-            self._settle(turn_is_over)
-
-    def _collect(self) -> None:
-        if self._answers.count:
-            for reply in self._answers.take_ready():
-                self._answer(reply)
+        state = self._state
+        if state is not AT_REST and state is not CLOSED:
+            self._end_turn(turn_is_over)
 
     def _dispatch(self) -> bool:
         """Start requests until none is left, a limit is met (False) or the turn is over (True)."""
         shared = self._shared
         limits = shared.limits
-        answers = self._answers
-        writer = self._writer
+        in_flight = self._in_flight
+        memory = self._memory
+        output = self.output
         next_frame = self._receive.next_frame
         dispatch = shared.dispatcher.dispatch
         may_go_on = not self._blocked()
         for _ in range(limits.requests_per_turn):
-            if writer.pending_bytes > limits.output_bytes_max:
+            if output.pending_bytes > limits.output_bytes_max:
                 self._flush()
                 may_go_on = not self._blocked()
             if not may_go_on:
                 return False
-            frame = next_frame() if self._put_off is None else self._put_off
+            frame = next_frame() if in_flight.put_off is None else in_flight.put_off
             if frame is None:
                 return False
-            if self._promised or self._in_line:
-                self._promised = 0
-                self._in_line = False
-                shared.budget.frame_arrived(self)
-            if answers.count and (self._alone or not shared.dispatcher.may_overlap(frame)):
-                self._put_off = frame
+            if memory.promised or memory.in_line:
+                memory.frame_arrived(self)
+            if in_flight.count and (in_flight.alone or not shared.dispatcher.may_overlap(frame)):
+                in_flight.put_off = frame
                 return False
-            self._put_off = None
+            in_flight.put_off = None
             shared.counters.requests += 1
             outcome = dispatch(frame, self.client)
-            if outcome is None or (isinstance(outcome, Reply) and not answers.count):
+            if outcome is None or (isinstance(outcome, Reply) and not in_flight.count):
                 if outcome is not None:
                     self._answer(outcome)
-                    may_go_on = not (self._finishing or self._mute)
+                    may_go_on = self._state is BUSY and self._mute is None
                 if len(frame) >= POOLED_BYTES:
                     buffer, frame = frame.obj, None  # our own view would keep it from being used again
                     shared.pool.give(buffer)
@@ -164,57 +205,181 @@ class Connection(BoundedConnection):
             may_go_on = not self._blocked()
         return True
 
-    def _wait_for(self, outcome: Outcome, frame: memoryview) -> None:
-        self._at_rest = False
-        self._alone = not self._shared.dispatcher.may_overlap(frame)
-        self._answers.add(outcome, frame)
+    def _wait_for(self, outcome: Reply | PendingReply, frame: memoryview) -> None:
+        if self._state is AT_REST:
+            self._state = BUSY
+        self._in_flight.alone = not self._shared.dispatcher.may_overlap(frame)
+        self._in_flight.add(outcome, frame)
         if not isinstance(outcome, Reply):
             outcome.add_done_callback(self._future_done)
 
+    def _future_done(self, _: object) -> None:
+        self._schedule()
+
     def _answer(self, reply: Reply) -> None:
-        self._writer.put(reply.parts)
+        self.output.put(reply.parts)
         if reply.throttle_ms > 0:
-            self._at_rest = False
             self._mute_for(reply.throttle_ms / 1000)
         if reply.close:
-            self._at_rest = False
-            self._finishing = True
+            self._state = DRAINING
 
     def _flush(self) -> None:
-        writer = self._writer
-        if writer.pending_bytes and not self._closed:
-            before = writer.sent_bytes
+        output = self.output
+        if output.pending_bytes and self._state is not CLOSED:
+            before = output.sent_bytes
             try:
-                writer.flush()
+                self._writer.flush()
             except OSError as error:
                 if not client_is_gone(error):
                     log.error("%s: cannot send an answer: %s; closing", self.client, error)
                 self._close()
                 return
-            self._shared.counters.bytes_out += writer.sent_bytes - before
-            if writer.pending_bytes:
-                self._at_rest = False
-        done = not writer.pending_bytes and not self._answers.count
-        if done and self._finishing and not self._lingering and not self._closed:
+            self._shared.counters.bytes_out += output.sent_bytes - before
+            if output.pending_bytes and self._state is AT_REST:
+                self._state = BUSY
+        if self._state is DRAINING and not output.pending_bytes and not self._in_flight.count:
             self._linger()
 
-    def _settle(self, turn_is_over: bool) -> None:
+    # Whether it goes on.
+
+    def _blocked(self) -> bool:
+        """Returns whether the next request must wait, or is not taken any more."""
+        limits = self._shared.limits
+        in_flight = self._in_flight
+        return (
+            self._state is not BUSY
+            or self._mute is not None
+            or (in_flight.put_off is not None and in_flight.count > 0)
+            or in_flight.count >= limits.in_flight_max
+            or in_flight.bytes >= limits.in_flight_bytes_max
+            or self.output.pending_bytes > limits.output_bytes_max
+        )
+
+    def _end_turn(self, turn_is_over: bool) -> None:
+        """Account for memory, then read on, wait for another turn, or pause."""
+        receive, memory = self._receive, self._memory
         may_read = not turn_is_over and not self._blocked()
-        read_on = may_read and self._has_room()
-        receive = self._receive
+        read_on = may_read and memory.make_room(self, receive, self._shared.now)
         receive.keep()
-        self._count_memory()
-        if self._lingering:
+        memory.count(receive.held_bytes, self._in_flight.memory_bytes + self.output.memory_bytes)
+        if self._state is LINGERING:
             return
         if may_read and not read_on:
-            read_on = not self._in_line  # what it gave back just now was what it waited for
+            read_on = not memory.in_line  # what it gave back just now was what it waited for
         if turn_is_over:
             self._schedule()
-        if read_on:
-            self._read_on()
-            self._at_rest = not (self._answers.count or self._writer.pending_bytes or receive.mid_frame)
-        else:
-            self._pause()
+        if not read_on:
+            self._transport.pause_reading()
+            return
+        self._read_on()
+        if not (self._in_flight.count or self.output.pending_bytes or receive.mid_frame):
+            self._state = AT_REST
 
-    def _future_done(self, _: object) -> None:
+    def _read_on(self) -> None:
+        if not self._transport.reading:
+            self._time_limits.last_read = self._shared.now
+            self._transport.resume_reading()
+
+    def _schedule(self) -> None:
+        if not self._scheduled and self._state is not CLOSED:
+            self._scheduled = True
+            self._shared.loop.call_soon(self.wake)
+
+    def _mute_for(self, seconds: float) -> None:
+        if self._state is AT_REST:
+            self._state = BUSY
+        if self._mute is not None:
+            self._mute.cancel()
+        self._mute = self._shared.loop.call_later(seconds, self._unmute)
+
+    def _unmute(self) -> None:
+        self._mute = None
         self._schedule()
+
+    # What the memory budget calls.
+
+    @property
+    def begun_bytes(self) -> int:
+        return self._receive.held_bytes
+
+    def memory_granted(self, count: int) -> None:
+        self._memory.granted(count)
+        self._receive.grow()
+        self._time_limits.last_read = self._shared.now
+        if not self._blocked():
+            self._read_on()
+
+    def is_late(self, now: float, due: float) -> bool:
+        """Only while this end reads: otherwise the client cannot help it."""
+        quiet = now - self._time_limits.last_read
+        return self._transport.reading and (now >= due or quiet >= self._shared.limits.stall_seconds)
+
+    def memory_overdue(self) -> None:
+        self._refuse("memory", "did not finish a frame while memory was short")
+
+    # The end.
+
+    def sweep(self, now: float) -> None:
+        """Called with every tick: end the connection if it is beyond a limit of time."""
+        limits, time_limits = self._shared.limits, self._time_limits
+        if self._state is LINGERING:
+            if now - time_limits.last_busy >= limits.linger_seconds:
+                self._close()
+            return
+        overdue = time_limits.overdue(now, limits, self._transport, self._writer)
+        if overdue is None:
+            return
+        if overdue.cause is None:
+            log.debug("%s %s; closing", self.client, overdue.what)
+            self._close()
+        else:
+            self._shared.counters.connections_timed_out += 1
+            self._shared.refuse(overdue.cause, f"{self.client} {overdue.what}; closing")
+            self.abort()
+
+    def finish(self) -> None:
+        """Take no more requests, answer those under way, then close."""
+        if self._state is AT_REST or self._state is BUSY:
+            self._state = DRAINING
+            self._schedule()
+
+    def abort(self) -> None:
+        if self._state is not CLOSED:
+            self._release()
+            self._transport.abort()
+
+    def _close(self) -> None:
+        if self._state is not CLOSED:
+            self._release()
+            self._transport.close()
+
+    def _refuse(self, cause: str, what: str) -> None:
+        self._shared.counters.protocol_errors += 1
+        self._shared.refuse(cause, f"{self.client} {what}; closing")
+        with contextlib.suppress(OSError, StorageError):
+            self._writer.flush()  # earlier requests are answered
+        self._close()
+
+    def _linger(self) -> None:
+        if not self._transport.has_unread_input():
+            self._close()
+            return
+        self._state = LINGERING
+        self._time_limits.last_busy = self._shared.now
+        self._transport.end_of_answers()
+        self._read_on()
+
+    def _release(self) -> None:
+        """Give back all that it holds: references to a closed connection may live on for a while."""
+        self._state = CLOSED
+        shared = self._shared
+        shared.connections.discard(self)
+        if self._mute is not None:
+            self._mute.cancel()
+            self._mute = None
+        self._receive.drop()
+        self._writer.close()
+        self.output.clear()
+        self._in_flight.cancel()
+        self._memory.release(self)
+        shared.on_end(self)

@@ -17,11 +17,11 @@ GATHER_BYTES = 512 * 1024
 
 
 class OutputQueue:
-    __slots__ = ("_parts", "_slices", "memory_bytes", "pending_bytes", "sent_bytes")
+    __slots__ = ("memory_bytes", "parts", "pending_bytes", "sent_bytes", "slices")
 
     def __init__(self) -> None:
-        self._parts: deque[Buffer | FileSlice] = deque()
-        self._slices = 0  # how many of the parts are slices
+        self.parts: deque[Buffer | FileSlice] = deque()
+        self.slices = 0  # how many of the parts are slices
         self.pending_bytes = 0  # all that is queued
         self.memory_bytes = 0  # of these, what occupies memory
         self.sent_bytes = 0
@@ -31,10 +31,10 @@ class OutputQueue:
             size = len(part)
             self.pending_bytes += size
             if isinstance(part, FileSlice):
-                self._slices += 1
+                self.slices += 1
             else:
                 self.memory_bytes += size
-            self._parts.append(part)
+            self.parts.append(part)
 
     def gather(self, bytes_max: int = GATHER_BYTES) -> tuple[list[Buffer], bool]:
         """Buffers from the front for one send, small slices read in; True if a large slice is next.
@@ -43,7 +43,7 @@ class OutputQueue:
         """
         buffers: list[Buffer] = []
         size = 0
-        for part in islice(self._parts, BUFFERS_MAX):
+        for part in islice(self.parts, BUFFERS_MAX):
             if size >= bytes_max:
                 break
             if isinstance(part, FileSlice):
@@ -69,7 +69,7 @@ class OutputQueue:
             self.clear()
             return
         self.pending_bytes -= count
-        parts = self._parts
+        parts = self.parts
         while parts:
             part = parts[0]
             size = len(part)
@@ -85,13 +85,13 @@ class OutputQueue:
             parts.popleft()
             count -= size
             if isinstance(part, FileSlice):
-                self._slices -= 1
+                self.slices -= 1
             else:
                 self.memory_bytes -= size
 
     def clear(self) -> None:
-        self._parts.clear()
-        self._slices = self.pending_bytes = self.memory_bytes = 0
+        self.parts.clear()
+        self.slices = self.pending_bytes = self.memory_bytes = 0
 
 
 def goes_by_sendfile(part: FileSlice) -> bool:

@@ -12,7 +12,8 @@ import select
 import socket
 import struct
 import termios
-from typing import Protocol
+
+from tidelog.server.connection.transport import Receiver
 
 # A full buffer means that more is waiting; then it is taken without asking the loop again.
 RECEIVES_PER_TURN = 3
@@ -21,36 +22,24 @@ _LEFT: int = getattr(select, "POLLRDHUP", 0)
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER with no time: drop what is queued, tell the client at once
 
 
-class Receiver(Protocol):
-    """The calls of an asyncio.BufferedProtocol, as a connection fills them."""
-
-    def get_buffer(self, sizehint: int, /) -> memoryview: ...
-
-    def buffer_updated(self, nbytes: int, /) -> None: ...
-
-    def eof_received(self) -> None: ...
-
-    def connection_lost(self, exc: Exception | None, /) -> None: ...
-
-
 class PlainTransport:
-    __slots__ = ("_fd", "_loop", "_protocol", "_reading", "socket")
+    __slots__ = ("_fd", "_loop", "_protocol", "reading", "socket")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket, protocol: Receiver) -> None:
         self._loop = loop
         self.socket = sock
         self._fd = sock.fileno()
         self._protocol: Receiver | None = protocol
-        self._reading = False
+        self.reading = False
 
     def resume_reading(self) -> None:
-        if not self._reading and self._fd >= 0:
-            self._reading = True
+        if not self.reading and self._fd >= 0:
+            self.reading = True
             self._loop.add_reader(self._fd, self._readable)
 
     def pause_reading(self) -> None:
-        if self._reading:
-            self._reading = False
+        if self.reading:
+            self.reading = False
             self._loop.remove_reader(self._fd)
 
     def has_unread_input(self) -> bool:
@@ -103,5 +92,5 @@ class PlainTransport:
                 protocol.eof_received()
                 return
             protocol.buffer_updated(count)
-            if count < len(buffer) or not self._reading:
+            if count < len(buffer) or not self.reading:
                 return

@@ -16,7 +16,7 @@ from tidelog.server.counters import Counters
 from tidelog.server.log_gate import LogGate
 
 if TYPE_CHECKING:
-    from tidelog.server.connection.bounded_connection import BoundedConnection
+    from tidelog.server.connection.connection import Connection
 
 POOL_BYTES_MAX = 16 * 1024 * 1024
 
@@ -43,7 +43,7 @@ class SharedState:
         loop: asyncio.AbstractEventLoop,
         dispatcher: RequestDispatcher,
         limits: Limits,
-        on_end: "Callable[[BoundedConnection], None]",
+        on_end: "Callable[[Connection], None]",
     ) -> None:
         self.loop = loop
         self.dispatcher = dispatcher
@@ -55,7 +55,7 @@ class SharedState:
         )
         self.pool = BufferPool(min(POOL_BYTES_MAX, limits.held_bytes_max // 8))
         self.gate = LogGate(log)
-        self.connections: set[BoundedConnection] = set()
+        self.connections: set[Connection] = set()
         self.outbox = Outbox(loop)
         # Seconds of the loop's clock at the last tick: exact enough for limits, free to read.
         self.now = loop.time()

@@ -5,9 +5,8 @@ import errno
 import os
 import socket
 from collections.abc import Callable
-from typing import Protocol
 
-from tidelog.base.ports import Buffer, FileSlice
+from tidelog.base.ports import FileSlice
 from tidelog.server.connection.cold_slices import ColdSlices
 from tidelog.server.connection.output_queue import BUFFERS_MAX, OutputQueue, cut_short, goes_by_sendfile
 
@@ -16,7 +15,7 @@ TURN_BYTES = 4 * 1024 * 1024
 # Tells TCP that a slice follows, so that a header does not travel in a packet of its own.
 _MORE = getattr(socket, "MSG_MORE", 0)
 
-_PEER_GONE = {
+_CLIENT_GONE = {
     errno.EPIPE,
     errno.ECONNRESET,
     errno.ECONNABORTED,
@@ -31,44 +30,26 @@ _PEER_GONE = {
 
 def client_is_gone(error: OSError) -> bool:
     """Whether an error tells of a client that left, rather than of trouble on this side."""
-    return error.errno in _PEER_GONE
+    return error.errno in _CLIENT_GONE
 
 
-class Writer(Protocol):
-    """What a connection needs of its output."""
-
-    @property
-    def pending_bytes(self) -> int: ...
-
-    @property
-    def memory_bytes(self) -> int: ...
-
-    @property
-    def sent_bytes(self) -> int: ...
-
-    @property
-    def waits_for_disk(self) -> bool:
-        """It is not the client who keeps the answers from leaving."""
-        ...
-
-    def put(self, parts: list[Buffer | FileSlice], /) -> None: ...
-
-    def flush(self) -> None: ...
-
-    def close(self) -> None: ...
+def _closed() -> None:
+    """In place of `on_writable`, which refers to the connection: the two would live until a collection."""
 
 
-def _nobody() -> None:
-    """Who waited is gone. A reference to it would keep both alive until the next garbage collection."""
+class SocketWriter:
+    """Sends from the output queue of a connection."""
 
-
-class SocketWriter(OutputQueue):
-    __slots__ = ("_cold", "_loop", "_on_writable", "_socket", "_waiting", "waits_for_disk")
+    __slots__ = ("_cold", "_loop", "_on_writable", "_output", "_socket", "_waiting", "waits_for_disk")
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, sock: socket.socket, on_writable: Callable[[], None]
+        self,
+        loop: asyncio.AbstractEventLoop,
+        sock: socket.socket,
+        output: OutputQueue,
+        on_writable: Callable[[], None],
     ) -> None:
-        super().__init__()
+        self._output = output
         self._loop = loop
         self._socket = sock
         self._on_writable = on_writable
@@ -83,11 +64,12 @@ class SocketWriter(OutputQueue):
         """
         if self._waiting or self.waits_for_disk:
             return
-        parts = self._parts
+        output = self._output
+        parts = output.parts
         left = TURN_BYTES
         try:
-            if len(parts) == 1 and not self._slices:  # the usual case, without detours
-                self.sent(self._socket.send(parts[0]))  # type: ignore[arg-type]  # no slice
+            if len(parts) == 1 and not output.slices:  # the usual case, without detours
+                output.sent(self._socket.send(parts[0]))  # type: ignore[arg-type]  # no slice
             while parts and left > 0:
                 head = parts[0]
                 if isinstance(head, FileSlice) and goes_by_sendfile(head):
@@ -104,8 +86,7 @@ class SocketWriter(OutputQueue):
 
     def close(self) -> None:
         self._stop_waiting()
-        self.clear()
-        self._on_writable = _nobody
+        self._on_writable = _closed
         if self._cold is not None:
             self._cold.close()
             self._cold = None
@@ -136,7 +117,7 @@ class SocketWriter(OutputQueue):
         if sent == 0:
             raise cut_short(head)
         cold.sent(head, sent)
-        self.sent(sent)
+        self._output.sent(sent)
         return sent
 
     def _disk_has_answered(self) -> None:
@@ -144,12 +125,11 @@ class SocketWriter(OutputQueue):
         self._on_writable()
 
     def _send_gathered(self) -> int:
-        parts = self._parts
-        if self._slices or len(parts) > BUFFERS_MAX:
-            buffers, more = self.gather()
+        output = self._output
+        if output.slices or len(output.parts) > BUFFERS_MAX:
+            buffers, more = output.gather()
             sent = self._socket.sendmsg(buffers, (), _MORE if more else 0)
-            self.sent(sent)
-            return sent
-        sent = self._socket.sendmsg(parts)  # type: ignore[arg-type]  # no slices here
-        self.sent(sent)
+        else:
+            sent = self._socket.sendmsg(output.parts)  # type: ignore[arg-type]  # no slices here
+        output.sent(sent)
         return sent

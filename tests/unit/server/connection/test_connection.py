@@ -74,8 +74,8 @@ def test_a_peer_that_reads_nothing_is_not_read_from_for_ever() -> None:
             room.arrive(connection, frame(b"e" * 100))
             room.loop.turn()
     assert not wire.reading
-    assert wire.pending_bytes <= 1200
-    assert room.shared.budget.held == wire.memory_bytes
+    assert wire.output.pending_bytes <= 1200
+    assert room.shared.budget.held == wire.output.memory_bytes
 
 
 def test_one_that_no_longer_needs_to_wait_for_memory_leaves_the_line() -> None:

@@ -1,6 +1,7 @@
 """The requests of one connection that are not answered yet, oldest first.
 
-Requests may complete in any order; their answers leave in the order the requests came.
+Requests may complete in any order; their responses leave in the order the requests came. A request that may
+not overlap with others is put off until all before it are answered (`broker/requests/request_order.py`).
 """
 
 from collections import deque
@@ -9,27 +10,31 @@ from collections.abc import Iterator
 from tidelog.broker.requests.reply import PendingReply, Reply
 from tidelog.server.connection.buffer_pool import POOLED_BYTES, BufferPool
 
-Outcome = Reply | PendingReply
 
-
-class Answers:
-    __slots__ = ("_pool", "_queue", "bytes", "count")
+class InFlight:
+    __slots__ = ("_pool", "_queue", "alone", "bytes", "count", "put_off")
 
     def __init__(self, pool: BufferPool) -> None:
         self._pool = pool
-        self._queue: deque[tuple[Outcome, int, object]] = deque()
+        self._queue: deque[tuple[Reply | PendingReply, int, object]] = deque()
         self.count = 0
         self.bytes = 0  # of the request frames that are still in use
+        self.alone = False  # the newest request lets no other begin before it is answered
+        self.put_off: memoryview | None = None  # the next request, which waits for all before it
 
-    def add(self, outcome: Outcome, frame: memoryview) -> None:
+    @property
+    def memory_bytes(self) -> int:
+        return self.bytes if self.put_off is None else self.bytes + len(self.put_off)
+
+    def add(self, reply: Reply | PendingReply, frame: memoryview) -> None:
         size = len(frame)
-        # The buffer below the view, since a view in our hands would keep it from being used again.
-        self._queue.append((outcome, size, frame.obj if size >= POOLED_BYTES else None))
+        # The buffer below the view: a view kept here would prevent the pool from using the buffer again.
+        self._queue.append((reply, size, frame.obj if size >= POOLED_BYTES else None))
         self.bytes += size
         self.count += 1
 
     def take_ready(self) -> Iterator[Reply]:
-        """The answers that may leave now. Raises, in its turn, what a request's future raised."""
+        """Yields the replies that may leave now. Raises, in its turn, what a request's future raised."""
         queue = self._queue
         while queue:
             outcome, size, buffer = queue[0]
@@ -48,9 +53,10 @@ class Answers:
                 yield reply
 
     def cancel(self) -> None:
-        """The client is gone: nobody waits for these any more."""
+        """The connection is closed: its requests are answered no more."""
         queue, self._queue = self._queue, deque()
         self.bytes = self.count = 0
+        self.put_off = None
         for outcome, _, _ in queue:
             if not isinstance(outcome, Reply):
                 outcome.cancel()
