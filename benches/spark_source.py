@@ -31,7 +31,8 @@ from benches.rig.broker_process import BrokerProcess, work_folder
 from benches.rig.frames import create_topic
 from benches.rig.report import machine, show
 from tests.spark.kafka_connector import connector_jars
-from tidelog.spark.client.cluster import ClusterSettings, TopicPartition
+from tidelog.blocking.cluster import Cluster, TopicPartition
+from tidelog.blocking.settings import ClusterSettings
 from tidelog.spark.engine.session import spark_session
 from tidelog.spark.records.encode import Columns, encode
 from tidelog.spark.records.engines import NUMBA, NUMPY
@@ -63,7 +64,7 @@ WAYS = {
 def fill(broker: BrokerProcess, topic: str, rows: int, codec: Codec, batch_bytes: int) -> None:
     """Records with ascending times, spread evenly over the partitions."""
     create_topic(broker.address, topic, PARTITIONS)
-    with ClusterSettings((f"127.0.0.1:{broker.port}",)).connect() as cluster:
+    with Cluster(ClusterSettings((f"127.0.0.1:{broker.port}",))) as cluster:
         connection = cluster.connection(cluster.leader(TopicPartition(topic, 0)))
         ahead = 0
         for first in range(0, rows, FILL_ROWS):

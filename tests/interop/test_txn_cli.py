@@ -6,6 +6,7 @@ transactions come to hang.
 
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 from confluent_kafka import KafkaException, Producer
@@ -14,9 +15,8 @@ from tests.interop.command_line import Done, Tidelog, run_here
 from tests.interop.fleet_process import FleetProcess
 from tests.interop.waiting import eventually
 from tidelog import Consumer, ConsumerConfig, IsolationLevel, TopicPartition
-from tidelog.cli.direct.call import call
+from tidelog.blocking.connection import Connection
 from tidelog.cli.exits import Exit
-from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tidelog.wire.record import Record, write_batch
 
@@ -93,7 +93,8 @@ def write_unasked(tidelog: Tidelog, topic: str, partition: int, producer_id: int
         timeout_ms=10_000,
         topic_data=[TopicProduceData(name=topic, partition_data=[data])],
     )
-    answer = call((broker["host"], broker["port"]), ApiKey.PRODUCE, 9, request, PATIENCE_S)
+    with closing(Connection(broker["host"], broker["port"], timeout_s=PATIENCE_S)) as connection:
+        answer = connection.call(request, at_most=9)
     assert answer.responses[0].partition_responses[0].error_code == 0
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -23,8 +24,8 @@ from tidelog import (
     TopicPartition,
     TransactionalProducer,
 )
+from tidelog.blocking.addresses import addresses_of
 from tidelog.cli.exits import Exit
-from tidelog.clients.addresses import addresses_of
 from tidelog.clients.listener_probe import find_listener
 
 AT_ONCE_S = 8  # nothing is waited for: all that is left is a busy machine. The limits are 15 to 120 s.
@@ -107,8 +108,13 @@ each_case = pytest.mark.parametrize(
 
 
 @pytest.fixture(scope="module")
-def addresses(broker_address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    tls = server_tls(tmp_path_factory.mktemp("tls"))
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tls")
+
+
+@pytest.fixture(scope="module")
+def addresses(broker_address: str, certificates: Path) -> Iterator[dict[str, str]]:
+    tls = server_tls(certificates)
     with (
         GuardedListener(broker_address, tls=tls) as encrypted,
         GuardedListener(broker_address, sasl=True) as asking,
@@ -142,16 +148,28 @@ def test_the_command_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     flags = [flag for name, value in case.properties.items() for flag in ("-X", f"{name}={value}")]
-    commands = [["topic", "list"], ["topic", "describe", "t"]]
-    if not case.properties:  # these send requests of their own, over plain connections
-        commands.append(["cluster", "status"])
-    for command in commands:
+    # The first two talk through librdkafka, the last through our own client.
+    for command in (["topic", "list"], ["topic", "describe", "t"], ["cluster", "status"]):
         began = time.monotonic()
         done = run_here(capsys, monkeypatch, ["-b", addresses[case.listener], *command, *flags], b"", None)
         assert time.monotonic() - began < AT_ONCE_S
         assert done.code == case.exit
         assert case.says in done.err
         assert case.advises in done.err
+
+
+def test_our_own_client_speaks_tls(
+    addresses: dict[str, str],
+    certificates: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trusting = [f"ssl.ca.location={certificates / 'certificate.pem'}"]
+    properties = ["security.protocol=ssl", "ssl.endpoint.identification.algorithm=none", *trusting]
+    flags = [flag for each in properties for flag in ("-X", each)]
+    done = run_here(capsys, monkeypatch, ["-b", addresses["tls"], "cluster", "status", *flags], b"", None)
+    assert done.code == Exit.OK, done.err
+    assert "healthy" in done.out.lower()
 
 
 @each_case

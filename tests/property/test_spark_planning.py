@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.spark.client.cluster import TopicPartition
+from tidelog.blocking.cluster import TopicPartition
 from tidelog.spark.source.planning import OffsetRange, limited, planned
 
 SIZES = st.lists(st.integers(0, 2_000), max_size=8)

@@ -13,9 +13,10 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from tidelog.spark.client.cluster import Cluster
+from tidelog.blocking.cluster import Cluster
+from tidelog.blocking.producer_identity import ProducerIdentity
 from tidelog.spark.data_source import TidelogDataSource
-from tidelog.spark.sink.intents import Identity, Intent, Participant
+from tidelog.spark.sink.intents import Intent, Participant
 from tidelog.spark.sink.two_phase_commit import Batch, TwoPhaseCommit
 from tidelog.spark.sink.writers import Messages, StreamWriter
 
@@ -70,7 +71,7 @@ class DyingCommit(TwoPhaseCommit):
         super().finish(intent)
         self.after("finish")
 
-    def sweep(self, query: str, left: Mapping[str, Identity], decided: Intent | None) -> None:
+    def sweep(self, query: str, left: Mapping[str, ProducerIdentity], decided: Intent | None) -> None:
         super().sweep(query, left, decided)
         self.after("sweep")
 

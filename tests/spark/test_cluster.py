@@ -15,12 +15,13 @@ import pytest
 from tests.spark.broker_topics import Topics
 from tests.spark.scripted_broker import ScriptedBroker
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.spark.client.attempts import Limits
-from tidelog.spark.client.cluster import GROUP, TRANSACTION, Cluster, ClusterSettings, TopicPartition
-from tidelog.spark.client.connection import Connection
-from tidelog.spark.client.log_bounds import LogBounds
-from tidelog.spark.client.security import Sasl, Security, Tls
-from tidelog.spark.errors import BrokersUnreachable, Disconnected, SecurityError
+from tidelog.blocking.attempts import Limits
+from tidelog.blocking.cluster import GROUP, TRANSACTION, Cluster, TopicPartition
+from tidelog.blocking.connection import Connection
+from tidelog.blocking.errors import BrokersUnreachable, Disconnected, SecurityError
+from tidelog.blocking.log_bounds import LogBounds
+from tidelog.blocking.security import Sasl, Security, Tls
+from tidelog.blocking.settings import ClusterSettings
 from tidelog.testing import Broker
 from tidelog.wire.messages.init_producer_id import InitProducerIdRequest
 from tidelog.wire.messages.metadata import MetadataRequest, MetadataResponse
@@ -31,7 +32,7 @@ from tidelog.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHands
 
 def connected(broker: Broker, **limits: float) -> Cluster:
     settings = ClusterSettings(("localhost:1", broker.bootstrap_servers), limits=Limits(**limits))
-    return pickle.loads(pickle.dumps(settings)).connect()  # as it comes to an executor
+    return Cluster(pickle.loads(pickle.dumps(settings)))  # as it comes to an executor
 
 
 def test_finds_leaders_bounds_and_coordinators(broker: Broker, topics: Topics) -> None:
@@ -66,7 +67,7 @@ def test_goes_on_after_a_broker_restarted(topics: Topics) -> None:
 def test_brokers_that_stay_away_are_named_after_the_time(broker: Broker) -> None:
     settings = ClusterSettings(("localhost:1", "localhost:2"), limits=Limits(total_s=0.3))
     with (
-        settings.connect() as cluster,
+        Cluster(settings) as cluster,
         pytest.raises(BrokersUnreachable, match=r"0\.3 s \(localhost:1.*localhost:2"),
     ):
         cluster.topics()
@@ -91,7 +92,7 @@ def test_an_answer_that_does_not_come_ends_the_connection() -> None:
 def test_a_version_that_nobody_shares_is_told() -> None:
     with ScriptedBroker(lambda _: None) as scripted:
         connection = Connection("127.0.0.1", scripted.port)
-        with pytest.raises(KafkaError, match="has no version of OffsetFetch"):
+        with pytest.raises(KafkaError, match="does not offer OffsetFetch"):
             connection.call(OffsetFetchRequest())
 
 
@@ -120,7 +121,7 @@ def test_tls_with_a_client_certificate(certificate: Path) -> None:
             connection = Connection("127.0.0.1", scripted.port, security=Security(tls))
             assert connection.call(MetadataRequest()).cluster_id == "c"
             connection.close()
-        with pytest.raises(SecurityError, match=r"a certificate that is not trusted.*kafka\.ssl\.truststore"):
+        with pytest.raises(SecurityError, match=r"a certificate that is not trusted.*ssl\.truststore"):
             Connection("127.0.0.1", scripted.port, security=Security(Tls()))
         with pytest.raises(SecurityError, match="TLS cannot be set up"):
             Connection("127.0.0.1", scripted.port, security=Security(Tls(ca_file="/no/such.pem")))

@@ -5,7 +5,7 @@ from collections import defaultdict
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tidelog.spark.client.cluster import TopicPartition
+from tidelog.blocking.cluster import TopicPartition
 from tidelog.spark.source.batch_planner import batch_ranges
 from tidelog.spark.source.loss import LossReport
 from tidelog.spark.source.options import read_source_options
@@ -28,7 +28,7 @@ def test_every_row_comes_once_though_a_leader_dies() -> None:
 
         given = {"kafka.bootstrap.servers": cluster.bootstrap_servers, "subscribe": "t"}
         options = read_source_options(given | {"kafka.default.api.timeout.ms": "100s"}, is_stream=False)
-        with options.cluster.connect() as client:
+        with Cluster(options.cluster) as client:
             ranges = batch_ranges(options, client)
             # Small answers, so that the leader dies with most of the range unread.
             limits = FetchLimits(bytes_max=200_000, partition_bytes_max=100_000)

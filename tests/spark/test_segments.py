@@ -10,8 +10,9 @@ import pytest
 
 from tests.spark.conftest import Topics
 from tidelog.base.disk import PosixDisk
-from tidelog.spark.client.cluster import Cluster, ClusterSettings, TopicPartition
-from tidelog.spark.client.log_bounds import LogBounds
+from tidelog.blocking.cluster import Cluster, TopicPartition
+from tidelog.blocking.log_bounds import LogBounds
+from tidelog.blocking.settings import ClusterSettings
 from tidelog.spark.errors import DataLoss
 from tidelog.spark.records.decode import COLUMNS, Decoded
 from tidelog.spark.source.loss import LossReport
@@ -32,7 +33,7 @@ class Reads:
 
     def __init__(self, broker: Broker, scratch: Path) -> None:
         self.broker, self._scratch = broker, scratch
-        self.cluster: Cluster = ClusterSettings((broker.bootstrap_servers,)).connect()
+        self.cluster: Cluster = Cluster(ClusterSettings((broker.bootstrap_servers,)))
         self.network_ranges: list[OffsetRange] = []
 
     def range(self, topic: str, start: int = 0, *, read_committed: bool = False) -> OffsetRange:

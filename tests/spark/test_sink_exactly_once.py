@@ -9,8 +9,9 @@ import pytest
 from tests.spark import dying_sink
 from tests.spark.read_back import counted
 from tests.spark.stream_job import Job
-from tidelog.spark.client.cluster import ClusterSettings
-from tidelog.spark.client.transaction_calls import TransactionCalls
+from tidelog.blocking.cluster import Cluster
+from tidelog.blocking.settings import ClusterSettings
+from tidelog.blocking.transactions import TransactionCalls
 from tidelog.testing import Broker
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def job(spark: "SparkSession", broker: Broker, topics: "Topics", tmp_path: Path)
 
 
 def under_way(servers: str) -> dict[str, str]:
-    with ClusterSettings((servers,)).connect() as cluster:
+    with Cluster(ClusterSettings((servers,))) as cluster:
         return TransactionCalls(cluster).under_way("tidelog-spark")
 
 

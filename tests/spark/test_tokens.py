@@ -8,9 +8,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from tidelog.spark.client.sasl import exchange, fetch_token
-from tidelog.spark.client.security import Sasl, security_of
-from tidelog.spark.errors import SecurityError
+from tidelog.blocking.errors import SecurityError
+from tidelog.blocking.sasl import exchange, fetch_token
+from tidelog.blocking.security import Sasl
+from tidelog.blocking.security_options import security_of
 
 
 class Endpoint(BaseHTTPRequestHandler):

@@ -14,9 +14,9 @@ import pytest
 from tests.spark.dying_sink import STEPS, DyingCommit
 from tests.spark.read_back import counted
 from tidelog.base.errors import KafkaError
-from tidelog.spark.client.cluster import Cluster
-from tidelog.spark.client.log_bounds import LogBounds
-from tidelog.spark.client.transaction_calls import TransactionCalls
+from tidelog.blocking.cluster import Cluster
+from tidelog.blocking.log_bounds import LogBounds
+from tidelog.blocking.transactions import TransactionCalls
 from tidelog.spark.sink.intent_log import TOPIC, IntentLog
 from tidelog.spark.sink.intents import Participant
 from tidelog.spark.sink.nameless import abort_once, commit_once, new_name
@@ -101,7 +101,7 @@ class Query:
         return dict(counted(",".join(self.options.cluster.servers), str(self.options.topic)))
 
     def under_way(self) -> dict[str, str]:
-        with self.options.cluster.connect() as cluster:
+        with Cluster(self.options.cluster) as cluster:
             return TransactionCalls(cluster).under_way(f"tidelog-spark-{self.name}-")
 
     @property
@@ -111,7 +111,7 @@ class Query:
     def _with(
         self, act: Callable[[TwoPhaseCommit], None], kind: type[TwoPhaseCommit] = TwoPhaseCommit
     ) -> None:
-        with self.options.cluster.connect() as cluster:
+        with Cluster(self.options.cluster) as cluster:
             act(kind(cluster, self.options.two_phase_commit))
 
 
@@ -219,7 +219,7 @@ def test_an_abort_after_the_decision_finishes(query: Query) -> None:
 def test_ids_are_used_again(query: Query) -> None:
     for batch in range(6):
         query.process(batch)
-    with query.options.cluster.connect() as cluster:
+    with Cluster(query.options.cluster) as cluster:
         [node] = cluster.nodes()
         listed = cluster.call_node(node, ListTransactionsRequest()).transaction_states
     mine = [one.transactional_id for one in listed if query.name in one.transactional_id]
@@ -280,7 +280,7 @@ def test_a_transaction_that_timed_out_before_the_decision_fails_the_batch(
 def test_a_write_without_a_name(broker: Broker, topics: "Topics") -> None:
     query = Query(broker, topics.create(2))
     query.name = new_name()
-    with query.options.cluster.connect() as cluster:
+    with Cluster(query.options.cluster) as cluster:
         commit = TwoPhaseCommit(cluster, TwoPhaseCommitSettings())
         commit_once(commit, participants(query.write(0)))
         commit.abort_all(participants(query.write(1)))
@@ -296,7 +296,7 @@ def test_what_tasks_of_a_failed_write_without_a_name_left_open_is_aborted(
     failed.name, other.name = "batch-001", "batch-002"
     heard, *unheard = failed.write(0)
     waiting = other.write(0)
-    with failed.options.cluster.connect() as cluster:
+    with Cluster(failed.options.cluster) as cluster:
         abort_once(TwoPhaseCommit(cluster, TwoPhaseCommitSettings()), failed.name, participants([heard]))
         assert len(unheard) == 2
         assert failed.under_way() == {}
@@ -413,7 +413,7 @@ def test_decisions_are_found_when_their_topic_has_got_more_partitions(
     for query in queries:
         with pytest.raises(Crash):
             query.commit(0, query.write(0), die_after="half-finish")
-    with queries[0].options.cluster.connect() as cluster:
+    with Cluster(queries[0].options.cluster) as cluster:
         more = CreatePartitionsTopic(name=f"intents-of-{names[0]}", count=13)
         answer = cluster.call_any(CreatePartitionsRequest(topics=[more], timeout_ms=10_000))
         assert [one.error_code for one in answer.results] == [0]

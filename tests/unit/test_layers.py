@@ -18,6 +18,7 @@ LAYERS: list[set[str]] = [
     {"broker"},
     {"server"},
     {"node"},
+    {"blocking"},
     {"clients", "spark", "testing"},
     {"cli"},
 ]

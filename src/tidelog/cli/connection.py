@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
+from tidelog.blocking.addresses import DEFAULT_PORT, host_and_port
+from tidelog.blocking.errors import Disconnected
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
-from tidelog.clients.addresses import DEFAULT_PORT, host_and_port
 from tidelog.clients.connection import SLICE_S, Connection
 from tidelog.clients.trouble import Trouble
 
@@ -159,8 +160,10 @@ def parse_servers(text: str) -> list[tuple[str, int]]:
     return servers
 
 
-def unreachable(servers: str, failures: list[OSError]) -> CliError:
-    first = failures[0] if failures else None
+def unreachable(servers: str, failures: Iterable[OSError | Disconnected]) -> CliError:
+    first: BaseException | None = next(iter(failures), None)
+    if isinstance(first, Disconnected):
+        first = first.__cause__ or first
     if isinstance(first, ConnectionRefusedError):
         cause = "nothing listens there; is the broker running, and on this port?"
     elif isinstance(first, TimeoutError):

@@ -93,6 +93,8 @@ def run(arguments: list[str], session: Session | None = None) -> int:
     except (ClosedPipe, BrokenPipeError):
         _drop_stdout()
         return Exit.OK
+    finally:
+        session.close()
 
 
 def _show(error: CliError, session: Session) -> None:

@@ -5,9 +5,12 @@ The options may stand before or after the command's name; the last one wins.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from tidelog.blocking.brokers import Brokers
 
 DEFAULT_SERVERS = "localhost:9092"
 SERVERS_VARIABLE = "TIDELOG_BOOTSTRAP_SERVERS"
@@ -23,7 +26,13 @@ class Session:
     timeout_s: float = DEFAULT_TIMEOUT_S
     properties: dict[str, str] = field(default_factory=dict)
     clients: list[object] = field(default_factory=list)
-    """Kafka clients that were made; they are taken down with the session."""
+    """librdkafka's clients that were made; the process takes them down when it ends."""
+    brokers: "Brokers | None" = None
+    """Connections of our own client: opened by the first command that needs them, closed with the session."""
+
+    def close(self) -> None:
+        if self.brokers is not None:
+            self.brokers.close()
 
 
 pass_session = click.make_pass_decorator(Session, ensure=True)

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from tidelog.clients.addresses import addresses_of
+from tidelog.blocking.addresses import addresses_of
 from tidelog.clients.errors import ClientError, ConnectionFailed, DeliveryTimedOut, RequestTimedOut
 from tidelog.clients.listener_probe import Listener, find_listener
 from tidelog.clients.trouble import REFUSALS, Trouble, in_words, mismatch, refusal

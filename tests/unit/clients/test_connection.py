@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from tidelog import AuthenticationFailed, ConnectionFailed, RequestTimedOut, UnknownTopic
-from tidelog.clients.addresses import addresses_of
+from tidelog.blocking.addresses import addresses_of
 from tidelog.clients.connection import PROBE_AGAIN_S, REFUSAL_HOLDS_S, SLICE_S, Connection
 from tidelog.clients.listener_probe import Listener, find_listener
 from tidelog.clients.trouble import in_words

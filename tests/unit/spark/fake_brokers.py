@@ -1,6 +1,6 @@
 """A cluster of logs in memory that answers what the source asks: metadata, ListOffsets and Fetch.
 
-It takes the place of `tidelog.spark.client.cluster.Cluster`: no socket is needed, its topics can be deleted,
+It takes the place of `tidelog.blocking.cluster.Cluster`: no socket is needed, its topics can be deleted,
 cut and created again between two calls. `trouble` holds errors to raise or codes to answer, one per fetch.
 """
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.spark.client.attempts import Attempts, Limits
-from tidelog.spark.client.cluster import Topic, TopicPartition
+from tidelog.blocking.attempts import Attempts, Limits
+from tidelog.blocking.cluster import Topic, TopicPartition
 from tidelog.wire.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.spark.client.connection_options import CONNECTION
+from tidelog.spark.connection_options import CONNECTION
 from tidelog.spark.options import Option
 from tidelog.spark.source.options import SOURCE
 

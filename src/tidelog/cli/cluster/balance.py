@@ -16,7 +16,6 @@ from tidelog.cli.reassign.plan import moves_between
 from tidelog.cli.reassign.run import How, carry_out, how_options, refuse_if_busy
 from tidelog.cli.session import Session, broker_options, pass_session
 from tidelog.cli.topic.names import complete_topic
-from tidelog.wire.apis import ApiKey
 
 
 @click.command()
@@ -132,7 +131,7 @@ def unregister(session: Session, broker: int, yes: bool) -> None:
         )
     if not yes and sys.stdin.isatty() and not click.confirm(f"Forget broker {broker}?", err=True):
         raise CliError("Nothing was changed.")
-    answer = direct.ask(ApiKey.UNREGISTER_BROKER, UnregisterBrokerRequest(broker_id=broker))
+    answer = direct.ask(UnregisterBrokerRequest(broker_id=broker))
     if answer.error_code:
         raise refusal(answer.error_code, answer.error_message, f"Broker {broker} is still registered")
     _say(session, f"Broker {broker} is forgotten.")

@@ -9,7 +9,6 @@ from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.refusals import refusal
 from tidelog.cli.exits import CliError
 from tidelog.clients.records import TopicPartition
-from tidelog.wire.apis import ApiKey
 
 
 class Election(IntEnum):
@@ -37,7 +36,7 @@ def elect_leaders(direct: DirectCluster, kind: Election, places: Sequence[TopicP
         topic_partitions=None if places is None else wanted,
         timeout_ms=max(1, int(direct.session.timeout_s * 1000)),
     )
-    answer = direct.ask(ApiKey.ELECT_LEADERS, request, oldest=1)
+    answer = direct.ask(request, at_least=1)
     if answer.error_code:
         raise refusal(answer.error_code, None, "No leader was elected")
     elected = Elected([], [], {})

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tidelog.blocking.errors import Disconnected
 from tidelog.cli.cluster.view import Broker
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError
 from tidelog.clients.records import TopicPartition
-from tidelog.wire.apis import ApiKey
 
 
 @dataclass(slots=True)
@@ -49,10 +49,8 @@ def look_at_log_dirs(
     found: dict[int, Stored] = {}
     for broker in brokers:
         try:
-            answer = cluster.ask_broker(
-                (broker.host, broker.port), ApiKey.DESCRIBE_LOG_DIRS, request, oldest=1
-            )
-        except OSError:
+            answer = cluster.ask_broker((broker.host, broker.port), request, at_least=1)
+        except Disconnected:
             if silent is not None:
                 silent.add(broker.id)
             continue

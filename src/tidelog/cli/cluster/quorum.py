@@ -6,7 +6,6 @@ from typing import Any
 from tidelog.base.ids import ZERO_UUID, Uuid, uuid_text
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.refusals import refusal
-from tidelog.wire.apis import ApiKey
 
 METADATA_TOPIC = "__cluster_metadata"
 
@@ -65,7 +64,7 @@ def look_at_quorum(cluster: DirectCluster) -> Quorum:
     wanted = wire.DescribeQuorumRequestTopicData(
         topic_name=METADATA_TOPIC, partitions=[wire.DescribeQuorumRequestPartitionData()]
     )
-    answer = cluster.ask(ApiKey.DESCRIBE_QUORUM, wire.DescribeQuorumRequest(topics=[wanted]))
+    answer = cluster.ask(wire.DescribeQuorumRequest(topics=[wanted]))
     what = "The metadata quorum cannot be described"
     if answer.error_code:
         raise refusal(answer.error_code, answer.error_message, what)

@@ -8,7 +8,6 @@ from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.refusals import refusal
 from tidelog.cli.exits import CliError, Exit
 from tidelog.clients.records import TopicPartition
-from tidelog.wire.apis import ApiKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ def look_at_brokers(cluster: DirectCluster) -> ClusterView:
     """Brokers alone, without the partitions."""
     from tidelog.wire.messages.describe_cluster import DescribeClusterRequest
 
-    answer = cluster.ask(ApiKey.DESCRIBE_CLUSTER, DescribeClusterRequest(include_fenced_brokers=True))
+    answer = cluster.ask(DescribeClusterRequest(include_fenced_brokers=True))
     if answer.error_code:
         raise refusal(answer.error_code, answer.error_message, "The cluster cannot be described")
     brokers = [
@@ -110,7 +109,7 @@ def look_at_cluster(cluster: DirectCluster, topics: Collection[str] | None = Non
     view = look_at_brokers(cluster)
     wanted = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
     request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
-    answer = cluster.ask(ApiKey.METADATA, request, oldest=4)
+    answer = cluster.ask(request, at_least=4)
     partitions = []
     for topic in answer.topics:
         if topic.error_code:

@@ -15,7 +15,6 @@ from tidelog.cli.direct.refusals import refusal
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.output import note, print_json
 from tidelog.cli.session import Session, broker_options, pass_session
-from tidelog.wire.apis import ApiKey
 
 LISTENER = "PLAINTEXT"
 
@@ -85,7 +84,7 @@ def add_voter(
         voter_directory_id=directory,
         listeners=[wire.Listener(name=found.name, host=found.host, port=found.port) for found in where],
     )
-    answer = direct.ask(ApiKey.ADD_RAFT_VOTER, request)
+    answer = direct.ask(request)
     if answer.error_code:
         raise refusal(
             answer.error_code,
@@ -132,7 +131,7 @@ def remove_voter(session: Session, broker: int, directory: Uuid | None, yes: boo
         voter_id=broker,
         voter_directory_id=directory or voter.directory,
     )
-    answer = direct.ask(ApiKey.REMOVE_RAFT_VOTER, request)
+    answer = direct.ask(request)
     if answer.error_code:
         raise refusal(
             answer.error_code,

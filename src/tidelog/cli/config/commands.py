@@ -216,9 +216,11 @@ def _alter_brokers(
 ) -> dict[str, Any]:
     if broker is not None:
         return alter_configs(cluster, "broker", [str(broker)], values, unset)
-    from tidelog.cli.cluster.defaults import alter_cluster_defaults
+    from tidelog.cli.direct.cluster import DirectCluster
+    from tidelog.cli.direct.configs import Kind, change_settings
 
-    alter_cluster_defaults(cluster, values, unset)
+    changes = {**values, **dict.fromkeys(unset)}
+    change_settings(DirectCluster(cluster.session), Kind.BROKER, {"": changes})
     return {}
 
 

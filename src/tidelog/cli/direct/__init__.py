@@ -1,1 +1,1 @@
-"""Requests over our own codec, for what librdkafka does not offer."""
+"""Requests that librdkafka does not offer, sent by our own blocking client, with errors for people."""

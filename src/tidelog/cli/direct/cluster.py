@@ -1,28 +1,42 @@
-"""The brokers of a cluster, asked over our own codec for what librdkafka cannot ask.
+"""A cluster as commands ask it for what librdkafka cannot ask: `tidelog.blocking`, with errors for people.
 
-Any broker will do for what the controller decides: it passes the request on. While the controller changes,
-the question is asked again until the session's time is up.
+Any broker will do for what the controller decides: it forwards the request. While the controller changes, the
+request is repeated until the session's time is up.
 """
 
+import ssl
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
-from tidelog.base.errors import ErrorCode, ProtocolError
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.blocking.addresses import Address
+from tidelog.blocking.attempts import Limits
+from tidelog.blocking.brokers import Brokers
+from tidelog.blocking.connection import Connection
+from tidelog.blocking.errors import BadAnswer, Disconnected, NoAnswer, NoBroker, SecurityError
+from tidelog.blocking.security_options import security_of
+from tidelog.blocking.settings import ClusterSettings
 from tidelog.cli.connection import as_told, parse_servers, unreachable
-from tidelog.cli.direct.call import NoAnswer, call, is_plain
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
 from tidelog.clients.connection import find_mismatch
 from tidelog.clients.listener_probe import Listener, find_listener
-from tidelog.wire.apis import API, ApiKey
+from tidelog.clients.trouble import AUTHENTICATION, Trouble, refusal
 from tidelog.wire.message import Message
 
-Address = tuple[str, int]
+CLIENT_ID = "tidelog-cli"
 PAUSE_S = 0.2
-# What a broker says while nobody leads the cluster's metadata, or another one does since a moment.
-PASSING = (ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.LEADER_NOT_AVAILABLE)
+CONTROLLER_CHANGES = (
+    ErrorCode.NOT_CONTROLLER,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+)
+"""What a broker answers while the cluster's metadata has no leader, or has had another for a moment."""
+HUNG_UP = (ConnectionResetError, BrokenPipeError, ssl.SSLError)
+
+Result = TypeVar("Result")
 
 
 class DirectCluster:
@@ -30,96 +44,112 @@ class DirectCluster:
         self,
         session: Session,
         *,
-        send: Callable[..., Any] = call,
+        connect: Callable[..., Connection] = Connection,
         find: Callable[[str, int], Listener | None] = find_listener,
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        if not is_plain(session):
-            raise CliError(
-                "This command works over a plain connection only.",
-                cause="librdkafka does not offer its requests; Tidelog sends them itself, without TLS "
-                "and SASL.",
-                attempt="-b with a listener of the brokers that is neither encrypted nor authenticated",
-            )
+        if session.brokers is None:
+            session.brokers = Brokers(_settings(session), connect=connect)
         self.session = session
-        self._servers = parse_servers(session.servers)
-        self._versions: dict[Address, dict[int, tuple[int, int]]] = {}
-        self._send, self._find, self._now, self._sleep = send, find, now, sleep
+        self._brokers = session.brokers
+        self._find, self._now, self._sleep = find, now, sleep
 
     def for_seconds(self, limit_s: float) -> "DirectCluster":
-        """The same brokers, asked with less patience."""
+        """The same brokers with a shorter time limit."""
         session = replace(self.session, timeout_s=min(limit_s, self.session.timeout_s))
-        other = DirectCluster(session, send=self._send, find=self._find, now=self._now, sleep=self._sleep)
-        other.learn(self._servers)
-        return other
+        return DirectCluster(session, find=self._find, now=self._now, sleep=self._sleep)
 
     def learn(self, addresses: Iterable[Address]) -> None:
-        """More brokers to turn to when those that were named are away."""
-        self._servers += [address for address in addresses if address not in self._servers]
+        """Brokers to turn to when those that the user named are away."""
+        self._brokers.learn(addresses)
 
-    def ask(self, api: ApiKey, request: Message, *, oldest: int = 0) -> Any:
-        """Of any broker that answers; `oldest` is the first version that says what we need to know."""
+    def ask(self, request: Message, *, at_least: int = 0) -> Any:
+        """Asks any broker that answers; `at_least` is the first version with the fields that are needed."""
+        return self.repeat(
+            lambda: self._ask_any(request, at_least),
+            lambda answer: getattr(answer, "error_code", 0) in CONTROLLER_CHANGES,
+        )
+
+    def ask_broker(self, address: Address, request: Message, *, at_least: int = 0) -> Any:
+        """Asks this broker alone. Raises Disconnected where it is away."""
+        timeout_s = self.session.timeout_s
+        try:
+            connection = self._brokers.at(address, timeout_s=timeout_s)
+            return connection.call(request, timeout_s=timeout_s, at_least=at_least)
+        except (BadAnswer, SecurityError, KafkaError) as error:
+            self._explain(error, f"{address[0]}:{address[1]}")
+
+    def repeat(self, ask: Callable[[], Result], is_passing: Callable[[Result], bool]) -> Result:
+        """Asks until the answer is final, or time is up: then the last answer counts."""
         deadline = self._now() + self.session.timeout_s
         while True:
-            answer = self._ask_anyone(api, request, oldest)
-            code = getattr(answer, "error_code", 0)
-            if code not in PASSING or self._now() >= deadline:
+            answer = ask()
+            if not is_passing(answer) or self._now() >= deadline:
                 return answer
             self._sleep(PAUSE_S)
 
-    def _ask_anyone(self, api: ApiKey, request: Message, oldest: int) -> Any:
-        failures = []
-        for place, address in enumerate(self._servers):
-            try:
-                answer = self.ask_broker(address, api, request, oldest=oldest)
-            except OSError as error:
-                failures.append(error)
-                continue
-            # The next question goes to the one that answered, not to the dead ones before it.
-            self._servers = [*self._servers[place:], *self._servers[:place]]
-            return answer
-        if any(isinstance(failure, ConnectionResetError | BrokenPipeError) for failure in failures):
-            self._raise_if_it_speaks_otherwise(self.session.servers)
+    def _ask_any(self, request: Message, at_least: int) -> Any:
+        try:
+            return self._brokers.call_any(request, timeout_s=self.session.timeout_s, at_least=at_least)
+        except NoBroker as error:
+            self._explain_silence(error.failures)
+        except (SecurityError, KafkaError) as error:
+            self._explain(error, self.session.servers)
+
+    def _explain_silence(self, failures: Iterable[Disconnected]) -> NoReturn:
+        servers = self.session.servers
+        for failure in failures:
+            if isinstance(failure, BadAnswer):
+                self._explain(failure, servers)
+        if any(isinstance(failure.__cause__, HUNG_UP) for failure in failures):
+            self._raise_if_it_speaks_otherwise(servers)
         if any(isinstance(failure, NoAnswer) for failure in failures):
             raise CliError(
-                f"No broker at {self.session.servers} answered within {self.session.timeout_s:g} s.",
-                cause="there is no controller, as too few voters are up; or the broker is overloaded.",
+                f"No broker at {servers} answered within {self.session.timeout_s:g} s.",
+                cause="the cluster has no controller, as too few voters are up; or the broker is overloaded.",
                 attempt="tidelog cluster status; or the same with --timeout 60",
                 code=Exit.TIMED_OUT,
             )
-        raise unreachable(self.session.servers, failures)
+        raise unreachable(servers, failures)
 
-    def ask_broker(self, address: Address, api: ApiKey, request: Message, *, oldest: int = 0) -> Any:
-        """Of one broker alone. OSError where it is away."""
-        try:
-            version = self._version(address, api, oldest)
-            return self._send(address, api, version, request, self.session.timeout_s)
-        except ProtocolError as error:
-            host, port = address
-            self._raise_if_it_speaks_otherwise(f"{host}:{port}")
-            raise CliError(f"{host}:{port} does not answer as a Kafka broker does: {error}.") from error
+    def _explain(self, error: BadAnswer | SecurityError | KafkaError, server: str) -> NoReturn:
+        if self._protocol != "plaintext" or isinstance(error, BadAnswer):
+            self._raise_if_it_speaks_otherwise(server)
+        if isinstance(error, SecurityError):
+            raise as_told(_trouble(error, server)) from error
+        if isinstance(error, BadAnswer):
+            raise CliError(f"{server} does not answer as a Kafka broker does: {error.reason}.") from error
+        raise CliError(
+            f"The broker at {error.message}.",
+            cause="it is an older release, or another kind of broker.",
+            code=Exit.REFUSED,
+        ) from error
+
+    @property
+    def _protocol(self) -> str:
+        return self.session.properties.get("security.protocol", "plaintext").lower()
 
     def _raise_if_it_speaks_otherwise(self, servers: str) -> None:
-        """A listener with TLS or SASL hangs up on a plain client, or its answer looks like nonsense."""
-        if (found := find_mismatch(servers, "plaintext", self._find)) is not None:
-            raise as_told(found)
+        """A listener with TLS or SASL hangs up on a plain client, or its answer cannot be read."""
+        if (mismatch := find_mismatch(servers, self._protocol, self._find)) is not None:
+            raise as_told(mismatch)
 
-    def _version(self, address: Address, api: ApiKey, oldest: int) -> int:
-        from tidelog.wire.messages.api_versions import ApiVersionsRequest
 
-        if address not in self._versions:
-            answer = self._send(address, ApiKey.API_VERSIONS, 0, ApiVersionsRequest(), self.session.timeout_s)
-            self._versions[address] = {
-                row.api_key: (row.min_version, row.max_version) for row in answer.api_keys
-            }
-        lowest, highest = self._versions[address].get(api, (0, -1))
-        best = min(highest, API[api].max_version)
-        if best < max(lowest, oldest):
-            raise CliError(
-                f"The broker at {address[0]}:{address[1]} does not offer {API[api].name}"
-                f"{f' version {oldest}' if oldest else ''}.",
-                cause="it is an older release, or another kind of broker.",
-                code=Exit.REFUSED,
-            )
-        return best
+def _trouble(error: SecurityError, server: str) -> Trouble:
+    """In the words that commands use for librdkafka's refusals."""
+    if isinstance(error.__cause__, ssl.SSLCertVerificationError):
+        said = f"certificate verify failed: {error.__cause__.verify_message}"
+        return refusal("_SSL", said, server)
+    return refusal(AUTHENTICATION, str(error), server)
+
+
+def _settings(session: Session) -> ClusterSettings:
+    parse_servers(session.servers)  # a word about an address that is none
+    limit_s = session.timeout_s
+    try:
+        security = security_of(session.properties)
+    except SecurityError as error:
+        raise CliError(f"{error}.", code=Exit.USAGE) from error
+    limits = Limits(connect_s=limit_s, request_s=limit_s, total_s=limit_s)
+    return ClusterSettings(tuple(session.servers.split(",")), security, limits, CLIENT_ID)

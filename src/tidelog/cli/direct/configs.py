@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 
-from tidelog.cli.direct.cluster import Address, DirectCluster
+from tidelog.blocking.addresses import Address
+from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.refusals import refusal
-from tidelog.wire.apis import ApiKey
 
 SET, DELETE = 0, 1
 
@@ -27,7 +27,7 @@ def read_settings(
     address: Address | None = None,
     own_only: bool = False,
 ) -> dict[str, dict[str, str]]:
-    """{resource: {setting: value}}; what the resource does not know, or refuses to tell, is left out."""
+    """Returns {resource: {setting: value}}, without settings that the resource does not have or show."""
     from tidelog.wire.messages import describe_configs as wire
 
     request = wire.DescribeConfigsRequest(
@@ -41,9 +41,9 @@ def read_settings(
     if not request.resources:
         return {}
     answer = (
-        cluster.ask(ApiKey.DESCRIBE_CONFIGS, request, oldest=1)
+        cluster.ask(request, at_least=1)
         if address is None
-        else cluster.ask_broker(address, ApiKey.DESCRIBE_CONFIGS, request, oldest=1)
+        else cluster.ask_broker(address, request, at_least=1)
     )
     return {
         result.resource_name: {
@@ -63,7 +63,10 @@ def change_settings(
     *,
     address: Address | None = None,
 ) -> None:
-    """{resource: {setting: value, or None for the default}}. A broker's settings are asked of itself."""
+    """Sets {resource: {setting: value, or None for the default}}; the broker '' stands for all brokers.
+
+    A broker changes its own settings, at `address`.
+    """
     from tidelog.wire.messages import incremental_alter_configs as wire
 
     resources = [
@@ -81,12 +84,10 @@ def change_settings(
     if not resources:
         return
     request = wire.IncrementalAlterConfigsRequest(resources=resources)
-    answer = (
-        cluster.ask(ApiKey.INCREMENTAL_ALTER_CONFIGS, request)
-        if address is None
-        else cluster.ask_broker(address, ApiKey.INCREMENTAL_ALTER_CONFIGS, request)
-    )
+    answer = cluster.ask(request) if address is None else cluster.ask_broker(address, request)
     for result in answer.responses:
         if result.error_code:
-            what = f"Settings of {kind.name.lower()} '{result.resource_name}'"
-            raise refusal(result.error_code, result.error_message, what)
+            named = f"Settings of {kind.name.lower()} '{result.resource_name}'"
+            raise refusal(
+                result.error_code, result.error_message, named if result.resource_name else "All brokers"
+            )

@@ -172,17 +172,19 @@ class Fleet:
         return [plan.id for plan in self.plan.members if plan.id not in alive]
 
     def _alive(self) -> set[int]:
-        session = Session(servers=self.plan.bootstrap_servers, timeout_s=LOOK_TIMEOUT_S)
-        view = look_at_brokers(DirectCluster(session))
+        with self._session() as session:
+            view = look_at_brokers(DirectCluster(session))
         return {broker.id for broker in view.alive} if view.controller is not None else set()
 
     def _quorum(self) -> tuple[set[int], int | None]:
-        """Who votes, which may have changed since the cluster began, and who of them leads."""
-        session = Session(servers=self.plan.bootstrap_servers, timeout_s=LOOK_TIMEOUT_S)
-        with contextlib.suppress(CliError):
+        """Returns the voters, which may have changed since the cluster began, and their leader."""
+        with self._session() as session, contextlib.suppress(CliError):
             quorum = look_at_quorum(DirectCluster(session))
             return {member.id for member in quorum.voters}, quorum.leader
         return set(self.plan.recorded.voters), None
+
+    def _session(self) -> contextlib.closing[Session]:
+        return contextlib.closing(Session(servers=self.plan.bootstrap_servers, timeout_s=LOOK_TIMEOUT_S))
 
     def _announce(self) -> None:
         self._is_ready = True

@@ -2,28 +2,20 @@
 
 from collections.abc import Iterable
 
-from tidelog.base.errors import ErrorCode, ProtocolError
+from tidelog.base.errors import ErrorCode
+from tidelog.blocking.errors import Disconnected, NoAnswer
 from tidelog.cli.connection import unreachable
-from tidelog.cli.direct.call import call, is_plain
+from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.group.admin import group_error
 from tidelog.cli.group.lag import GroupInfo
 from tidelog.cli.session import Session
 from tidelog.clients.records import TopicPartition
-from tidelog.wire.apis import ApiKey
-
-VERSION = 0
 
 
 def delete_committed(session: Session, group: GroupInfo, places: Iterable[TopicPartition]) -> None:
     from tidelog.wire.messages import offset_delete as wire
 
-    if not is_plain(session):
-        raise CliError(
-            "Offsets cannot be deleted over an encrypted or authenticated connection.",
-            cause="confluent-kafka does not offer this call, and tidelog's own way is a plain connection.",
-            attempt=f"a plain listener, or: tidelog group reset-offsets {group.name}",
-        )
     if group.coordinator is None:
         raise CliError(
             f"Group '{group.name}' has no coordinator now.", attempt="the same command in a moment"
@@ -40,13 +32,16 @@ def delete_committed(session: Session, group: GroupInfo, places: Iterable[TopicP
     )
     address = (group.coordinator.host, group.coordinator.port)
     try:
-        answer = call(address, ApiKey.OFFSET_DELETE, VERSION, request, session.timeout_s)
-    except TimeoutError as error:
-        raise CliError(f"Broker {address[0]}:{address[1]} did not answer.", code=Exit.TIMED_OUT) from error
-    except OSError as error:
+        answer = DirectCluster(session).ask_broker(address, request)
+    except NoAnswer as error:
+        raise CliError(
+            f"The broker at {address[0]}:{address[1]} did not answer within {session.timeout_s:g} s.",
+            cause="it is overloaded, or stopped this moment.",
+            attempt="the same with --timeout 60",
+            code=Exit.TIMED_OUT,
+        ) from error
+    except Disconnected as error:
         raise unreachable(f"{address[0]}:{address[1]}", [error]) from error
-    except ProtocolError as error:
-        raise CliError(f"Broker {address[0]}:{address[1]} gave no good answer: {error}.") from error
     _raise_refusal(answer.error_code, group.name, session)
     for topic in answer.topics:
         for part in topic.partitions:

@@ -2,26 +2,25 @@
 
 from collections.abc import Iterable
 
-from tidelog.base.errors import ProtocolError
-from tidelog.cli.direct.call import call, is_plain
+from tidelog.blocking.errors import Disconnected
+from tidelog.cli.direct.cluster import DirectCluster
+from tidelog.cli.exits import CliError
 from tidelog.cli.session import Session
-from tidelog.wire.apis import ApiKey
 
 UNKNOWN = "Unknown"
-VERSION = 4  # the first with states; a broker that knows such states knows it
+FIRST_WITH_STATES = 4
 
 
 def exact_states(session: Session, brokers: Iterable[tuple[str, int]]) -> dict[str, str]:
-    """{group: state} of the groups that these brokers look after; who won't say is left out."""
+    """{group: state} of the groups that these brokers coordinate; skips brokers that do not answer."""
     from tidelog.wire.messages.list_groups import ListGroupsRequest
 
-    if not is_plain(session):
-        return {}
     states: dict[str, str] = {}
     for address in brokers:
         try:
-            answer = call(address, ApiKey.LIST_GROUPS, VERSION, ListGroupsRequest(), session.timeout_s)
-        except (OSError, ProtocolError):
+            direct = DirectCluster(session)
+            answer = direct.ask_broker(address, ListGroupsRequest(), at_least=FIRST_WITH_STATES)
+        except (Disconnected, CliError):
             continue
         states |= {group.group_id: group.group_state for group in answer.groups if group.group_state}
     return states

@@ -1,18 +1,16 @@
-"""Groups of Kafka Streams instances (KIP-1071), which librdkafka neither lists nor describes.
-
-They are asked for over a plain socket, so they are shown only where that is how to talk to the brokers.
-"""
+"""Groups of Kafka Streams instances (KIP-1071), which librdkafka neither lists nor describes."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tidelog.base.errors import ErrorCode, ProtocolError
+from tidelog.base.errors import ErrorCode
+from tidelog.blocking.errors import Disconnected
 from tidelog.cli.connection import Cluster
-from tidelog.cli.direct.call import call, is_plain
+from tidelog.cli.direct.cluster import DirectCluster
+from tidelog.cli.exits import CliError
 from tidelog.cli.group.lag import GroupInfo
 from tidelog.clients.admin.results import GroupMember, Node
 from tidelog.clients.records import TopicPartition
-from tidelog.wire.apis import ApiKey
 from tidelog.wire.message import Message
 
 if TYPE_CHECKING:
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
 TYPE = "Streams"
 ASSIGNOR = "sticky"
-LIST_VERSION = 5  # the first that asks for groups of one type
+FIRST_WITH_TYPES = 5
 
 
 def list_streams_groups(cluster: Cluster) -> dict[str, str]:
@@ -30,7 +28,7 @@ def list_streams_groups(cluster: Cluster) -> dict[str, str]:
     request = ListGroupsRequest(types_filter=["streams"])
     return {
         group.group_id: group.group_state
-        for _, answer in _ask_all(cluster, ApiKey.LIST_GROUPS, LIST_VERSION, request)
+        for _, answer in _ask_all(cluster, request, FIRST_WITH_TYPES)
         for group in answer.groups
     }
 
@@ -44,7 +42,7 @@ def find_streams_groups(cluster: Cluster, names: Collection[str]) -> dict[str, G
     request = StreamsGroupDescribeRequest(group_ids=list(names))
     found = [
         (node, group)
-        for node, answer in _ask_all(cluster, ApiKey.STREAMS_GROUP_DESCRIBE, 0, request)
+        for node, answer in _ask_all(cluster, request)
         for group in answer.groups
         if group.error_code == ErrorCode.NONE
     ]
@@ -55,15 +53,14 @@ def find_streams_groups(cluster: Cluster, names: Collection[str]) -> dict[str, G
     return {group.group_id: streams_info(node, group, counts) for node, group in found}
 
 
-def _ask_all(cluster: Cluster, api: ApiKey, version: int, request: Message) -> Iterator[tuple[Node, Any]]:
-    """Every broker knows its own groups. One that is too old for the question is left out."""
+def _ask_all(cluster: Cluster, request: Message, at_least: int = 0) -> Iterator[tuple[Node, Any]]:
+    """Asks every broker for the groups that it coordinates; skips those that are too old for the request."""
     session = cluster.session
-    if not is_plain(session):
-        return
     for broker in cluster.admin.list_topics(timeout=session.timeout_s).brokers.values():
         try:
-            answer = call((broker.host, broker.port), api, version, request, session.timeout_s)
-        except (OSError, ProtocolError):
+            direct = DirectCluster(session)
+            answer = direct.ask_broker((broker.host, broker.port), request, at_least=at_least)
+        except (Disconnected, CliError):
             continue
         yield Node(broker.id, broker.host, broker.port), answer
 

@@ -9,7 +9,6 @@ from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.refusals import refusal
 from tidelog.cli.exits import CliError
 from tidelog.clients.records import TopicPartition
-from tidelog.wire.apis import ApiKey
 
 Assignment = Mapping[TopicPartition, tuple[int, ...]]
 """Who is to hold a partition; the first is the leader that it prefers."""
@@ -46,7 +45,7 @@ def list_reassignments(
     request = wire.ListPartitionReassignmentsRequest(
         timeout_ms=_milliseconds(cluster.session.timeout_s), topics=wanted
     )
-    answer = cluster.ask(ApiKey.LIST_PARTITION_REASSIGNMENTS, request)
+    answer = cluster.ask(request)
     if answer.error_code and answer.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
         raise refusal(answer.error_code, answer.error_message, "The moves under way cannot be listed")
     found = [
@@ -83,7 +82,7 @@ def alter_reassignments(
     request = wire.AlterPartitionReassignmentsRequest(
         timeout_ms=_milliseconds(cluster.session.timeout_s), topics=topics
     )
-    answer = cluster.ask(ApiKey.ALTER_PARTITION_REASSIGNMENTS, request)
+    answer = cluster.ask(request)
     if answer.error_code:
         raise refusal(answer.error_code, answer.error_message, "The replicas were not moved")
     refused = {}

@@ -6,6 +6,7 @@ replicas that it counts for, so that followers which merely keep up are never sl
 
 from collections.abc import Iterable, Sequence
 
+from tidelog.blocking.errors import Disconnected
 from tidelog.cli.cluster.view import Broker, ClusterView
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.configs import Kind, change_settings, read_settings
@@ -61,7 +62,7 @@ def find_throttles(
                 address=(broker.host, broker.port),
                 own_only=True,
             )
-        except OSError:
+        except Disconnected:
             continue
         if found.get(str(broker.id)):
             limited.append(broker)
@@ -81,10 +82,10 @@ def remove_throttle(direct: DirectCluster, view: ClusterView, topics: Iterable[s
 def _change_broker(direct: DirectCluster, broker: Broker, changes: dict[str, str | None]) -> None:
     try:
         change_settings(direct, Kind.BROKER, {str(broker.id): changes}, address=(broker.host, broker.port))
-    except OSError as error:
+    except Disconnected as error:
         raise CliError(
             f"Broker {broker.id} at {broker.address} does not answer, so its throttle stays as it is.",
-            cause=str(error) or "it is overloaded, or about to be missed.",
+            cause=f"{error.reason}; it stopped, or is overloaded.",
             attempt="tidelog cluster brokers, and the same command again",
             code=Exit.UNREACHABLE,
         ) from error

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidelog.base.errors import KafkaError, TidelogError
+from tidelog.blocking.errors import BrokersUnreachable
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
 from tidelog.cli.spark.pipeline_view import PipelineView
 from tidelog.cli.spark.stop_flag import StopFlag
 from tidelog.spark.engine.session import SparkMissing, spark_session
-from tidelog.spark.errors import BrokersUnreachable, OptionError
+from tidelog.spark.errors import OptionError
 from tidelog.spark.lake.sync_claim import SPARK_LOG, AlreadySyncing, Claim, SyncRefused, claim, locked
 
 if TYPE_CHECKING:
@@ -141,11 +142,12 @@ class LakeSync:
 
     def _topic_id(self, sync: "Sync") -> str:
         """Asked before Spark starts: a topic that is not there shall not cost ten seconds."""
+        from tidelog.blocking.cluster import Cluster
         from tidelog.spark.source.options import read_source_options
 
         given = {"kafka.bootstrap.servers": sync.brokers, "subscribe": sync.topic, **sync.client}
         given.setdefault("kafka.default.api.timeout.ms", str(int(self.session.timeout_s * 1000)))
-        with read_source_options(given, is_stream=True).cluster.connect() as cluster:
+        with Cluster(read_source_options(given, is_stream=True).cluster) as cluster:
             topic = cluster.topics([sync.topic]).get(sync.topic)
         if topic is None:
             raise CliError(

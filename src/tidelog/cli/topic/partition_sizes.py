@@ -1,22 +1,18 @@
-"""Bytes on disk per partition, asked of each leader with DescribeLogDirs; who won't say is left out."""
+"""Bytes on disk per partition, from each leader's DescribeLogDirs; a leader without an answer is left out."""
 
 from collections.abc import Iterable
 from typing import Any
 
-from tidelog.base.errors import ProtocolError
-from tidelog.cli.direct.call import call, is_plain
+from tidelog.blocking.errors import Disconnected
+from tidelog.cli.direct.cluster import DirectCluster
+from tidelog.cli.exits import CliError
 from tidelog.cli.session import Session
-from tidelog.wire.apis import ApiKey
-
-VERSION = 1  # the oldest that every broker since 2.0 speaks; it has all we show
 
 
 def partition_sizes(session: Session, topics: Iterable[Any]) -> dict[tuple[str, int], int]:
     """{(topic, partition): bytes on its leader} for topics as confluent-kafka describes them."""
     from tidelog.wire.messages import describe_log_dirs as wire
 
-    if not is_plain(session):
-        return {}
     led: dict[tuple[str, int], dict[str, list[int]]] = {}
     for topic in topics:
         for part in topic.partitions:
@@ -31,8 +27,8 @@ def partition_sizes(session: Session, topics: Iterable[Any]) -> dict[tuple[str, 
         ]
         request = wire.DescribeLogDirsRequest(topics=wanted)
         try:
-            answer = call(address, ApiKey.DESCRIBE_LOG_DIRS, VERSION, request, session.timeout_s)
-        except (OSError, ProtocolError):
+            answer = DirectCluster(session).ask_broker(address, request, at_least=1)
+        except (Disconnected, CliError):
             continue
         for log_dir in answer.results:
             for found in log_dir.topics:

@@ -10,6 +10,7 @@ import time
 import click
 
 from tidelog.base.errors import ErrorCode
+from tidelog.blocking.errors import Disconnected
 from tidelog.cli.cluster.view import ClusterView, look_at_cluster
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.refusals import refusal
@@ -23,7 +24,6 @@ from tidelog.cli.transactions.hanging import GRACE_MS, transactions_of
 from tidelog.cli.transactions.producer_states import ProducerState, away, look_at_producers
 from tidelog.cli.transactions.suspects import Why, verdict
 from tidelog.cli.transactions.topic_producers import chosen_places
-from tidelog.wire.apis import ApiKey
 
 
 @click.command()
@@ -176,10 +176,9 @@ def write_abort_marker(direct: DirectCluster, view: ClusterView, state: Producer
     try:
         answer = direct.ask_broker(
             (broker.host, broker.port),
-            ApiKey.WRITE_TXN_MARKERS,
             wire.WriteTxnMarkersRequest(markers=[marker]),
         )
-    except OSError as error:
+    except Disconnected as error:
         raise away(broker.id, broker.address, error) from error
     code = answer.markers[0].topics[0].partitions[0].error_code
     if code:
@@ -206,9 +205,7 @@ def _abort_id(direct: DirectCluster, transactional_id: str, yes: bool) -> None:
     request = InitProducerIdRequest(
         transactional_id=transactional_id, transaction_timeout_ms=known.timeout_ms
     )
-    answer, _ = ask_coordinator(
-        direct, transactional_id, ApiKey.INIT_PRODUCER_ID, request, lambda answer: answer.error_code
-    )
+    answer, _ = ask_coordinator(direct, transactional_id, request, lambda answer: answer.error_code)
     if answer.error_code == ErrorCode.CONCURRENT_TRANSACTIONS:
         raise CliError(
             f"The transaction of '{transactional_id}' is decided, but not yet ended everywhere.",

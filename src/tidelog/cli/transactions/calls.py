@@ -4,15 +4,15 @@ The coordinator of an id is the leader of its partition of `__transaction_state`
 with FindCoordinator, leaves a cluster that never had transactions without that topic.
 """
 
-import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from tidelog.base.errors import ErrorCode
+from tidelog.blocking.errors import Disconnected
 from tidelog.cli.cluster.view import Broker, ClusterView, look_at_brokers, look_at_cluster
-from tidelog.cli.direct.cluster import PAUSE_S, DirectCluster
+from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.refusals import refusal
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.transactions.producer_states import away
@@ -20,7 +20,7 @@ from tidelog.clients.records import TopicPartition
 from tidelog.metadata.topics.names import TRANSACTION_STATE
 from tidelog.transactions.placement import state_partition
 from tidelog.transactions.states import ENDING, State
-from tidelog.wire.apis import ApiKey
+from tidelog.wire.message import Message
 
 UNDER_WAY = tuple(state.text for state in (State.ONGOING, *ENDING))
 LOOK_AGAIN = (
@@ -93,11 +93,11 @@ def list_transactions(
         duration_filter=-1 if longer_than_ms is None else longer_than_ms,
         transactional_id_pattern=pattern,
     )
-    oldest = 2 if pattern is not None else 1 if longer_than_ms is not None else 0
+    at_least = 2 if pattern is not None else 1 if longer_than_ms is not None else 0
     found: list[Listed] = []
     for broker in look_at_brokers(direct).alive:
-        answer = _until_loaded(
-            direct, partial(_of, direct, broker, ApiKey.LIST_TRANSACTIONS, request, oldest)
+        answer = direct.repeat(
+            partial(_ask, direct, broker, request, at_least), lambda answer: answer.error_code in LOOK_AGAIN
         )
         if answer.error_code:
             raise refusal(answer.error_code, None, f"Broker {broker.id} does not list its transactions")
@@ -122,7 +122,6 @@ def describe_transaction(direct: DirectCluster, transactional_id: str) -> Descri
     answer, broker = ask_coordinator(
         direct,
         transactional_id,
-        ApiKey.DESCRIBE_TRANSACTIONS,
         request,
         lambda answer: answer.transaction_states[0].error_code,
     )
@@ -147,30 +146,28 @@ def describe_transaction(direct: DirectCluster, transactional_id: str) -> Descri
 def ask_coordinator(
     direct: DirectCluster,
     transactional_id: str,
-    api: ApiKey,
-    request: Any,
+    request: Message,
     code_of: Callable[[Any], int],
 ) -> tuple[Any, Broker]:
-    """Its answer, and who it is; asks again while coordinators move, load or finish."""
-    deadline = time.monotonic() + direct.session.timeout_s
-    while True:
+    """Returns the coordinator's answer, and the coordinator; asks again while it moves, loads or finishes."""
+
+    def ask() -> tuple[Any, Broker] | None:
         broker = _coordinator(direct, transactional_id)
-        if broker is not None:
-            answer = _of(direct, broker, api, request, 0)
-            if code_of(answer) not in LOOK_AGAIN or time.monotonic() >= deadline:
-                return answer, broker
-        elif time.monotonic() >= deadline:
-            raise CliError(
-                f"Nobody coordinates '{transactional_id}' now.",
-                cause=f"its partition of {TRANSACTION_STATE} has no leader: brokers are down.",
-                attempt="tidelog cluster status",
-                code=Exit.UNREACHABLE,
-            )
-        time.sleep(PAUSE_S)
+        return None if broker is None else (_ask(direct, broker, request, 0), broker)
+
+    answered = direct.repeat(ask, lambda found: found is None or code_of(found[0]) in LOOK_AGAIN)
+    if answered is None:
+        raise CliError(
+            f"'{transactional_id}' has no coordinator now.",
+            cause=f"its partition of {TRANSACTION_STATE} has no leader: brokers are down.",
+            attempt="tidelog cluster status",
+            code=Exit.UNREACHABLE,
+        )
+    return answered
 
 
 def _coordinator(direct: DirectCluster, transactional_id: str) -> Broker | None:
-    """None while nobody leads its partition."""
+    """Returns None while its partition has no leader."""
     view = look_at_state_topic(direct)
     if not view.partitions:
         raise unknown_id(transactional_id)
@@ -198,17 +195,8 @@ def unknown_id(transactional_id: str) -> CliError:
     )
 
 
-def _of(direct: DirectCluster, broker: Broker, api: ApiKey, request: Any, oldest: int) -> Any:
+def _ask(direct: DirectCluster, broker: Broker, request: Message, at_least: int) -> Any:
     try:
-        return direct.ask_broker((broker.host, broker.port), api, request, oldest=oldest)
-    except OSError as error:
+        return direct.ask_broker((broker.host, broker.port), request, at_least=at_least)
+    except Disconnected as error:
         raise away(broker.id, broker.address, error) from error
-
-
-def _until_loaded(direct: DirectCluster, ask: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + direct.session.timeout_s
-    while True:
-        answer = ask()
-        if answer.error_code not in LOOK_AGAIN or time.monotonic() >= deadline:
-            return answer
-        time.sleep(PAUSE_S)

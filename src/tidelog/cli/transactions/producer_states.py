@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from tidelog.blocking.errors import Disconnected
 from tidelog.cli.cluster.view import ClusterView
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.refusals import refusal
 from tidelog.cli.exits import CliError, Exit
 from tidelog.clients.records import TopicPartition
-from tidelog.wire.apis import ApiKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ def look_at_producers(
             topics=[wire.TopicRequest(name=name, partition_indexes=parts) for name, parts in topics.items()]
         )
         try:
-            answer = direct.ask_broker((broker.host, broker.port), ApiKey.DESCRIBE_PRODUCERS, request)
-        except OSError as error:
+            answer = direct.ask_broker((broker.host, broker.port), request)
+        except Disconnected as error:
             raise away(broker.id, broker.address, error) from error
         found += [
             _state(TopicPartition(topic.name, part.partition_index), producer)
@@ -106,9 +106,9 @@ def _leaderless(place: TopicPartition) -> CliError:
     )
 
 
-def away(id: int, address: str, error: Exception) -> CliError:
+def away(id: int, address: str, error: Disconnected) -> CliError:
     return CliError(
-        f"Broker {id} at {address} does not answer: {error}.",
+        f"Broker {id} at {address} does not answer: {error.reason}.",
         cause="it stopped this moment, or advertises an address that this machine cannot reach.",
         attempt="tidelog cluster brokers",
         code=Exit.UNREACHABLE,

@@ -4,6 +4,7 @@ A second broker with the same id is never let in, and by itself would only see t
 """
 
 import asyncio
+from contextlib import closing, suppress
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.voters import parse_voters
@@ -49,7 +50,6 @@ def _is_here(config: BrokerConfig, other: Broker) -> bool:
 
 
 def _look(servers: str) -> ClusterView | None:
-    try:
-        return look_at_brokers(DirectCluster(Session(servers=servers, timeout_s=LOOK_TIMEOUT_S)))
-    except CliError:
-        return None  # not up yet either
+    with closing(Session(servers=servers, timeout_s=LOOK_TIMEOUT_S)) as session, suppress(CliError):
+        return look_at_brokers(DirectCluster(session))
+    return None  # not up yet either

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from tidelog.blocking.cluster import Cluster
 from tidelog.spark.errors import OptionError
 from tidelog.spark.source.batch_planner import batch_ranges
 from tidelog.spark.source.options import SourceOptions
@@ -42,7 +43,7 @@ class TopicTableReader(DataSourceReader):
         self._options, self._schema = options, schema
 
     def partitions(self) -> Sequence[InputPartition]:
-        with self._options.cluster.connect() as cluster:
+        with Cluster(self._options.cluster) as cluster:
             ranges = batch_ranges(self._options, cluster)
         rows = sum(each.size for each in ranges)
         wanted = max(self._options.tasks_min or 1, ceil(rows / max(1, self._options.task_rows_min)))

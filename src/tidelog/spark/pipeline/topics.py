@@ -1,6 +1,7 @@
 """The topics that a pipeline writes to: made before its queries start, with what the broker chooses."""
 
 from tidelog.base.errors import ErrorCode
+from tidelog.blocking.cluster import Cluster
 from tidelog.spark.pipeline.sinks import sink_options
 from tidelog.spark.pipeline.spec import Sink
 from tidelog.spark.sink.options import read_sink_options
@@ -13,7 +14,7 @@ def create_missing_topic(sink: Sink, brokers: str) -> bool:
     """True where it was made."""
     options = read_sink_options(sink_options(sink, brokers))
     name = sink.topic or ""
-    with options.cluster.connect() as cluster:
+    with Cluster(options.cluster) as cluster:
         if cluster.topics([name]):
             return False
 

@@ -8,12 +8,13 @@ import time
 import zlib
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.spark.client.cluster import Cluster, TopicPartition
-from tidelog.spark.client.log_bounds import LogBounds
-from tidelog.spark.client.producer import Outgoing, Producer
-from tidelog.spark.client.transaction_calls import TransactionCalls
+from tidelog.blocking.cluster import Cluster, TopicPartition
+from tidelog.blocking.log_bounds import LogBounds
+from tidelog.blocking.producer import Outgoing, Producer
+from tidelog.blocking.producer_identity import ProducerIdentity
+from tidelog.blocking.transactions import TransactionCalls
 from tidelog.spark.sink.committed_value import CommittedValue
-from tidelog.spark.sink.intents import Identity, Intent, decode, encode
+from tidelog.spark.sink.intents import Intent, decode, encode
 from tidelog.spark.sink.transactional_ids import driver_id
 from tidelog.wire.messages.create_topics import (
     CreatableTopic,
@@ -61,11 +62,13 @@ class IntentLog:
         id = driver_id(self._prefix, query)
         return HeldIntents(self, query, id, self._calls.init(id, HOLD_TIMEOUT_MS))
 
-    def holder(self, id: str) -> Identity | None:
+    def holder(self, id: str) -> ProducerIdentity | None:
         found = self._calls.describe(id)
         return None if found is None else found.writer
 
-    def write(self, id: str, holder: Identity, query: str, value: bytes | None, seen: CommittedValue) -> None:
+    def write(
+        self, id: str, holder: ProducerIdentity, query: str, value: bytes | None, seen: CommittedValue
+    ) -> None:
         """`seen`: what was read before. Nothing is written where there is more by now."""
         partition, limits = self._partition(query), self._cluster.settings.limits
         producer = Producer(self._cluster, holder, limits, transactional_id=id)
@@ -84,7 +87,7 @@ class IntentLog:
         if code is not ErrorCode.NONE:
             raise KafkaError(code, f"another driver of query {query} has taken over: {code.text}")
 
-    def _confirm(self, query: str, holder: Identity, seen: CommittedValue) -> None:
+    def _confirm(self, query: str, holder: ProducerIdentity, seen: CommittedValue) -> None:
         """A leader that was deposed and does not know it answers with what it had. What was written went to
         its successor, so whoever sees it sees all that came before."""
         before, start = seen.value, seen.next_offset
@@ -165,7 +168,7 @@ class IntentLog:
 class HeldIntents:
     """The intents of one query, in the hands of one driver."""
 
-    def __init__(self, log: IntentLog, query: str, id: str, holder: Identity) -> None:
+    def __init__(self, log: IntentLog, query: str, id: str, holder: ProducerIdentity) -> None:
         self._log, self._query, self._id, self._holder = log, query, id, holder
         self._seen = CommittedValue(query.encode())
 

@@ -11,21 +11,18 @@ from typing import NamedTuple
 
 import msgspec
 
+from tidelog.blocking.producer_identity import ProducerIdentity
+
 VERSION = 1
-
-
-class Identity(NamedTuple):
-    producer_id: int = -1
-    epoch: int = -1
 
 
 class Participant(msgspec.Struct, frozen=True):
     """A transaction that a task wrote and left open."""
 
     id: str
-    writer: Identity
+    writer: ProducerIdentity
     """Under which the task wrote. No other transaction of this id ever has the same."""
-    ender: Identity
+    ender: ProducerIdentity
     """Under which it is ended: the writer's, or the one the driver got when it took the transaction over."""
 
     def is_same(self, other: "Participant") -> bool:
@@ -102,7 +99,9 @@ def is_written_already(decided: Intent | None, batch: int) -> bool:
     return decided is not None and decided.batch >= batch
 
 
-def strays(open_: Mapping[str, Identity], decided: Intent | None) -> list[tuple[str, Identity]]:
+def strays(
+    open_: Mapping[str, ProducerIdentity], decided: Intent | None
+) -> list[tuple[str, ProducerIdentity]]:
     """Of the ids with an open transaction by this writer, those that no intent names and none ever will: of
     attempts that failed, lost a race or were never heard of. `open_`: as it was when nobody but us could
     decide; what was begun since may be the next driver's, and decided by it."""

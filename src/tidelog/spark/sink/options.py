@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tidelog.spark.client.attempts import Limits
-from tidelog.spark.client.cluster import ClusterSettings
-from tidelog.spark.client.connection_options import CONNECTION, WITHOUT_MEANING_HERE, cluster_settings
+from tidelog.blocking.attempts import Limits
+from tidelog.blocking.settings import ClusterSettings
+from tidelog.spark.connection_options import CONNECTION, WITHOUT_MEANING_HERE, cluster_settings
 from tidelog.spark.errors import OptionError
 from tidelog.spark.options import Kind, Option, OptionTable
 from tidelog.spark.sink.intent_log import TOPIC

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
-from tidelog.spark.client.cluster import Cluster, TopicPartition
-from tidelog.spark.client.producer import Outgoing, Producer
+from tidelog.blocking.cluster import Cluster, TopicPartition
+from tidelog.blocking.producer import Outgoing, Producer
 from tidelog.spark.records.encode import Columns, Identity, encode
 from tidelog.spark.sink.partitioning import by_column, by_key
 from tidelog.spark.sink.schema import Shape

@@ -12,12 +12,13 @@ from itertools import chain
 import pyarrow as pa
 
 from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
-from tidelog.spark.client.cluster import Cluster
-from tidelog.spark.client.producer import Producer
-from tidelog.spark.client.transaction_calls import ONGOING, TransactionCalls, participant
+from tidelog.blocking.cluster import Cluster
+from tidelog.blocking.producer import Producer
+from tidelog.blocking.producer_identity import ProducerIdentity
+from tidelog.blocking.transactions import ONGOING, TransactionCalls
 from tidelog.spark.errors import OptionError
 from tidelog.spark.sink.intent_log import IntentLog
-from tidelog.spark.sink.intents import Identity, Participant, is_written_already
+from tidelog.spark.sink.intents import Participant, is_written_already
 from tidelog.spark.sink.nameless import is_nameless
 from tidelog.spark.sink.options import SinkOptions
 from tidelog.spark.sink.outbox import Outbox
@@ -52,7 +53,7 @@ def write_rows(options: SinkOptions, shape: Shape, rows: Iterable[pa.RecordBatch
     first = next(waiting, None)
     if first is None:
         return Written(0)
-    with options.cluster.connect() as cluster:
+    with Cluster(options.cluster) as cluster:
         producer = Producer(cluster, TransactionCalls(cluster).producer_id(), options.delivery)
         return Written(_write_all(cluster, producer, options, shape, chain([first], waiting)))
 
@@ -65,7 +66,7 @@ def write_in_transaction(
     first = next(waiting, None)
     if first is None:
         return Written(0, batch)
-    with options.cluster.connect() as cluster:
+    with Cluster(options.cluster) as cluster:
         if _is_decided(cluster, options, batch, run):
             for _ in waiting:
                 pass  # Spark wants its rows taken
@@ -77,7 +78,7 @@ def write_in_transaction(
         except BaseException:
             _abort(options, id, identity)
             raise
-        return Written(count, batch, participant(id, identity))
+        return Written(count, batch, Participant(id, identity, identity))
 
 
 def _not_empty(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -118,7 +119,7 @@ _used: dict[str, Batch] = {}
 """The batch for which this process used each of its ids last; one that is not over needs no asking."""
 
 
-def _begin(calls: TransactionCalls, options: SinkOptions, batch: Batch) -> tuple[str, Identity]:
+def _begin(calls: TransactionCalls, options: SinkOptions, batch: Batch) -> tuple[str, ProducerIdentity]:
     """An id of this process that has no open transaction: one that has may still be committed."""
     timeout_ms = options.two_phase_commit.timeout_ms
     for name in slots_of_this_process().names():
@@ -142,11 +143,11 @@ def _begin(calls: TransactionCalls, options: SinkOptions, batch: Batch) -> tuple
     raise NoFreeId(f"all {SLOTS_MAX} transactional ids of this machine are in use")
 
 
-def _abort(options: SinkOptions, id: str, identity: Identity) -> None:
+def _abort(options: SinkOptions, id: str, identity: ProducerIdentity) -> None:
     """Best effort: the cluster may be the reason for the failure, and the timeout aborts as well."""
     hasty = replace(options.cluster, limits=replace(options.cluster.limits, total_s=ABORT_SECONDS))
     try:
-        with hasty.connect() as cluster:
+        with Cluster(hasty) as cluster:
             TransactionCalls(cluster).end(id, identity, commit=False)
     except TidelogError as error:
         log.warning("the transaction of %s is left to its timeout: %s", id, error)

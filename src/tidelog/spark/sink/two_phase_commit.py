@@ -76,12 +76,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tidelog.base.errors import ErrorCode, TidelogError
-from tidelog.spark.client.cluster import Cluster
-from tidelog.spark.client.transaction_calls import ENDING, ONGOING, OVER, PREPARE_COMMIT, TransactionCalls
+from tidelog.blocking.cluster import Cluster
+from tidelog.blocking.producer_identity import ProducerIdentity
+from tidelog.blocking.transactions import ENDING, ONGOING, OVER, PREPARE_COMMIT, TransactionCalls
 from tidelog.spark.sink.intent_log import TOPIC, HeldIntents, IntentLog
 from tidelog.spark.sink.intents import (
     Course,
-    Identity,
     Intent,
     Participant,
     lost_batch,
@@ -173,7 +173,9 @@ class TwoPhaseCommit:
         """Fences every other driver of the query."""
         return self._intents.hold(batch.query)
 
-    def left_open(self, held: HeldIntents, query: str, written: Sequence[Participant]) -> dict[str, Identity]:
+    def left_open(
+        self, held: HeldIntents, query: str, written: Sequence[Participant]
+    ) -> dict[str, ProducerIdentity]:
         """What is open under the query's ids and not of this attempt, while the intents are ours: a driver
         that was thought dead must not take what its successor writes for something that was left."""
         known = {one.id for one in written}
@@ -239,7 +241,7 @@ class TwoPhaseCommit:
         for id, writer in self._open_among(self._under_way(query)).items():
             self._calls.abort_open(id, writer, self.settings.timeout_ms)
 
-    def sweep(self, query: str, left: Mapping[str, Identity], decided: Intent | None) -> None:
+    def sweep(self, query: str, left: Mapping[str, ProducerIdentity], decided: Intent | None) -> None:
         """Aborts what other attempts left open, and waits until the commit can be seen."""
         for id, writer in strays(left, decided):
             log.info("aborts the transaction that another attempt left open under %s", id)
@@ -253,7 +255,7 @@ class TwoPhaseCommit:
         found = self._calls.under_way(query_prefix(prefix, query))
         return {id: state for id, state in found.items() if is_of_query(id, prefix, query)}
 
-    def _open_among(self, states: Mapping[str, str]) -> dict[str, Identity]:
+    def _open_among(self, states: Mapping[str, str]) -> dict[str, ProducerIdentity]:
         found = {id: self._calls.describe(id) for id, state in states.items() if state == ONGOING}
         return {id: each.writer for id, each in found.items() if each is not None and each.state == ONGOING}
 

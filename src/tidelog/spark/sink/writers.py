@@ -8,7 +8,7 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from tidelog.spark.client.cluster import Cluster
+from tidelog.blocking.cluster import Cluster
 from tidelog.spark.errors import OptionError
 from tidelog.spark.sink.nameless import abort_once, commit_once, is_nameless, new_name
 from tidelog.spark.sink.options import SinkOptions, read_sink_options
@@ -44,7 +44,7 @@ class SinkWriter:
         has_skipped = any(one.was_decided for one in reports)
         if batch is None or not (found or has_skipped):
             return
-        with self.options.cluster.connect() as cluster:
+        with Cluster(self.options.cluster) as cluster:
             if is_nameless(batch.query):
                 commit_once(self.two_phase_commit(cluster), found)
             else:
@@ -54,7 +54,7 @@ class SinkWriter:
         found = [one.participant for one in written_of(messages) if one.participant is not None]
         if batch is None or not self.options.is_exact:
             return
-        with self.options.cluster.connect() as cluster:
+        with Cluster(self.options.cluster) as cluster:
             if is_nameless(batch.query):
                 abort_once(self.two_phase_commit(cluster), batch.query, found)
             else:

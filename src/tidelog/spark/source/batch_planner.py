@@ -1,7 +1,7 @@
 """What a batch query reads: from where its options say to where they say, as the logs are now."""
 
-from tidelog.spark.client.cluster import Cluster
-from tidelog.spark.client.log_bounds import LogBounds
+from tidelog.blocking.cluster import Cluster
+from tidelog.blocking.log_bounds import LogBounds
 from tidelog.spark.source.loss import LossReport
 from tidelog.spark.source.offsets import find_partitions, resolve
 from tidelog.spark.source.options import SourceOptions

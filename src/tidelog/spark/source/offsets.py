@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from tidelog.spark.client.cluster import Cluster, Topic, TopicPartition
-from tidelog.spark.client.log_bounds import LogBounds
-from tidelog.spark.errors import NoSuchTopic, OptionError
+from tidelog.blocking.cluster import Cluster, Topic, TopicPartition
+from tidelog.blocking.errors import NoSuchTopic
+from tidelog.blocking.log_bounds import LogBounds
+from tidelog.spark.errors import OptionError
 from tidelog.spark.source.options import Subscription
 from tidelog.spark.source.positions import Position
 

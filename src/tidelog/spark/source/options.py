@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tidelog.spark.client.cluster import ClusterSettings, TopicPartition
-from tidelog.spark.client.connection_options import CONNECTION, WITHOUT_MEANING_HERE, cluster_settings
+from tidelog.blocking.cluster import TopicPartition
+from tidelog.blocking.settings import ClusterSettings
+from tidelog.spark.connection_options import CONNECTION, WITHOUT_MEANING_HERE, cluster_settings
 from tidelog.spark.errors import OptionError
 from tidelog.spark.options import Given, Kind, Option, OptionTable
 from tidelog.spark.records.engines import AUTO, ENGINES

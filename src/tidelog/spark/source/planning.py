@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil
 
-from tidelog.spark.client.cluster import NO_ID, TopicPartition
+from tidelog.blocking.cluster import NO_ID, TopicPartition
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidelog.spark.client.cluster import TopicPartition
+from tidelog.blocking.cluster import TopicPartition
+from tidelog.blocking.log_bounds import EARLIEST, LATEST
 from tidelog.spark.errors import OptionError
 from tidelog.spark.options import Given
 
-EARLIEST, LATEST = -2, -1
 """As Kafka's ListOffsets has them, and as people write them in JSON."""
 
 

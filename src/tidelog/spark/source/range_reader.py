@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ports import Buffer
-from tidelog.spark.client.cluster import NO_ID, Cluster, TopicPartition
-from tidelog.spark.client.connection import Connection
-from tidelog.spark.client.log_bounds import GONE_AFTER_S, LogBounds
-from tidelog.spark.errors import Disconnected, GaveUp, NoSuchTopic
+from tidelog.blocking.cluster import NO_ID, Cluster, TopicPartition
+from tidelog.blocking.connection import Connection
+from tidelog.blocking.errors import Disconnected, GaveUp, NoSuchTopic
+from tidelog.blocking.log_bounds import GONE_AFTER_S, LogBounds
 from tidelog.spark.records.decode import Decoded, decode
 from tidelog.spark.records.engines import AUTO
 from tidelog.spark.source.loss import LossReport

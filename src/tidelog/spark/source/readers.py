@@ -15,11 +15,11 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from tidelog.spark.client.cluster import Cluster
-from tidelog.spark.client.progress_group import publish
+from tidelog.blocking.cluster import Cluster
 from tidelog.spark.source.batch_planner import batch_ranges
 from tidelog.spark.source.options import SourceOptions
 from tidelog.spark.source.planning import OffsetRange, planned
+from tidelog.spark.source.progress_group import publish
 from tidelog.spark.source.rows import check_schema, read_rows
 from tidelog.spark.source.stream_offset import StreamOffset
 from tidelog.spark.source.stream_planner import StreamPlanner
@@ -31,7 +31,7 @@ class TidelogBatchReader(DataSourceReader):
         self._options, self._schema = options, schema
 
     def partitions(self) -> Sequence[InputPartition]:
-        with self._options.cluster.connect() as cluster:
+        with Cluster(self._options.cluster) as cluster:
             return _tasks(self._options, batch_ranges(self._options, cluster))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -49,7 +49,7 @@ class TidelogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @cached_property
     def _cluster(self) -> Cluster:
-        return self._options.cluster.connect()
+        return Cluster(self._options.cluster)
 
     @cached_property
     def _planner(self) -> StreamPlanner:

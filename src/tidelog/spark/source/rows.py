@@ -15,7 +15,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from tidelog.spark.client.cluster import Cluster, ClusterSettings, TopicPartition
+from tidelog.blocking.cluster import Cluster, TopicPartition
+from tidelog.blocking.settings import ClusterSettings
 from tidelog.spark.errors import OptionError
 from tidelog.spark.records.decode import Decoded
 from tidelog.spark.source.loss import LossReport
@@ -113,5 +114,5 @@ def cluster_of_worker(settings: ClusterSettings) -> Cluster:
         for other in _clusters.values():
             other.close()
         _clusters.clear()
-        found = _clusters[settings] = settings.connect()
+        found = _clusters[settings] = Cluster(settings)
     return found

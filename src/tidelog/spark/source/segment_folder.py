@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tidelog.base.disk import PosixDisk
 from tidelog.base.errors import KafkaError, TidelogError
 from tidelog.base.ids import Offset
-from tidelog.spark.client.cluster import NO_ID, Cluster, TopicPartition
+from tidelog.blocking.cluster import NO_ID, Cluster, TopicPartition
 from tidelog.storage.file_names import INDEX, LOG, SWAP, TXN_INDEX, file_name, parse
 from tidelog.storage.log_dir.files import META
 from tidelog.storage.log_dir.identity import LogDirIdentity

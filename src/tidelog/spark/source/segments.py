@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from tidelog.base.errors import KafkaError
 from tidelog.base.ids import Offset
-from tidelog.spark.client.cluster import Cluster, TopicPartition
-from tidelog.spark.client.log_bounds import LogBounds
-from tidelog.spark.errors import Disconnected, NoSuchTopic
+from tidelog.blocking.cluster import Cluster, TopicPartition
+from tidelog.blocking.errors import Disconnected, NoSuchTopic
+from tidelog.blocking.log_bounds import LogBounds
 from tidelog.spark.records.aborted import AbortedFilter
 from tidelog.spark.records.decode import Decoded, decode
 from tidelog.spark.records.engines import AUTO

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidelog.spark.client.cluster import NO_ID, TopicPartition
+from tidelog.blocking.cluster import NO_ID, TopicPartition
 
 IDS, FROM, LAG = "@topicIds", "@from", "@lag"
 

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from functools import cached_property
 
-from tidelog.spark.client.cluster import Cluster, TopicPartition
-from tidelog.spark.client.log_bounds import GONE_AFTER_S, LogBounds
-from tidelog.spark.errors import NoSuchTopic
+from tidelog.blocking.cluster import Cluster, TopicPartition
+from tidelog.blocking.errors import NoSuchTopic
+from tidelog.blocking.log_bounds import GONE_AFTER_S, LogBounds
 from tidelog.spark.source.loss import LossReport
 from tidelog.spark.source.offsets import Found, find_partitions, latest_offsets, resolve
 from tidelog.spark.source.options import SourceOptions

@@ -1,136 +1,127 @@
-"""Questions to any broker: which version, which broker, and when to ask again."""
+"""Requests to any broker: when to ask again, and what a person reads when no broker answers."""
 
-from types import SimpleNamespace
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "blocking"))
+
+from scripted_connections import ScriptedBrokers
+
 from tidelog.base.errors import ErrorCode, ProtocolError
-from tidelog.cli.direct.call import NoAnswer
+from tidelog.blocking.errors import BadAnswer, Disconnected, NoAnswer, SecurityError
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
-from tidelog.wire.apis import ApiKey
+from tidelog.clients.listener_probe import Listener
 from tidelog.wire.messages.describe_cluster import DescribeClusterRequest
 
 REQUEST = DescribeClusterRequest()
 
 
-class Brokers:
-    """Answers in place of sockets: {port: highest version}, and a script of answers."""
-
-    def __init__(self, highest: dict[int, int], *answers: Any) -> None:
-        self.highest = highest
-        self.answers = list(answers)
-        self.asked: list[tuple[int, int]] = []
-
-    def send(self, address: tuple[str, int], api: ApiKey, version: int, *_: object) -> Any:
-        port = address[1]
-        if port not in self.highest:
-            raise ConnectionRefusedError
-        if api is ApiKey.API_VERSIONS:
-            row = SimpleNamespace(
-                api_key=int(ApiKey.DESCRIBE_CLUSTER), min_version=0, max_version=self.highest[port]
-            )
-            return SimpleNamespace(api_keys=[row])
-        self.asked.append((port, version))
-        answer = self.answers.pop(0) if self.answers else 0
-        if isinstance(answer, Exception):
-            raise answer
-        return SimpleNamespace(error_code=answer)
-
-
-def cluster(brokers: Brokers, servers: str = "a:1,b:2", **session: Any) -> DirectCluster:
+def cluster(
+    brokers: ScriptedBrokers, servers: str = "a:1,b:2", listener: Listener | None = None, **session: Any
+) -> DirectCluster:
     clock = iter(range(1000))
     return DirectCluster(
         Session(servers=servers, **session),
-        send=brokers.send,
+        connect=brokers.connect,  # type: ignore[arg-type]
+        find=lambda _host, _port: listener,
         now=lambda: float(next(clock)),
         sleep=lambda _: None,
     )
 
 
-@pytest.mark.parametrize(("highest", "used"), [(0, 0), (1, 1), (2, 2), (99, 2)])
-def test_the_newest_version_that_both_know(highest: int, used: int) -> None:
-    brokers = Brokers({1: highest})
-    cluster(brokers).ask(ApiKey.DESCRIBE_CLUSTER, REQUEST)
-    assert brokers.asked == [(1, used)]
+def caused(error: Disconnected, cause: Exception) -> Disconnected:
+    error.__cause__ = cause
+    return error
 
 
-def test_a_broker_that_is_too_old_says_so() -> None:
-    with pytest.raises(CliError, match="does not offer DescribeCluster version 2") as caught:
-        cluster(Brokers({1: 1})).ask(ApiKey.DESCRIBE_CLUSTER, REQUEST, oldest=2)
+def test_a_broker_that_is_too_old_is_named() -> None:
+    with pytest.raises(CliError, match="The broker at a:1 does not offer version 2") as caught:
+        cluster(ScriptedBrokers({1: 1})).ask(REQUEST, at_least=2)
     assert caught.value.code is Exit.REFUSED
-    with pytest.raises(CliError, match="does not offer DescribeQuorum"):
-        cluster(Brokers({1: 1})).ask(ApiKey.DESCRIBE_QUORUM, REQUEST)
 
 
-def test_the_next_broker_is_asked_when_one_is_away_and_kept() -> None:
-    brokers = Brokers({2: 2})
+def test_brokers_that_are_away_are_unreachable_until_one_is_learned() -> None:
+    brokers = ScriptedBrokers({3: 2})
     direct = cluster(brokers)
-    direct.ask(ApiKey.DESCRIBE_CLUSTER, REQUEST)
-    brokers.highest[1] = 2
-    direct.ask(ApiKey.DESCRIBE_CLUSTER, REQUEST)
-    assert [port for port, _ in brokers.asked] == [2, 2]
-
-
-def test_brokers_that_were_learned_are_asked_last() -> None:
-    brokers = Brokers({3: 2})
-    direct = cluster(brokers)
-    with pytest.raises(CliError) as caught:
-        direct.ask(ApiKey.DESCRIBE_CLUSTER, REQUEST)
+    with pytest.raises(CliError, match="No broker answers at a:1,b:2") as caught:
+        direct.ask(REQUEST)
     assert caught.value.code is Exit.UNREACHABLE
-    direct.learn([("a", 1), ("c", 3)])
-    direct.ask(ApiKey.DESCRIBE_CLUSTER, REQUEST)
+    assert "nothing listens there" in (caught.value.cause or "")
+    direct.learn([("c", 3)])
+    direct.ask(REQUEST)
     assert brokers.asked == [(3, 2)]
 
 
 def test_it_asks_again_while_the_controller_changes() -> None:
-    brokers = Brokers({1: 2}, ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_CONTROLLER, 0)
-    assert cluster(brokers).ask(ApiKey.DESCRIBE_CLUSTER, REQUEST).error_code == 0
+    brokers = ScriptedBrokers({1: 2}, ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_CONTROLLER, 0)
+    assert cluster(brokers).ask(REQUEST).error_code == 0
     assert len(brokers.asked) == 3
 
 
-def test_it_gives_the_error_when_time_is_up() -> None:
-    brokers = Brokers({1: 2}, *[ErrorCode.NOT_CONTROLLER] * 50)
-    answer = cluster(brokers, timeout_s=5).ask(ApiKey.DESCRIBE_CLUSTER, REQUEST)
+def test_it_returns_the_error_when_time_is_up() -> None:
+    brokers = ScriptedBrokers({1: 2}, *[ErrorCode.NOT_CONTROLLER] * 50)
+    answer = cluster(brokers, timeout_s=5).ask(REQUEST)
     assert answer.error_code == ErrorCode.NOT_CONTROLLER
     assert len(brokers.asked) < 10
 
 
-def test_nonsense_is_no_kafka_broker() -> None:
-    with pytest.raises(CliError, match="does not answer as a Kafka broker does"):
-        cluster(Brokers({1: 2}, ProtocolError("short"))).ask(ApiKey.DESCRIBE_CLUSTER, REQUEST)
+def test_an_answer_that_cannot_be_read_is_from_no_kafka_broker() -> None:
+    bad = caused(BadAnswer("a:1: short"), ProtocolError("short"))
+    with pytest.raises(CliError, match="does not answer as a Kafka broker does: short"):
+        cluster(ScriptedBrokers({1: 2}, bad)).ask(REQUEST)
 
 
-def test_encryption_is_not_offered_here() -> None:
-    with pytest.raises(CliError, match="plain connection only"):
-        DirectCluster(Session(properties={"security.protocol": "ssl"}))
+def test_a_listener_that_speaks_tls_is_named_with_the_property_that_fits() -> None:
+    reset = caused(Disconnected("a:1: closed"), ConnectionResetError("closed"))
+    listener = Listener("a:1", True, ())
+    with pytest.raises(CliError, match="speaks TLS, but the client speaks plain text") as caught:
+        cluster(ScriptedBrokers({1: 2}, reset), listener=listener).ask(REQUEST)
+    assert "security.protocol=ssl" in (caught.value.attempt or "")
+
+
+def test_a_refused_password_is_no_retry() -> None:
+    brokers = ScriptedBrokers({1: 2, 2: 2}, SecurityError("a:1 refused ann: wrong password"))
+    properties = {
+        "security.protocol": "sasl_plaintext",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "ann",
+        "sasl.password": "x",
+    }
+    with pytest.raises(CliError, match="refused ann: wrong password") as caught:
+        cluster(brokers, properties=properties).ask(REQUEST)
+    assert caught.value.code is Exit.DENIED
+    assert [port for port, _ in brokers.asked] == [1]
+
+
+def test_security_that_cannot_be_set_up_is_told_before_anything_is_sent() -> None:
+    with pytest.raises(CliError, match="SASL mechanism GSSAPI is not supported") as caught:
+        cluster(ScriptedBrokers({1: 2}), properties={"security.protocol": "sasl_ssl"})
+    assert caught.value.code is Exit.USAGE
 
 
 def test_a_broker_that_keeps_silent_is_not_called_unreachable() -> None:
-    """It is there, but without a controller it has nobody to pass the question on to."""
+    """It is there, but without a controller it cannot forward the request."""
     with pytest.raises(CliError, match=r"answered within 15 s") as caught:
-        cluster(Brokers({1: 2}, NoAnswer())).ask(ApiKey.DESCRIBE_CLUSTER, REQUEST)
+        cluster(ScriptedBrokers({1: 2}, NoAnswer("a:1: timed out"))).ask(REQUEST)
     assert caught.value.code is Exit.TIMED_OUT
     assert "voters" in (caught.value.cause or "")
 
 
-def test_another_broker_may_know_more_than_a_silent_one() -> None:
-    brokers = Brokers({1: 2, 2: 2}, NoAnswer())
-    assert cluster(brokers).ask(ApiKey.DESCRIBE_CLUSTER, REQUEST).error_code == 0
+def test_another_broker_may_answer_where_the_first_is_silent() -> None:
+    brokers = ScriptedBrokers({1: 2, 2: 2}, NoAnswer("a:1: timed out"))
+    assert cluster(brokers).ask(REQUEST).error_code == 0
     assert [port for port, _ in brokers.asked] == [1, 2]
 
 
-def test_less_patience_for_one_question() -> None:
-    waited: list[float] = []
-
-    def send(_address: object, api: ApiKey, _version: int, _request: object, timeout_s: float) -> Any:
-        waited.append(timeout_s)
-        row = SimpleNamespace(api_key=int(ApiKey.DESCRIBE_CLUSTER), min_version=0, max_version=2)
-        return SimpleNamespace(api_keys=[row], error_code=0)
-
-    patient = DirectCluster(Session(servers="a:1", timeout_s=15), send=send)
-    patient.for_seconds(5).ask(ApiKey.DESCRIBE_CLUSTER, REQUEST)
-    patient.for_seconds(60).ask(ApiKey.DESCRIBE_CLUSTER, REQUEST)
-    assert waited == [5, 5, 15, 15]
+def test_a_shorter_time_limit_for_one_request() -> None:
+    brokers = ScriptedBrokers({1: 2})
+    patient = cluster(brokers, timeout_s=15)
+    patient.for_seconds(5).ask(REQUEST)
+    patient.for_seconds(60).ask(REQUEST)
+    assert brokers.timeouts == [5, 15]
+    assert brokers.opened == [1], "both use the session's connection"

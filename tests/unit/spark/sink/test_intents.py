@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
+from tidelog.blocking.producer_identity import ProducerIdentity
 from tidelog.spark.sink.intents import (
     Course,
-    Identity,
     Intent,
     Participant,
     UnknownIntent,
@@ -18,10 +18,10 @@ from tidelog.spark.sink.intents import (
     strays,
 )
 
-A = Participant("a", Identity(1, 4), Identity(1, 4))
-B = Participant("b", Identity(2, 0), Identity(2, 0))
-A_TAKEN_OVER = Participant("a", Identity(1, 4), Identity(1, 5))
-A_LATER = Participant("a", Identity(1, 8), Identity(1, 8))
+A = Participant("a", ProducerIdentity(1, 4), ProducerIdentity(1, 4))
+B = Participant("b", ProducerIdentity(2, 0), ProducerIdentity(2, 0))
+A_TAKEN_OVER = Participant("a", ProducerIdentity(1, 4), ProducerIdentity(1, 5))
+A_LATER = Participant("a", ProducerIdentity(1, 8), ProducerIdentity(1, 8))
 
 
 def decided(batch: int, *participants: Participant, is_prepared: bool = True) -> Intent:

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from tests.unit.spark.fake_brokers import FakeBrokers
-from tidelog.spark.errors import DataLoss, NoSuchTopic
+from tidelog.blocking.errors import NoSuchTopic
+from tidelog.spark.errors import DataLoss
 from tidelog.spark.source.batch_planner import batch_ranges
 from tidelog.spark.source.options import read_source_options
 

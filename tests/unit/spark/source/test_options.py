@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from tidelog.spark.client.cluster import TopicPartition
-from tidelog.spark.errors import OptionError, SecurityError
+from tidelog.blocking.cluster import TopicPartition
+from tidelog.blocking.errors import SecurityError
+from tidelog.spark.errors import OptionError
 from tidelog.spark.source.options import SOURCE, SourceOptions, read_source_options
 from tidelog.spark.source.positions import EARLIEST, LATEST
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidelog.spark.client.cluster import TopicPartition
+from tidelog.blocking.cluster import TopicPartition
 from tidelog.spark.source.planning import OffsetRange, limited, planned
 
 

@@ -9,8 +9,9 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'ti
 
 from tests.unit.spark.fake_brokers import FakeBrokers
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.spark.client.cluster import TopicPartition
-from tidelog.spark.errors import DataLoss, Disconnected, GaveUp
+from tidelog.blocking.cluster import TopicPartition
+from tidelog.blocking.errors import Disconnected, GaveUp
+from tidelog.spark.errors import DataLoss
 from tidelog.spark.source.loss import LossReport
 from tidelog.spark.source.planning import OffsetRange
 from tidelog.spark.source.range_reader import FetchLimits, RangeReader

@@ -2,7 +2,7 @@
 
 import json
 
-from tidelog.spark.client.cluster import TopicPartition
+from tidelog.blocking.cluster import TopicPartition
 from tidelog.spark.source.stream_offset import StreamOffset
 
 A, B = bytes([1]) * 16, bytes([2]) * 16

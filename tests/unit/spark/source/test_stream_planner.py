@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from tests.unit.spark.fake_brokers import FakeBrokers
-from tidelog.spark.client.cluster import TopicPartition
-from tidelog.spark.errors import DataLoss, NoSuchTopic, OptionError
+from tidelog.blocking.cluster import TopicPartition
+from tidelog.blocking.errors import NoSuchTopic
+from tidelog.spark.errors import DataLoss, OptionError
 from tidelog.spark.source.options import read_source_options
 from tidelog.spark.source.stream_offset import StreamOffset
 from tidelog.spark.source.stream_planner import StreamPlanner

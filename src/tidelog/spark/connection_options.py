@@ -4,9 +4,10 @@ Names and meanings are the Java client's, which Spark's own Kafka source passes 
 client that have no meaning for this one are accepted, so that a job moves by changing one word.
 """
 
-from tidelog.spark.client.attempts import Limits
-from tidelog.spark.client.cluster import ClusterSettings
-from tidelog.spark.client.security import MECHANISMS, PROTOCOLS, security_of
+from tidelog.blocking.addresses import host_and_port
+from tidelog.blocking.attempts import Limits
+from tidelog.blocking.security_options import MECHANISMS, PROTOCOLS, security_of
+from tidelog.blocking.settings import ClusterSettings
 from tidelog.spark.errors import OptionError
 from tidelog.spark.options import Given, Kind, Option
 
@@ -75,11 +76,11 @@ def cluster_settings(given: Given) -> ClusterSettings:
         part.strip() for part in given.required("kafka.bootstrap.servers").split(",") if part.strip()
     )
     for server in servers:
-        if not server.rpartition(":")[2].isdigit():
+        if host_and_port(server) is None or not server.rpartition(":")[2].isdigit():
             raise OptionError(f"kafka.bootstrap.servers holds {server!r}, which is not host:port")
     return ClusterSettings(
         servers,
-        security_of(given.starting_with("kafka.")),
+        security_of(given.starting_with("kafka."), "kafka."),
         Limits(
             connect_s=given["kafka.socket.connection.setup.timeout.ms"] / 1000,
             request_s=given["kafka.request.timeout.ms"] / 1000,

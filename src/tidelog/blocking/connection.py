@@ -1,10 +1,11 @@
-"""One blocking connection to a broker: requests on the codec, answers in order, a time limit on each.
+"""A blocking connection to one broker: requests on our codec, answers in order, a time limit on each.
 
-Every failure of the network is `Disconnected`, after which the connection is of no more use. Requests may be
-sent ahead of their answers (`send`, `send`, `receive`, `receive`), which is how reading overlaps decoding.
+Every failure of the network is a `Disconnected`; it closes the connection. Requests may be sent ahead of
+their answers (`send`, `send`, `receive`, `receive`), which is how reading overlaps decoding.
 """
 
 import itertools
+import select
 import socket
 import ssl
 import struct
@@ -14,9 +15,8 @@ from typing import Any, TypeVar
 
 import tidelog
 from tidelog.base.errors import ErrorCode, KafkaError, ProtocolError
-from tidelog.spark.client.sasl import exchange
-from tidelog.spark.client.security import PLAINTEXT, Sasl, Security
-from tidelog.spark.errors import Disconnected, SecurityError
+from tidelog.blocking.errors import BadAnswer, Disconnected, NoAnswer, SecurityError
+from tidelog.blocking.security import PLAINTEXT, Sasl, Security
 from tidelog.wire.apis import API, ApiKey, ApiSpec
 from tidelog.wire.frame import read_response, write_request
 from tidelog.wire.message import Message
@@ -27,11 +27,12 @@ from tidelog.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHands
 M = TypeVar("M", bound=Message)
 
 FRAME_BYTES_MAX = 1 << 30
-"""Of an answer; a peer that announces more is no broker, or a fetch asked for too much at once."""
+"""Of an answer. A larger one comes from no broker, or a fetch asked for too much at once."""
 
 _SIZE = struct.Struct(">i")
 _SPECS = {f"{spec.name}Request": spec for spec in API.values()}
 _BEFORE_VERSIONS = {int(ApiKey.API_VERSIONS): (3, 3)}
+_UNSUPPORTED_VERSION = struct.pack(">h", ErrorCode.UNSUPPORTED_VERSION)
 
 
 class Connection:
@@ -41,7 +42,7 @@ class Connection:
         port: int,
         *,
         security: Security = PLAINTEXT,
-        client_id: str = "tidelog-spark",
+        client_id: str = "tidelog",
         connect_timeout_s: float = 10.0,
         timeout_s: float = 30.0,
     ) -> None:
@@ -54,11 +55,11 @@ class Connection:
         self._socket = self._opened(host, port, security, connect_timeout_s)
         self._renew_after: float | None = None
         self.features: dict[str, int] = {}
-        """What the cluster has switched on, such as transaction.version."""
+        """The level of each feature that the cluster has finalized, such as transaction.version."""
         try:
             self._learn_versions()
             if security.sasl is not None:
-                self._authenticate(security.sasl)
+                self._authenticate(security.sasl, security.option_prefix)
         except BaseException:
             self.close()
             raise
@@ -69,31 +70,49 @@ class Connection:
 
     @property
     def is_stale(self) -> bool:
-        """Whether it is closed, or its SASL session ends soon: open another one."""
+        """Whether to open a new connection: the broker closed this one, or its SASL session ends soon."""
+        if self.is_closed:
+            return True
+        if self._awaited:
+            return False
         ends = self._renew_after
-        return self.is_closed or (ends is not None and not self._awaited and time.monotonic() >= ends)
+        return self._is_readable() or (ends is not None and time.monotonic() >= ends)
 
-    def version(self, request: type[Message], at_most: int | None = None) -> int:
-        """The newest version that both sides know."""
+    def _is_readable(self) -> bool:
+        """Between requests only the end of the stream can be there to read."""
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return bool(poll.poll(0))
+
+    def version(self, request: type[Message], *, at_least: int = 0, at_most: int | None = None) -> int:
+        """Returns the newest version that both sides support, within these bounds."""
         spec = _SPECS[request.__name__]
         low, high = self._versions.get(spec.key, (0, -1))
         ours = spec.max_version if at_most is None else min(at_most, spec.max_version)
         best = min(high, ours)
-        if best < max(low, spec.min_version):
+        if best < max(low, spec.min_version, at_least):
             raise KafkaError(
                 ErrorCode.UNSUPPORTED_VERSION,
-                f"{self.address} has no version of {spec.name} that is known here",
+                f"{self.address} does not offer {spec.name}{f' version {at_least}' if at_least else ''}",
             )
         return best
 
-    def call(self, message: Message, *, timeout_s: float | None = None, at_most: int | None = None) -> Any:
-        """Send and receive; `at_most` keeps to versions up to that one."""
-        self.send(message, at_most=at_most)
+    def call(
+        self,
+        message: Message,
+        *,
+        timeout_s: float | None = None,
+        at_least: int = 0,
+        at_most: int | None = None,
+    ) -> Any:
+        """Sends the request and receives its answer, in a version within these bounds."""
+        self.send(message, at_least=at_least, at_most=at_most)
         return self.receive(timeout_s=timeout_s)
 
-    def send(self, message: Message, *, at_most: int | None = None) -> None:
+    def send(self, message: Message, *, at_least: int = 0, at_most: int | None = None) -> None:
         spec = _SPECS[type(message).__name__]
-        version, number = self.version(type(message), at_most), next(self._numbers) & 0x7FFF_FFFF
+        version = self.version(type(message), at_least=at_least, at_most=at_most)
+        number = next(self._numbers) & 0x7FFF_FFFF
         parts = write_request(spec.key, version, number, self._client_id, message)
         try:
             self._socket.settimeout(self.timeout_s)
@@ -104,8 +123,8 @@ class Connection:
         self._awaited.append((spec, version, number))
 
     def receive(self, *, timeout_s: float | None = None, buffer: bytearray | None = None) -> Any:
-        """The answer to the oldest request that has none. Its records are views into `buffer` where that is
-        given and large enough, else into memory of their own."""
+        """Returns the answer to the oldest unanswered request. Its records are views into `buffer` where that
+        is given and large enough, else into memory of their own."""
         spec, version, expected = self._awaited.popleft()
         deadline = time.monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
         try:
@@ -115,13 +134,16 @@ class Connection:
             if buffer is None or len(buffer) < size:
                 buffer = bytearray(size)
             frame = self._read(memoryview(buffer)[:size], deadline)
+            if spec.key == ApiKey.API_VERSIONS and frame[4:6] == _UNSUPPORTED_VERSION:
+                version = 0  # a broker that does not have the version of this request answers in the first
             number, answer = read_response(spec.key, version, frame)
             if number != expected:
                 raise ProtocolError(f"the answer has number {number}, not {expected}")
         except OSError as error:
-            raise self._broken(f"{spec.name} was not answered", error) from error
+            kind = NoAnswer if isinstance(error, TimeoutError) else Disconnected
+            raise self._broken(f"{spec.name} was not answered", error, kind) from error
         except ProtocolError as error:
-            raise self._broken(f"the answer to {spec.name} cannot be read", error) from error
+            raise self._broken(f"the answer to {spec.name} cannot be read", error, BadAnswer) from error
         return answer
 
     def close(self) -> None:
@@ -140,9 +162,9 @@ class Connection:
             got += count
         return view
 
-    def _broken(self, what: str, cause: Exception) -> Disconnected:
+    def _broken(self, what: str, cause: Exception, kind: type[Disconnected] = Disconnected) -> Disconnected:
         self.close()
-        return Disconnected(f"{self.address}: {what}: {cause}")
+        return kind(f"{self.address}: {what}: {cause}")
 
     def _opened(self, host: str, port: int, security: Security, timeout_s: float) -> socket.socket:
         try:
@@ -156,40 +178,49 @@ class Connection:
             return security.tls.context.wrap_socket(plain, server_hostname=host)
         except ssl.SSLCertVerificationError as error:
             plain.close()
+            prefix = security.option_prefix
             raise SecurityError(
-                f"{self.address} shows a certificate that is not trusted: {error.verify_message}; "
-                "check kafka.ssl.truststore.location (PEM), or the host name in kafka.bootstrap.servers"
+                f"{self.address} shows a certificate that is not trusted: {error.verify_message}; check "
+                f"{prefix}ssl.truststore.location (PEM), or the host name in {prefix}bootstrap.servers"
             ) from error
         except OSError as error:
             plain.close()
             raise Disconnected(f"{self.address}: no TLS there: {error}") from error
+        except BaseException:
+            plain.close()
+            raise
 
     def _learn_versions(self) -> None:
-        """Version 3 of the question, which every broker since Kafka 2.4 answers."""
-        ours = ApiVersionsRequest(
-            client_software_name="tidelog-spark", client_software_version=tidelog.__version__
-        )
+        """Sends version 3, which every broker since Kafka 2.4 has; the first version to an older broker."""
+        ours = ApiVersionsRequest(client_software_name="tidelog", client_software_version=tidelog.__version__)
         answer: ApiVersionsResponse = self.call(ours)
+        if answer.error_code == ErrorCode.UNSUPPORTED_VERSION:
+            self._versions = {int(ApiKey.API_VERSIONS): (0, 0)}
+            answer = self.call(ours)
         if answer.error_code:
-            raise KafkaError(ErrorCode.of(answer.error_code), f"{self.address} does not say what it can do")
+            raise KafkaError(
+                ErrorCode.of(answer.error_code), f"{self.address} does not list the requests that it takes"
+            )
         self._versions = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
         self.features = {feature.name: feature.max_version_level for feature in answer.finalized_features}
 
-    def _authenticate(self, sasl: Sasl) -> None:
+    def _authenticate(self, sasl: Sasl, option_prefix: str) -> None:
+        from tidelog.blocking.sasl import exchange  # few connections need it
+
         hands: SaslHandshakeResponse = self.call(SaslHandshakeRequest(mechanism=sasl.mechanism), at_most=1)
         if hands.error_code:
             offered = ", ".join(hands.mechanisms) or "nothing"
             raise SecurityError(
                 f"{self.address} does not offer SASL {sasl.mechanism}, but {offered}; "
-                "set kafka.sasl.mechanism"
+                f"set {option_prefix}sasl.mechanism"
             )
-        talk, reply = exchange(sasl), None
+        steps, reply = exchange(sasl, option_prefix), None
         while True:
             try:
-                words = talk.send(reply) if reply is not None else next(talk)
+                message = steps.send(reply) if reply is not None else next(steps)
             except StopIteration:
                 return
-            answer: SaslAuthenticateResponse = self.call(SaslAuthenticateRequest(auth_bytes=words))
+            answer: SaslAuthenticateResponse = self.call(SaslAuthenticateRequest(auth_bytes=message))
             if answer.error_code:
                 raise SecurityError(
                     f"{self.address} refused {sasl.username or 'the token'}: "

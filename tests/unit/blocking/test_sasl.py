@@ -6,9 +6,10 @@ import hmac
 
 import pytest
 
-from tidelog.spark.client.sasl import exchange, fetch_token, scram
-from tidelog.spark.client.security import Sasl, jaas_items
-from tidelog.spark.errors import SecurityError
+from tidelog.blocking.errors import SecurityError
+from tidelog.blocking.sasl import exchange, fetch_token, scram
+from tidelog.blocking.security import Sasl
+from tidelog.blocking.security_options import jaas_items
 
 # The example of RFC 7677.
 NONCE = "rOprNGfwEbeRWgbNEkqO"
@@ -20,11 +21,11 @@ FINAL = b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
 
 
 def test_scram_as_the_standard_shows_it() -> None:
-    talk = scram("SCRAM-SHA-256", "user", "pencil", NONCE)
-    assert next(talk) == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
-    assert talk.send(FIRST.encode()) == PROOF
+    steps = scram("SCRAM-SHA-256", "user", "pencil", NONCE)
+    assert next(steps) == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
+    assert steps.send(FIRST.encode()) == PROOF
     with pytest.raises(StopIteration):
-        talk.send(FINAL)
+        steps.send(FINAL)
 
 
 @pytest.mark.parametrize(
@@ -38,54 +39,54 @@ def test_scram_as_the_standard_shows_it() -> None:
     ],
 )
 def test_a_server_that_only_pretends_is_not_given_the_proof(challenge: str) -> None:
-    talk = scram("SCRAM-SHA-256", "user", "pencil", NONCE)
-    next(talk)
+    steps = scram("SCRAM-SHA-256", "user", "pencil", NONCE)
+    next(steps)
     with pytest.raises(SecurityError, match="SCRAM challenge"):
-        talk.send(challenge.encode())
+        steps.send(challenge.encode())
 
 
 def test_a_server_that_does_not_know_the_password_is_not_believed() -> None:
-    talk = scram("SCRAM-SHA-256", "user", "pencil", NONCE)
-    next(talk)
-    talk.send(FIRST.encode())
-    with pytest.raises(SecurityError, match="does not know the password either"):
-        talk.send(b"v=" + base64.b64encode(b"x" * 32))
+    steps = scram("SCRAM-SHA-256", "user", "pencil", NONCE)
+    next(steps)
+    steps.send(FIRST.encode())
+    with pytest.raises(SecurityError, match="did not prove that it knows the password"):
+        steps.send(b"v=" + base64.b64encode(b"x" * 32))
 
 
 def test_scram_with_the_longer_hash_and_a_name_with_commas() -> None:
-    talk = scram("SCRAM-SHA-512", "a,b=c", "secret", "n")
-    first = next(talk)
+    steps = scram("SCRAM-SHA-512", "a,b=c", "secret", "n")
+    first = next(steps)
     assert first == b"n,,n=a=2Cb=3Dc,r=n"
     salt = b"salt"
     challenge = f"r=nserver,s={base64.b64encode(salt).decode()},i=4096"
-    final = talk.send(challenge.encode()).decode()
+    final = steps.send(challenge.encode()).decode()
     salted = hashlib.pbkdf2_hmac("sha512", b"secret", salt, 4096)
     message = f"{first[3:].decode()},{challenge},{final.rpartition(',p=')[0]}".encode()
     signature = hmac.digest(hmac.digest(salted, b"Server Key", "sha512"), message, "sha512")
     with pytest.raises(StopIteration):
-        talk.send(b"v=" + base64.b64encode(signature))
+        steps.send(b"v=" + base64.b64encode(signature))
 
 
 def test_plain() -> None:
-    talk = exchange(Sasl("PLAIN", "me", "secret"))
-    assert next(talk) == b"\0me\0secret"
+    steps = exchange(Sasl("PLAIN", "me", "secret"))
+    assert next(steps) == b"\0me\0secret"
     with pytest.raises(StopIteration):
-        talk.send(b"")
+        steps.send(b"")
 
 
 def test_a_token() -> None:
-    talk = exchange(Sasl("OAUTHBEARER", token="abc", extensions=(("tenant", "x"),)))
-    assert next(talk) == b"n,,\x01auth=Bearer abc\x01tenant=x\x01\x01"
+    steps = exchange(Sasl("OAUTHBEARER", token="abc", extensions=(("tenant", "x"),)))
+    assert next(steps) == b"n,,\x01auth=Bearer abc\x01tenant=x\x01\x01"
     with pytest.raises(StopIteration):
-        talk.send(b"")
+        steps.send(b"")
 
 
 def test_a_token_that_is_refused() -> None:
-    talk = exchange(Sasl("OAUTHBEARER", token="abc"))
-    next(talk)
-    assert talk.send(b'{"status":"invalid_token"}') == b"\x01"
+    steps = exchange(Sasl("OAUTHBEARER", token="abc"))
+    next(steps)
+    assert steps.send(b'{"status":"invalid_token"}') == b"\x01"
     with pytest.raises(SecurityError, match="invalid_token"):
-        talk.send(b"")
+        steps.send(b"")
 
 
 def test_tokens_come_from_http_only() -> None:

@@ -12,12 +12,12 @@ from typing import NamedTuple
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.invariant import invariant
 from tidelog.base.ports import Buffer
-from tidelog.spark.client.attempts import Limits
-from tidelog.spark.client.cluster import Cluster, TopicPartition
-from tidelog.spark.client.connection import Connection
-from tidelog.spark.client.transaction_calls import TransactionCalls
-from tidelog.spark.errors import Disconnected
-from tidelog.spark.sink.intents import Identity
+from tidelog.blocking.attempts import Limits
+from tidelog.blocking.cluster import Cluster, TopicPartition
+from tidelog.blocking.connection import Connection
+from tidelog.blocking.errors import Disconnected
+from tidelog.blocking.producer_identity import ProducerIdentity
+from tidelog.blocking.transactions import TransactionCalls
 from tidelog.wire.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -51,7 +51,12 @@ class _Request(NamedTuple):
 
 class Producer:
     def __init__(
-        self, cluster: Cluster, identity: Identity, limits: Limits, *, transactional_id: str | None = None
+        self,
+        cluster: Cluster,
+        identity: ProducerIdentity,
+        limits: Limits,
+        *,
+        transactional_id: str | None = None,
     ) -> None:
         """`limits.total_s` is the time for the delivery of a batch."""
         self.identity = identity

@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
-from tidelog.spark.client.cluster import GROUP, Cluster
+from tidelog.blocking.cluster import GROUP, Cluster
 from tidelog.spark.source.stream_offset import StreamOffset
 from tidelog.wire.messages.offset_commit import (
     OffsetCommitRequest,

@@ -3,8 +3,8 @@
 import pytest
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.spark.client.attempts import Attempts, Limits
-from tidelog.spark.errors import BrokersUnreachable, Disconnected, GaveUp, NoBroker
+from tidelog.blocking.attempts import Attempts, Limits
+from tidelog.blocking.errors import BrokersUnreachable, Disconnected, GaveUp, NoBroker
 
 LIMITS = Limits(total_s=10, pause_s=0.1, pause_max_s=1)
 
@@ -56,8 +56,8 @@ def test_pauses_grow_to_their_limit() -> None:
 
 
 def test_brokers_that_cannot_be_reached_are_named() -> None:
-    with pytest.raises(BrokersUnreachable, match=r"within 10 s \(a:1: refused\).*kafka\.bootstrap\.servers"):
-        Time().attempts().run(Failing(*[NoBroker("a:1: refused")] * 99))
+    with pytest.raises(BrokersUnreachable, match=r"within 10 s \(a:1: refused\).*bootstrap\.servers"):
+        Time().attempts().run(Failing(*[NoBroker([Disconnected("a:1: refused")])] * 99))
 
 
 def test_a_success_gives_the_whole_time_again() -> None:

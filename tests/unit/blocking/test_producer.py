@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.spark.client.attempts import Attempts, Limits
-from tidelog.spark.client.cluster import TopicPartition
-from tidelog.spark.client.producer import Outgoing, Producer
-from tidelog.spark.errors import Disconnected, GaveUp
-from tidelog.spark.sink.intents import Identity
+from tidelog.blocking.attempts import Attempts, Limits
+from tidelog.blocking.cluster import TopicPartition
+from tidelog.blocking.errors import Disconnected, GaveUp
+from tidelog.blocking.producer import Outgoing, Producer
+from tidelog.blocking.producer_identity import ProducerIdentity
 from tidelog.wire.batch import read_header
 from tidelog.wire.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from tidelog.wire.record import Record, write_batch
@@ -102,7 +102,7 @@ def written(script: list[str], sizes: list[tuple[int, int]], total_s: float = 10
     """Sends rounds of batches, so many records to each partition."""
     brokers = Brokers(script)
     limits = Limits(total_s=total_s)
-    producer = Producer(Cluster(brokers, limits), Identity(7, 0), limits)  # type: ignore[arg-type]
+    producer = Producer(Cluster(brokers, limits), ProducerIdentity(7, 0), limits)  # type: ignore[arg-type]
     make: Callable[[TopicPartition, int], Outgoing] = lambda partition, count: Outgoing(  # noqa: E731
         partition,
         write_batch(

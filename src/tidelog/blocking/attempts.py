@@ -1,7 +1,7 @@
-"""Trying again what failed in passing, until a deadline: `Attempts("offsets of events-0", limits).run(ask)`.
+"""Retries until a deadline: `Attempts("offsets of events-0", limits).run(ask)`.
 
-Errors that may pass (a lost connection, a retriable code) are swallowed, the pauses grow, and the error after
-the last attempt says how long it was tried and what came last.
+Errors that may pass (a lost connection, a retriable code) are retried after growing pauses. The error after
+the last attempt says how long it tried, and what failed last.
 """
 
 import random
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from tidelog.base.errors import KafkaError
-from tidelog.spark.errors import BrokersUnreachable, Disconnected, GaveUp, NoBroker
+from tidelog.blocking.errors import BrokersUnreachable, Disconnected, GaveUp, NoBroker
 
 T = TypeVar("T")
 
@@ -80,6 +80,6 @@ class Attempts:
         if isinstance(failure, NoBroker):
             return BrokersUnreachable(
                 f"no broker answered within {seconds} ({failure}). Check that the brokers run and that "
-                "kafka.bootstrap.servers names them; `tidelog -b HOST:PORT topic list` asks the same broker"
+                "bootstrap.servers names them; `tidelog -b HOST:PORT topic list` asks the same broker"
             )
         return GaveUp(f"{self._what}: no success within {seconds}; the last attempt: {failure}")

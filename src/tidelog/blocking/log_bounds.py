@@ -5,9 +5,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.spark.client.cluster import Cluster, TopicPartition
-from tidelog.spark.errors import NoSuchTopic
-from tidelog.spark.source.positions import EARLIEST, LATEST
+from tidelog.blocking.cluster import Cluster, TopicPartition
+from tidelog.blocking.errors import NoSuchTopic
 from tidelog.wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -15,6 +14,8 @@ from tidelog.wire.messages.list_offsets import (
     ListOffsetsTopic,
 )
 
+EARLIEST, LATEST = -2, -1
+"""In place of a time: where the log begins, and where it ends."""
 CONSUMER = -1
 NEWEST_WITHOUT_EFFECT = 9
 """Later versions only add what tiered storage needs."""

@@ -1,6 +1,6 @@
-"""The client's side of SASL: PLAIN, SCRAM and OAUTHBEARER as generators that yield what to send.
+"""The client's side of SASL: PLAIN, SCRAM and OAUTHBEARER as generators that yield the next message.
 
-A generator is sent each answer of the broker and ends when the broker is believed; it knows no sockets.
+A generator receives each answer of the broker and ends once the exchange has succeeded; it knows no sockets.
 """
 
 import base64
@@ -11,8 +11,8 @@ import os
 from collections.abc import Generator
 from typing import TypeAlias
 
-from tidelog.spark.client.security import Sasl
-from tidelog.spark.errors import SecurityError
+from tidelog.blocking.errors import SecurityError
+from tidelog.blocking.security import Sasl
 
 Exchange: TypeAlias = Generator[bytes, bytes, None]
 TOKEN_ANSWER_BYTES_MAX = 1 << 20
@@ -20,11 +20,11 @@ TOKEN_TIMEOUT_S = 10.0
 ITERATIONS_MIN, ITERATIONS_MAX = 4096, 1 << 20
 
 
-def exchange(sasl: Sasl) -> Exchange:
+def exchange(sasl: Sasl, option_prefix: str = "") -> Exchange:
     if sasl.mechanism == "PLAIN":
         return _plain(sasl)
     if sasl.mechanism == "OAUTHBEARER":
-        return _bearer(sasl, sasl.token if sasl.token is not None else fetch_token(sasl))
+        return _bearer(sasl, sasl.token if sasl.token is not None else fetch_token(sasl, option_prefix))
     return scram(sasl.mechanism, sasl.username, sasl.password, base64.b64encode(os.urandom(24)).decode())
 
 
@@ -64,7 +64,7 @@ def scram(mechanism: str, username: str, password: str, nonce: str) -> Exchange:
     expected = _hmac(_hmac(salted, b"Server Key", algorithm), signed, algorithm)
     if not hmac.compare_digest(final.get("v", ""), base64.b64encode(expected).decode()):
         raise SecurityError(
-            f"the broker does not know the password either: {final.get('e', 'wrong signature')}"
+            f"the broker did not prove that it knows the password: {final.get('e', 'wrong signature')}"
         )
 
 
@@ -76,8 +76,8 @@ def _hmac(key: bytes, data: bytes, algorithm: str) -> bytes:
     return hmac.new(key, data, algorithm).digest()
 
 
-def fetch_token(sasl: Sasl) -> str:
-    """By OAuth's client-credentials grant."""
+def fetch_token(sasl: Sasl, option_prefix: str = "") -> str:
+    """Fetches a token by OAuth's client-credentials grant."""
     import urllib.error  # a third of what the whole client needs to be imported, and few use tokens
     import urllib.parse
     import urllib.request
@@ -87,7 +87,7 @@ def fetch_token(sasl: Sasl) -> str:
     endpoint = sasl.token_endpoint or ""
     if not endpoint.startswith(("https://", "http://")):
         raise SecurityError(
-            f"kafka.sasl.oauthbearer.token.endpoint.url is {endpoint!r}, which is no http address"
+            f"{option_prefix}sasl.oauthbearer.token.endpoint.url is {endpoint!r}, which is no http address"
         )
     request = urllib.request.Request(
         endpoint,

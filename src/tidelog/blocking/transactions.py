@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.spark.client.cluster import TRANSACTION, Cluster, TopicPartition
-from tidelog.spark.sink.intents import Identity, Participant
+from tidelog.blocking.cluster import TRANSACTION, Cluster, TopicPartition
+from tidelog.blocking.producer_identity import ProducerIdentity
 from tidelog.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
@@ -43,7 +43,7 @@ OVER = (
 
 class Described(NamedTuple):
     state: str
-    writer: Identity
+    writer: ProducerIdentity
 
 
 class TransactionCalls:
@@ -55,18 +55,18 @@ class TransactionCalls:
         """Whether a write makes its partition part of the transaction; else `join` has to."""
         return self._cluster.feature("transaction.version") >= EPOCH_BUMPS
 
-    def producer_id(self) -> Identity:
+    def producer_id(self) -> ProducerIdentity:
         """For an idempotent producer without transactions."""
         answer: InitProducerIdResponse = self._cluster.call_any(InitProducerIdRequest())
-        return Identity(answer.producer_id, answer.producer_epoch)
+        return ProducerIdentity(answer.producer_id, answer.producer_epoch)
 
-    def init(self, id: str, timeout_ms: int) -> Identity:
+    def init(self, id: str, timeout_ms: int) -> ProducerIdentity:
         """Takes the id: fences whoever had it, and aborts what it left open."""
         question = InitProducerIdRequest(transactional_id=id, transaction_timeout_ms=timeout_ms)
         answer: InitProducerIdResponse = self._cluster.call_coordinator(TRANSACTION, id, question)
-        return Identity(answer.producer_id, answer.producer_epoch)
+        return ProducerIdentity(answer.producer_id, answer.producer_epoch)
 
-    def take_over(self, id: str) -> tuple[Identity, Identity] | None:
+    def take_over(self, id: str) -> tuple[ProducerIdentity, ProducerIdentity] | None:
         """Keeps the open transaction of this id for as long as it takes (KIP-939), and fences its writer.
 
         Our identity, and the writer's: nobody's where no transaction was open. None: the cluster has no
@@ -84,8 +84,8 @@ class TransactionCalls:
             if refusal.code in REFUSES_TWO_PHASES:
                 return None
             raise
-        ours = Identity(answer.producer_id, answer.producer_epoch)
-        return ours, Identity(answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch)
+        ours = ProducerIdentity(answer.producer_id, answer.producer_epoch)
+        return ours, ProducerIdentity(answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch)
 
     def describe(self, id: str) -> Described | None:
         """None: nobody has ever used the id, or it has expired."""
@@ -101,9 +101,9 @@ class TransactionCalls:
         found = answer.transaction_states[0]
         if found.error_code:
             return None
-        return Described(found.transaction_state, Identity(found.producer_id, found.producer_epoch))
+        return Described(found.transaction_state, ProducerIdentity(found.producer_id, found.producer_epoch))
 
-    def join(self, id: str, producer: Identity, partitions: list[TopicPartition]) -> None:
+    def join(self, id: str, producer: ProducerIdentity, partitions: list[TopicPartition]) -> None:
         by_topic: dict[str, list[int]] = {}
         for topic, partition in partitions:
             by_topic.setdefault(topic, []).append(partition)
@@ -128,7 +128,7 @@ class TransactionCalls:
 
         self._cluster.call_coordinator(TRANSACTION, id, question, failed=failed, at_most=3)
 
-    def end(self, id: str, ender: Identity, *, commit: bool) -> ErrorCode:
+    def end(self, id: str, ender: ProducerIdentity, *, commit: bool) -> ErrorCode:
         """NONE, or one of OVER; any other refusal is raised. The same end may be asked for again."""
         question = EndTxnRequest(
             transactional_id=id, producer_id=ender.producer_id, producer_epoch=ender.epoch, committed=commit
@@ -142,11 +142,11 @@ class TransactionCalls:
             raise
         return ErrorCode.NONE
 
-    def is_open(self, id: str, writer: Identity) -> bool:
+    def is_open(self, id: str, writer: ProducerIdentity) -> bool:
         found = self.describe(id)
         return found is not None and found.state == ONGOING and found.writer == writer
 
-    def abort_open(self, id: str, writer: Identity, timeout_ms: int) -> None:
+    def abort_open(self, id: str, writer: ProducerIdentity, timeout_ms: int) -> None:
         """What this writer has open under the id. What another has, who came later, may be decided."""
         if not self.is_open(id, writer):
             return
@@ -171,7 +171,3 @@ class TransactionCalls:
             return {id: state for id, state in found.items() if id.startswith(prefix)}
 
         return self._cluster.attempts("list of transactions").run(ask)
-
-
-def participant(id: str, writer: Identity) -> Participant:
-    return Participant(id, writer, writer)

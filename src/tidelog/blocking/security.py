@@ -1,0 +1,78 @@
+"""How a connection is secured: plain text, TLS, SASL, or SASL over TLS.
+
+A `Security` travels to Spark's executors, so it holds plain values; the TLS context is made where it is used.
+"""
+
+import ssl
+import tempfile
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tidelog.blocking.errors import SecurityError
+
+
+@dataclass(frozen=True)
+class Tls:
+    """Files or texts in PEM. Without a trust store, the authorities of the machine are trusted."""
+
+    ca_file: str | None = None
+    ca_text: str | None = field(default=None, repr=False)
+    certificate_file: str | None = None
+    key_file: str | None = None
+    certificate_text: str | None = field(default=None, repr=False)
+    key_text: str | None = field(default=None, repr=False)
+    key_password: str | None = field(default=None, repr=False)
+    check_hostname: bool = True
+    check_certificate: bool = True
+
+    @cached_property
+    def context(self) -> ssl.SSLContext:
+        try:
+            return self._made()
+        except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+            raise SecurityError(f"TLS cannot be set up: {error}; check the ssl.* options") from error
+
+    def __getstate__(self) -> dict[str, object]:
+        # A context cannot be pickled; the executor makes its own.
+        return {name: value for name, value in self.__dict__.items() if name != "context"}
+
+    def _made(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=self.ca_file, cadata=self.ca_text)
+        context.check_hostname = self.check_hostname and self.check_certificate
+        if not self.check_certificate:
+            context.verify_mode = ssl.CERT_NONE
+        if self.certificate_file is not None:
+            context.load_cert_chain(self.certificate_file, self.key_file, self.key_password)
+        elif self.certificate_text is not None:
+            self._load_texts(context)
+        return context
+
+    def _load_texts(self, context: ssl.SSLContext) -> None:
+        """The ssl module reads a key from files only, so it gets one that lives for a moment."""
+        with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:  # created readable by its owner alone
+            file.write(f"{self.key_text or ''}\n{self.certificate_text}\n")
+            file.flush()
+            context.load_cert_chain(file.name, password=self.key_password)
+
+
+@dataclass(frozen=True)
+class Sasl:
+    mechanism: str
+    username: str = ""
+    password: str = field(default="", repr=False)
+    token: str | None = field(default=None, repr=False)
+    """An OAUTHBEARER token; without it, a token is fetched from `token_endpoint`."""
+    token_endpoint: str | None = None
+    scope: str | None = None
+    extensions: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Security:
+    tls: Tls | None = None
+    sasl: Sasl | None = None
+    option_prefix: str = ""
+    """What stands before the names of options in errors: Spark's users write `kafka.sasl.mechanism`."""
+
+
+PLAINTEXT = Security()

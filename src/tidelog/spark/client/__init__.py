@@ -1,1 +1,0 @@
-"""A blocking client of the brokers: connections, security, offsets, producing, transactions."""
