@@ -5,6 +5,7 @@ from collections import defaultdict
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from tidelog.blocking.cluster import Cluster as BlockingCluster
 from tidelog.blocking.cluster import TopicPartition
 from tidelog.spark.source.batch_planner import batch_ranges
 from tidelog.spark.source.loss import LossReport
@@ -28,7 +29,7 @@ def test_every_row_comes_once_though_a_leader_dies() -> None:
 
         given = {"kafka.bootstrap.servers": cluster.bootstrap_servers, "subscribe": "t"}
         options = read_source_options(given | {"kafka.default.api.timeout.ms": "100s"}, is_stream=False)
-        with Cluster(options.cluster) as client:
+        with BlockingCluster(options.cluster) as client:
             ranges = batch_ranges(options, client)
             # Small answers, so that the leader dies with most of the range unread.
             limits = FetchLimits(bytes_max=200_000, partition_bytes_max=100_000)

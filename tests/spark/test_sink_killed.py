@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from tests.rigs.repository import ROOT
 from tests.spark import stream_job
 from tests.spark.stream_job import Job
+from tidelog.blocking.cluster import Cluster as BlockingCluster
 from tidelog.blocking.cluster import TopicPartition
 from tidelog.blocking.settings import ClusterSettings
 from tidelog.testing import Cluster
@@ -57,7 +58,7 @@ def test_killed_broker(spark: "SparkSession", cluster: Cluster, tmp_path: Path) 
     query = job.start("tidelog")
     while query.isActive and not query.recentProgress:
         time.sleep(0.02)
-    with Cluster(ClusterSettings(tuple(cluster.bootstrap_servers.split(",")))) as client:
+    with BlockingCluster(ClusterSettings(tuple(cluster.bootstrap_servers.split(",")))) as client:
         victim = client.leader(TopicPartition("broker", 0))
     cluster.kill(victim)
     query.awaitTermination()

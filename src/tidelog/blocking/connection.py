@@ -11,18 +11,18 @@ import ssl
 import struct
 import time
 from collections import deque
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import tidelog
 from tidelog.base.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.blocking.errors import BadAnswer, Disconnected, NoAnswer, SecurityError
-from tidelog.blocking.security import PLAINTEXT, Sasl, Security
 from tidelog.wire.apis import API, ApiKey, ApiSpec
 from tidelog.wire.frame import read_response, write_request
 from tidelog.wire.message import Message
 from tidelog.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from tidelog.wire.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
-from tidelog.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+
+if TYPE_CHECKING:
+    from tidelog.blocking.security import Sasl, Security
 
 M = TypeVar("M", bound=Message)
 
@@ -41,7 +41,7 @@ class Connection:
         host: str,
         port: int,
         *,
-        security: Security = PLAINTEXT,
+        security: "Security | None" = None,
         client_id: str = "tidelog",
         connect_timeout_s: float = 10.0,
         timeout_s: float = 30.0,
@@ -58,7 +58,7 @@ class Connection:
         """The level of each feature that the cluster has finalized, such as transaction.version."""
         try:
             self._learn_versions()
-            if security.sasl is not None:
+            if security is not None and security.sasl is not None:
                 self._authenticate(security.sasl, security.option_prefix)
         except BaseException:
             self.close()
@@ -166,13 +166,13 @@ class Connection:
         self.close()
         return kind(f"{self.address}: {what}: {cause}")
 
-    def _opened(self, host: str, port: int, security: Security, timeout_s: float) -> socket.socket:
+    def _opened(self, host: str, port: int, security: "Security | None", timeout_s: float) -> socket.socket:
         try:
             plain = socket.create_connection((host, port), timeout=timeout_s)
         except OSError as error:
             raise Disconnected(f"{self.address}: {error}") from error
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if security.tls is None:
+        if security is None or security.tls is None:
             return plain
         try:
             return security.tls.context.wrap_socket(plain, server_hostname=host)
@@ -204,8 +204,10 @@ class Connection:
         self._versions = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
         self.features = {feature.name: feature.max_version_level for feature in answer.finalized_features}
 
-    def _authenticate(self, sasl: Sasl, option_prefix: str) -> None:
-        from tidelog.blocking.sasl import exchange  # few connections need it
+    def _authenticate(self, sasl: "Sasl", option_prefix: str) -> None:
+        from tidelog.blocking.sasl import exchange
+        from tidelog.wire.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+        from tidelog.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
         hands: SaslHandshakeResponse = self.call(SaslHandshakeRequest(mechanism=sasl.mechanism), at_most=1)
         if hands.error_code:

@@ -4,7 +4,6 @@ A `Security` travels to Spark's executors, so it holds plain values; the TLS con
 """
 
 import ssl
-import tempfile
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -49,6 +48,8 @@ class Tls:
 
     def _load_texts(self, context: ssl.SSLContext) -> None:
         """The ssl module reads a key from files only, so it gets one that lives for a moment."""
+        import tempfile  # commands that need no key start sooner without it
+
         with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:  # created readable by its owner alone
             file.write(f"{self.key_text or ''}\n{self.certificate_text}\n")
             file.flush()
@@ -73,6 +74,3 @@ class Security:
     sasl: Sasl | None = None
     option_prefix: str = ""
     """What stands before the names of options in errors: Spark's users write `kafka.sasl.mechanism`."""
-
-
-PLAINTEXT = Security()

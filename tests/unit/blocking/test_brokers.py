@@ -1,14 +1,8 @@
 """Connections of a client: which broker a request goes to, and when a new connection is opened."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from scripted_connections import ScriptedBrokers
-
+from tests.unit.blocking.scripted_connections import ScriptedBrokers
 from tidelog.blocking.brokers import Brokers
 from tidelog.blocking.errors import Disconnected, NoBroker
 from tidelog.blocking.settings import ClusterSettings

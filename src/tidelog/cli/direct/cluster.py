@@ -8,7 +8,7 @@ import ssl
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.blocking.addresses import Address
@@ -16,7 +16,6 @@ from tidelog.blocking.attempts import Limits
 from tidelog.blocking.brokers import Brokers
 from tidelog.blocking.connection import Connection
 from tidelog.blocking.errors import BadAnswer, Disconnected, NoAnswer, NoBroker, SecurityError
-from tidelog.blocking.security_options import security_of
 from tidelog.blocking.settings import ClusterSettings
 from tidelog.cli.connection import as_told, parse_servers, unreachable
 from tidelog.cli.exits import CliError, Exit
@@ -25,6 +24,9 @@ from tidelog.clients.connection import find_mismatch
 from tidelog.clients.listener_probe import Listener, find_listener
 from tidelog.clients.trouble import AUTHENTICATION, Trouble, refusal
 from tidelog.wire.message import Message
+
+if TYPE_CHECKING:
+    from tidelog.blocking.security import Security
 
 CLIENT_ID = "tidelog-cli"
 PAUSE_S = 0.2
@@ -147,9 +149,16 @@ def _trouble(error: SecurityError, server: str) -> Trouble:
 def _settings(session: Session) -> ClusterSettings:
     parse_servers(session.servers)  # a word about an address that is none
     limit_s = session.timeout_s
+    limits = Limits(connect_s=limit_s, request_s=limit_s, total_s=limit_s)
+    return ClusterSettings(tuple(session.servers.split(",")), _security(session), limits, CLIENT_ID)
+
+
+def _security(session: Session) -> "Security | None":
+    if not session.properties:
+        return None
+    from tidelog.blocking.security_options import security_of
+
     try:
-        security = security_of(session.properties)
+        return security_of(session.properties)
     except SecurityError as error:
         raise CliError(f"{error}.", code=Exit.USAGE) from error
-    limits = Limits(connect_s=limit_s, request_s=limit_s, total_s=limit_s)
-    return ClusterSettings(tuple(session.servers.split(",")), security, limits, CLIENT_ID)

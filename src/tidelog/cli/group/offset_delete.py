@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from tidelog.base.errors import ErrorCode
 from tidelog.blocking.errors import Disconnected, NoAnswer
 from tidelog.cli.connection import unreachable
-from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.group.admin import group_error
 from tidelog.cli.group.lag import GroupInfo
@@ -14,6 +13,7 @@ from tidelog.clients.records import TopicPartition
 
 
 def delete_committed(session: Session, group: GroupInfo, places: Iterable[TopicPartition]) -> None:
+    from tidelog.cli.direct.cluster import DirectCluster
     from tidelog.wire.messages import offset_delete as wire
 
     if group.coordinator is None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 from tidelog.blocking.errors import Disconnected
-from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError
 from tidelog.cli.session import Session
 
@@ -13,6 +12,7 @@ FIRST_WITH_STATES = 4
 
 def exact_states(session: Session, brokers: Iterable[tuple[str, int]]) -> dict[str, str]:
     """{group: state} of the groups that these brokers coordinate; skips brokers that do not answer."""
+    from tidelog.cli.direct.cluster import DirectCluster
     from tidelog.wire.messages.list_groups import ListGroupsRequest
 
     states: dict[str, str] = {}

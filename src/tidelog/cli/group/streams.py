@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 from tidelog.base.errors import ErrorCode
 from tidelog.blocking.errors import Disconnected
 from tidelog.cli.connection import Cluster
-from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError
 from tidelog.cli.group.lag import GroupInfo
 from tidelog.clients.admin.results import GroupMember, Node
@@ -55,6 +54,8 @@ def find_streams_groups(cluster: Cluster, names: Collection[str]) -> dict[str, G
 
 def _ask_all(cluster: Cluster, request: Message, at_least: int = 0) -> Iterator[tuple[Node, Any]]:
     """Asks every broker for the groups that it coordinates; skips those that are too old for the request."""
+    from tidelog.cli.direct.cluster import DirectCluster
+
     session = cluster.session
     for broker in cluster.admin.list_topics(timeout=session.timeout_s).brokers.values():
         try:

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from tidelog.blocking.errors import Disconnected
-from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError
 from tidelog.cli.session import Session
 
 
 def partition_sizes(session: Session, topics: Iterable[Any]) -> dict[tuple[str, int], int]:
     """{(topic, partition): bytes on its leader} for topics as confluent-kafka describes them."""
+    from tidelog.cli.direct.cluster import DirectCluster
     from tidelog.wire.messages import describe_log_dirs as wire
 
     led: dict[tuple[str, int], dict[str, list[int]]] = {}

@@ -1,15 +1,10 @@
 """Requests to any broker: when to ask again, and what a person reads when no broker answers."""
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "blocking"))
-
-from scripted_connections import ScriptedBrokers
-
+from tests.unit.blocking.scripted_connections import ScriptedBrokers
 from tidelog.base.errors import ErrorCode, ProtocolError
 from tidelog.blocking.errors import BadAnswer, Disconnected, NoAnswer, SecurityError
 from tidelog.cli.direct.cluster import DirectCluster
