@@ -49,6 +49,7 @@ from tidelog.broker.replication.service import Replication
 from tidelog.broker.requests.context import Services
 from tidelog.broker.requests.dispatch import Dispatcher
 from tidelog.broker.requests.fetch_sessions import FetchSessions
+from tidelog.broker.requests.forwarded_once import ForwardedOnce
 from tidelog.broker.requests.forwarding import Forwarding
 from tidelog.broker.requests.internal_requests import InternalRequests
 from tidelog.broker.requests.produce_shortcut import ProduceShortcut
@@ -372,7 +373,7 @@ class Node:
             lambda: metadata.controller_id,
             resolve_sends=metadata.quorum_address_of,
         )
-        forwarding = Forwarding(metadata, peers)
+        forwarding = Forwarding(metadata, peers, self._incarnation)
         internal_topics = InternalTopics(metadata, forwarding)
         lifecycle = Lifecycle(
             metadata,
@@ -402,6 +403,7 @@ class Node:
             controller=Controller(metadata, clock, random, config.optional_text("cluster.id")),
             peers=peers,
             forwarding=forwarding,
+            forwarded_once=ForwardedOnce(),
             lifecycle=lifecycle,
             replication=Replication(
                 metadata, partitions, peers, clock, random, broker_epoch=lambda: lifecycle.epoch

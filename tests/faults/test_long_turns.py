@@ -12,12 +12,11 @@ import pytest
 from tests.faults.log_calls import batch, create_topic, produce
 from tests.faults.node_thread import NodeThread
 from tests.faults.odd_requests import E
-from tests.faults.raw_client import RawClient, request_bytes
+from tests.faults.raw_client import RawClient
 from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tidelog.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
-from tidelog.wire.messages.forward import ForwardRequest
 
 pytestmark = pytest.mark.usefixtures("no_failures")
 
@@ -101,20 +100,3 @@ def test_no_turn_is_long(node: NodeThread) -> None:
                 break
         assert longest[-1] < TURN_SECONDS_MAX, longest
     assert not disk.on_the_loop[:5]
-
-
-def test_a_request_that_is_passed_on_twice_is_answered_as_the_first_time(node: NodeThread) -> None:
-    """The first answer may be lost with a connection, or with the controller."""
-    topic = CreatableTopic(name="once", num_partitions=2, replication_factor=1)
-    asked = request_bytes(ApiKey.CREATE_TOPICS, 7, CreateTopicsRequest(topics=[topic], timeout_ms=1000))[4:]
-    with node.connect() as client:
-
-        def pass_on(token: bytes) -> bytes:
-            request = ForwardRequest(listener="PLAINTEXT", request_data=asked, token=token)
-            answer = client.ask(ApiKey.FORWARD, request)
-            assert answer.error_code == E.NONE
-            return bytes(answer.response_data)
-
-        first = pass_on(bytes(range(16)))
-        assert pass_on(bytes(range(16))) == first
-        assert pass_on(bytes(16)) != first, "another request for the same name is refused"

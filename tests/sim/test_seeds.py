@@ -60,6 +60,12 @@ def test_a_coordinator_that_was_replaced_unawares_tells_no_producer_that_its_tra
     assert result.ok, told(result)
 
 
+def test_a_topic_is_not_made_again_by_a_request_that_comes_after_its_deletion() -> None:
+    """An earlier try of its creation, long given up by the broker that passed it on, made it anew."""
+    result = run_seed(60395)
+    assert result.ok, told(result)
+
+
 def test_every_fault_is_drawn_by_some_seed() -> None:
     drawn = {fault for seed in range(300) for fault in scenario_of(seed).faults}
     assert drawn == set(FAULT_NAMES) == set(FAULTS)

@@ -14,7 +14,7 @@ import msgspec
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
-from tidelog.base.ids import NodeId, Offset
+from tidelog.base.ids import Epoch, NodeId, Offset
 from tidelog.base.voters import parse_address
 from tidelog.broker.controller.metadata_applier import MetadataApplier
 from tidelog.broker.controller.quorum import Quorum
@@ -86,6 +86,11 @@ class MetadataService:
         return self._applier.leader_id
 
     @property
+    def term(self) -> Epoch:
+        """The term of the quorum in which `controller_id` leads it."""
+        return self._quorum.leader_term
+
+    @property
     def told_controller(self) -> NodeId:
         """Who is named where somebody wants to know: one that is not fenced, so that its address is told."""
         if self.controller_id is not None and self._is_alive(self.controller_id):
@@ -148,13 +153,15 @@ class MetadataService:
     async def change(self, decide: Decide[T]) -> Sequence[T]:
         """As active controller. On another broker nothing changes, and the results say NOT_CONTROLLER.
 
-        Whoever gives up waiting does not end it: the next decision must see what becomes of this one.
+        So they do where this broker leads again when the change has its turn: another controller may have
+        been asked for it meanwhile. A caller that gives up waiting does not end it: the next decision must
+        see what becomes of this one.
         """
         if self._quorum.without_room is not None:
             return await self._without_room(decide, self._quorum.without_room)
         answer: asyncio.Future[Sequence[T]] = asyncio.get_running_loop().create_future()
         changing = asyncio.get_running_loop().create_task(
-            self._change(decide, answer), name="metadata change"
+            self._change(decide, answer, self._quorum.raft.term), name="metadata change"
         )
         self._changing[changing] = (decide, answer)
         changing.add_done_callback(self._changed)
@@ -195,7 +202,9 @@ class MetadataService:
         decision = decided if isinstance(decided, Decision) else await decide_in_turns(decided)
         return [_refused(result, error) for result in decision.results]
 
-    async def _change(self, decide: Decide[T], answer: "asyncio.Future[Sequence[T]]") -> Sequence[T]:
+    async def _change(
+        self, decide: Decide[T], answer: "asyncio.Future[Sequence[T]]", term: Epoch
+    ) -> Sequence[T]:
         async with self._one_at_a_time:
             if answer.done() and not answer.cancelled():
                 return answer.result()
@@ -205,7 +214,7 @@ class MetadataService:
             try:
                 # What cannot be applied must not be agreed on: no broker could ever go past it.
                 await advance_in_turns(image, decision.records)
-                await self._commit(encode_decision(decision.records), image)
+                await self._commit(encode_decision(decision.records), image, term)
             except TidelogError as error:
                 is_told = error is self._quorum.without_room
                 is_replaced = isinstance(error, KafkaError) and error.code is ErrorCode.NOT_CONTROLLER
@@ -252,7 +261,7 @@ class MetadataService:
         except NotLeader as error:
             raise self._not_controller() from error
 
-    async def _commit(self, data: bytes, image: ClusterImage) -> None:
+    async def _commit(self, data: bytes, image: ClusterImage, term: Epoch) -> None:
         """Propose, and wait until it is agreed on, applied, and acted on by this broker."""
         if isinstance(self.failure, KafkaError):
             raise self.failure
@@ -262,10 +271,10 @@ class MetadataService:
             raise self._not_controller()
 
         def propose() -> "asyncio.Future[None]":
-            if self.image is not image:  # others led meanwhile, and what was decided may be wrong by now
-                raise NotLeader(self._quorum.raft.leader_id)
-            index = self._quorum.raft.propose(data, self._quorum.now)
-            return self._applier.expect(index, self._quorum.raft.term)
+            raft = self._quorum.raft
+            if self.image is not image or raft.term != term:
+                raise NotLeader(raft.leader_id)  # others led meanwhile: what was decided may be wrong by now
+            return self._applier.expect(raft.propose(data, self._quorum.now), term)
 
         try:
             agreed = await self._quorum.do(propose)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
-from tidelog.base.ids import NodeId
+from tidelog.base.ids import Epoch, NodeId
 from tidelog.base.ports import Clock
 from tidelog.broker.controller.signs_of_life import SignsOfLife
 from tidelog.broker.log_dirs.flusher import BUSY_SECONDS, RunInThread
@@ -78,7 +78,7 @@ class Quorum:
         self.failure: Exception | None = None
         self.without_room: KafkaError | None = None
         """Why nothing can be changed for the time being."""
-        self._other_leader: NodeId | None = None
+        self._other_leader: tuple[NodeId, Epoch] | None = None
         self._is_behind = False
         self._told_commit: int | None = None
 
@@ -133,8 +133,8 @@ class Quorum:
         self._told_commit = max(message.commit, -1 if self._told_commit is None else self._told_commit)
         if self.without_room is None:
             return
-        if message.term > self.raft.term and message.sender != self._other_leader:
-            self._other_leader = message.sender
+        if message.term > self.leader_term:
+            self._other_leader = message.sender, message.term
             self._committed.on_role()
 
     def may_be_stale(self, applied: int) -> bool:
@@ -148,7 +148,12 @@ class Quorum:
 
     @property
     def leader_id(self) -> NodeId | None:
-        return self.raft.leader_id if self._other_leader is None else self._other_leader
+        return self.raft.leader_id if self._other_leader is None else self._other_leader[0]
+
+    @property
+    def leader_term(self) -> Epoch:
+        """The term in which `leader_id` leads."""
+        return self.raft.term if self._other_leader is None else self._other_leader[1]
 
     def soon(self, work: Callable[[], None]) -> None:
         """Do something with the core when it is its turn."""

@@ -2,11 +2,10 @@
 
 import logging
 from collections.abc import Sequence
-from functools import partial
-from hashlib import sha256
 
 from tidelog.base.ids import Uuid, uuid_from_random
 from tidelog.broker.requests.context import Services
+from tidelog.broker.requests.tries import Tries
 from tidelog.metadata.topics.create_topics import (
     CreatedTopic,
     NewTopic,
@@ -27,15 +26,10 @@ def new_topic_id(services: Services) -> Uuid:
     return uuid_from_random(services.random.bytes(16))
 
 
-def topic_id_by(token: bytes, name: str) -> Uuid:
-    """As good as random, and the same whenever a request with this token is tried."""
-    return uuid_from_random(sha256(token + name.encode()).digest()[:16])
-
-
 async def create(
-    services: Services, topics: Sequence[NewTopic], *, validate_only: bool = False, token: bytes = b""
+    services: Services, topics: Sequence[NewTopic], *, validate_only: bool = False, tries: Tries | None = None
 ) -> Sequence[CreatedTopic]:
-    """`token`: of a request that may be tried again, with another controller too."""
+    """`tries`: of a request that may be made again, also to another controller."""
     config = services.config
     defaults = TopicDefaults(
         num_partitions=config.int("num.partitions"),
@@ -49,7 +43,7 @@ async def create(
             new_id=lambda: new_topic_id(services),
             validate_only=validate_only,
             config=config,
-            id_of=partial(topic_id_by, token) if token else None,
+            ids_of=None if tries is None else tries.topic_ids,
         )
     )
 

@@ -127,7 +127,7 @@ class Peers:
         self,
         api_key: int,
         version: int,
-        request: Message,
+        request: Message | Callable[[], Message],
         *,
         timeout: float,  # noqa: ASYNC109
         attempt_timeout: float = 5.0,
@@ -135,7 +135,7 @@ class Peers:
     ) -> Any:
         """Ask whoever is the controller until one answers as such. May be carried out more than once.
 
-        OSError where that takes longer than `timeout`.
+        A function makes the request of each try. OSError where that takes longer than `timeout`.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout
@@ -143,8 +143,9 @@ class Peers:
         while (left := deadline - loop.time()) > 0:
             controller = self._controller()
             if controller is not None:
+                asked = request if isinstance(request, Message) else request()
                 attempt = self.call(
-                    controller, api_key, version, request, timeout=min(left, attempt_timeout), lane=lane
+                    controller, api_key, version, asked, timeout=min(left, attempt_timeout), lane=lane
                 )
                 try:
                     answer = await self._while_controller(controller, attempt)

@@ -20,11 +20,13 @@ from tidelog.broker.peers.peers import Peers
 from tidelog.broker.replication.service import Replication
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.fetch_sessions import FetchSessions
+from tidelog.broker.requests.forwarded_once import ForwardedOnce
 from tidelog.broker.requests.forwarding import Forwarding
 from tidelog.broker.requests.throttle import Throttle
+from tidelog.broker.requests.tries import Tries
 
 
-async def _nobody(_frame: memoryview, _connection: ClientConnection, _token: bytes) -> bytes:
+async def _nobody(_frame: memoryview, _connection: ClientConnection, _tries: Tries | None) -> bytes:
     raise ProtocolError("nothing is dispatched yet")
 
 
@@ -38,6 +40,7 @@ class Services:
     controller: Controller
     peers: Peers
     forwarding: Forwarding
+    forwarded_once: ForwardedOnce
     lifecycle: Lifecycle
     replication: Replication
     partitions: HostedPartitions
@@ -51,7 +54,9 @@ class Services:
     run_in_thread: RunInThread
     inter_broker_listener: str
     """What brokers say to each other is taken on this one alone."""
-    answer_forwarded: Callable[[memoryview, ClientConnection, bytes], Awaitable[bytes | None]] = _nobody
+    answer_forwarded: Callable[[memoryview, ClientConnection, Tries | None], Awaitable[bytes | None]] = (
+        _nobody
+    )
 
     @property
     def config(self) -> BrokerConfig:
@@ -62,7 +67,7 @@ class Services:
 class Context:
     """One request: its services, its connection, its version."""
 
-    __slots__ = ("client_id", "connection", "services", "throttle_ms", "token", "version")
+    __slots__ = ("client_id", "connection", "services", "throttle_ms", "tries", "version")
 
     def __init__(
         self, services: Services, connection: ClientConnection, version: int, client_id: str | None
@@ -72,5 +77,5 @@ class Context:
         self.version = version
         self.client_id = client_id
         self.throttle_ms = 0
-        self.token = b""
-        """Of a request to the controller: the same for each try, so that a second one is known as such."""
+        self.tries: Tries | None = None
+        """Of a request to the controller that may be made again, also to the next one."""

@@ -21,6 +21,7 @@ from tidelog.broker.requests.forwarding import (
 from tidelog.broker.requests.reply import LateReply, PendingReply, Reply, closing_reply
 from tidelog.broker.requests.request_order import may_overlap
 from tidelog.broker.requests.routes import Route, Routes
+from tidelog.broker.requests.tries import Tries
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.frame import read_request_header, write_response
 
@@ -88,19 +89,19 @@ class Dispatcher:
         self, frame: bytes, route: Route, request: Any, correlation_id: int, context: Context
     ) -> Reply | None:
         """Returns this broker's own answer while it is the controller, else the controller's, unchanged."""
-        context.token = self._services.random.bytes(TOKEN_BYTES)
+        context.tries = tries = Tries(self._services.random.bytes(TOKEN_BYTES))
         if self._services.metadata.decides_here:
+            tries.begin()
             response: Any = await response_of(route.handle(context, request))
             if not is_refused_as_controller(response):
                 return _reply(response, route, correlation_id, context)
         try:
             asked_for = getattr(request, "timeout_ms", 0) / 1000
             seconds = min(max(FORWARD_SECONDS, asked_for), FORWARD_SECONDS_MAX)
-            passed_on = await self._services.forwarding.pass_on(
-                frame, context.connection, context.token, seconds
-            )
+            passed_on = await self._services.forwarding.pass_on(frame, context.connection, tries, seconds)
         except OSError as error:
             log.warning("%s of %s could not be passed on: %s", route.name, context.connection, error)
+            tries.begin()  # this broker may be the controller by now
             refusal: Response = await response_of(route.handle(context, request))
             return _reply(refusal, route, correlation_id, context)
         return Reply([len(passed_on).to_bytes(SIZE_BYTES, "big"), passed_on])

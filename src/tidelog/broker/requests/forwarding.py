@@ -9,10 +9,13 @@ import logging
 from typing import Any
 
 from tidelog.base.errors import ErrorCode
+from tidelog.base.ids import Uuid
 from tidelog.base.ports import FileSlice
 from tidelog.broker.controller.metadata_service import MetadataService
 from tidelog.broker.peers.peers import Peers, PeerUnavailable
 from tidelog.broker.requests.client_connection import ClientConnection
+from tidelog.broker.requests.forwarded_once import ForwardNumbers
+from tidelog.broker.requests.tries import Tries
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.frame import read_response, write_request
 from tidelog.wire.message import Message
@@ -77,9 +80,11 @@ def is_refused_as_controller(answer: Message, *, is_whole: bool = True) -> bool:
 
 
 class Forwarding:
-    def __init__(self, metadata: MetadataService, peers: Peers) -> None:
+    def __init__(self, metadata: MetadataService, peers: Peers, incarnation: Uuid) -> None:
         self._metadata = metadata
         self._peers = peers
+        self._incarnation = incarnation
+        self._numbers = ForwardNumbers()
         self._under_way: dict[asyncio.Timeout, None] = {}
         self._following: dict[asyncio.Timeout, None] = {}
         self._is_leaving = False
@@ -100,35 +105,58 @@ class Forwarding:
                 limit.reschedule(0)
 
     async def pass_on(
-        self, frame: bytes, connection: ClientConnection, token: bytes = b"", seconds: float = FORWARD_SECONDS
+        self,
+        frame: bytes,
+        connection: ClientConnection,
+        tries: Tries | None = None,
+        seconds: float = FORWARD_SECONDS,
     ) -> bytes:
         """A client's request, without its size, as it came; the controller's answer in the same form.
 
-        It may be tried several times, under one token. OSError where no controller answers in time: nobody
+        It may be tried several times, under one number. OSError where no controller answers in time: nobody
         knows then whether one does what was asked for, so the client's own patience counts if it is longer.
         """
-        request = ForwardRequest(
-            cluster_id=self._metadata.image.cluster_id,
-            listener=connection.listener,
-            principal=connection.principal,
-            client_host=connection.host,
-            request_data=frame,
-            token=token,
-        )
         if self._is_closed:
             raise PeerUnavailable("the broker is stopping")
+        tries = tries or Tries(b"")
+        number = self._numbers.open()
         async with asyncio.timeout(None) as limit:
             self._under_way[limit] = None
             try:
                 answer: ForwardResponse = await self._peers.call_controller(
-                    ApiKey.FORWARD, 0, request, timeout=seconds, attempt_timeout=seconds
+                    ApiKey.FORWARD,
+                    0,
+                    lambda: self._next_try(frame, connection, tries, number),
+                    timeout=seconds,
+                    attempt_timeout=seconds,
                 )
             finally:
                 del self._under_way[limit]
+                self._numbers.close(number)
         if answer.error_code or answer.response_data is None:
             raise PeerUnavailable(f"the controller refused: {ErrorCode.of(answer.error_code).name}")
         await self._follow(answer.metadata_version)
         return answer.response_data
+
+    def _next_try(
+        self, frame: bytes, connection: ClientConnection, tries: Tries, number: int
+    ) -> ForwardRequest:
+        tries.begin()
+        metadata = self._metadata
+        return ForwardRequest(
+            cluster_id=metadata.image.cluster_id,
+            listener=connection.listener,
+            principal=connection.principal,
+            client_host=connection.host,
+            request_data=frame,
+            token=tries.token,
+            attempt=tries.attempt,
+            broker_id=metadata.node_id,
+            incarnation=self._incarnation,
+            number=number,
+            floor=self._numbers.floor,
+            term=metadata.term,
+        )
 
     async def ask_controller(self, api_key: ApiKey, version: int, request: Message) -> Any:
         """This broker's own request for a change. OSError where no controller answers."""

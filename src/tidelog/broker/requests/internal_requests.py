@@ -9,6 +9,7 @@ from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Context, Services
 from tidelog.broker.requests.forwarding import FORWARDED, SIZE_BYTES, is_refused_as_controller
 from tidelog.broker.requests.routes import Routes
+from tidelog.broker.requests.tries import Tries
 from tidelog.wire.frame import read_request_header
 
 
@@ -26,7 +27,7 @@ class InternalRequests:
         return await response_of(route.handle(context, request))
 
     async def answer_forwarded(
-        self, frame: memoryview, client: ClientConnection, token: bytes
+        self, frame: memoryview, client: ClientConnection, tries: Tries | None
     ) -> bytes | None:
         """Handle what a client of another broker asks of the controller.
 
@@ -39,7 +40,7 @@ class InternalRequests:
             raise ProtocolError(f"API key {api_key} is not for the controller")
         request = route.decode(frame, body_at, True)
         context = Context(self._services, client, version, client_id)
-        context.token = token
+        context.tries = tries
         response: Any = await response_of(route.handle(context, request))
         if is_refused_as_controller(response):
             return None

@@ -4,7 +4,7 @@ Each topic of a request succeeds or fails for itself; the records of all that su
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -76,12 +76,13 @@ def create_topics_in_steps(
     new_id: Callable[[], Uuid],
     validate_only: bool = False,
     config: BrokerConfig | None = None,
-    id_of: Callable[[str], Uuid] | None = None,
+    ids_of: Callable[[str], Iterator[Uuid]] | None = None,
 ) -> Steps[CreatedTopic]:
     """As `decide_create_topics`, with a rest after some hundred partitions.
 
-    `id_of` gives a topic's id by its name, in each try of one request the same and in no other: a topic that
-    has this id was made by an earlier try whose answer was lost, and is answered as that would have been.
+    `ids_of` gives by a topic's name the id that it gets, then those that earlier tries of this request would
+    have given it: a topic with such an id was made by a try whose answer was lost, and is answered as that
+    would have been.
     """
     config = config or BrokerConfig()
     named = Counter(topic.name for topic in topics)
@@ -96,9 +97,10 @@ def create_topics_in_steps(
         try:
             if named[topic.name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-            topic_id = new_id() if id_of is None else id_of(topic.name)
+            ids = iter((new_id(),)) if ids_of is None else ids_of(topic.name)
+            topic_id = next(ids)
             known = image.topics.get(topic.name)
-            if known is not None and known.id == topic_id:
+            if known is not None and (known.id == topic_id or known.id in ids):
                 results.append(_made_before(known))
                 continue
             _check_name(image, topic.name, collisions)

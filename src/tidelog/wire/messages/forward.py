@@ -12,6 +12,12 @@ class ForwardRequest(Message):
     client_host: str = ''
     request_data: bytes = b''
     token: bytes = b''
+    attempt: int = 0
+    broker_id: int = 0
+    incarnation: bytes = bytes(16)
+    number: int = 0
+    floor: int = 0
+    term: int = 0
 
 
 class ForwardResponse(Message):
@@ -28,7 +34,13 @@ ForwardRequest 20001 req 0-0 flex=0
  principal str
  client_host str
  request_data bytes
- token bytes 0+ tag=0
+ token bytes
+ attempt i32
+ broker_id i32
+ incarnation uuid
+ number i64
+ floor i64
+ term i32
 """,
     "ForwardResponse": """\
 ForwardResponse 20001 resp 0-0 flex=0

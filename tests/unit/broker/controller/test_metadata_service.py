@@ -233,6 +233,26 @@ def test_a_caller_that_gives_up_leaves_no_decision_half_made() -> None:
     with_rig(work)
 
 
+def test_a_change_is_made_in_the_term_it_was_asked_for_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another controller may have made it meanwhile, and a third one may have undone it since."""
+
+    async def work(rig: QuorumRig) -> None:
+        await rig.metadata.change(broker)
+        rig.metadata.on_change(lambda _: asyncio.sleep(5))
+        first = asyncio.ensure_future(rig.metadata.change(topic("t")))
+        second = asyncio.ensure_future(rig.metadata.change(topic("u")))
+        await asyncio.sleep(1)
+        assert "t" in rig.metadata.image.topics
+        term = rig.metadata.term
+        monkeypatch.setattr(type(rig.quorum.raft), "term", term + 2)
+        assert (await first)[0].ok
+        assert (await second)[0].error is ErrorCode.NOT_CONTROLLER
+        assert "u" not in rig.metadata.image.topics
+        assert (await rig.metadata.change(no_such_topic))[0].error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    with_rig(work)
+
+
 def test_what_cannot_be_applied_is_not_agreed_on() -> None:
     async def work(rig: QuorumRig) -> None:
         await rig.metadata.change(broker)

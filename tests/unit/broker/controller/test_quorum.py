@@ -9,8 +9,9 @@ import pytest
 from tests.rigs.quorum import QuorumRig
 from tests.rigs.virtual_time import run
 from tidelog.broker.controller.quorum import INBOX_BYTES_MAX, INBOX_MAX, Quorum
+from tidelog.raft.entries import Entry, EntryKind
 from tidelog.raft.errors import ChangeRefused, NotLeader
-from tidelog.raft.messages import TimeoutNow
+from tidelog.raft.messages import Append, TimeoutNow
 
 
 class Refusing:
@@ -95,6 +96,39 @@ def test_nobody_waits_for_a_quorum_that_was_stopped() -> None:
             await asyncio.wait_for(waiting, 5)
         with pytest.raises(NotLeader):
             await asyncio.wait_for(rig.quorum.do(lambda: 1), 5)
+        await rig.stop()
+
+    run(life())
+
+
+def test_without_room_on_its_disk_a_broker_still_knows_who_leads_in_which_term() -> None:
+    async def life() -> None:
+        rig = QuorumRig(voters=(1, 2, 3))
+        await rig.start()
+
+        async def hear(leader: int, term: int) -> tuple[int | None, int]:
+            rig.quorum.receive(
+                Append(
+                    sender=leader,
+                    storage=bytes([leader]) * 16,
+                    term=term,
+                    address=f"127.0.0.{leader}:9092",
+                    previous_index=0,
+                    previous_term=0,
+                    commit=0,
+                    round=1,
+                    entries=(Entry(term, EntryKind.DATA, b"x" * 1000),),
+                )
+            )
+            await asyncio.sleep(0.01)
+            return rig.metadata.controller_id, rig.metadata.term
+
+        rig.disk.capacity_bytes = 0
+        assert await hear(2, 5) == (2, 5)
+        assert rig.quorum.without_room is not None
+        assert await hear(3, 7) == (3, 7)
+        assert await hear(3, 9) == (3, 9), "elected again"
+        assert await hear(2, 5) == (3, 9)
         await rig.stop()
 
     run(life())

@@ -233,20 +233,20 @@ def test_a_second_try_of_one_request_is_answered_as_the_first(cluster):
     image = cluster()
     wanted = [NewTopic("mine", 2, 1, configs=[("retention.ms", "5")]), NewTopic("taken", 1, 1)]
 
-    def decide(image, token):
+    def decide(image, *tokens):
         steps = create_topics_in_steps(
             image,
             wanted,
             defaults=DEFAULTS,
             new_id=lambda: bytes(16),
-            id_of=lambda name: (token + name.encode()).ljust(16, b"."),
+            ids_of=lambda name: ((token + name.encode()).ljust(16, b".") for token in tokens),
         )
         return decide_at_once(steps)
 
     first = decide(image, b"1")
     made = advance(image, first.records).after
-    second = decide(made, b"1")
-    assert not second.records
-    assert second.results == first.results
+    for second in (decide(made, b"1"), decide(made, b"3", b"2", b"1")):
+        assert not second.records
+        assert second.results == first.results
     other = decide(made, b"2")
     assert {result.error for result in other.results} == {ErrorCode.TOPIC_ALREADY_EXISTS}

@@ -18,7 +18,7 @@ from tidelog.wire.messages.create_topics import (
 
 async def handle(context: Context, request: CreateTopicsRequest) -> CreateTopicsResponse:
     wanted = [_new_topic(topic) for topic in request.topics]
-    results = await create(context.services, wanted, validate_only=request.validate_only, token=context.token)
+    results = await create(context.services, wanted, validate_only=request.validate_only, tries=context.tries)
     return CreateTopicsResponse(topics=_unique(context, results))
 
 
