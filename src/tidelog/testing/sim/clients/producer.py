@@ -76,6 +76,8 @@ class SimProducer:
     async def run(self) -> None:
         while not self.is_stopping:
             await asyncio.sleep(self._gap * (0.5 + self._client.chance.random()))
+            if self.is_stopping:  # a rare sender sleeps for longer than the last reader waits
+                return
             if self.acks == ACKS_ALL and self._producer_id < 0:
                 await self._begin()
             else:
