@@ -140,7 +140,7 @@ def test_a_log_is_not_compacted_while_it_is_copied(
         disk.threads_may_read.clear()
         moved(node, there)
         [source] = sources
-        assert source.copies_under_way == 1
+        assert source.compaction.copies_under_way == 1
         disk.threads_may_read.set()
         wait_until(lambda: disk.is_dir(f"{there}/t-0"), "the move")
-        wait_until(lambda: source.copies_under_way == 0, "the end of the copy")
+        wait_until(lambda: source.compaction.copies_under_way == 0, "the end of the copy")

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tests.rigs import log as log_rig
 from tests.rigs.log import DIRECTORY, NOW_MS
 from tidelog.base.ids import Offset
-from tidelog.storage import log
 from tidelog.storage.compaction import cleaned_segment, transaction_outcomes
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.producers import aborted_transactions
+from tidelog.storage.producers.state import ProducerState
 from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.batch import iter_batches
 from tidelog.wire.record import ControlType, read_control, read_records
@@ -97,7 +97,7 @@ class Partition:
         self.synced = self.log.recovery_point
 
     def do_truncate(self, count: int) -> None:
-        floor = self.log.cleaned_to or 0
+        floor = self.log.compaction.cleaned_to or 0
         if self.log.end - count >= floor:  # what was compacted was safe on every replica
             self.log.truncate_to(self.log.end - count)
             self.synced = min(self.synced, self.log.recovery_point)
@@ -113,11 +113,11 @@ class Partition:
         self._forget_lost()
 
     def _open(self, *, clean: bool) -> None:
-        cleaned_to = self.log.cleaned_to
+        cleaned_to = self.log.compaction.cleaned_to
         self.log = PartitionLog.open(
             self.disk, DIRECTORY, CONFIG, now_ms=NOW_MS, clean=clean, recovery_point=self.synced
         )
-        self.log.cleaned_to = cleaned_to
+        self.log.compaction.cleaned_to = cleaned_to
         self.synced = min(self.synced, self.log.end) if not clean else self.log.end
 
     def _forget_lost(self) -> None:
@@ -164,7 +164,9 @@ class Partition:
         end = self.log.end if unstable is None else unstable
         got: list[tuple[Offset, bytes]] = []
         while start < end and (found := self.log.read(start, max_bytes, end=end)) is not None:
-            named = sorted((first, number) for number, first in self.log.aborted_in(found, start, end))
+            named = sorted(
+                (first, number) for number, first in self.log.producer_state.aborted_in(found, start, end)
+            )
             hidden: set[int] = set()
             data = memoryview(found.slice.read())
             for position, header in iter_batches(data):
@@ -225,7 +227,7 @@ def test_an_index_that_a_cut_forgets_hides_committed_records(monkeypatch: pytest
 
 def test_too_short_a_look_shows_aborted_records(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        log.PartitionLog, "aborted_in", lambda self, found, start, end: self.aborted_between(start, start + 1)
+        ProducerState, "aborted_in", lambda self, found, start, end: self.aborted_between(start, start + 1)
     )
     with pytest.raises(AssertionError):
         live([("plain", 0), *ABORTED], 0, 1 << 20)

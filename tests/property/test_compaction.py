@@ -108,14 +108,14 @@ def test_every_newest_value_stays_and_nothing_is_invented(script, segment_bytes)
                 log.roll(now_ms)
             case ("compact", keys):
                 compact(log, now_ms=now_ms, key_bytes_max=keys * 208)
-                compacted_to = max(compacted_to, log.cleaned_to)
+                compacted_to = max(compacted_to, log.compaction.cleaned_to)
                 model.check(log, compacted_to)
             case ("wait", ms):
                 now_ms += ms
             case ("reopen",):
-                cleaned_to = log.cleaned_to
+                cleaned_to = log.compaction.cleaned_to
                 log = open_log(disk, config)
-                log.cleaned_to = cleaned_to
+                log.compaction.cleaned_to = cleaned_to
                 assert log.recovery.lines() == []
                 model.check(log, compacted_to)
     log.roll(now_ms)

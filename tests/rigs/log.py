@@ -63,18 +63,18 @@ def compact(
     stable_below: Offset | None = None,
 ) -> Compaction:
     """One whole compaction, whether it is due or not."""
-    found = log.cleanable(log.end if stable_below is None else stable_below, now_ms)
-    compaction = log.begin_compaction(found, now_ms, key_bytes_max)
+    found = log.compaction.cleanable(log.end if stable_below is None else stable_below, now_ms)
+    compaction = log.compaction.begin(found, now_ms, key_bytes_max)
     compaction.map_keys(no_pace)
     for group in compaction.groups():
         cleaned = compaction.clean(group, no_pace)
         if cleaned is not None:
-            doomed = log.finish_compaction(cleaned, now_ms)
+            doomed = log.compaction.finish(cleaned, now_ms)
             if doomed is None:
                 raise AssertionError("the log changed during its compaction")
             for segment in doomed:
                 segment.run()
-    log.cleaned_to = compaction.end
+    log.compaction.cleaned_to = compaction.end
     return compaction
 
 

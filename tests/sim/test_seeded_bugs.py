@@ -19,6 +19,7 @@ from tidelog.replication.partition import Partition
 from tidelog.storage.flush import Flush
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.producers.producers import Producers
+from tidelog.storage.producers.state import ProducerState
 from tidelog.storage.producers.verification import VerificationGuard, Verifications
 from tidelog.storage.recovery.losses import Losses
 from tidelog.testing.sim.cluster.scenario import Scenario, rough
@@ -137,7 +138,7 @@ def test_records_that_are_acknowledged_and_forgotten_are_missed_by_their_produce
 
 
 def test_a_reader_that_is_not_told_what_was_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PartitionLog, "aborted_in", lambda self, *more: [])
+    monkeypatch.setattr(ProducerState, "aborted_in", lambda self, *more: [])
     problems_until("^aborted read", lambda seed: rough(seed, "client_crash", "kill", transactors=2))
 
 

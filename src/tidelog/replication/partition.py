@@ -198,7 +198,7 @@ class Partition:
             else:
                 sync.request()
         too_few = len(self.isr) < self.min_insync_replicas and self.is_leader and not self.has_enough_in_sync
-        self.mark.advance(end, log.producers, too_few)
+        self.mark.advance(end, log.producer_state.producers, too_few)
 
     def appended(self, count: int) -> None:
         """`count` bytes were appended to the log."""
@@ -207,9 +207,9 @@ class Partition:
         self.advance()
         if watchers.followers:
             watchers.appended(count)
-        if log.has_rolled or log.end - log.recovery_point >= log.config.flush_messages:
+        if log.writer.has_rolled or log.end - log.recovery_point >= log.config.flush_messages:
             # A sealed segment is synced whatever the durability: after a crash only the rest is read.
-            log.has_rolled = False
+            log.writer.has_rolled = False
             self.sync.request()
 
     @property
@@ -240,7 +240,7 @@ class Partition:
         `guard`: under which the coordinator verified that this partition is part of the batch's transaction.
         """
         log = self.log
-        if log.offline is not None or not self.is_leader:
+        if log.health.offline is not None or not self.is_leader:
             self.check_writable()
         if all_replicas and len(self.isr) < self.needed_in_sync:
             raise refusals.too_few_in_sync(self)
@@ -252,8 +252,10 @@ class Partition:
                     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
                     "a transactional batch in a request without a transactional id",
                 )
-            if log.find_retry(header) is None:  # else it is a retry, of a transaction that may be over
-                log.check_verified(header, guard)
+            if (
+                log.producer_state.find_retry(header) is None
+            ):  # else it is a retry, of a transaction that may be over
+                log.producer_state.check_verified(header, guard)
         return self._append(admitted.records, admitted.batches, now_ms)
 
     def append_own(self, batch: bytearray, *, now_ms: TimestampMs) -> Produced:

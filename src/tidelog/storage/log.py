@@ -1,52 +1,103 @@
 """A partition's log: segments in a directory, appended at the end, read anywhere, truncated at both ends.
 
-Everything here runs on one thread, except `Flush.run` and `SegmentDeletion.run`, which touch only what they
-captured.
+The parts own their state: `writer` appends and rolls, `producer_state` knows sequences and transactions,
+`compaction` what was compacted, `health` whether the disk works. Here are the bounds of the log, and what
+moves them. Everything runs on one thread, except `Flush.run` and `SegmentDeletion.run`, which touch only what
+they captured.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import Epoch, Offset, ProducerId, TimestampMs
+from tidelog.base.ids import Epoch, Offset, TimestampMs
 from tidelog.base.ports import Disk
-from tidelog.storage import retention
-from tidelog.storage.compaction import cleanable
-from tidelog.storage.compaction import swap as compaction_swap
-from tidelog.storage.compaction.cleanable import CleanableRange
-from tidelog.storage.compaction.cleaned_segment import Cleaned
-from tidelog.storage.compaction.compaction import Compaction
-from tidelog.storage.compaction.groups import Source
-from tidelog.storage.compaction.transaction_outcomes import TransactionOutcomes
+from tidelog.storage import leader_epochs, retention
+from tidelog.storage.compaction.log_compaction import LogCompaction
 from tidelog.storage.disk_full import is_disk_full
-from tidelog.storage.file_names import LOG
+from tidelog.storage.file_names import LEADER_EPOCHS
 from tidelog.storage.flush import Flush
+from tidelog.storage.leader_epochs import LeaderEpochs
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.log_files import LogFiles
+from tidelog.storage.log_health import LogHealth
 from tidelog.storage.log_writer import Appended, Batches, LogWriter
-from tidelog.storage.producers.verification import VerificationGuard
+from tidelog.storage.producers.producers import Producers
+from tidelog.storage.producers.state import ProducerState
 from tidelog.storage.recovery import lost_range
-from tidelog.storage.recovery.loading import load
-from tidelog.storage.recovery.replay import replay
+from tidelog.storage.recovery.loading import Loaded, load
+from tidelog.storage.recovery.lost_range import LostRange
+from tidelog.storage.recovery.report import RecoveryReport
 from tidelog.storage.segment import time_lookup
 from tidelog.storage.segment.segment import LogRead, Segment
-from tidelog.storage.segment.segments import out_of_place
+from tidelog.storage.segment.segments import SegmentList, out_of_place
 from tidelog.storage.segment.time_lookup import TimestampOffset
 from tidelog.storage.segment.warm import WarmSegments
 from tidelog.storage.segment_deletion import SegmentDeletion, mark_for_deletion
-from tidelog.wire.batch import BatchHeader
 
 __all__ = ["Appended", "Batches", "LogRead", "PartitionLog", "TimestampOffset"]
 
 _INDEX_ENTRIES_PENDING_MAX = 64
 """Written out at a flush from this many on: after a crash the walk to the recovery point stays short."""
-_SNAPSHOT_INTERVAL_BYTES = 64 << 20
-"""A producer snapshot at least so often, to bound what a start after a crash must replay."""
 
 
-class PartitionLog(LogWriter):
-    __slots__ = ()
+class PartitionLog:
+    __slots__ = (
+        "_complete_at",
+        "append",
+        "append_as_follower",
+        "compaction",
+        "config",
+        "end",
+        "files",
+        "health",
+        "leader_epochs",
+        "lost",
+        "producer_state",
+        "recovery",
+        "recovery_point",
+        "roll",
+        "segment_list",
+        "start",
+        "truncations",
+        "unsynced",
+        "writer",
+    )
+
+    def __init__(self, files: LogFiles, loaded: Loaded) -> None:
+        self.files = files
+        self.config = files.config
+        self.start: Offset = loaded.start
+        self.end: Offset = loaded.end
+        self.recovery_point: Offset = loaded.recovery_point
+        """Everything below is on stable storage."""
+        # Up to here the index files and a producer snapshot are complete, as they are after a clean close.
+        self._complete_at: Offset | None = loaded.complete_at
+        self.recovery: RecoveryReport = loaded.report
+        self.lost: LostRange | None = loaded.lost
+        """The range that damage took. Another replica may have it, so this one should not lead."""
+        self.truncations = 0
+        """How often the end was truncated. A copy of the log must begin anew when this grows: other records
+        may have taken the place of those that were copied."""
+        self.segment_list: SegmentList = loaded.segments
+        self.unsynced = loaded.unsynced
+        self.leader_epochs: LeaderEpochs = loaded.epochs
+        self.health = LogHealth(files.path)
+        self.producer_state = ProducerState(
+            loaded.producers,
+            loaded.snapshots,
+            files=files,
+            segments=loaded.segments,
+            unsynced=loaded.unsynced,
+            health=self.health,
+        )
+        if loaded.complete_at is None:
+            self.producer_state.recover_aborted(self.recovery_point)
+        self.compaction = LogCompaction(self)
+        self.writer = LogWriter(self)
+        # The writer's own methods: a call in between would cost each append.
+        self.append = self.writer.append
+        self.append_as_follower = self.writer.append_as_follower
+        self.roll: Callable[[TimestampMs], None] = self.writer.roll
 
     @classmethod
     def open(
@@ -78,8 +129,44 @@ class PartitionLog(LogWriter):
 
     def share(self, warm: WarmSegments) -> None:
         """From now on this log counts with the others, on whose thread it is used."""
-        warm.take_over(self._files.warm)
-        self._files.warm = warm
+        warm.take_over(self.files.warm)
+        self.files.warm = warm
+
+    def configure(self, config: LogConfig) -> None:
+        """New settings hold from the next append on."""
+        self.config = self.files.config = config
+        self.writer.configure()
+
+    def inherit(self, before: "PartitionLog") -> None:
+        """What the files do not tell, from the log that this one takes the place of."""
+        self.compaction.cleaned_to = before.compaction.cleaned_to
+        # Producers wait under these guards, and write here.
+        self.producer_state.verifications = before.producer_state.verifications
+
+    @property
+    def directory(self) -> str:
+        return self.files.path
+
+    @property
+    def segments(self) -> list[Segment]:
+        """Oldest first; the last one is active."""
+        return self.segment_list.all
+
+    @property
+    def size_bytes(self) -> int:
+        return self.segment_list.size_bytes
+
+    @property
+    def producers(self) -> Producers:
+        return self.producer_state.producers
+
+    @property
+    def offline(self) -> OSError | None:
+        return self.health.offline
+
+    @property
+    def is_full(self) -> bool:
+        return self.health.is_full
 
     # Reading
 
@@ -93,147 +180,108 @@ class PartitionLog(LogWriter):
         if not self.start <= offset <= log_end:
             raise KafkaError(
                 ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"offset {offset} is outside of {self.start} to {log_end} in {self._files.path}",
+                f"offset {offset} is outside of {self.start} to {log_end} in {self.files.path}",
             )
         if offset >= end:
             return None
-        active = self._segments.active
+        active = self.segment_list.active
         try:
             if offset >= active.base:
                 found = active.read(offset, max_bytes, end if end < log_end else None, min_one)
                 if found is not None and found.first_batch_offset >= end:
                     raise out_of_place(active, found)
                 return found
-            return self._segments.read_sealed(offset, max_bytes, end, min_one)
+            return self.segment_list.read_sealed(offset, max_bytes, end, min_one)
         except OSError as error:
             raise KafkaError(
-                ErrorCode.KAFKA_STORAGE_ERROR, f"cannot read {self._files.path} at offset {offset}: {error}"
+                ErrorCode.KAFKA_STORAGE_ERROR, f"cannot read {self.files.path} at offset {offset}: {error}"
             ) from error
 
     def find_by_time(self, timestamp: TimestampMs) -> TimestampOffset | None:
         """The first record that is as new as `timestamp`."""
-        with self._unreadable():
+        with self.health.read_errors():
             return time_lookup.find(self.segments, self.start, timestamp)
 
     def max_timestamp(self) -> TimestampOffset | None:
         """The record with the largest timestamp."""
-        with self._unreadable():
+        with self.health.read_errors():
             return time_lookup.newest(self.segments, self.start)
-
-    @contextmanager
-    def _unreadable(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise KafkaError(
-                ErrorCode.KAFKA_STORAGE_ERROR, f"cannot read {self._files.path}: {error}"
-            ) from error
 
     def epoch_end(self, epoch: Epoch) -> tuple[Epoch, Offset]:
         """(largest epoch at or below `epoch`, where it ended); (-1, -1) where nothing can be said."""
         return self.leader_epochs.end_of(epoch, self.end)
 
-    # Transactions
-
     def first_unstable(self, high_watermark: Offset) -> Offset | None:
-        """Where the oldest transaction begins that is not decided for good; nobody may rely on what follows.
-
-        Decided is not enough: a marker at or above the high watermark may be lost with its leader.
-        """
-        producers = self.producers
-        if producers.first_open is None and not producers.ended:  # as in most logs, at most times
-            return None
-        producers.forget_ended(high_watermark)
-        first = producers.first_unstable(high_watermark)
+        """Where the oldest transaction begins that is not decided for good."""
+        first = self.producer_state.first_unstable(high_watermark)
         return None if first is None else max(first, self.start)
 
-    def aborted_between(self, start: Offset, end: Offset) -> list[tuple[ProducerId, Offset]]:
-        """(producer id, first offset) of the aborted transactions with records from `start` up to `end`."""
-        with self._unreadable():
-            return [(found.producer_id, found.first) for found in self.aborted.between(start, end)]
+    # Leader epochs
 
-    def aborted_in(self, found: LogRead, start: Offset, end: Offset) -> list[tuple[ProducerId, Offset]]:
-        """Those that a reader of what was found from `start` on, none of it at or above `end`, must know."""
-        if self.aborted.is_empty:
-            return []
-        bases = self._segments.bases
-        number = bisect_right(bases, found.first_batch_offset) - 1
-        segment, above = self.segments[number], [*bases, end][number + 1]
-        with self._unreadable():
-            entry = segment.index.at_or_after(found.slice.position + found.slice.length)
-        return self.aborted_between(start, min(end, above if entry is None else entry[0] + 1))
+    def begin_epoch(self, epoch: Epoch) -> None:
+        """This broker leads from now on: the next append belongs to `epoch`, whenever it comes."""
+        if epoch > self.leader_epochs.latest:
+            self.assign_epoch(epoch, self.end)
 
-    def inherit(self, before: "PartitionLog") -> None:
-        """What the files do not tell, from the log that this one takes the place of."""
-        self.cleaned_to = before.cleaned_to
-        self.verifications = before.verifications  # producers wait under these guards, and write here
+    def assign_epoch(self, epoch: Epoch, start: Offset) -> None:
+        self.leader_epochs.assign(epoch, start)
+        with self.health.disk_errors():
+            self._write_epochs()
 
-    def begin_verification(
-        self,
-        producer_id: ProducerId,
-        epoch: int,
-        sequence: int,
-        now_ms: TimestampMs,
-        *,
-        ends_raise_epoch: bool = False,
-    ) -> VerificationGuard | None:
-        """What a transactional batch needs before it may open a transaction; None: one is open."""
-        if self.producers.has_open(producer_id, epoch):
-            return None
-        return self.verifications.begin(
-            producer_id, epoch, sequence, now_ms, ends_raise_epoch=ends_raise_epoch
-        )
-
-    def check_verified(self, header: BatchHeader, guard: VerificationGuard | None) -> None:
-        """KafkaError where a batch would open a transaction that nobody is known to end."""
-        if header.is_transactional and not self.producers.has_open(header.producer_id, header.producer_epoch):
-            self.verifications.check(header, guard)
+    def _write_epochs(self) -> None:
+        """Not synced: the next flush does it before the recovery point passes what the new entry covers."""
+        if self.leader_epochs.changed:
+            path = f"{self.files.path}/{LEADER_EPOCHS}"
+            leader_epochs.write(self.files.disk, path, self.leader_epochs)
+            self.unsynced.add(path, directory=self.files.path)
 
     # Durability
 
+    @property
+    def has_unsynced_files(self) -> bool:
+        """Something besides the newest batches: where the log starts now, for one."""
+        return bool(self.unsynced)
+
     def begin_flush(self) -> Flush | None:
         """What must be synced so that everything written so far is durable; None if it is already."""
-        if self.offline is not None:
-            raise self._storage_error()
-        if self.recovery_point >= self.end and not self._unsynced:
+        self.health.check()
+        if self.recovery_point >= self.end and not self.unsynced:
             return None
-        active = self._segments.active
-        with self._disk_errors():
+        active = self.segment_list.active
+        with self.health.disk_errors():
             self._write_epochs()  # those that recovery learned from batches which are about to be durable
             if active.unwritten_index_entries >= _INDEX_ENTRIES_PENDING_MAX:
                 active.write_indexes()
-            if self._bytes_since_snapshot >= _SNAPSHOT_INTERVAL_BYTES:
-                self._take_snapshot()
-            return Flush(self._files.disk, self.end, self._truncations, active.file, self._unsynced)
+            if self.producer_state.is_snapshot_due:
+                self.producer_state.take_snapshot()
+            return Flush(self.files.disk, self.end, self.truncations, active.file, self.unsynced)
 
     def finish_flush(self, flush: Flush) -> None:
         """Move the recovery point, or go offline: after a failed fsync nobody knows what the disk holds."""
         if flush.error is not None:
-            self.sync_failed = True
-            self._go_offline(flush.error)
-            raise self._storage_error()
-        if flush.truncations == self._truncations:
-            self._unsynced.mark_synced(flush.mark)
+            self.health.sync_failed = True
+            self.health.go_offline(flush.error)
+            raise self.health.error()
+        if flush.truncations == self.truncations:
+            self.unsynced.mark_synced(flush.mark)
             self.recovery_point = max(self.recovery_point, flush.end)
 
     def close(self, clean: bool = True) -> None:
         """Clean: complete and sync everything, so that the next start need not look. Else just let go."""
         if clean and self.offline is None:
-            with self._disk_errors():
+            with self.health.disk_errors():
                 self._complete()
         for segment in self.segments:
             segment.release()
 
     def _complete(self) -> None:
-        active = self._segments.active
+        active = self.segment_list.active
         if self.config.preallocate:
             active.file.truncate(active.size)
         self._write_epochs()
         if self.end != self._complete_at:
             active.complete_indexes()
-            snapshot = self._snapshots.take(self.producers)
-            if snapshot is not None:
-                self._unsynced.add(snapshot, directory=self._files.path)
+            self.producer_state.complete()
             self._complete_at = self.end
         flush = self.begin_flush()
         if flush is not None:
@@ -242,12 +290,6 @@ class PartitionLog(LogWriter):
 
     # Cutting
 
-    @property
-    def truncations(self) -> int:
-        """How often its end was cut off. Who copies it must begin anew when this grows: other records may
-        have taken the place of what was copied."""
-        return self._truncations
-
     def truncate_to(self, offset: Offset) -> list[SegmentDeletion]:
         """Remove the batch that holds `offset` and all after it; the log then ends with the batch before.
 
@@ -255,17 +297,17 @@ class PartitionLog(LogWriter):
         place of flushed ones are not flushed.
         """
         if offset >= self.end:
-            with self._disk_errors():  # one who led and wrote nothing has an epoch that begins here
+            with self.health.disk_errors():  # one who led and wrote nothing has an epoch that begins here
                 self.leader_epochs.truncate_from_end(self.end)
                 self._write_epochs()
             return []
-        if offset < self._segments.first_base:
+        if offset < self.segment_list.first_base:
             return self.truncate_fully_at(offset)
-        self._truncations += 1
-        with self._disk_errors():
-            deletions = self._segments.drop_above(offset, self._segments.active.created_ms)
-            self._files.sync()
-            active = self._segments.active
+        self.truncations += 1
+        with self.health.disk_errors():
+            deletions = self.segment_list.drop_above(offset, self.segment_list.active.created_ms)
+            self.files.sync()
+            active = self.segment_list.active
             if found := active.locate(offset):
                 active.truncate(found[0], found[1].base_offset)
             self.end = max(active.find_end(), min(self.start, offset))
@@ -279,35 +321,32 @@ class PartitionLog(LogWriter):
     def forget_lost(self) -> None:
         """The log has all that it ever had, or counts as one that is behind."""
         if self.lost is not None:
-            with self._disk_errors():
-                lost_range.remove(self._files.disk, self._files.path)
+            with self.health.disk_errors():
+                lost_range.remove(self.files.disk, self.files.path)
             self.lost = None
 
     def truncate_fully_at(self, offset: Offset) -> list[SegmentDeletion]:
         """Remove everything; the log starts anew at `offset`."""
-        self._truncations += 1
-        now_ms = self._segments.active.created_ms
-        with self._disk_errors():
+        self.truncations += 1
+        now_ms = self.segment_list.active.created_ms
+        with self.health.disk_errors():
             deletions = [mark_for_deletion(segment, now_ms) for segment in reversed(self.segments)]
-            self._segments.restart(self._new_segment(offset, now_ms))
+            self.segment_list.restart(self.writer.new_segment(offset, now_ms))
             self.start = self.end = offset
             self.leader_epochs.clear()
-            self._snapshots.clear()
+            self.producer_state.clear()
             self._after_truncation()
             return deletions
 
     def _after_truncation(self) -> None:
         self._complete_at = None
-        if self.cleaned_to is not None:
-            self.cleaned_to = min(self.cleaned_to, self.end)
+        self.compaction.truncated(self.end)
         self.start = min(self.start, self.end)
         self.recovery_point = min(self.recovery_point, self.end)
         self.leader_epochs.truncate_from_end(self.end)
         self._write_epochs()
-        self.producers = self._snapshots.load(self._segments.first_base, self.end)
-        replay(self.segments, self.producers, self.end)
-        self.aborted.truncate_from_end(self.end, self._segments.bases)
-        self._files.sync()
+        self.producer_state.truncate(self.end)
+        self.files.sync()
 
     def delete_before(self, offset: Offset) -> None:
         """Records below `offset` are no longer served; `retire` removes the segments that this empties."""
@@ -316,7 +355,7 @@ class PartitionLog(LogWriter):
                 ErrorCode.OFFSET_OUT_OF_RANGE, f"cannot delete up to {offset}, the log ends at {self.end}"
             )
         if offset > self.start:
-            with self._disk_errors():
+            with self.health.disk_errors():
                 self._move_start(offset)
 
     def retire(self, now_ms: TimestampMs, *, limit: Offset | None = None) -> list[SegmentDeletion]:
@@ -325,7 +364,7 @@ class PartitionLog(LogWriter):
         `limit`: none that reaches above (the high watermark: followers may still need it), or into a
         transaction that is open, of which nobody could read anything yet.
         """
-        if self.offline is not None and (not self.is_full or self.copies_under_way):
+        if self.offline is not None and (not self.health.is_full or self.compaction.copies_under_way):
             return []
         segments = self.segments
         limit = self.end if limit is None else limit
@@ -336,104 +375,24 @@ class PartitionLog(LogWriter):
         )
         if not count:
             return []
-        if self.is_full:  # there is no room for a new one
+        if self.health.is_full:  # there is no room for a new one
             count = min(count, len(segments) - 1)
         elif count == len(segments):
             self.roll(now_ms)
-        with self._disk_errors():
-            deletions = self._segments.drop_oldest(count, now_ms + self.config.file_delete_delay_ms)
-            self._unsynced.add(directory=self._files.path)
-            self.aborted.keep(self._segments.bases)
+        with self.health.disk_errors():
+            deletions = self.segment_list.drop_oldest(count, now_ms + self.config.file_delete_delay_ms)
+            self.unsynced.add(directory=self.files.path)
+            self.producer_state.aborted.keep(self.segment_list.bases)
             try:
-                self._move_start(max(self.start, self._segments.first_base))
+                self._move_start(max(self.start, self.segment_list.first_base))
             except OSError as error:
                 if not is_disk_full(error):
                     raise
-                self._go_offline(error)  # but what is removed makes room
+                self.health.go_offline(error)  # but what is removed makes room
             return deletions
 
     def _move_start(self, start: Offset) -> None:
         self.start = start
         self.leader_epochs.truncate_from_start(start)
         self._write_epochs()
-        self._snapshots.keep_between(self._segments.first_base, self.end)
-
-    # Compaction
-
-    def cleanable(self, stable_below: Offset, now_ms: TimestampMs) -> CleanableRange:
-        """What waits for compaction, of what lies below `stable_below` and below every open transaction."""
-        unstable = self.producers.first_unstable(stable_below)
-        return cleanable.measure(
-            self.segments,
-            self.config,
-            start=self.start,
-            end=self.end,
-            cleaned_to=self.cleaned_to,
-            stable_below=stable_below if unstable is None else min(stable_below, unstable),
-            now_ms=now_ms,
-        )
-
-    def begin_compaction(self, found: CleanableRange, now_ms: TimestampMs, key_bytes_max: int) -> Compaction:
-        """What must be known to compact this log's dirty part elsewhere; nothing happens to the log yet."""
-        sealed, ends = self._segments.sealed, self._segments.bases[1:]
-        sources = [
-            Source(segment, segment.base, end, segment.size, segment.path)
-            for segment, end in zip(sealed, ends, strict=True)
-            if self.start < end <= found.end
-        ]
-        files = [
-            (segment.path + LOG, segment.size)
-            for segment, end in zip(self.segments, [*ends, self.end], strict=True)
-            if segment.size and end > found.start
-        ]
-        known = list(self.producers)
-        self.aborted.repair()
-        return Compaction(
-            self._files.disk,
-            self.config,
-            sources,
-            first_dirty=found.start,
-            outcomes=TransactionOutcomes(self._files.disk, files),
-            producers={number: one.batches[-1].last_offset for number, one in known if one.batches},
-            epochs={number: one.epoch for number, one in known if not one.batches},
-            truncations=self._truncations,
-            key_bytes_max=key_bytes_max,
-            now_ms=now_ms,
-        )
-
-    def holds(self, sources: Sequence[Source], truncations: int) -> bool:
-        """Whether these segments are as they were when a compaction was planned."""
-        return truncations == self._truncations and self._run_of(sources) is not None
-
-    def _run_of(self, sources: Sequence[Source]) -> int | None:
-        return self._segments.find_run([source.segment for source in sources])
-
-    def finish_compaction(self, cleaned: Cleaned, now_ms: TimestampMs) -> list[SegmentDeletion] | None:
-        """Take in a compacted segment. None if the log changed meanwhile: then it is thrown away.
-
-        An OSError before the swap is decided on leaves the log as it was; after that it takes it offline.
-        """
-        disk, path = self._files.disk, cleaned.sources[0].path
-        place = self._run_of(cleaned.sources) if cleaned.truncations == self._truncations else None
-        if place is None or self.offline is not None:
-            compaction_swap.discard(disk, path)
-            return None
-        compaction_swap.decide(disk, path)
-        with self._disk_errors():
-            self._files.sync()
-            replaced = [source.segment for source in cleaned.sources]
-            created_ms = max(segment.created_ms for segment in replaced)
-            remove_at_ms = now_ms + self.config.file_delete_delay_ms
-            deletions = [mark_for_deletion(segment, remove_at_ms) for segment in reversed(replaced)]
-            self._files.sync()
-            compaction_swap.give_final_names(disk, path)
-            segment = Segment(self._files, replaced[0].base, cleaned.size, created_ms)
-            segment.adopt(None, cleaned.newest)
-            self._segments.replace_run(place, len(replaced), segment)
-            self.aborted.look_again()
-            self._snapshots.drop_between_segments(self._segments.bases)
-            return deletions
-
-    def expire_producers(self, now_ms: TimestampMs) -> int:
-        self.verifications.expire(now_ms, self.config.producer_id_expiration_ms)
-        return self.producers.expire(now_ms, self.config.producer_id_expiration_ms)
+        self.producer_state.keep_from_start(self.end)

@@ -19,7 +19,7 @@ def write(trio: Any, sequence: int = 0, **request: Any) -> None:
 
 
 def write_verified(trio: Any, sequence: int = 0) -> None:
-    guard = trio[1].log.begin_verification(7, 0, sequence, NOW_MS)
+    guard = trio[1].log.producer_state.begin_verification(7, 0, sequence, NOW_MS)
     write(trio, sequence, in_transaction=True, guard=guard)
 
 

@@ -81,7 +81,7 @@ def test_a_crash_while_a_start_finishes_the_swap():
     for operation in range(1, 20):
         disk, log = dirty_log(operation)
         expected, end = log_rig.values(log), log.end
-        compaction = log.begin_compaction(log.cleanable(log.end, NOW_MS), NOW_MS, 1 << 20)
+        compaction = log.compaction.begin(log.compaction.cleanable(log.end, NOW_MS), NOW_MS, 1 << 20)
         compaction.map_keys(log_rig.no_pace)
         cleaned = [compaction.clean(group, log_rig.no_pace) for group in compaction.groups()]
         decided = next(segment for segment in cleaned if segment is not None and len(segment.sources) > 1)

@@ -69,7 +69,7 @@ class TestAppend:
         assert bases(log) == [0, 4]
         assert log.end == 6
         assert log.leader_epochs.entries == [(1, 0), (2, 4)]
-        with pytest.raises(KafkaError, match="offset 4 where 6"):
+        with pytest.raises(KafkaError, match="offset 4; expected 6"):
             log.append_as_follower(copied[first.size :], [(0, third)], now_ms=NOW)
 
     def test_as_follower_writes_what_comes_together_as_one_by_one(self) -> None:

@@ -188,7 +188,7 @@ class GroupPartition:
         batch = _batch(pairs, outcomes[0].writer, now_ms)
         try:
             if outcomes[0].writer is not None:
-                self.partition.log.check_verified(read_header(batch), guard)
+                self.partition.log.producer_state.check_verified(read_header(batch), guard)
             produced = self.partition.append_own(batch, now_ms=now_ms)
         except KafkaError as error:
             level = logging.ERROR if outcomes[0].writer is None else logging.INFO  # a zombie is no error here

@@ -51,8 +51,8 @@ class LogDirCheckpoints:
             taken.recovery_points[key] = log_here.recovery_point
             if log_here.start > 0:
                 taken.log_starts[key] = log_here.start
-            if log_here.cleaned_to is not None:
-                taken.cleaned_to[key] = log_here.cleaned_to
+            if log_here.compaction.cleaned_to is not None:
+                taken.cleaned_to[key] = log_here.compaction.cleaned_to
             taken.high_watermarks[key] = partition.committed_here
         return taken
 

@@ -131,7 +131,7 @@ class LogCleaner:
             if (
                 not candidate.config.compact
                 or candidate.offline is not None
-                or candidate.copies_under_way
+                or candidate.compaction.copies_under_way
                 or candidate in seen
                 or candidate in self._uncleanable
                 or candidate.directory in busy
@@ -139,7 +139,7 @@ class LogCleaner:
             ):
                 continue
             try:
-                cleanable = candidate.cleanable(
+                cleanable = candidate.compaction.cleanable(
                     min(partition.high_watermark, partition.last_stable_offset), now_ms
                 )
             except (KafkaError, OSError) as error:

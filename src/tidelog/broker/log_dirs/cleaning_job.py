@@ -52,17 +52,17 @@ class CleaningJob:
         self._run_in_thread = run_in_thread
         self._is_hosted = is_hosted
         self._on_doomed = on_doomed
-        self._plan: Compaction = self.log.begin_compaction(cleanable, clock.now_ms(), key_bytes_max)
+        self._plan: Compaction = self.log.compaction.begin(cleanable, clock.now_ms(), key_bytes_max)
         self._current: Sequence[Source] = self._plan.sources
 
     def is_wanted(self) -> bool:
         """Whether the partition is still here, with this log, and nobody copies that."""
-        is_its_log = self.partition.log is self.log and not self.log.copies_under_way
+        is_its_log = self.partition.log is self.log and not self.log.compaction.copies_under_way
         return is_its_log and self._is_hosted(self.partition)
 
     def is_stale(self) -> bool:
         """Whether the log was cut at either end, so that the plan means nothing any more."""
-        return not self.log.holds(self._current, self._plan.truncations)
+        return not self.log.compaction.holds(self._current, self._plan.truncations)
 
     async def run(self) -> None:
         """Raises OSError, KafkaError for damaged batches, CompactionStopped; the log is whole in any case."""
@@ -77,7 +77,7 @@ class CleaningJob:
                 plan.discard(group)
                 raise CompactionStopped
             try:
-                doomed = self.log.finish_compaction(cleaned, self._clock.now_ms())
+                doomed = self.log.compaction.finish(cleaned, self._clock.now_ms())
             except OSError:
                 plan.discard(group)
                 raise
@@ -85,7 +85,7 @@ class CleaningJob:
                 log.info("%s: its log was cut during compaction, which is tried again", self.name)
                 return
             self._on_doomed(doomed)
-        self.log.cleaned_to = plan.end
+        self.log.compaction.cleaned_to = plan.end
         self.is_unfinished = plan.end < self._cleanable.end
         log.info(
             "compacted %s from offset %d to %d: %d records removed, %d bytes became %d",

@@ -75,7 +75,7 @@ class Housekeeping:
     def forget_producers(self) -> None:
         now_ms = self._clock.now_ms()
         for partition in self._partitions:
-            partition.log.expire_producers(now_ms)
+            partition.log.producer_state.expire(now_ms)
 
     async def checkpoint(self) -> None:
         """What is known to be synced, so that a restart after a crash reads only the rest."""

@@ -141,7 +141,7 @@ class LogDir:
             log_start=told.log_starts.get(key) if known else None,
             committed=told.high_watermarks.get(key) if known and is_synced_first else None,
         )
-        opened.cleaned_to = told.cleaned_to.get(key) if known else None
+        opened.compaction.cleaned_to = told.cleaned_to.get(key) if known else None
         return opened
 
     def begin_copy(self, partition: Partition, now_ms: int) -> PartitionLog:

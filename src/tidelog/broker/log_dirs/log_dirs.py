@@ -181,7 +181,7 @@ class LogDirs:
             partition.log = log_dir.adopt(copy.directory, partition, now_ms)
             partition.log.share(self.warm)
         except (OSError, TidelogError) as error:
-            old.offline = error if isinstance(error, OSError) else OSError(str(error))
+            old.health.offline = error if isinstance(error, OSError) else OSError(str(error))
             raise SwapFailed(str(error)) from error
         return remove_old or (lambda: None)
 

@@ -87,10 +87,10 @@ class LogMoves:
         )
         self._moves[key] = Move(partition, copy, log_dir, task)
         source = partition.log
-        source.copies_under_way += 1
+        source.compaction.copies_under_way += 1
 
         def ended(_: "asyncio.Task[None]") -> None:
-            source.copies_under_way -= 1
+            source.compaction.copies_under_way -= 1
 
         task.add_done_callback(ended)
 

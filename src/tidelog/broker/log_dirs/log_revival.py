@@ -63,14 +63,14 @@ class LogRevival:
 
     async def _revive(self, partition: Partition) -> None:
         stopped = partition.log
-        stopped.copies_under_way += 1  # retention leaves it alone
+        stopped.compaction.copies_under_way += 1  # retention leaves it alone
         try:
             opened: PartitionLog = await self._run_in_thread(lambda: self._open_anew(partition, stopped))
         except (OSError, StorageError, KafkaError) as error:
             log.debug("%s-%d is still without room: %s", partition.topic, partition.index, error)
             return
         finally:
-            stopped.copies_under_way -= 1
+            stopped.compaction.copies_under_way -= 1
         is_current = self._partitions.current(partition.topic_id, partition.index) is partition
         if not is_current or partition.log is not stopped:
             opened.close(clean=False)  # deleted or moved meanwhile
@@ -103,9 +103,9 @@ class LogRevival:
             committed=partition.high_watermark if is_synced_first else None,
         )
         opened.inherit(stopped)
-        if stopped.sync_failed:
+        if stopped.health.sync_failed:
             rewrite(opened.segments, stopped.recovery_point)
-        if stopped.sync_failed or is_synced_first:
+        if stopped.health.sync_failed or is_synced_first:
             flush = opened.begin_flush()
             if flush is not None:
                 flush.run()

@@ -1,7 +1,7 @@
 """One compaction of one log: of each key only the newest record stays, at the offset it has.
 
-Planned on the loop (`PartitionLog.begin_compaction`), run in a thread, which touches nothing of the log but
-files it opens itself, and taken in on the loop, group by group (`PartitionLog.finish_compaction`).
+Planned on the loop (`LogCompaction.begin`), run in a thread, which touches nothing of the log but
+files it opens itself, and taken in on the loop, group by group (`LogCompaction.finish`).
 """
 
 from collections.abc import Mapping, Sequence

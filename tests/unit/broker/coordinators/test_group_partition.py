@@ -237,7 +237,7 @@ class TestTransactions:
             rig = Rig()
             log = rig.home.partition.log
             rig.commit(5)
-            guard = log.begin_verification(*self.WRITER, -1, 0)
+            guard = log.producer_state.begin_verification(*self.WRITER, -1, 0)
             assert await self.commit(rig, guard) is ErrorCode.NONE
             assert rig.committed(rig.home.shard) == {0: 5}
             assert log.producers.first_open == 1
@@ -260,7 +260,7 @@ class TestTransactions:
         async def main() -> None:
             rig = Rig()
             assert await self.commit(rig, None) is ErrorCode.INVALID_TXN_STATE
-            guard = rig.home.partition.log.begin_verification(*self.WRITER, -1, 0)
+            guard = rig.home.partition.log.producer_state.begin_verification(*self.WRITER, -1, 0)
             self.mark(rig, ControlType.ABORT)
             assert await self.commit(rig, guard) is ErrorCode.INVALID_TXN_STATE
             assert rig.committed(rig.home.shard) == {}

@@ -66,7 +66,7 @@ class Rig:
             append(log, [(b"a", b"v"), (b"k%d" % n, b"v")])
             log.roll(NOW_MS)
             if n + 1 == clean:
-                log.cleaned_to = log.end
+                log.compaction.cleaned_to = log.end
         partition = sole_leader(log, topic=topic, durability=Durability.OS, on_unsynced=lambda _: None)
         self.partitions.append(partition)
         return partition
@@ -87,7 +87,7 @@ def test_a_dirty_partition_is_compacted():
     partition = rig.partition("orders")
     assert run(rig.cleaner.clean_once())
     assert keys(partition) == CLEAN
-    assert partition.log.cleaned_to == 8
+    assert partition.log.compaction.cleaned_to == 8
     assert not run(rig.cleaner.clean_once())
 
 
@@ -118,7 +118,7 @@ def test_nothing_above_the_high_watermark_is_touched():
     partition = rig.partition("orders")
     partition.mark.offset = 3
     assert run(rig.cleaner.clean_once())
-    assert partition.log.cleaned_to == 2
+    assert partition.log.compaction.cleaned_to == 2
 
 
 def test_the_filthiest_comes_first(caplog):
@@ -161,7 +161,7 @@ def test_it_goes_on_where_memory_was_too_small():
     partition.advance()
     rig.config = BrokerConfig({"log.cleaner.dedupe.buffer.size": 1 << 20})
     assert run(rig.cleaner.clean_once())
-    assert partition.log.cleaned_to == partition.log.end
+    assert partition.log.compaction.cleaned_to == partition.log.end
     assert len(keys(partition)) == 12_002
 
 
@@ -217,7 +217,7 @@ def test_a_swap_that_cannot_begin_leaves_nothing_behind():
 def test_an_error_of_our_own_stops_nothing_else(caplog, monkeypatch):
     rig = Rig()
     partition = rig.partition("orders")
-    monkeypatch.setattr(type(partition.log), "finish_compaction", lambda *_: 1 / 0)
+    monkeypatch.setattr(type(partition.log.compaction), "finish", lambda *_: 1 / 0)
     run(rig.cleaner.clean_once())
     assert "division by zero" in rig.cleaner.uncleanable["orders", 0]
 
@@ -267,7 +267,7 @@ def test_a_deleted_topic_ends_its_compaction():
 
     run(main())
     assert rig.names("orders") == names
-    assert partition.log.cleaned_to is None
+    assert partition.log.compaction.cleaned_to is None
 
 
 def test_closing_stops_what_is_under_way():
@@ -315,10 +315,10 @@ def test_a_log_that_is_being_copied_is_left_alone_until_the_copy_is_made():
     rig = Rig()
     partition = rig.partition("orders")
     before = keys(partition)
-    partition.log.copies_under_way = 1
+    partition.log.compaction.copies_under_way = 1
     assert not run(rig.cleaner.clean_once())
     assert keys(partition) == before
-    partition.log.copies_under_way = 0
+    partition.log.compaction.copies_under_way = 0
     assert run(rig.cleaner.clean_once())
     assert keys(partition) == CLEAN
 
@@ -332,7 +332,7 @@ def test_a_copy_that_begins_during_a_compaction_stops_it():
         rig.held = asyncio.Event()
         cleaning = asyncio.ensure_future(rig.cleaner.clean_once())
         await asyncio.sleep(0.1)
-        partition.log.copies_under_way = 1
+        partition.log.compaction.copies_under_way = 1
         rig.held.set()
         await cleaning
 

@@ -166,7 +166,7 @@ def test_a_full_log_is_no_failed_log_dir_and_a_broken_one_is() -> None:
         await host.start(image(1, 0))
         log = host.hosted.find("t", 0).log
         for code, failed, told in ((errno.ENOSPC, 0, 1), (errno.EIO, 1, 0)):
-            log.offline = OSError(code, "a disk error")
+            log.health.offline = OSError(code, "a disk error")
             assert len(host.hosted.failed_log_dirs()) == failed
             assert len(host.hosted.damaged()) == told
         await host.stop()

@@ -46,13 +46,15 @@ def test_a_log_that_is_found_damaged_does_not_lead(
         partition.advance()
         assert partition.high_watermark == 3
         stopped = partition.log
-        stopped.offline = OSError(errno.ENOSPC, "full")
-        guard = stopped.begin_verification(7, 0, 0, 0)
+        stopped.health.offline = OSError(errno.ENOSPC, "full")
+        guard = stopped.producer_state.begin_verification(7, 0, 0, 0)
         if is_damaged:
             disk.flip_bit(LOG, disk.size(LOG) - 2)
         await LogRevival(disk, hosted, LoopClock(), at_once).run_once()
         assert partition.log is not stopped
-        assert partition.log.begin_verification(7, 0, 0, 0) is guard, "whoever asked before may write"
+        assert partition.log.producer_state.begin_verification(7, 0, 0, 0) is guard, (
+            "whoever asked before may write"
+        )
         assert partition.is_leader != is_damaged
         assert hosted.damaged() == ({(TOPIC.id, 0)} if is_damaged else set())
         assert ("LOST" in caplog.text) == is_damaged

@@ -42,7 +42,7 @@ def test_the_newest_value_of_each_key_stays_at_its_offset(log):
         (4, b"b", b"2"),
     ]
     assert compaction.records_removed == 2
-    assert compaction.end == log.cleaned_to == 5
+    assert compaction.end == log.compaction.cleaned_to == 5
     assert log.end == 5
 
 
@@ -277,7 +277,7 @@ def test_a_forgotten_producer_leaves_nothing(log):
     append(log, [(b"a", b"1")], producer_id=7, sequence=0)
     append(log, [(b"a", b"2")])
     log.roll(NOW_MS)
-    log.expire_producers(NOW_MS + 2 * DAY_MS)
+    log.producer_state.expire(NOW_MS + 2 * DAY_MS)
     compact(log)
     assert [header.base_offset for header, _ in log_rig.batches(log)] == [1]
 
@@ -329,18 +329,18 @@ def test_the_indexes_of_aborted_transactions_are_joined(disk, log):
         append(log, [(b"a", b"%d" % number)], producer_id=1, sequence=number, transactional=True)
         log_rig.end_transaction(log, 1, ControlType.ABORT)
         log.roll(NOW_MS)
-    aborted = log.aborted_between(0, 4)
+    aborted = log.producer_state.aborted_between(0, 4)
     compact(log)
     assert [segment.base for segment in log.segments] == [0, 4]
     assert disk.names(DIRECTORY).count("00000000000000000002.txnindex") == 0
-    assert log.aborted_between(0, 4) == aborted == [(1, 0), (1, 2)]
+    assert log.producer_state.aborted_between(0, 4) == aborted == [(1, 0), (1, 2)]
 
 
 # Faults
 
 
 def run(log, *, pace=log_rig.no_pace):
-    compaction = log.begin_compaction(log.cleanable(log.end, NOW_MS), NOW_MS, 1 << 20)
+    compaction = log.compaction.begin(log.compaction.cleanable(log.end, NOW_MS), NOW_MS, 1 << 20)
     compaction.map_keys(pace)
     return compaction, [compaction.clean(group, pace) for group in compaction.groups()]
 
@@ -371,7 +371,7 @@ def test_a_rename_that_fails_before_the_decision_leaves_the_log_as_it_was(disk, 
     before = log_rig.records(dirty)
     disk.fail("rename", ".log.cleaned")
     with pytest.raises(OSError, match="error"):
-        dirty.finish_compaction(cleaned, NOW_MS)
+        dirty.compaction.finish(cleaned, NOW_MS)
     assert dirty.offline is None
     assert log_rig.records(dirty) == before
     disk.heal()
@@ -383,7 +383,7 @@ def test_a_disk_error_after_the_decision_takes_the_log_offline_and_a_start_finis
     values = log_rig.values(dirty)
     disk.fail("rename", "0000.log", number=2)
     with pytest.raises(KafkaError):
-        dirty.finish_compaction(cleaned, NOW_MS)
+        dirty.compaction.finish(cleaned, NOW_MS)
     assert dirty.offline is not None
     disk.heal()
     again = open_log(disk, CONFIG)
@@ -440,7 +440,7 @@ def test_a_truncation_makes_the_result_worthless(disk, dirty):
     _, [cleaned] = run(dirty)
     dirty.truncate_to(6)
     before = log_rig.records(dirty)
-    assert dirty.finish_compaction(cleaned, NOW_MS) is None
+    assert dirty.compaction.finish(cleaned, NOW_MS) is None
     assert log_rig.records(dirty) == before
     assert not [name for name in disk.names(DIRECTORY) if name.endswith((".cleaned", ".swap"))]
 
@@ -450,7 +450,7 @@ def test_retention_makes_the_result_worthless(dirty):
     dirty.delete_before(2)
     dirty.retire(NOW_MS)
     before = log_rig.records(dirty)
-    assert dirty.finish_compaction(cleaned, NOW_MS) is None
+    assert dirty.compaction.finish(cleaned, NOW_MS) is None
     assert log_rig.records(dirty) == before
 
 
@@ -458,7 +458,7 @@ def test_appends_and_rolls_meanwhile_do_not_matter(dirty):
     _, [cleaned] = run(dirty)
     append(dirty, [(b"a", b"new")])
     dirty.roll(NOW_MS)
-    assert len(dirty.finish_compaction(cleaned, NOW_MS)) == 4
+    assert len(dirty.compaction.finish(cleaned, NOW_MS)) == 4
     assert offsets(dirty) == [1, 3, 5, 6, 7, 8]
 
 
@@ -478,9 +478,9 @@ def test_a_slice_that_is_being_sent_stays_readable(dirty):
 
 def test_truncation_takes_back_what_counts_as_clean(dirty):
     compact(dirty)
-    assert dirty.cleaned_to == 8
+    assert dirty.compaction.cleaned_to == 8
     dirty.truncate_to(6)
-    assert dirty.cleaned_to == 6
+    assert dirty.compaction.cleaned_to == 6
 
 
 def test_a_truncation_elsewhere_makes_the_result_worthless_too(dirty):
@@ -488,7 +488,7 @@ def test_a_truncation_elsewhere_makes_the_result_worthless_too(dirty):
     dirty.configure(LogConfig(compact=True, segment_bytes=1))  # each segment for itself
     _, cleaned = run(dirty)
     dirty.truncate_to(2)
-    assert dirty.finish_compaction(cleaned[0], NOW_MS) is None
+    assert dirty.compaction.finish(cleaned[0], NOW_MS) is None
     assert offsets(dirty) == [0, 1]
 
 
@@ -497,5 +497,5 @@ def test_a_decision_that_may_not_be_durable_takes_the_log_offline(disk, dirty):
     _, [cleaned] = run(dirty)
     disk.fail("sync_dir", DIRECTORY)
     with pytest.raises(KafkaError):
-        dirty.finish_compaction(cleaned, NOW_MS)
+        dirty.compaction.finish(cleaned, NOW_MS)
     assert dirty.offline is not None

@@ -26,7 +26,7 @@ def path(disk):
         append(log, [(b"a", b"%d" % n), (b"k%d" % n, b"v" * 80)])
         log.roll(NOW_MS)
     append(log, [(b"active", b"1")])
-    compaction = log.begin_compaction(log.cleanable(log.end, NOW_MS), NOW_MS, 1 << 20)
+    compaction = log.compaction.begin(log.compaction.cleanable(log.end, NOW_MS), NOW_MS, 1 << 20)
     compaction.map_keys(log_rig.no_pace)
     compaction.clean(compaction.groups()[0], log_rig.no_pace)
     return log.segments[0].path

@@ -30,7 +30,7 @@ def transaction(log: PartitionLog, key: bytes, how: ControlType, sequence: int, 
 
 def compact(log: PartitionLog, now_ms: TimestampMs = NOW_MS) -> None:
     log.roll(now_ms)
-    log.cleaned_to = None
+    log.compaction.cleaned_to = None
     log_rig.compact(log, now_ms=now_ms)
 
 
@@ -47,18 +47,18 @@ def test_a_marker_outlives_the_data_by_the_delete_retention(log: PartitionLog) -
     transaction(log, b"b", ControlType.COMMIT, 1)
     transaction(log, b"b", ControlType.COMMIT, 2)
     append(log, [(b"c", b"v")])
-    assert log.aborted_between(0, 9) == [(1, 0)]
+    assert log.producer_state.aborted_between(0, 9) == [(1, 0)]
     compact(log)
     assert offsets(log) == [4, 6], "what is aborted or outdated"
     assert markers(log) == [1, 3, 5], "in this run each of them had data"
     compact(log)
     compact(log, NOW_MS + DAY_MS - 1)
     assert markers(log) == [1, 3, 5], "alone now, with a day to live"
-    assert log.aborted_between(0, 9) == [(1, 0)]
+    assert log.producer_state.aborted_between(0, 9) == [(1, 0)]
     compact(log, NOW_MS + DAY_MS)
     assert markers(log) == [5]
     assert offsets(log) == [4, 6]
-    assert log.aborted_between(0, 9) == [], "a reader would wait in vain for the marker"
+    assert log.producer_state.aborted_between(0, 9) == [], "a reader would wait in vain for the marker"
 
 
 def test_the_last_batch_of_a_producer_leaves_its_sequence(disk: MemoryDisk, log: PartitionLog) -> None:
@@ -110,9 +110,9 @@ def test_an_index_that_is_empty_now_takes_the_place_of_the_old_one_even_in_a_cra
     for _ in range(2):
         compact(log)
     log.roll(NOW_MS)
-    log.cleaned_to = None
+    log.compaction.cleaned_to = None
     later_ms = NOW_MS + DAY_MS
-    compaction = log.begin_compaction(log.cleanable(log.end, later_ms), later_ms, 1 << 20)
+    compaction = log.compaction.begin(log.compaction.cleanable(log.end, later_ms), later_ms, 1 << 20)
     compaction.map_keys(log_rig.no_pace)
     [group] = compaction.groups()
     assert compaction.clean(group, log_rig.no_pace) is not None
@@ -121,4 +121,4 @@ def test_an_index_that_is_empty_now_takes_the_place_of_the_old_one_even_in_a_cra
     disk.rename(path + ".log.cleaned", path + ".log.swap")  # decided, and then the power fails
     again = log_rig.open_log(disk, LogConfig(compact=True, delete=False), recovery_point=log.end)
     assert markers(again) == []
-    assert again.aborted_between(0, 9) == []
+    assert again.producer_state.aborted_between(0, 9) == []

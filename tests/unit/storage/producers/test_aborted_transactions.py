@@ -50,15 +50,17 @@ def test_only_aborted_ones_are_listed(log: PartitionLog) -> None:
     first, second = Writer(log, 1), Writer(log, 2)
     first.write(2)
     second.write()
-    assert log.aborted_between(0, 10) == []
+    assert log.producer_state.aborted_between(0, 10) == []
     first.end(ABORT)
     second.end(COMMIT)
     first.write()
     first.end(ABORT)
-    assert log.aborted_between(0, 10) == [(1, 0), (1, 5)]
-    assert log.aborted_between(4, 10) == [(1, 5)]
-    assert log.aborted_between(0, 5) == [(1, 0)]
-    assert log.aborted.between(0, 1) == [Aborted(1, 0, 3, 2)], "the other one was open: stable up to there"
+    assert log.producer_state.aborted_between(0, 10) == [(1, 0), (1, 5)]
+    assert log.producer_state.aborted_between(4, 10) == [(1, 5)]
+    assert log.producer_state.aborted_between(0, 5) == [(1, 0)]
+    assert log.producer_state.aborted.between(0, 1) == [Aborted(1, 0, 3, 2)], (
+        "the other one was open: stable up to there"
+    )
 
 
 def test_a_log_without_transactions_has_no_index(disk: MemoryDisk, log: PartitionLog) -> None:
@@ -66,13 +68,13 @@ def test_a_log_without_transactions_has_no_index(disk: MemoryDisk, log: Partitio
     writer = Writer(log, 1)
     writer.write()
     writer.end(COMMIT)
-    assert log.aborted_between(0, 10) == []
+    assert log.producer_state.aborted_between(0, 10) == []
     assert not [name for name in disk.names(DIRECTORY) if name.endswith(".txnindex")]
 
 
 def test_a_marker_without_data_is_no_transaction(log: PartitionLog) -> None:
     Writer(log, 1).end(ABORT)
-    assert log.aborted_between(0, 10) == []
+    assert log.producer_state.aborted_between(0, 10) == []
 
 
 def test_a_transaction_that_spans_segments_is_found_in_each(log: PartitionLog) -> None:
@@ -85,8 +87,13 @@ def test_a_transaction_that_spans_segments_is_found_in_each(log: PartitionLog) -
     writer.end(ABORT)
     log.roll(NOW_MS)
     append(log, [(b"k", b"v")])
-    assert log.aborted_between(0, 1) == log.aborted_between(1, 2) == log.aborted_between(2, 3) == [(1, 0)]
-    assert log.aborted_between(4, 5) == []
+    assert (
+        log.producer_state.aborted_between(0, 1)
+        == log.producer_state.aborted_between(1, 2)
+        == log.producer_state.aborted_between(2, 3)
+        == [(1, 0)]
+    )
+    assert log.producer_state.aborted_between(4, 5) == []
 
 
 def test_what_was_read_tells_how_far_to_look(disk: MemoryDisk) -> None:
@@ -97,13 +104,15 @@ def test_what_was_read_tells_how_far_to_look(disk: MemoryDisk) -> None:
         writer.end(ABORT)
     found = log.read(4, 1, end=log.end)
     assert found is not None
-    near = log.aborted_in(found, 4, log.end)
+    near = log.producer_state.aborted_in(found, 4, log.end)
     assert near[0] == (2, 4)
     assert len(near) <= 2
     whole = log.read(4, 1 << 20, end=log.end)
     assert whole is not None
-    assert log.aborted_in(whole, 4, log.end) == [(number, 2 * number) for number in range(2, 20)]
-    assert log.aborted_in(whole, 4, 8) == [(2, 4), (3, 6)]
+    assert log.producer_state.aborted_in(whole, 4, log.end) == [
+        (number, 2 * number) for number in range(2, 20)
+    ]
+    assert log.producer_state.aborted_in(whole, 4, 8) == [(2, 4), (3, 6)]
 
 
 def test_a_flipped_bit_in_the_file_misleads_no_reader(disk: MemoryDisk, log: PartitionLog) -> None:
@@ -126,7 +135,7 @@ def test_a_flipped_bit_in_the_file_misleads_no_reader(disk: MemoryDisk, log: Par
         flipped[at // 8] ^= 1 << at % 8
         disk.open(path).write_at(0, [flipped])
         again = reopened(disk, clean=True)
-        assert again.aborted_between(0, 100) == [(5, 8), (6, 10)], (entry, field)
+        assert again.producer_state.aborted_between(0, 100) == [(5, 8), (6, 10)], (entry, field)
         again.close(clean=False)
 
 
@@ -137,9 +146,9 @@ def test_they_are_known_after_a_clean_restart(disk: MemoryDisk, log: PartitionLo
     writer.write()
     log.close()
     log = reopened(disk, clean=True)
-    assert log.aborted_between(0, 10) == [(1, 0)]
+    assert log.producer_state.aborted_between(0, 10) == [(1, 0)]
     Writer(log, 1).end(ABORT)
-    assert log.aborted_between(0, 10) == [(1, 0), (1, 2)]
+    assert log.producer_state.aborted_between(0, 10) == [(1, 0), (1, 2)]
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -159,15 +168,15 @@ def test_after_a_crash_they_are_those_whose_markers_survived(seed: int) -> None:
             flush.run()
             log.finish_flush(flush)
             recovery_point = log.recovery_point
-    everything = log.aborted_between(0, 99)
+    everything = log.producer_state.aborted_between(0, 99)
     disk.crash()
     log = reopened(disk, clean=False, recovery_point=recovery_point)
     survived = [(producer, first) for producer, first in everything if first + 1 < log.end]
-    assert log.aborted_between(0, 99) == survived
+    assert log.producer_state.aborted_between(0, 99) == survived
     writer = Writer(log, 9)
     writer.write()
     writer.end(ABORT)
-    assert log.aborted_between(0, 99) == [*survived, (9, log.end - 2)]
+    assert log.producer_state.aborted_between(0, 99) == [*survived, (9, log.end - 2)]
 
 
 def test_damage_is_repaired_from_the_batches(disk: MemoryDisk, log: PartitionLog) -> None:
@@ -179,12 +188,12 @@ def test_damage_is_repaired_from_the_batches(disk: MemoryDisk, log: PartitionLog
     writer.write()
     writer.end(ABORT)
     log.roll(NOW_MS)
-    told = log.aborted_between(0, 99)
+    told = log.producer_state.aborted_between(0, 99)
     log.close()
     for segment in log.segments[:2]:
         disk.open(segment.path + ".txnindex").write_at(0, [b"\x07" * 34])
     log = reopened(disk, clean=True)
-    assert log.aborted_between(0, 99) == told == [(1, 0), (1, 2)]
+    assert log.producer_state.aborted_between(0, 99) == told == [(1, 0), (1, 2)]
     raw = disk.open(log.segments[1].path + ".txnindex").read_at(0, 99)
     assert TransactionIndex.load(3, raw).entries == [Aborted(1, 2, 4, 5)]
 
@@ -199,12 +208,12 @@ def test_truncation_takes_them_back(disk: MemoryDisk, log: PartitionLog) -> None
     writer.write()
     writer.end(ABORT)
     log.truncate_to(3)
-    assert log.aborted_between(0, 99) == [(1, 0)]
+    assert log.producer_state.aborted_between(0, 99) == [(1, 0)]
     assert log.producers.first_open == 2
     writer.end(ABORT)
-    assert log.aborted_between(0, 99) == [(1, 0), (1, 2)]
+    assert log.producer_state.aborted_between(0, 99) == [(1, 0), (1, 2)]
     log.truncate_fully_at(10)
-    assert log.aborted_between(0, 99) == []
+    assert log.producer_state.aborted_between(0, 99) == []
     assert not [name for name in disk.names(DIRECTORY) if name.endswith(".txnindex")]
 
 
@@ -219,10 +228,10 @@ def test_retention_takes_them_with_their_segments_but_no_open_transaction(disk: 
     writer.end(ABORT)
     log.roll(NOW_MS)
     assert [deletion.base for deletion in log.retire(NOW_MS)] == [0]
-    assert log.aborted_between(0, 99) == [(1, 3)]
+    assert log.producer_state.aborted_between(0, 99) == [(1, 3)]
     patient.end(COMMIT)
     assert len(log.retire(NOW_MS)) == 2
-    assert log.aborted_between(0, 99) == []
+    assert log.producer_state.aborted_between(0, 99) == []
 
 
 def test_a_follower_keeps_them_too(log: PartitionLog) -> None:
@@ -232,7 +241,7 @@ def test_a_follower_keeps_them_too(log: PartitionLog) -> None:
     writer.end(ABORT)
     for header, batch in log_rig.batches(log):
         follower.append_as_follower(batch, [(0, header)], now_ms=NOW_MS)
-    assert follower.aborted_between(0, 99) == [(1, 0)]
+    assert follower.producer_state.aborted_between(0, 99) == [(1, 0)]
 
 
 def test_nothing_is_stable_before_its_marker_is_replicated(log: PartitionLog) -> None:

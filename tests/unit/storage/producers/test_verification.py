@@ -19,7 +19,7 @@ def header(sequence: int = 0, *, epoch: int = 0, transactional: bool = True) -> 
 def begin(
     log: PartitionLog, sequence: int = 0, *, epoch: int = 0, second_protocol: bool = False
 ) -> VerificationGuard | None:
-    return log.begin_verification(7, epoch, sequence, NOW_MS, ends_raise_epoch=second_protocol)
+    return log.producer_state.begin_verification(7, epoch, sequence, NOW_MS, ends_raise_epoch=second_protocol)
 
 
 def write(log: PartitionLog, sequence: int = 0) -> None:
@@ -28,7 +28,7 @@ def write(log: PartitionLog, sequence: int = 0) -> None:
 
 def refusal(log: PartitionLog, batch: BatchHeader, guard: object) -> ErrorCode:
     with pytest.raises(KafkaError) as caught:
-        log.check_verified(batch, guard)  # type: ignore[arg-type]
+        log.producer_state.check_verified(batch, guard)  # type: ignore[arg-type]
     return caught.value.code
 
 
@@ -41,14 +41,14 @@ def test_the_first_batch_of_a_transaction_needs_a_guard(log: PartitionLog) -> No
     assert refusal(log, header(), None) is ErrorCode.INVALID_TXN_STATE
     guard = begin(log)
     assert guard is not None
-    log.check_verified(header(), guard)
+    log.producer_state.check_verified(header(), guard)
 
 
 def test_others_need_none(log: PartitionLog) -> None:
-    log.check_verified(header(transactional=False), None)
+    log.producer_state.check_verified(header(transactional=False), None)
     write(log)
     assert begin(log, 1) is None
-    log.check_verified(header(1), None)
+    log.producer_state.check_verified(header(1), None)
     assert begin(log, 0, epoch=1) is not None
 
 
@@ -66,7 +66,7 @@ def test_a_late_marker_leaves_the_guard_of_the_next_transaction(log: PartitionLo
     write(log)
     guard = begin(log, epoch=1, second_protocol=True)
     end_transaction(log, 7, ControlType.COMMIT, epoch=1)
-    log.check_verified(header(epoch=1), guard)
+    log.producer_state.check_verified(header(epoch=1), guard)
     end_transaction(log, 7, ControlType.ABORT, epoch=2)
     assert refusal(log, header(epoch=1), guard) is ErrorCode.INVALID_TXN_STATE
 
@@ -77,7 +77,7 @@ def test_a_marker_that_is_sent_again_leaves_the_guard_of_the_next_transaction(lo
     end_transaction(log, 7, ControlType.COMMIT, epoch=1)
     guard = begin(log, epoch=1, second_protocol=True)
     end_transaction(log, 7, ControlType.COMMIT, epoch=1)
-    log.check_verified(header(epoch=1), guard)
+    log.producer_state.check_verified(header(epoch=1), guard)
 
 
 def test_in_the_first_protocol_a_marker_has_the_epoch_of_what_it_ends(log: PartitionLog) -> None:
@@ -89,7 +89,7 @@ def test_in_the_first_protocol_a_marker_has_the_epoch_of_what_it_ends(log: Parti
 def test_a_batch_of_an_earlier_epoch_leaves_the_guard_of_the_next_transaction(log: PartitionLog) -> None:
     guard = begin(log, epoch=1, second_protocol=True)
     write(log)
-    log.check_verified(header(epoch=1), guard)
+    log.producer_state.check_verified(header(epoch=1), guard)
 
 
 def test_a_guard_serves_one_transaction(log: PartitionLog) -> None:
@@ -103,21 +103,21 @@ def test_batches_that_wait_together_share_a_guard_and_keep_their_order(log: Part
     guard = begin(log, 3)
     assert begin(log, 2) is guard
     assert refusal(log, header(3), guard) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    log.check_verified(header(2), guard)
+    log.producer_state.check_verified(header(2), guard)
 
 
 def test_a_new_epoch_starts_over(log: PartitionLog) -> None:
     guard = begin(log, 0)
     assert begin(log, 5, epoch=1) is guard
-    log.check_verified(header(5, epoch=1), guard)
+    log.producer_state.check_verified(header(5, epoch=1), guard)
     begin(log, 0, epoch=0)
-    log.check_verified(header(5, epoch=1), guard)
+    log.producer_state.check_verified(header(5, epoch=1), guard)
 
 
 def test_guards_that_nobody_uses_expire(log: PartitionLog) -> None:
     begin(log)
     day_ms = 24 * 3_600_000
-    log.expire_producers(NOW_MS + day_ms - 1)
-    assert len(log.verifications) == 1
-    log.expire_producers(NOW_MS + day_ms)
-    assert len(log.verifications) == 0
+    log.producer_state.expire(NOW_MS + day_ms - 1)
+    assert len(log.producer_state.verifications) == 1
+    log.producer_state.expire(NOW_MS + day_ms)
+    assert len(log.producer_state.verifications) == 0

@@ -166,7 +166,7 @@ class FetchJob:
             if self.read_committed:
                 answer.aborted_transactions = [
                     AbortedTransaction(producer_id=producer_id, first_offset=first_offset)
-                    for producer_id, first_offset in log.aborted_in(found, offset, end)
+                    for producer_id, first_offset in log.producer_state.aborted_in(found, offset, end)
                 ]
 
     def _closer_replica(self, partition: Partition, offset: Offset) -> NodeId | None:

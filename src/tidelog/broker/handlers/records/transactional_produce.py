@@ -76,7 +76,7 @@ async def _verify(context: Context, request: ProduceRequest, batches: list[_Writ
         # where 0 went to a leader that is gone: it is not to be taken for the beginning.
         is_new = adds and log.producers.get(one.producer.producer_id) is None
         sequence = 0 if is_new else one.header.base_sequence
-        guard = log.begin_verification(*one.producer, sequence, now_ms, ends_raise_epoch=adds)
+        guard = log.producer_state.begin_verification(*one.producer, sequence, now_ms, ends_raise_epoch=adds)
         if guard is not None:
             guards[one.key] = guard
             asked[TopicPartition(one.partition.topic, one.partition.index)] = one

@@ -58,7 +58,9 @@ async def _commit(context: Context, request: TxnOffsetCommitRequest, wanted: Com
         home = services.groups.of(request.group_id)
         now_ms = services.clock.now_ms()
         adds = context.version >= FIRST_THAT_ADDS
-        guard = home.partition.log.begin_verification(*producer, NO_SEQUENCE, now_ms, ends_raise_epoch=adds)
+        guard = home.partition.log.producer_state.begin_verification(
+            *producer, NO_SEQUENCE, now_ms, ends_raise_epoch=adds
+        )
         if guard is not None:
             await _verify(context, request, producer)
             home = services.groups.of(request.group_id)  # it may have moved meanwhile

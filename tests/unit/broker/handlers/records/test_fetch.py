@@ -198,7 +198,7 @@ def test_a_consumer_with_old_metadata_is_told_who_leads_and_where() -> None:
 
 def test_a_log_that_cannot_be_written_any_more_can_be_read() -> None:
     rig = Rig(leader=2)
-    rig.partition.log.offline = OSError("no space is left")
+    rig.partition.log.health.offline = OSError("no space is left")
     assert rig.consume(0).records
 
 

@@ -1,0 +1,68 @@
+"""Whether a log's disk works. A disk error takes the log offline; nothing is retried, nothing is pretended.
+
+A log that is offline because its disk is full can still be read, and is opened anew once there is room again.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.storage.disk_full import is_disk_full
+
+log = logging.getLogger("tidelog.storage")
+
+
+class LogHealth:
+    __slots__ = ("_path", "offline", "sync_failed")
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.offline: OSError | None = None
+        """The error that took the log offline."""
+        self.sync_failed = False
+        """Then the disk may hold anything above the recovery point."""
+
+    @property
+    def is_full(self) -> bool:
+        """Offline, but only for want of room: what the log has is there, and it goes on later."""
+        return self.offline is not None and is_disk_full(self.offline)
+
+    def check(self) -> None:
+        if self.offline is not None:
+            raise self.error()
+
+    @contextmanager
+    def disk_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise self.failed(error) from error
+
+    @contextmanager
+    def read_errors(self) -> Iterator[None]:
+        """A failed read is reported, and leaves the log online."""
+        try:
+            yield
+        except OSError as error:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot read {self._path}: {error}") from error
+
+    def failed(self, error: OSError) -> KafkaError:
+        self.go_offline(error)
+        return self.error()
+
+    def go_offline(self, error: OSError) -> None:
+        if self.offline is not None:
+            return
+        self.offline = error
+        until = "there is room on it" if self.is_full else "it is repaired and the broker restarted"
+        log.error("%s is offline after an error of its disk, until %s: %s", self._path, until, error)
+
+    def error(self) -> KafkaError:
+        what = "make room on it, and the log goes on"
+        if not self.is_full:
+            what = "repair it, then restart the broker"
+        return KafkaError(
+            ErrorCode.KAFKA_STORAGE_ERROR,
+            f"{self._path} is offline since an error of its disk: {self.offline}; {what}",
+        )
