@@ -59,6 +59,11 @@ The invariant: each broker in a set that the controller may hold has every recor
 - The price is latency, never a record. A follower that stopped fetching holds up the high watermark until
   the metadata drops it, `replica.lag.time.max.ms` later or up to half of that more.
 
+One window is left. After a refusal (2) the leader stops counting the proposal. A copy of the same request
+that the network held back could be accepted afterwards, if the refused replica becomes eligible again with
+the same registration and nothing else has changed the partition. The leader then counts the replica only
+once it reads the metadata. It takes a request that arrives after its own retry was answered.
+
 One thing is for progress, not for safety. On a busy leader a follower is always behind by what arrived
 since its last fetch, so it could trail the high watermark for ever and never join. A follower that had, at
 this fetch, all that the leader had at the fetch before is *awaited*: the high watermark stands still for it

@@ -63,7 +63,8 @@ each partition.
 Clients of the first protocol keep their epoch and with it the first timeline above, here as in Apache
 Kafka: `test_the_first_protocol_cannot_tell_a_delayed_end` in `tests/unit/transactions/test_ending.py` shows
 it, beside the same story with the second. `tests/property/test_transactions.py` lets both live in a world
-that delays, repeats and crashes.
+that delays, repeats and crashes. It also believes a delayed end (a transaction is torn) and fences with an
+epoch too few (a replaced producer goes on), to show that its checks notice.
 
 This file decides, and does nothing else: it takes the transaction as it is, the request and the time, and
 returns the record to append with the answer to give once that record is committed.
