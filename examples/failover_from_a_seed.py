@@ -10,10 +10,9 @@ import os
 import sys
 import warnings
 
-from tidelog.testing.sim.scenario import rough
-from tidelog.testing.sim.view import View, views
-
 from tidelog.testing.history import Outcome
+from tidelog.testing.sim.cluster.scenario import rough
+from tidelog.testing.sim.cluster.view import View, views
 from tidelog.testing.sim.faults.world import World
 from tidelog.testing.sim.run import Result, run_seed
 
