@@ -66,8 +66,9 @@ from tidelog.server.connection.limits import Limits
 from tidelog.server.connection.shared_state import RequestDispatcher
 from tidelog.server.disk_threads import DiskThreads
 from tidelog.server.open_files import raise_open_file_limit
-from tidelog.server.peers.tcp_network import TcpNetwork
+from tidelog.server.peer_connections.peer_network import PeerNetwork
 from tidelog.server.process_memory import give_back_large_blocks
+from tidelog.server.tcp_network import TcpNetwork
 from tidelog.server.tickers import Chore, Tickers
 from tidelog.wire.apis import ApiKey
 
@@ -205,7 +206,7 @@ class Node:
         self._let_go.append(log_dirs.close)
         threads = self._threads or DiskThreads(threads=config.int("background.threads"))
         opened.push_async_callback(threads.close)
-        network = self._network or TcpNetwork(self._random)
+        network = self._network or TcpNetwork(PeerNetwork(self._random))
         opened.push_async_callback(network.close)
         store = QuorumStore.open(self._disk, f"{log_dirs.first.path}/{DIRECTORY}", clock.now_ms())
         opened.callback(store.close)

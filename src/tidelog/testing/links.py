@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tidelog.base.ports import Buffer
 from tidelog.server.clock import SystemRandom
-from tidelog.server.peers.network import PeerConnection
-from tidelog.server.peers.tcp_network import TcpNetwork
+from tidelog.server.peer_connections.peer_network import PeerConnection, PeerNetwork
+from tidelog.server.tcp_network import TcpNetwork
 
 
 class Links:
@@ -26,12 +26,12 @@ class Links:
     def is_cut(self, source: int, port: int) -> bool:
         return bool(self._cut) and (source, self._ports.get(port, -1)) in self._cut
 
-    def network_of(self, id: int, port: int) -> "Callable[[], LinkedNetwork]":
+    def network_of(self, id: int, port: int) -> "Callable[[], TcpNetwork]":
         self._ports[port] = id
-        return lambda: LinkedNetwork(self, id)
+        return lambda: TcpNetwork(LinkedNetwork(self, id))
 
 
-class LinkedNetwork(TcpNetwork):
+class LinkedNetwork(PeerNetwork):
     def __init__(self, links: Links, id: int) -> None:
         super().__init__(SystemRandom())
         self.links = links

@@ -1,7 +1,7 @@
-"""A request to another broker that is under way without a task: for those who always have one.
+"""A request to another broker that is under way without a task: for callers that always have one pending.
 
-A follower's fetch is asked, answered and asked again for every record that a quiet cluster writes; a task
-and its timeout would cost as much as the request itself.
+A follower sends a fetch for every record that a quiet cluster writes; a task and its timeout would cost as
+much as the request itself.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ class PeerCall:
         seconds: float,
         on_end: Callable[[bool], None],
     ) -> None:
-        """`on_end` is told once whether the connection may be used for the next request."""
+        """`on_end` is called once, with whether the connection may be used for the next request."""
         self._answer = answer
         self._read = read
         self._on_end = on_end
@@ -40,7 +40,7 @@ class PeerCall:
         self._answer.cancel()
 
     def result(self) -> Any:
-        """The answer. OSError (TimeoutError too) where none came: nobody knows what the peer did."""
+        """Returns the response. Raises OSError (TimeoutError too) without one: the peer may have acted."""
         if self._is_late:
             raise TimeoutError
         frame = self._answer.result()
@@ -48,7 +48,7 @@ class PeerCall:
             return self._read(frame)
         except ProtocolError as error:
             self._on_end(False)
-            raise ConnectionError(f"the answer is nonsense: {error}") from error
+            raise ConnectionError(f"the response cannot be read: {error}") from error
 
     def _give_up(self) -> None:
         if not self._answer.done():
@@ -57,9 +57,9 @@ class PeerCall:
 
     def _ended(self, answer: "asyncio.Future[memoryview]") -> None:
         self._timer.cancel()
-        # Out of time or cancelled: what is asked next must not stand behind this one. After an error the
+        # Out of time or cancelled: the next request must not queue behind this one. After an error the
         # connection is made again when it is used again.
         is_usable = not answer.cancelled()
         if is_usable:
-            answer.exception()  # looked at by `result`, unless nobody asks for it any more
+            answer.exception()  # retrieved here, since `result` may never be called
         self._on_end(is_usable)

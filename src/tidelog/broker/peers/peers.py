@@ -1,7 +1,7 @@
-"""This broker's requests to the others: to one by its id, to the controller, or without an answer.
+"""This broker's requests to other brokers: to one by its id, to the controller, or without a response.
 
-Answers come in the order of the requests on one connection, so a slow request must not stand before a
-quick one: callers name a lane, lanes have their own connections, and a busy one gets another.
+Responses come in the order of the requests on one connection, so a slow request must not be queued ahead of a
+quick one: callers name a lane, each lane has its own connections, and a busy lane gets another one.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from tidelog.base.errors import ErrorCode, ProtocolError
 from tidelog.base.ids import NodeId
 from tidelog.base.ports import Network
 from tidelog.broker.peers.call import PeerCall
-from tidelog.peer.link import Link
+from tidelog.broker.peers.link import Link
 from tidelog.wire.message import Message
 
 Address = tuple[str, int]
@@ -25,18 +25,18 @@ LINKS_MAX = 8
 RETRY_SECONDS = 0.05
 RETRY_SECONDS_MAX = 0.5
 LOOK_SECONDS = 0.25
-"""How often somebody who waits for the controller looks whether it still is the one."""
+"""How often a call to the controller checks that no other broker has become the controller."""
 
 SENDS = "sends"
 
 
 class PeerUnavailable(ConnectionError):
-    """The broker is not known, or there is no controller at the moment."""
+    """The broker has no known address, or there is no controller at the moment."""
 
 
 class _Lane(NamedTuple):
     address: Address
-    links: dict[Link, int]  # with how many calls are under way on each
+    links: dict[Link, int]  # with the number of calls under way on each
 
 
 class Peers:
@@ -50,9 +50,9 @@ class Peers:
         *,
         resolve_sends: Resolve | None = None,
     ) -> None:
-        """`call_here` serves requests to this very broker without a network, where it is given.
+        """`call_here` serves requests to this very broker without a network.
 
-        `resolve_sends` finds brokers for `send`, where that should look elsewhere than `resolve`.
+        `resolve_sends` finds the addresses for `send`; without it, `resolve` does.
         """
         self.node_id = node_id
         self._network = network
@@ -74,7 +74,7 @@ class Peers:
         timeout: float,  # noqa: ASYNC109 - what is left of it is shared out here
         lane: str = "calls",
     ) -> Any:
-        """One attempt. OSError (TimeoutError too) where no answer came: nobody knows what the peer did."""
+        """Make one attempt. Raises OSError (TimeoutError too) without a response: the peer may have acted."""
         if node_id == self.node_id and self.call_here is not None:
             async with asyncio.timeout(timeout):
                 return await self.call_here(api_key, version, request)
@@ -85,12 +85,12 @@ class Peers:
                 answer = await link.call(api_key, version, request)
         except ProtocolError as error:
             self._drop(links, link)
-            raise ConnectionError(f"broker {node_id} answered nonsense: {error}") from error
+            raise ConnectionError(f"the response of broker {node_id} cannot be read: {error}") from error
         except ConnectionError:
-            self._free(links, link)  # it connects again when it is used again, and knows when not to
+            self._free(links, link)  # it connects again when it is used again, after a back-off
             raise
         except BaseException:
-            # Out of time or cancelled: what is asked next must not stand behind this one.
+            # Out of time or cancelled: the next request must not queue behind this one.
             self._drop(links, link)
             raise
         self._free(links, link)
@@ -99,9 +99,9 @@ class Peers:
     def begin(
         self, node_id: NodeId, api_key: int, version: int, request: Message, *, seconds: float, lane: str
     ) -> PeerCall:
-        """One attempt, on the connection of the last such call of this lane, and without a task.
+        """Make one attempt, on the connection of the lane's last such call, and without a task.
 
-        OSError where the broker cannot be asked.
+        Raises OSError if the broker cannot be reached.
         """
         links, link = self._pick(node_id, lane, in_order=True)
         answer, read = link.begin(api_key, version, request)
@@ -116,7 +116,7 @@ class Peers:
         return PeerCall(asyncio.ensure_future(answer), read, seconds, ended)
 
     def send(self, node_id: NodeId, api_key: int, version: int, request: Message) -> None:
-        """Without an answer, and lost where the peer cannot be reached now. Never waits, never raises."""
+        """Send without a response; the request is lost if the peer is out of reach. Never waits or raises."""
         try:
             _, link = self._pick(node_id, SENDS, in_order=True)
             link.send(api_key, version, request)
@@ -133,9 +133,9 @@ class Peers:
         attempt_timeout: float = 5.0,
         lane: str = "controller",
     ) -> Any:
-        """Ask whoever is the controller until one answers as such. May be carried out more than once.
+        """Ask the current controller until one responds as such. May be carried out more than once.
 
-        A function makes the request of each try. OSError where that takes longer than `timeout`.
+        A function as `request` makes a new one for each try. Raises OSError after `timeout` seconds.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout
@@ -156,10 +156,10 @@ class Peers:
                     problem = f"broker {controller}: {str(error) or type(error).__name__}"
             await asyncio.sleep(min(pause, max(deadline - loop.time(), 0)))
             pause = min(2 * pause, RETRY_SECONDS_MAX)
-        raise PeerUnavailable(f"no answer of a controller within {timeout:g} s: {problem}")
+        raise PeerUnavailable(f"no controller responded within {timeout:g} s: {problem}")
 
     async def _while_controller(self, controller: NodeId, attempt: Coroutine[Any, Any, Any]) -> Any:
-        """One that is cut off or stands still may never answer: nobody waits for it once another leads."""
+        """A controller that is isolated or hangs may never respond: stop waiting once another one leads."""
         call = asyncio.get_running_loop().create_task(attempt)
         try:
             while not (await asyncio.wait([call], timeout=LOOK_SECONDS))[0]:
@@ -187,13 +187,13 @@ class Peers:
             raise PeerUnavailable(f"broker {node_id} has no address" if address is None else "stopping")
         lane = self._lanes.get((node_id, name))
         if lane is None or lane.address != address:
-            if lane is not None:  # it was started anew somewhere else
+            if lane is not None:  # the broker was restarted at another address
                 self._end(lane)
             lane = self._lanes[node_id, name] = _Lane(address, {})
         return lane
 
     def _pick(self, node_id: NodeId, name: str, *, in_order: bool = False) -> tuple[dict[Link, int], Link]:
-        """An idle link; else a new one while there are few; else the least busy. In order: the first."""
+        """Returns an idle link; else a new one, up to a limit; else the least busy. In order: the first."""
         address, links = self._lane(node_id, name)
         best = next(iter(links), None) if in_order else min(links, key=links.__getitem__, default=None)
         if best is None or (links[best] and len(links) < LINKS_MAX and not in_order):

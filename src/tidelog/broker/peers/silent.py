@@ -1,6 +1,6 @@
-"""Which brokers do not answer, as a log should tell it: once when it begins, and once when it is over.
+"""Brokers that do not respond, as the log reports them: once when it begins, and once when it is over.
 
-What is retried ten times a second would otherwise fill the log while a broker is down.
+Requests that are retried ten times a second would otherwise fill the log while a broker is down.
 """
 
 import logging
@@ -10,7 +10,7 @@ from tidelog.base.ids import NodeId
 
 class SilentPeers:
     def __init__(self, log: logging.Logger, begins: str, ends: str) -> None:
-        """`begins` is a line of the log for (broker, what is the matter), `ends` for the broker."""
+        """`begins` is a log line for (broker, problem), `ends` one for the broker."""
         self._log = log
         self._begins = begins
         self._ends = ends

@@ -20,7 +20,7 @@ from tidelog.broker.peers.call import PeerCall
 from tidelog.broker.peers.peers import Peers
 from tidelog.broker.replication.copied_partition import CopiedPartition, Next
 from tidelog.broker.replication.quota import ReplicationQuota
-from tidelog.peer.fetch_session import FetchSession, PartitionKey
+from tidelog.replication.follower_fetch_session import FollowerFetchSession, PartitionKey
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.fetch import FetchRequest, FetchResponse, PartitionData, ReplicaState
 
@@ -57,7 +57,7 @@ class LeaderFetcher:
         self._copied: dict[PartitionKey, CopiedPartition] = {}
         self._truncated: list[CopiedPartition] = []  # and not written down yet
         self._put_off: dict[PartitionKey, CopiedPartition] = {}
-        self._session = FetchSession()
+        self._session = FollowerFetchSession()
         self._in_flight: deque[tuple[int, PeerCall]] = deque()
         self._next_number = 1  # of requests
         self._failures = 0
@@ -170,7 +170,7 @@ class LeaderFetcher:
         elif not self._in_flight:
             if len(self._session):
                 self._send()
-        elif len(self._in_flight) == 1 and self._session.is_open and self._session.has_news:
+        elif len(self._in_flight) == 1 and self._session.is_open and self._session.has_changes:
             self._send()
 
     def _send(self) -> None:

@@ -11,7 +11,7 @@ from tidelog.base.ids import Epoch, NodeId, Uuid
 from tidelog.broker.replication.copied_partition import CopiedPartition
 from tidelog.broker.replication.leader_fetcher import FetcherParts, LeaderFetcher
 from tidelog.metadata.image.entities import NO_LEADER
-from tidelog.peer.fetch_session import PartitionKey
+from tidelog.replication.follower_fetch_session import PartitionKey
 from tidelog.replication.partition import Partition
 
 log = logging.getLogger("tidelog.broker.followers")

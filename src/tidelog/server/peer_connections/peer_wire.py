@@ -1,6 +1,6 @@
-"""One TCP connection to another broker: request frames out, answer frames in, in the same order.
+"""One TCP connection to another broker: request frames out, response frames in, in the same order.
 
-It ends once: by `close`, by the peer, or because the peer broke the protocol. Whoever waits is told.
+It ends once: by `close`, by the peer, or because the peer broke the protocol. Waiting callers get the error.
 """
 
 import asyncio
@@ -14,10 +14,10 @@ from tidelog.server.connection.buffer_pool import POOLED_BYTES, BufferPool
 from tidelog.server.connection.receive_buffer import ReceiveBuffer
 
 WAITING_MAX = 1_000
-"""Requests that wait for their answer on one connection."""
+"""Requests that wait for their response on one connection."""
 
 UNSENT_BYTES_MAX = 64 * 1024 * 1024
-"""What a peer that takes nothing may make us hold for it."""
+"""The most that is held for a peer that takes nothing."""
 
 
 class PeerWire(asyncio.BufferedProtocol):
@@ -68,9 +68,9 @@ class PeerWire(asyncio.BufferedProtocol):
         return self._transport.get_write_buffer_size() > UNSENT_BYTES_MAX
 
     def _take_back(self) -> None:
-        """The last large answer's buffer is used again, unless somebody still looks at it.
+        """Offer the buffer of the last large response to the pool, which drops it if views of it are left.
 
-        When it was handed over would be too early: the loop itself holds it while the caller wakes up.
+        Right after the response was delivered would be too early: the loop still holds it then.
         """
         if self._lent is not None:
             self._pool.give(self._lent)
@@ -111,9 +111,9 @@ class PeerWire(asyncio.BufferedProtocol):
         if not self._waiting:
             if self._expects_silence:
                 return
-            raise ProtocolError("sent an answer that nobody had asked for")
+            raise ProtocolError("sent a response without a request")
         answer = self._waiting.popleft()
-        if not answer.done():  # else whoever asked has gone
+        if not answer.done():  # else the caller has given up
             if len(frame) >= POOLED_BYTES:
                 self._lent = frame.obj
             answer.set_result(frame)
@@ -124,7 +124,7 @@ class PeerWire(asyncio.BufferedProtocol):
     # The end
 
     def fail(self, error: OSError) -> None:
-        """End the connection, and tell everybody who waits why."""
+        """End the connection, and raise the error in every caller that waits."""
         if self.end is not None:
             return
         self.end = error

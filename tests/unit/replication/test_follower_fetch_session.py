@@ -1,6 +1,6 @@
 """What a follower tells its leader, and when it must tell everything again."""
 
-from tidelog.peer.fetch_session import EPOCH_MAX, FetchSession
+from tidelog.replication.follower_fetch_session import EPOCH_MAX, FollowerFetchSession
 from tidelog.wire.messages.fetch import FetchPartition, FetchRequest
 
 A, B = bytes(16), bytes([1] * 16)
@@ -10,7 +10,9 @@ def at(index: int, offset: int = 0) -> FetchPartition:
     return FetchPartition(partition=index, fetch_offset=offset)
 
 
-def sent(session: FetchSession) -> tuple[int, int, list[tuple[bytes, int, int]], list[tuple[bytes, int]]]:
+def sent(
+    session: FollowerFetchSession,
+) -> tuple[int, int, list[tuple[bytes, int, int]], list[tuple[bytes, int]]]:
     request = FetchRequest()
     session.fill(request)
     named = [(t.topic_id, p.partition, p.fetch_offset) for t in request.topics for p in t.partitions]
@@ -19,7 +21,7 @@ def sent(session: FetchSession) -> tuple[int, int, list[tuple[bytes, int, int]],
 
 
 def test_everything_is_named_once_and_then_only_what_changes() -> None:
-    session = FetchSession()
+    session = FollowerFetchSession()
     session.want((A, 0), at(0))
     session.want((A, 1), at(1))
     session.want((B, 0), at(0, 7))
@@ -27,19 +29,19 @@ def test_everything_is_named_once_and_then_only_what_changes() -> None:
     assert not session.is_open
     session.accept(42)
     assert session.is_open
-    assert not session.has_news
+    assert not session.has_changes
     assert sent(session) == (42, 1, [], [])
     session.accept(42)
     session.want((A, 1), at(1, 5))
     session.forget((B, 0))
-    assert session.has_news
+    assert session.has_changes
     assert sent(session) == (42, 2, [(A, 1, 5)], [(B, 0)])
     assert sent(session) == (42, 3, [], []), "a second request may follow before the first is answered"
     assert len(session) == 2
 
 
 def test_after_a_failure_everything_is_named_under_the_old_id_so_that_the_leader_forgets_it() -> None:
-    session = FetchSession()
+    session = FollowerFetchSession()
     session.want((A, 0), at(0))
     sent(session)
     session.accept(42)
@@ -55,7 +57,7 @@ def test_after_a_failure_everything_is_named_under_the_old_id_so_that_the_leader
 
 
 def test_a_leader_without_room_for_a_session_is_told_everything_each_time() -> None:
-    session = FetchSession()
+    session = FollowerFetchSession()
     session.want((A, 0), at(0))
     for _ in range(2):
         assert sent(session) == (0, 0, [(A, 0, 0)], [])
@@ -63,7 +65,7 @@ def test_a_leader_without_room_for_a_session_is_told_everything_each_time() -> N
 
 
 def test_what_was_forgotten_and_is_wanted_again_is_not_forgotten() -> None:
-    session = FetchSession()
+    session = FollowerFetchSession()
     session.want((A, 0), at(0))
     sent(session)
     session.accept(42)
@@ -75,7 +77,7 @@ def test_what_was_forgotten_and_is_wanted_again_is_not_forgotten() -> None:
 
 
 def test_the_epoch_begins_again_at_one() -> None:
-    session = FetchSession()
+    session = FollowerFetchSession()
     session.want((A, 0), at(0))
     sent(session)
     session.accept(42)
@@ -85,7 +87,7 @@ def test_the_epoch_begins_again_at_one() -> None:
 
 
 def test_the_last_request_ends_the_session() -> None:
-    session = FetchSession()
+    session = FollowerFetchSession()
     session.want((A, 0), at(0))
     sent(session)
     session.accept(42)

@@ -1,7 +1,7 @@
 """Connections to other brokers over TCP: made when first used, made again after they broke.
 
-After a failed attempt the next one waits, longer each time; until then calls fail at once, so that
-nobody hangs on a broker that is down and nobody hammers one that comes up.
+After a failed attempt the next one waits, longer each time; until then calls fail at once, so that callers
+neither hang on a broker that is down nor flood one that is starting.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from tidelog.base.ports import Buffer, Connection, Network, Random
 from tidelog.server.connection.buffer_pool import BufferPool
 from tidelog.server.connection.receive_buffer import CHUNK_BYTES
-from tidelog.server.peers.wire import PeerWire
+from tidelog.server.peer_connections.peer_wire import PeerWire
 
 BACK_OFF_SECONDS = 0.05
 BACK_OFF_SECONDS_MAX = 1.0
@@ -36,7 +36,7 @@ class PeerNetwork:
         self.answer_bytes_max = answer_bytes_max
         self.connect_seconds = connect_seconds
         self.silence_seconds = silence_seconds
-        """How long sent bytes may stay unacknowledged before the connection counts as cut."""
+        """How long sent bytes may stay unacknowledged before the connection counts as broken."""
         self.chunk = bytearray(CHUNK_BYTES)
         self.pool = BufferPool(KEPT_BYTES_MAX)
         self._connections: dict[PeerConnection, None] = {}
@@ -63,14 +63,18 @@ class PeerNetwork:
             async with asyncio.timeout(self.connect_seconds):
                 transport, _ = await asyncio.get_running_loop().create_connection(lambda: wire, host, port)
         except TimeoutError:
-            wire.fail(ConnectionError(f"{host}:{port} does not answer within {self.connect_seconds:g} s"))
-        except (OSError, ValueError, OverflowError) as error:  # also an address that is none
+            wire.fail(
+                ConnectionError(
+                    f"{host}:{port} did not accept a connection within {self.connect_seconds:g} s"
+                )
+            )
+        except (OSError, ValueError, OverflowError) as error:  # also for a malformed address
             wire.fail(ConnectionError(f"{host}:{port} cannot be reached: {error}"))
         else:
             _give_up_after(transport.get_extra_info("socket"), self.silence_seconds)
 
     def tick(self) -> None:
-        """Called every now and then: memory that no answer needed lately is let go."""
+        """Called now and then: release buffers that no response has used lately."""
         self.pool.tick()
 
     async def close(self) -> None:
@@ -135,7 +139,7 @@ class PeerConnection:
             self._failures = 0
 
     def _ended(self) -> None:
-        """Broken or never made. A connection that had been there may be made again at once."""
+        """The connection broke, or was never made. One that broke may be made again at once."""
         wire, self._wire = self._wire, None
         if self._closed or wire is None:
             return
@@ -148,7 +152,7 @@ class PeerConnection:
 
 
 def _give_up_after(sock: socket.socket | None, seconds: float) -> None:
-    """A peer behind a cut cable never says that it is gone: the kernel must notice."""
+    """A peer behind an unplugged cable never closes the connection: the kernel must notice."""
     option = getattr(socket, "TCP_USER_TIMEOUT", None)
     if sock is not None and option is not None and sock.family in {socket.AF_INET, socket.AF_INET6}:
         sock.setsockopt(socket.IPPROTO_TCP, option, int(seconds * 1000))

@@ -5,11 +5,22 @@ from collections.abc import Sequence
 from tidelog.base.listener import Listener
 from tidelog.server.connection.limits import Limits
 from tidelog.server.connection.shared_state import RequestDispatcher
-from tidelog.server.peers.network import PeerNetwork
+from tidelog.server.peer_connections.peer_network import PeerConnection, PeerNetwork
 from tidelog.server.server import Server
 
 
-class TcpNetwork(PeerNetwork):
+class TcpNetwork:
+    """Fills the `NodeNetwork` port of a node: peers are its connections out, servers those in."""
+
+    def __init__(self, peers: PeerNetwork) -> None:
+        self._peers = peers
+
+    def connect(self, host: str, port: int) -> PeerConnection:
+        return self._peers.connect(host, port)
+
+    async def close(self) -> None:
+        await self._peers.close()
+
     def listen(
         self,
         dispatcher: RequestDispatcher,
@@ -18,7 +29,10 @@ class TcpNetwork(PeerNetwork):
         *,
         first: str | None = None,
     ) -> Server:
-        """Accepts from now on, with `first` only there until it is opened; ListenError where it cannot."""
+        """Accept connections from now on; with `first`, on that listener alone until the server is opened.
+
+        Raises ListenError if an address cannot be used.
+        """
         server = Server(dispatcher, limits)
         server.start(listeners, first=first)
         return server

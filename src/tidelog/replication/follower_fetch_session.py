@@ -1,7 +1,7 @@
 """A follower's side of a fetch session (KIP-227): the leader remembers, so a request names only changes.
 
-Holds what the leader has been told and what it must still be told. After any failure nobody knows what
-the leader has heard: `reset`, and the next request names everything again.
+Holds the partitions that the leader knows of, and the changes that the next request names. After a failure
+it is unknown which requests reached the leader: `reset`, and the next request names every partition.
 """
 
 from collections.abc import Iterable
@@ -18,68 +18,68 @@ EPOCH_MAX = 2**31 - 1
 PartitionKey: TypeAlias = tuple[Uuid, int]
 
 
-class FetchSession:
-    __slots__ = ("_epoch", "_forgotten", "_id", "_told", "_untold")
+class FollowerFetchSession:
+    __slots__ = ("_changed", "_epoch", "_forgotten", "_id", "_sent")
 
     def __init__(self) -> None:
         self._id = NO_SESSION
         self._epoch = INITIAL_EPOCH
-        self._told: dict[PartitionKey, FetchPartition] = {}
-        self._untold: dict[PartitionKey, FetchPartition] = {}
+        self._sent: dict[PartitionKey, FetchPartition] = {}
+        self._changed: dict[PartitionKey, FetchPartition] = {}
         self._forgotten: dict[PartitionKey, None] = {}
 
     def __len__(self) -> int:
-        """Partitions that the next request fetches, named or not."""
-        return len(self._told) + sum(key not in self._told for key in self._untold)
+        """Returns the number of partitions that the next request fetches, named or not."""
+        return len(self._sent) + sum(key not in self._sent for key in self._changed)
 
     @property
-    def has_news(self) -> bool:
-        return bool(self._untold or self._forgotten)
+    def has_changes(self) -> bool:
+        return bool(self._changed or self._forgotten)
 
     @property
     def is_open(self) -> bool:
-        """The leader has given the session an id, so a request may follow before the last is answered."""
+        """The leader has assigned an id, so a request may follow before the one before it is answered."""
         return self._id != NO_SESSION and self._epoch != INITIAL_EPOCH
 
     def want(self, key: PartitionKey, asked: FetchPartition) -> None:
-        """Fetch this partition from now on, or from another place than before."""
+        """Fetch this partition from now on, or go on at another offset."""
         self._forgotten.pop(key, None)
-        self._untold[key] = asked
+        self._changed[key] = asked
 
     def forget(self, key: PartitionKey) -> None:
-        self._untold.pop(key, None)
-        if self._told.pop(key, None) is not None:
+        self._changed.pop(key, None)
+        if self._sent.pop(key, None) is not None:
             self._forgotten[key] = None
 
     def asked(self, key: PartitionKey) -> FetchPartition | None:
-        """What the leader was told last; None where it does not fetch this for us, or not yet."""
-        return self._told.get(key)
+        """Returns what was sent to the leader last; None if it does not know of the partition yet."""
+        return self._sent.get(key)
 
     def fill(self, request: FetchRequest) -> None:
-        """Put what is to be told into the request, which must then be sent."""
-        self._told.update(self._untold)
+        """Put the changes into the request, which must then be sent."""
+        self._sent.update(self._changed)
         request.session_id, request.session_epoch = self._id, self._epoch
         if self._epoch == INITIAL_EPOCH:
-            request.topics = _by_topic(self._told.items())
+            request.topics = _by_topic(self._sent.items())
         else:
-            request.topics = _by_topic(self._untold.items())
+            request.topics = _by_topic(self._changed.items())
             request.forgotten_topics_data = _forgotten(self._forgotten)
             self._epoch = self._epoch + 1 if self._epoch < EPOCH_MAX else 1
-        self._untold.clear()
+        self._changed.clear()
         self._forgotten.clear()
 
     def accept(self, session_id: int) -> None:
-        """A request was answered. Session 0: the leader keeps none, so everything is named each time."""
+        """A request was answered. Session 0: the leader keeps none, so every request names all partitions."""
         if self._epoch == INITIAL_EPOCH or session_id != self._id:
             self._id = session_id
             self._epoch = 1 if session_id != NO_SESSION else INITIAL_EPOCH
 
     def reset(self) -> None:
-        """Begin anew; the leader may throw away what it remembers under the old id."""
+        """Begin a new session; the next request lets the leader drop the old one."""
         self._epoch = INITIAL_EPOCH
 
     def fill_last(self, request: FetchRequest) -> None:
-        """The request that ends the session."""
+        """Make this the request that ends the session."""
         request.session_id, request.session_epoch = self._id, FINAL_EPOCH
 
 

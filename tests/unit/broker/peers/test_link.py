@@ -8,7 +8,7 @@ import pytest
 from tests.rigs import virtual_time
 from tidelog.base.errors import ProtocolError
 from tidelog.base.ports import Buffer
-from tidelog.peer.link import Link
+from tidelog.broker.peers.link import Link
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.frame import read_request_header, write_response
 from tidelog.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -55,7 +55,7 @@ def test_every_request_has_its_own_number_and_names_who_asks() -> None:
 
 def test_an_answer_to_another_request_is_nonsense() -> None:
     async def ask() -> None:
-        with pytest.raises(ProtocolError, match="request 1 was answered with number 2"):
+        with pytest.raises(ProtocolError, match="response to request 1 has correlation id 2"):
             await Link(Echo(shift=1), "broker-1").call(ApiKey.HEARTBEAT, 4, HeartbeatRequest())
 
     virtual_time.run(ask())

@@ -1,6 +1,6 @@
-"""Requests over one connection to another broker: each gets a number, and its answer must carry it.
+"""Requests over one connection to another broker: each has a correlation id, and its response must carry it.
 
-Knows the protocol and nothing of sockets: the connection is a port, real or simulated.
+Knows the protocol but no sockets: the connection is a port, real or simulated.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -22,26 +22,26 @@ class Link:
         self._number = 0
 
     async def call(self, api_key: int, version: int, request: Message) -> Message:
-        """The answer. OSError where the peer cannot be reached, ProtocolError where it answers nonsense."""
+        """Returns the response. Raises OSError without one, and ProtocolError for one that cannot be read."""
         answer, read = self.begin(api_key, version, request)
         return read(await answer)
 
     def begin(
         self, api_key: int, version: int, request: Message
     ) -> tuple[Awaitable[memoryview], Callable[[memoryview], Message]]:
-        """The same in two steps: the bytes of the answer to come, and how to read them."""
+        """The same in two steps: the bytes of the response to come, and the function that reads them."""
         number, frame = self._frame(api_key, version, request)
 
         def read(data: memoryview) -> Message:
             answered, answer = read_response(api_key, version, data)
             if answered != number:
-                raise ProtocolError(f"request {number} was answered with number {answered}")
+                raise ProtocolError(f"the response to request {number} has correlation id {answered}")
             return answer
 
         return self._connection.call(frame), read
 
     def send(self, api_key: int, version: int, request: Message) -> None:
-        """A request that is not answered, and may be lost."""
+        """Send a request that has no response and may be lost."""
         self._connection.send(self._frame(api_key, version, request)[1])
 
     def close(self) -> None:

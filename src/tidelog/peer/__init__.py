@@ -1,1 +1,0 @@
-"""One broker's requests to another: numbered, encoded, and matched with their answers."""

@@ -1,0 +1,1 @@
+"""TCP connections that this broker opens to other brokers; `broker/peers` sends requests over them."""
