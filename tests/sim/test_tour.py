@@ -26,9 +26,8 @@ def run(*arguments: str) -> str:
 def test_the_failover_from_a_seed() -> None:
     output = run("examples/failover_from_a_seed.py", "5")
     story = [
-        r"n(\d)\.1 is the controller in term 1; leads in epoch 0, in sync \[.*,.*,.*\]",
+        r"n(\d)\.1 [^\n]*leads in epoch 0, in sync \[\d, \d, \d\]",
         r"n\1\.1 is killed",
-        r"is the controller in term 2; follows \1 in epoch 0",
         r"leads in epoch 1, in sync \[\d, \d\]",
         r"n\1\.2 starts",
         r"leads in epoch 1, in sync \[\d, \d, \1\]",
