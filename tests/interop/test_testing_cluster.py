@@ -110,7 +110,7 @@ def test_a_minority_takes_no_write_that_it_could_lose(cluster: Cluster) -> None:
     producer.produce("t", b"warm", on_delivery=lambda error, _: doomed.append(error))
     producer.flush(20)
     assert set(send(cluster, "t", [b"safe"]).values()) == {None}  # and with it all that came before
-    cluster.cut({leader}, others)
+    cluster.isolate({leader}, others)
     producer.produce("t", b"doomed", on_delivery=lambda error, _: doomed.append(error))
     producer.flush(20)
     assert doomed == [None, None], "acks=1 asks for the leader's own copy, and gets it"
@@ -163,7 +163,7 @@ def test_a_broker_that_is_not_there(cluster: Cluster) -> None:
         lambda: cluster.kill(9),
         lambda: cluster.restart(0),
         lambda: cluster.stop_broker(4),
-        lambda: cluster.cut({1}, {9}),
+        lambda: cluster.isolate({1}, {9}),
     ):
         with pytest.raises(ValueError, match="its brokers are 1, 2, 3"):
             misuse()

@@ -63,7 +63,7 @@ class ClassicGroups(RuleBasedStateMachine):
         self.random = SeededRandom(7)
         self.now = 100.0
         self.log: list[OffsetsRecord] = []
-        self.safe_end = 0
+        self.committed_end = 0
         self.held: list[tuple[Outcome[Any], int]] = []
         self.holding, self.refusals = False, 0
         self.living: list[Consumer] = []
@@ -94,13 +94,13 @@ class ClassicGroups(RuleBasedStateMachine):
         self.shard.apply(outcome, self.now_ms)
         self.held.append((outcome, len(self.log)))
         if not self.holding:
-            self.make_safe()
+            self.commit_log()
         return outcome.answer
 
-    def make_safe(self) -> None:
+    def commit_log(self) -> None:
         held, self.held = self.held, []
         for outcome, end in held:
-            self.safe_end = end
+            self.committed_end = end
             self.shard.release(outcome, self.now, self.now_ms)
 
     def pass_time(self, seconds: float) -> None:
@@ -263,7 +263,7 @@ class ClassicGroups(RuleBasedStateMachine):
     def slow_followers(self, holding: bool) -> None:
         self.holding = holding
         if not holding:
-            self.make_safe()
+            self.commit_log()
 
     @rule(refusals=st.integers(1, 3))
     def full_disk(self, refusals: int) -> None:
@@ -272,11 +272,11 @@ class ClassicGroups(RuleBasedStateMachine):
     @rule(lost=st.integers(0, 5))
     def fail_over(self, lost: int) -> None:
         """Records that were not safe may be lost; those that were never are."""
-        kept = max(self.safe_end, len(self.log) - lost)
+        kept = max(self.committed_end, len(self.log) - lost)
         if lost == 0:
             assert self.replayed().durable == self.shard.durable
         self.shard.unload()
-        self.log, self.held, self.safe_end = self.log[:kept], [], kept
+        self.log, self.held, self.committed_end = self.log[:kept], [], kept
         self.coordinator += 1
         self.shard = self.replayed()
         for outcome in self.shard.on_loaded(self.now, self.now_ms):
@@ -325,7 +325,7 @@ class ClassicGroups(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Once nothing fails any more, all who live share all partitions in one generation."""
         self.holding, self.refusals = False, 0
-        self.make_safe()
+        self.commit_log()
         self.living = self.living[: SETTINGS.members_max]
         for _ in range(60):
             self.pass_time(2)

@@ -29,7 +29,7 @@ STEPS = 500
 def run(seed: int, durability: Durability) -> ReplicationModel:
     model = ReplicationModel(seed, durability, min_insync_replicas=1 + seed % 2, has_elr=seed % 3 > 0)
     model.run(STEPS)
-    model.settle()
+    model.converge()
     return model
 
 

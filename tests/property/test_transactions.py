@@ -36,7 +36,7 @@ def test_transactions_are_whole(chance: random.Random) -> None:
 def test_long_lives(seed: int) -> None:
     world = World(random.Random(seed), versions=(2,) if seed % 2 else (0, 2))
     live(world, 600)
-    assert any(txn.told for txn in world.txns)
+    assert any(txn.answer for txn in world.txns)
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -14,7 +14,7 @@ from tidelog.server.connection.shared_state import SharedState
 
 
 class Loop:
-    """Turns when it is told to."""
+    """Turns when the test says so."""
 
     def __init__(self) -> None:
         self._soon: list[Callable[[], object]] = []

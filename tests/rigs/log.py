@@ -69,10 +69,10 @@ def compact(
     for group in compaction.groups():
         cleaned = compaction.clean(group, no_pace)
         if cleaned is not None:
-            doomed = log.compaction.finish(cleaned, now_ms)
-            if doomed is None:
+            replaced = log.compaction.finish(cleaned, now_ms)
+            if replaced is None:
                 raise AssertionError("the log changed during its compaction")
-            for segment in doomed:
+            for segment in replaced:
                 segment.run()
     log.compaction.cleaned_to = compaction.end
     return compaction

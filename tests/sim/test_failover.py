@@ -77,13 +77,13 @@ def test_a_leader_dies_and_does_not_come_back(seed: int, of_quorum: bool) -> Non
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_leader_is_cut_off(seed: int) -> None:
+def test_a_leader_is_isolated(seed: int) -> None:
     async def script(world: World) -> None:
         await asyncio.sleep(2)
         alone = leader_of(world, of_quorum=False).host
         others = [machine.host for machine in world.cluster.machines if machine.host != alone]
-        world.cluster.network.paths.cut([alone], others)
-        world.cluster.network.paths.cut(others, [alone])
+        world.cluster.network.paths.block([alone], others)
+        world.cluster.network.paths.block(others, [alone])
         await asyncio.sleep(8)
 
     assert longest_wait(run(seed, script)) < SESSION_SECONDS + 3.5

@@ -235,7 +235,7 @@ class _Life:
         try:
             with asyncio.Runner(loop_factory=loop_factory(self._config.text("event.loop"))) as runner:
                 runner.run(self._serve())
-        except BaseException as error:  # a thread has no caller; whoever stops the broker gets it
+        except BaseException as error:  # a thread has no caller; stop() raises it
             if self.started.done():
                 self.failure = error
             else:

@@ -1,6 +1,6 @@
 """A replicated cluster inside a test: several real brokers, each on a thread of its own, in one process.
 
-Links between brokers can be cut, brokers killed as `kill -9` does, and started again with their data.
+Brokers can be isolated from each other, killed as `kill -9` does, and started again with their data.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ class Cluster:
 
     Attributes:
         brokers: Every `Broker` by id, the stopped and killed ones too.
-        links: The network between the brokers, which `cut` and `heal` change.
+        links: The network between the brokers, which `isolate` and `heal` change.
     """
 
     def __init__(
@@ -161,14 +161,14 @@ class Cluster:
         broker.stop()
         broker.start()
 
-    def cut(self, one_side: Iterable[int], other_side: Iterable[int]) -> None:
-        """Cut the links between two sides. Clients still reach all brokers.
+    def isolate(self, one_side: Iterable[int], other_side: Iterable[int]) -> None:
+        """Isolate two sides from each other. Clients still reach all brokers.
 
         Example:
             import tidelog.testing
 
             with tidelog.testing.Cluster(brokers=3) as cluster:
-                cluster.cut({1}, {2, 3})
+                cluster.isolate({1}, {2, 3})
                 print(cluster.controller)
                 cluster.heal()
 
@@ -179,10 +179,10 @@ class Cluster:
         ones, others = tuple(one_side), tuple(other_side)
         for id in (*ones, *others):
             self._of(id)
-        self.links.cut(ones, others)
+        self.links.isolate(ones, others)
 
     def heal(self) -> None:
-        """Mend all links that were cut."""
+        """Let all brokers reach each other again."""
         self.links.heal()
 
     @property
@@ -239,7 +239,7 @@ class Cluster:
 
 
 def _free_ports(count: int) -> list[int]:
-    """Ports that nobody has now. Held together, so that they differ."""
+    """Free ports. Held together, so that they differ."""
     sockets = []
     try:
         for _ in range(count):

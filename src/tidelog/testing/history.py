@@ -17,7 +17,7 @@ Partition = str
 class Outcome(Enum):
     OK = "ok"
     FAIL = "fail"  # it certainly did not happen
-    INFO = "info"  # nobody knows
+    INFO = "info"  # unclear
 
 
 class Sent(msgspec.Struct, omit_defaults=True, array_like=True):

@@ -1,4 +1,4 @@
-"""Links between the brokers of an in-process cluster, which a test can cut and heal."""
+"""Links between the brokers of an in-process cluster, which a test can isolate from each other."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -13,18 +13,18 @@ class Links:
     """Asked from the brokers' threads, changed by the test's: one replaced frozen set at a time."""
 
     def __init__(self) -> None:
-        self._cut: frozenset[tuple[int, int]] = frozenset()
+        self._isolated: frozenset[tuple[int, int]] = frozenset()
         self._ports: dict[int, int] = {}
 
-    def cut(self, one_side: Iterable[int], other_side: Iterable[int]) -> None:
+    def isolate(self, one_side: Iterable[int], other_side: Iterable[int]) -> None:
         ones, others = tuple(one_side), tuple(other_side)
-        self._cut |= {(a, b) for a in ones for b in others} | {(b, a) for a in ones for b in others}
+        self._isolated |= {(a, b) for a in ones for b in others} | {(b, a) for a in ones for b in others}
 
     def heal(self) -> None:
-        self._cut = frozenset()
+        self._isolated = frozenset()
 
-    def is_cut(self, source: int, port: int) -> bool:
-        return bool(self._cut) and (source, self._ports.get(port, -1)) in self._cut
+    def is_isolated(self, source: int, port: int) -> bool:
+        return bool(self._isolated) and (source, self._ports.get(port, -1)) in self._isolated
 
     def network_of(self, id: int, port: int) -> "Callable[[], TcpNetwork]":
         self._ports[port] = id
@@ -44,7 +44,7 @@ class LinkedNetwork(PeerNetwork):
 
 
 class LinkedConnection(PeerConnection):
-    """While its link is cut nothing goes out, and an answer that comes is not heard."""
+    """While the two brokers are isolated, drops requests and answers."""
 
     def __init__(self, network: LinkedNetwork, host: str, port: int) -> None:
         super().__init__(network, host, port)
@@ -52,7 +52,7 @@ class LinkedConnection(PeerConnection):
         self._name = f"{host}:{port}"
 
     def call(self, frame: Sequence[Buffer]) -> "asyncio.Future[memoryview]":
-        if self._is_cut():
+        if self._is_isolated():
             return self._refused()
         answer = super().call(frame)
         heard: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
@@ -62,7 +62,7 @@ class LinkedConnection(PeerConnection):
                 return
             if done.cancelled():
                 heard.cancel()
-            elif self._is_cut():
+            elif self._is_isolated():
                 heard.set_exception(self._error())
             elif (error := done.exception()) is not None:
                 heard.set_exception(error)
@@ -74,11 +74,11 @@ class LinkedConnection(PeerConnection):
         return heard
 
     def send(self, frame: Sequence[Buffer]) -> None:
-        if not self._is_cut():
+        if not self._is_isolated():
             super().send(frame)
 
-    def _is_cut(self) -> bool:
-        return self._links.is_cut(self._id, self._to)
+    def _is_isolated(self) -> bool:
+        return self._links.is_isolated(self._id, self._to)
 
     def _refused(self) -> "asyncio.Future[memoryview]":
         refused: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
@@ -86,4 +86,4 @@ class LinkedConnection(PeerConnection):
         return refused
 
     def _error(self) -> ConnectionError:
-        return ConnectionError(f"the link to {self._name} is cut")
+        return ConnectionError(f"{self._name} is isolated from broker {self._id}")

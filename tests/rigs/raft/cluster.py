@@ -143,11 +143,11 @@ class RaftCluster:
         self.crash(node_id)
         self.members[node_id].new_disk()
 
-    def run(self, seconds: float, is_cut: Callable[[Letter], bool] = lambda _: False) -> None:
-        """Let time pass on a network without delay, but for what is cut."""
+    def run(self, seconds: float, is_isolated: Callable[[Letter], bool] = lambda _: False) -> None:
+        """Let time pass on a network without delay, but for what is isolated."""
         end = self.now + seconds
         while True:
-            self._settle(is_cut)
+            self._converge(is_isolated)
             deadline = self.next_deadline()
             if deadline > end:
                 break
@@ -156,7 +156,7 @@ class RaftCluster:
                 self.tick(node_id)
         self.now = end
 
-    def _settle(self, is_cut: Callable[[Letter], bool]) -> None:
+    def _converge(self, is_isolated: Callable[[Letter], bool]) -> None:
         awake = self._awake()
         for node_id in awake:
             self.pump(node_id)
@@ -166,7 +166,7 @@ class RaftCluster:
             delivered += 1
             if delivered > LETTERS_MAX:
                 raise PromiseBroken("messages beget messages without end")
-            if not is_cut(letter) and letter.to in awake:
+            if not is_isolated(letter) and letter.to in awake:
                 self.deliver(letter)
                 self.pump(letter.to)
 

@@ -21,7 +21,7 @@ SETTINGS = RaftSettings(
 )
 """Small windows and chunks, so that short schedules meet their edges."""
 LETTERS_MAX = 60
-SETTLING_SECONDS = 20.0
+CONVERGENCE_SECONDS = 20.0
 
 
 class SeededRandom:
@@ -67,7 +67,7 @@ class Schedule:
             (self._read, 2),
             (self._transfer, 0.3),
             (self._bounce, 1),
-            (self._cut_off, 0.7),
+            (self._isolate, 0.7),
             (self._pause, 0.7),
             (self._mend, 1),
             (self._burst, 2),
@@ -99,7 +99,7 @@ class Schedule:
             # Mostly in order, as on a connection; sometimes not.
             place = 0 if self.random.random() < 0.6 else self.random.randrange(len(letters))
             letter = letters.pop(place)
-            if not self._is_cut(letter) and letter.to not in self.cluster.paused:
+            if not self._is_isolated(letter) and letter.to not in self.cluster.paused:
                 self.cluster.deliver(letter)
 
     def _drop(self) -> None:
@@ -125,13 +125,13 @@ class Schedule:
         self.cluster.wait_for_disk(node_id, survives=survives)
 
     def _burst(self) -> None:
-        """A while on a network without loss, but for what is cut off: elections end, entries get through."""
-        self.cluster.run(self.random.choice([0.3, 1.0, 3.0]), self._is_cut)
+        """A while without loss, but for isolated nodes: elections end, entries get through."""
+        self.cluster.run(self.random.choice([0.3, 1.0, 3.0]), self._is_isolated)
 
-    def _is_cut(self, letter: Letter) -> bool:
+    def _is_isolated(self, letter: Letter) -> bool:
         return (letter.sender in self._island) != (letter.to in self._island)
 
-    def _cut_off(self) -> None:
+    def _isolate(self) -> None:
         count = self.random.randrange(1, len(self.cluster.members))
         self._island = self.random.sample(list(self.cluster.members), count)
 
@@ -256,7 +256,7 @@ class Schedule:
         for member in cluster.members.values():
             if member.raft is None:
                 cluster.restart(member.id)
-        cluster.run(SETTLING_SECONDS)
+        cluster.run(CONVERGENCE_SECONDS)
         leader = cluster.leader()
         if leader is None or not leader.is_ready_leader:
             raise PromiseBroken("nobody leads, though everybody is up and connected")

@@ -5,8 +5,8 @@ writes the text anew; a test is that the text stays the same.
     tick n                       let time pass to what node n waits for; only n notices
     run s                        let s seconds pass on a good network; messages are not shown
     deliver a->b | drop a->b     what waits from a to b (`*` is any node); `double a->b`: deliver and keep
-    settle                       deliver everything, and what that brings about; messages are not shown
-    cut a b | heal               what these nodes send or get is lost
+    converge                     deliver everything, and what that brings about; messages are not shown
+    isolate a b | heal           what these nodes send or get is lost
     propose n text | read n | transfer n to m | resign n | change n +m | change n -m | compact n
     crash n | restart n | wipe n
     show | voters? n
@@ -55,7 +55,7 @@ class Transcript:
         self._lines: list[str] = []
         self._standing: dict[NodeId, str] = {}
         self._applied: dict[NodeId, int] = {}
-        self._cut: tuple[NodeId, ...] = ()
+        self._isolated: tuple[NodeId, ...] = ()
         self._cluster: RaftCluster | None = None
 
     @property
@@ -99,15 +99,15 @@ class Transcript:
         before = len(cluster.letters)
         cluster.pump(int(word))
         fresh = cluster.letters[before:]
-        cluster.letters[before:] = [letter for letter in fresh if not self._is_cut(letter)]
+        cluster.letters[before:] = [letter for letter in fresh if not self._is_isolated(letter)]
         self._look()
         if show:
             for letter in fresh:
-                lost = " (lost)" if self._is_cut(letter) else ""
+                lost = " (lost)" if self._is_isolated(letter) else ""
                 self._lines.append(f"{letter.sender}->{letter.to} {message_words(letter.message())}{lost}")
 
-    def _is_cut(self, letter: Letter) -> bool:
-        return letter.sender in self._cut or letter.to in self._cut
+    def _is_isolated(self, letter: Letter) -> bool:
+        return letter.sender in self._isolated or letter.to in self._isolated
 
     def _look(self) -> None:
         """Say what has changed."""
@@ -119,10 +119,10 @@ class Transcript:
             self._tell_state(member)
 
     def _tell_state(self, member: Member) -> None:
-        told = self._applied.get(member.id, 0)
-        if len(member.state) > told:
-            news = b" ".join(member.state[told:]).decode()
-            self._lines.append(f"{member.id}: applies {news if len(news) < 80 else f'{len(news)} bytes'}")
+        shown = self._applied.get(member.id, 0)
+        if len(member.state) > shown:
+            text = b" ".join(member.state[shown:]).decode()
+            self._lines.append(f"{member.id}: applies {text if len(text) < 80 else f'{len(text)} bytes'}")
         self._applied[member.id] = len(member.state)
         for result in member.reads:
             self._lines.append(f"{member.id}: read {result.ticket.number} at {result.index}")
@@ -135,10 +135,10 @@ class Transcript:
         self._pump(word)
 
     def _do_run(self, seconds: str) -> None:
-        self.cluster.run(float(seconds), self._is_cut)
+        self.cluster.run(float(seconds), self._is_isolated)
 
-    def _do_settle(self) -> None:
-        self.cluster.run(0.0, self._is_cut)
+    def _do_converge(self) -> None:
+        self.cluster.run(0.0, self._is_isolated)
 
     def _take(self, path: str) -> list[Letter]:
         sender, to = path.split("->")
@@ -163,11 +163,11 @@ class Transcript:
         for letter in self._take(path):
             self.cluster.letters.remove(letter)
 
-    def _do_cut(self, *words: str) -> None:
-        self._cut = tuple(int(word) for word in words)
+    def _do_isolate(self, *words: str) -> None:
+        self._isolated = tuple(int(word) for word in words)
 
     def _do_heal(self) -> None:
-        self._cut = ()
+        self._isolated = ()
 
     def _do_propose(self, word: str, *texts: str) -> None:
         for text in texts:

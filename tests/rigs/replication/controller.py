@@ -16,7 +16,7 @@ from tidelog.replication.partition import CommittedIsr, IsrProposal
 NODES: tuple[NodeId, ...] = (1, 2, 3)
 
 
-class News(NamedTuple):
+class MetadataUpdate(NamedTuple):
     """An entry of the metadata log."""
 
     image: PartitionImage
@@ -28,7 +28,7 @@ class Controller:
 
     def __init__(self, min_insync_replicas: int = 1, *, has_elr: bool = False) -> None:
         self.image = PartitionImage(0, NODES, NODES, NODES[0], leader_epoch=0, partition_epoch=0)
-        self.log = [News(self.image, min_insync_replicas)]
+        self.log = [MetadataUpdate(self.image, min_insync_replicas)]
         self.brokers = {node: BrokerImage(node, 0, bytes(16), {}) for node in NODES}
         self._has_elr = has_elr
         self.eligible_elected = 0
@@ -66,7 +66,7 @@ class Controller:
         return self.brokers[node].epoch
 
     def set_min_insync(self, minimum: int) -> None:
-        self.log.append(News(self.image, minimum))
+        self.log.append(MetadataUpdate(self.image, minimum))
         self._edit()  # part of the same entry in truth, so that no broker hears of the one without the other
         if len(self.log) > 1 and self.log[-2].image is not self.log[-1].image:
             del self.log[-2]
@@ -96,4 +96,4 @@ class Controller:
     def _decide(self, record: PartitionChanged) -> None:
         self.eligible_elected += record.leader in self.image.elr
         self.image = partition_after(self.image, record)
-        self.log.append(News(self.image, self.min_insync_replicas))
+        self.log.append(MetadataUpdate(self.image, self.min_insync_replicas))

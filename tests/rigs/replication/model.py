@@ -233,19 +233,19 @@ class ReplicationModel(ReplicationChecks):
             node.partition.follower.checkpointed()
 
     def hear(self, node: Node) -> None:
-        """The next news of the controller, or all there are."""
-        news = self.controller.log[node.applied + 1 :]
-        if node.is_up and news:
-            steps = 1 if self.random.random() < 0.7 else len(news)
+        """The next update of the controller, or all there are."""
+        updates = self.controller.log[node.applied + 1 :]
+        if node.is_up and updates:
+            steps = 1 if self.random.random() < 0.7 else len(updates)
             node.applied += steps
             self._checkpoint_first(node)
             self._apply(node)
             self.note(f"{node.id} hears: {node.partition} isr {node.partition.isr}")
 
     def _apply(self, node: Node) -> None:
-        news = self.controller.log[node.applied]
-        node.partition.min_insync_replicas = news.min_insync_replicas
-        node.partition.apply(news.image, self.now)
+        update = self.controller.log[node.applied]
+        node.partition.min_insync_replicas = update.min_insync_replicas
+        node.partition.apply(update.image, self.now)
         node.partition.advance()
 
     def _checkpoint_first(self, node: Node) -> None:
@@ -349,7 +349,7 @@ class ReplicationModel(ReplicationChecks):
 
     # Healing
 
-    def settle(self) -> None:
+    def converge(self) -> None:
         """Without faults everybody ends up with the same log, in sync, all of it readable."""
         for node in self.nodes.values():
             node.disk.power_cut_at = None
@@ -358,7 +358,7 @@ class ReplicationModel(ReplicationChecks):
             if node.id in self.controller.fenced:
                 node.broker_epoch = self._register(node)
         for _ in range(400):
-            if self._is_settled():
+            if self._has_converged():
                 break
             self.now += 0.5
             for node in self.nodes.values():
@@ -384,7 +384,7 @@ class ReplicationModel(ReplicationChecks):
     def _end(self) -> Offset:
         return max(node.partition.log.end for node in self.nodes.values())
 
-    def _is_settled(self) -> bool:
+    def _has_converged(self) -> bool:
         image = self.controller.image
         return len(image.isr) == len(NODES) and all(
             node.partition.high_watermark == node.partition.log.end == self._end()

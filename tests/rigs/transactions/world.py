@@ -2,7 +2,7 @@
 
 The parts are real and pure: coordinator, marker queue, producer state, verification. The world loses answers,
 delays requests, crashes the coordinator with what was not safe yet, lets an old one's markers arrive late,
-and at last checks what every reader could have seen against what producers were told.
+and at last checks what every reader could have seen against the answers that producers got.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ LEADER = 1
 
 
 class Torn(AssertionError):
-    """What a reader can see is not what a producer was told."""
+    """What a reader can see is not what a producer was answered."""
 
 
 def batch(producer: Identity, sequence: int, attributes: int = TRANSACTIONAL) -> BatchHeader:
@@ -96,8 +96,8 @@ class Txn:
     number: int
     commit: bool | None = None
     """How the producer wants it to end, once it has asked for that."""
-    told: bool | None = None
-    """How it was told that it ended."""
+    answer: bool | None = None
+    """How it ended, as its producer was answered."""
     writes: dict[TopicPartition, int] = field(default_factory=dict)
 
 
@@ -125,7 +125,7 @@ class World:
         self.versions = versions
         self.now = 1000.0
         self.log: list[TransactionRecord] = []
-        self.safe_end = 0
+        self.committed_end = 0
         self.waiting: list[tuple[int, Outcome[Any] | None, Callable[[bool], None]]] = []
         self.holds = False
         self.epoch = 0
@@ -159,11 +159,11 @@ class World:
         self.shard.apply(outcome, self.now, self.now_ms)
         self.waiting.append((len(self.log), outcome, done))
         if not self.holds:
-            self.make_safe(len(self.log))
+            self.commit_log(len(self.log))
 
-    def make_safe(self, end: int) -> None:
-        self.safe_end = max(self.safe_end, end)
-        while self.waiting and self.waiting[0][0] <= self.safe_end:
+    def commit_log(self, end: int) -> None:
+        self.committed_end = max(self.committed_end, end)
+        while self.waiting and self.waiting[0][0] <= self.committed_end:
             _, outcome, done = self.waiting.pop(0)
             if outcome is not None:
                 self.shard.release(outcome)
@@ -178,8 +178,8 @@ class World:
         """What is safe stays, and some of what is not. Nobody who waits is ever answered."""
         for marker, partitions in self.sent.items():
             self.delay_markers(marker, partitions)
-        del self.log[self.random.randint(self.safe_end, len(self.log)) :]
-        self.safe_end = len(self.log)
+        del self.log[self.random.randint(self.committed_end, len(self.log)) :]
+        self.committed_end = len(self.log)
         waiting, self.waiting = self.waiting, []
         self.holds = False
         self.load()
@@ -265,7 +265,7 @@ class World:
         if txn.commit is None:
             txn.commit = not client.must_abort and self.random.random() < 0.7
             if not client.joined and client.version < 2:
-                txn.told, client.txn = False, None
+                txn.answer, client.txn = False, None
                 return
             if not client.joined:
                 txn.commit = False
@@ -277,12 +277,12 @@ class World:
             if answer is None:
                 return  # it asks once more
             if answer.error is ErrorCode.INVALID_TXN_STATE and txn.commit and client.version >= 2:
-                txn.told, client.is_dead = False, True  # its time was over, and clients give up over that
+                txn.answer, client.is_dead = False, True  # its time was over, and clients give up over that
                 return
             if answer.error is not ErrorCode.NONE:
                 self.heard(client, answer.error)
                 return
-            txn.told = txn.commit
+            txn.answer = txn.commit
             client.txn, client.must_abort = None, False
             client.joined.clear()
             client.became(answer.producer)
@@ -323,9 +323,9 @@ class World:
                 if chance < 0.3:
                     self.delay_markers(marker, [partition])
         if sent:
-            self.settle_markers(results)
+            self.finish_markers(results)
 
-    def settle_markers(self, results: list[Written]) -> None:
+    def finish_markers(self, results: list[Written]) -> None:
         self.queue.answered(LEADER, results, self.now)
         for _, marker in self.queue.take_done():
             outcome = self.shard.complete(marker, self.now_ms)
@@ -352,7 +352,7 @@ class World:
         elif chance < 0.04:
             self.holds = not self.holds
         elif chance < 0.08:
-            self.make_safe(self.random.randint(self.safe_end, len(self.log)))
+            self.commit_log(self.random.randint(self.committed_end, len(self.log)))
         elif chance < 0.10:
             self.pass_time(self.random.choice([1, 1, 1, 30, 70]))
         elif chance < 0.25:
@@ -364,7 +364,7 @@ class World:
         elif chance < 0.47 or all(client.is_dead for client in self.clients):
             self.clients.append(Client(self.random.choice(IDS), self.random.choice(self.versions)))
         elif not alive:
-            self.make_safe(len(self.log))
+            self.commit_log(len(self.log))
         else:
             client = self.random.choice(alive)
             if client.producer is None:
@@ -379,7 +379,7 @@ class World:
     def heal(self) -> None:
         """No more faults: everything that was begun must come to its end."""
         self.holds = False
-        self.make_safe(len(self.log))
+        self.commit_log(len(self.log))
         for late in self.late:
             late()
         self.late.clear()
@@ -392,10 +392,10 @@ class World:
                 for one in where
             ]
             self.sent = {}
-            self.settle_markers(results)
+            self.finish_markers(results)
 
     def check(self) -> None:
-        """After `heal`: nothing hangs, nothing is torn, and everybody was told the truth."""
+        """After `heal`: nothing hangs, nothing is torn, and every answer was true."""
         for partition, leader in self.leaders.items():
             if leader.producers.first_open is not None:
                 raise Torn(f"{partition} has a transaction that nobody ends")
@@ -411,10 +411,10 @@ class World:
             found = ends.get(txn.number, [])
             if len(set(found)) > 1:
                 raise Torn(f"{txn} was committed in part")
-            if txn.told is not None and any(one != txn.told for one in found):
-                raise Torn(f"{txn} was told {txn.told}, readers see {found}")
+            if txn.answer is not None and any(one != txn.answer for one in found):
+                raise Torn(f"{txn} was answered {txn.answer}, readers see {found}")
             if any(found) and txn.commit is not True:
                 raise Torn(f"{txn} was committed, which nobody asked for")
             for partition, count in txn.writes.items():
-                if txn.told and counts.get((txn.number, partition), 0) < count:
+                if txn.answer and counts.get((txn.number, partition), 0) < count:
                     raise Torn(f"{txn} lost records in {partition}")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 class Anomaly(NamedTuple):
     rule: str
-    told: str
+    description: str
 
     def __str__(self) -> str:
-        return f"{self.rule}: {self.told}"
+        return f"{self.rule}: {self.description}"

@@ -19,12 +19,12 @@ def inconsistent_offsets(seen: Observed) -> Iterator[Anomaly]:
 
 def duplicates(seen: Observed) -> Iterator[Anomaly]:
     """One value lies at two places, though its producer is idempotent."""
-    found: dict[str, list[str]] = {}
+    written_at: dict[str, list[str]] = {}
     for partition, places in seen.places.items():
         for offset, values in places.items():
             for value in values:
-                found.setdefault(value, []).append(f"{partition} at {offset}")
-    for value, where in found.items():
+                written_at.setdefault(value, []).append(f"{partition} at {offset}")
+    for value, where in written_at.items():
         writer = seen.writers.get(value)
         if len(where) > 1 and (writer is None or writer.idempotent):
             yield Anomaly("duplicate", f"{value} lies at {' and '.join(where)}")
@@ -41,7 +41,7 @@ def aborted_reads(seen: Observed) -> Iterator[Anomaly]:
 
 
 def lost_writes(seen: Observed) -> Iterator[Anomaly]:
-    """Everybody read past a value that was written for good, and nobody read it."""
+    """Every consumer read past a value that was written for good, and none returned it."""
     for value, sent in seen.sent.items():
         if seen.is_read(value) or not seen.is_below_highest_read(sent):
             continue
@@ -53,7 +53,7 @@ def lost_writes(seen: Observed) -> Iterator[Anomaly]:
             yield Anomaly(
                 "lost write",
                 f"{value} of {writer.process} was written to {sent.partition} at {sent.offset}; "
-                f"reads went up to {seen.highest_read[sent.partition]} and nobody saw it",
+                f"reads went up to {seen.highest_read[sent.partition]} and no consumer returned it",
             )
 
 

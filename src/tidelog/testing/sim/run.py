@@ -144,10 +144,10 @@ class _Run:
 
     def _supervise(self, machine: Machine) -> None:
         """A broker that says that it cannot go on is ended and started again."""
-        told = f"{machine.host} cannot go on: {machine.failure!r}"
-        self._cluster.note(told)
+        problem = f"{machine.host} cannot go on: {machine.failure!r}"
+        self._cluster.note(problem)
         if not machine.disk_is_bad:
-            self._result.problems.append(told)
+            self._result.problems.append(problem)
         machine.kill()
         machine.start()
 
@@ -163,7 +163,7 @@ class _Run:
         self._cluster.note("whole again")
 
     async def _finish(self) -> None:
-        """Producers end, and everybody reads to the end."""
+        """Producers end, and every consumer reads to the end."""
         await self._until_all_commit()
         self._clients.stop_writers()
         await asyncio.sleep(PRODUCERS_END_SECONDS)
@@ -181,7 +181,7 @@ class _Run:
         self._invariants.check()
 
     async def _until_all_commit(self) -> None:
-        """Nobody may be stuck: in a healed cluster each transactional producer gets one through."""
+        """No client may be stuck: in a healed cluster each transactional producer gets one through."""
         before, deadline = self._clients.committed(), self._loop.now + HEAL_SECONDS
         while stuck := [one for one, count in self._clients.committed().items() if count == before[one]]:
             if self._loop.now > deadline:
@@ -234,8 +234,8 @@ class _Run:
 
     def judge(self) -> None:
         result = self._result
-        for told, when in self._invariants.broken.items():
-            result.problems.append(f"at {when:.2f} s: {told}")
+        for problem, when in self._invariants.broken.items():
+            result.problems.append(f"at {when:.2f} s: {problem}")
         result.problems += self._clients.complaints()
         history = self._cluster.history
         result.problems += map(str, check(history))

@@ -106,13 +106,13 @@ class Client:
             self.topic_ids[topic.name] = topic.topic_id
             for partition in topic.partitions:
                 key = topic.name, partition.partition_index
-                told = Led(partition.leader_id, partition.leader_epoch)
-                known = self.leaders.get(key)
-                if known is None or told.epoch >= known.epoch:
-                    self.leaders[key] = told
+                led = Led(partition.leader_id, partition.leader_epoch)
+                current = self.leaders.get(key)
+                if current is None or led.epoch >= current.epoch:
+                    self.leaders[key] = led
 
     async def leader_of(self, topic: str, index: int) -> tuple[Address, Led] | None:
-        """None where nobody leads it, after one look."""
+        """None where it has no leader, after one look."""
         led = self.leaders.get((topic, index))
         if led is None or led.leader not in self.brokers:
             await self.refresh([topic])
@@ -136,7 +136,7 @@ class Client:
             configs=[CreatableTopicConfig(name=key, value=value) for key, value in configs.items()],
         )
         request = CreateTopicsRequest(topics=[topic], timeout_ms=2_000)
-        told = "no broker answered"
+        problem = "no broker answered"
         async with asyncio.timeout(seconds):
             while True:
                 try:
@@ -144,8 +144,8 @@ class Client:
                     [result] = answer.topics
                     if result.error_code in {ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS}:
                         return
-                    told = f"{ERRORS[result.error_code].name}: {result.error_message}"
+                    problem = f"{ERRORS[result.error_code].name}: {result.error_message}"
                 except OSError as error:
-                    told = repr(error)
-                self.last_problem = f"topic {name} was not made: {told}"
+                    problem = repr(error)
+                self.last_problem = f"topic {name} was not made: {problem}"
                 await self.pause()

@@ -39,7 +39,7 @@ class SimConsumer:
         }
         self._watermarks: dict[tuple[Place, int], int] = {}
         self.complaints: list[str] = []
-        """What a broker told that it must not tell."""
+        """Answers that a broker must not give."""
         self.is_stopping = False
 
     @property
@@ -62,7 +62,7 @@ class SimConsumer:
             address = self._client.brokers.get(led.leader) if led is not None else None
             if led is not None and address is not None:
                 by_leader.setdefault(address, []).append((place, led.epoch))
-        # Without a leader it is in nobody's answer: only asking for metadata again tells of the next one.
+        # Without a leader no answer has it: only new metadata names the next one.
         troubled = sum(map(len, by_leader.values())) < len(self.positions)
         for address, places in by_leader.items():
             troubled = not await self._fetch(address, places, self._wait_ms // len(by_leader)) or troubled
@@ -144,7 +144,7 @@ class SimConsumer:
 
     async def ends(self) -> dict[Place, int] | None:
         """How far each partition may be read now; None where a leader does not say."""
-        found: dict[Place, int] = {}
+        offsets: dict[Place, int] = {}
         for name, index in self.positions:
             where = await self._client.leader_of(name, index)
             if where is None:
@@ -165,11 +165,11 @@ class SimConsumer:
             partition = answer.topics[0].partitions[0]
             if partition.error_code:
                 return None
-            found[name, index] = partition.offset
-        return found
+            offsets[name, index] = partition.offset
+        return offsets
 
     async def read_to_the_end(self) -> None:
-        """From where it is to where the partitions end now; whoever calls sets the limit of time."""
+        """From where it is to where the partitions end now; the caller sets the limit of time."""
         while (ends := await self.ends()) is None:
             await self._client.pause()
             await self._client.refresh(self._topics)

@@ -104,7 +104,7 @@ class Copier:
         self._is_placed = wants_commit
         await end_recorded(self._transactions, operation, commit=wants_commit, loop=self._loop)
         if operation.error:
-            # Nobody knows which sequence numbers were used: only a new epoch begins them anew.
+            # It is unknown which sequence numbers were used: only a new epoch begins them anew.
             self._transactions.lose_identity()
 
     async def _write_copies(self, operation: Operation, read: list[Read]) -> None:
@@ -164,15 +164,15 @@ class Copier:
         while self._loop.now < deadline:
             try:
                 if self._group_coordinator is None:
-                    found = await self._client.call_any(
+                    coordinator = await self._client.call_any(
                         ApiKey.FIND_COORDINATOR,
                         FIND_COORDINATOR_VERSION,
                         FindCoordinatorRequest(key=GROUP),
                         2.0,
                     )
-                    if found.error_code:
+                    if coordinator.error_code:
                         raise ConnectionError("no coordinator")
-                    self._group_coordinator = found.host, found.port
+                    self._group_coordinator = coordinator.host, coordinator.port
                 answer = await self._client.call(self._group_coordinator, api_key, version, request, 1.5)
             except OSError:
                 self._group_coordinator = None

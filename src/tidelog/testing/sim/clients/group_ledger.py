@@ -1,4 +1,4 @@
-"""What the members of one group were told, held against each other."""
+"""The answers that the members of one group got, compared with each other."""
 
 
 class GroupLedger:
@@ -11,7 +11,7 @@ class GroupLedger:
         """The highest offset of each partition whose commit was acknowledged."""
         self._owners: dict[tuple[int, tuple[str, int]], str] = {}
         self._newest: dict[tuple[str, int], tuple[int, str]] = {}
-        """The last generation in which each partition was given to somebody, and to whom."""
+        """The last generation in which each partition was assigned, and its owner."""
 
     def assigned(self, member: str, generation: int, places: list[tuple[str, int]]) -> None:
         for place in places:
@@ -24,7 +24,7 @@ class GroupLedger:
             self._newest[place] = max((generation, member), self._newest.get(place, (-1, "")))
 
     def is_anothers(self, member: str, generation: int, place: tuple[str, int]) -> bool:
-        """Whether somebody else was given the partition since: then this member's commits must be refused."""
+        """Whether another member has got the partition since: then this member's commits must be refused."""
         newest, owner = self._newest.get(place, (-1, ""))
         return owner != member and newest > generation
 
@@ -44,6 +44,6 @@ class GroupLedger:
             self.complaints.append(
                 f"{self.group} had committed {promised} of {place[0]}-{place[1]}, and finds {offset}"
             )
-        # Whoever was told of a commit may rely on it, also if the answer to the commit itself was lost.
+        # A member that has seen a commit may rely on it, also if the answer to the commit itself was lost.
         if offset >= 0:  # else there is none
             self.commit_acknowledged(place, offset)

@@ -203,9 +203,9 @@ class GroupMember:
 
 
 def _places(assignment: bytes) -> list[Place]:
-    found: list[Place] = []
+    places: list[Place] = []
     for text in assignment.decode().split(","):
         name, _, index = text.rpartition("-")
         if name:
-            found.append((name, int(index)))
-    return found
+            places.append((name, int(index)))
+    return places

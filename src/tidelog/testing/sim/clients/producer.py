@@ -1,7 +1,7 @@
 """A producer that sends a few batches at a time and tells the history what became of each.
 
 With acks=all it is idempotent: what failed is sent again, in order and under the same sequence numbers, until
-its fate is known. When that takes too long it starts anew under another producer id.
+its fate is clear. When that takes too long it starts anew under another producer id.
 """
 
 import asyncio
@@ -103,7 +103,7 @@ class SimProducer:
             batches.append(self._new_batch(topic, index, sequence))
             sequence += len(batches[-1].values)
         self._sequences[place] = sequence
-        left = await self._send_until_known(topic, index, batches)
+        left = await self._send_until_clear(topic, index, batches)
         if not left:
             return
         if any(batch.maybe_written for batch in left):
@@ -133,16 +133,16 @@ class SimProducer:
         )
         return Batch(values, sequence, operation)
 
-    async def _send_until_known(self, topic: str, index: int, batches: list[Batch]) -> list[Batch]:
-        """Those whose fate is still not known when patience has run out."""
+    async def _send_until_clear(self, topic: str, index: int, batches: list[Batch]) -> list[Batch]:
+        """Those whose fate is still unclear when patience has run out."""
         deadline = self._loop.now + self._patience
         left = batches
         while left and self._loop.now < deadline:
-            found = await self._client.leader_of(topic, index)
-            if found is None:
+            leader = await self._client.leader_of(topic, index)
+            if leader is None:
                 await self._client.pause()
                 continue
-            address = found[0]
+            address = leader[0]
             if self.acks == 0:
                 self._send_blindly(address, topic, index, left)
                 return []
@@ -156,7 +156,7 @@ class SimProducer:
                 if is_next:
                     self.complaints.append(
                         f"{self._client.name} sent {left[0].values[0]} to {topic}-{index} as "
-                        f"{left[0].sequence}, the next after what was acknowledged, and was told that it is "
+                        f"{left[0].sequence}, the next after what was acknowledged, and was refused as "
                         f"out of order"
                     )
                 left[0].maybe_written = True  # so that the producer starts anew
@@ -195,8 +195,8 @@ class SimProducer:
             return ErrorCode.NONE
         operation.error = code.name
         if code not in EXPECTED:
-            told = f"{self._client.name} wrote to {topic}-{index} and was refused with {code.name}"
-            self.complaints.append(f"{told}: {partition.error_message}")
+            problem = f"{self._client.name} wrote to {topic}-{index} and was refused with {code.name}"
+            self.complaints.append(f"{problem}: {partition.error_message}")
         batch.maybe_written = batch.maybe_written or code not in CERTAINLY_NOT_WRITTEN
         return code
 

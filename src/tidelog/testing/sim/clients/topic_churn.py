@@ -61,7 +61,7 @@ class TopicChurn:
 
     async def _delete(self, name: str) -> None:
         request = DeleteTopicsRequest(topics=[DeleteTopicState(name=name)], timeout_ms=1_000)
-        del self.present[name]  # until it is known what became of it
+        del self.present[name]  # until its fate is clear
         try:
             answer = await self._client.call_any(ApiKey.DELETE_TOPICS, DELETE_TOPICS_VERSION, request, 2.0)
         except OSError:

@@ -37,7 +37,7 @@ TIMEOUT_MS = 4_000
 CERTAINLY_NOT_DONE = {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.CONCURRENT_TRANSACTIONS}
 
 LookUp = Callable[[str], Transaction | None]
-"""How a transaction stands inside the cluster, by its transactional id; None where nobody can tell."""
+"""How a transaction stands inside the cluster, by its transactional id; None where no coordinator can say."""
 
 
 class GaveUp(Exception):
@@ -71,7 +71,7 @@ class TransactionalClient:
         self._added: dict[tuple[str, int], None] = {}
         self._has_written = False
         self.complaints: list[str] = []
-        """Answers that nobody had a reason to give."""
+        """Answers that had no reason."""
 
     async def begin(self) -> None:
         request = InitProducerIdRequest(
@@ -115,12 +115,12 @@ class TransactionalClient:
             )
 
     def lose_identity(self) -> None:
-        """Nobody knows what became of the last transaction: the next identity ends it."""
+        """The fate of the last transaction is unclear: the next identity ends it."""
         self._producer_id = -1
         self._added.clear()
 
     async def write(self, place: tuple[str, int], *values: list[str]) -> list[int]:
-        """A batch of each, within the transaction. Their offsets, -1 where one is not told."""
+        """A batch of each, within the transaction. Their offsets, -1 where an answer named none."""
         await self.join(place)
         batches, sequence = [], self._sequences.get(place, 0)
         for some in values:
@@ -206,10 +206,10 @@ class TransactionalClient:
         if self.second_protocol:
             self._take_identity(answer.producer_id, answer.producer_epoch)
 
-    # What it is told
+    # Answers
 
     def expect_reason(self, error: ErrorCode, what: str) -> None:
-        """It was refused for good: unless somebody else ended the transaction, that is wrong."""
+        """It was refused for good: unless another client ended the transaction, that is wrong."""
         refusal = Refusal(self.transactional_id, self.identity, self.second_protocol, what, error)
         complaint = complaint_of(refusal, self._look_up(self.transactional_id))
         if complaint is not None:
@@ -228,7 +228,7 @@ class TransactionalClient:
     # The coordinator
 
     async def ask_coordinator(self, api_key: ApiKey, version: int, request: Message, code_of: Any) -> Any:
-        """Until somebody who may says yes; GaveUp where that takes too long or is a no."""
+        """Until a coordinator agrees; GaveUp where that takes too long or is refused."""
         deadline = self._loop.now + PATIENCE_SECONDS
         maybe_done = False
         while self._loop.now < deadline:

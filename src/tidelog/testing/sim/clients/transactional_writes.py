@@ -1,4 +1,4 @@
-"""Batches of a transaction on their way to one partition: several at a time, in order, until all are known.
+"""Batches of a transaction on their way to one partition: several at a time, in order, until all are clear.
 
 When the first that is not written yet is refused for good, so are those behind it.
 """
@@ -39,7 +39,7 @@ class TransactionalBatch:
         self.values = values
         self.sequence = sequence
         self.offset: int | None = None
-        """-1: it is written, and nobody said where."""
+        """-1: it is written, at an offset that no answer named."""
         self.maybe_written = False
 
 
@@ -71,11 +71,11 @@ class Writes:
         while self._left:
             if self._loop.now >= deadline:
                 return None
-            found = await self._client.leader_of(*self._place)
-            if found is not None:
+            leader = await self._client.leader_of(*self._place)
+            if leader is not None:
                 were_sent = [one.maybe_written for one in self._left]
                 # Pipelined: on one connection they arrive in this order, or not at all.
-                codes = await asyncio.gather(*(self._attempt(found[0], one) for one in self._left))
+                codes = await asyncio.gather(*(self._attempt(leader[0], one) for one in self._left))
                 self._left = [one for one in self._left if one.offset is None]
                 if self._left:
                     first = next(number for number, code in enumerate(codes) if code is not ErrorCode.NONE)

@@ -73,7 +73,7 @@ class Transactor:
         await end_recorded(self._transactions, operation, commit=wants_commit, loop=self._loop)
         self.committed += wants_commit
         if operation.error and not self._transactions.second_protocol:
-            # Nobody knows which sequence numbers were used: only a new epoch begins them anew. In the second
+            # It is unknown which sequence numbers were used: only a new epoch begins them anew. In the second
             # protocol the end of the transaction has brought one.
             self._transactions.lose_identity()
 
@@ -113,9 +113,9 @@ class Transactor:
 async def end_recorded(
     transactions: TransactionalClient, operation: Operation, *, commit: bool, loop: SimLoop
 ) -> None:
-    """End the transaction, and tell the history how it ended as far as that is known."""
+    """End the transaction, and tell the history how it ended as far as that is clear."""
     if not commit:
-        operation.outcome = Outcome.FAIL  # whatever becomes of the abort: nobody ever asks for a commit
+        operation.outcome = Outcome.FAIL  # whatever becomes of the abort: no client ever asks for a commit
     try:
         await transactions.end(commit=commit)
         if commit:

@@ -23,8 +23,8 @@ class _Lines(logging.Handler):
         )
         if record.exc_info and record.exc_info[1] is not None and not self._is_bad_luck(record.exc_info[1]):
             # A broker logs a traceback where something happened that its code did not foresee.
-            told = "".join(traceback.format_exception(record.exc_info[1]))
-            self._cluster.trace.lines.extend(told.splitlines())
+            text = "".join(traceback.format_exception(record.exc_info[1]))
+            self._cluster.trace.lines.extend(text.splitlines())
             self._problems.append(
                 f"at {now:.2f} s {life.name} logged: {record.getMessage()}: {record.exc_info[1]!r}"
             )

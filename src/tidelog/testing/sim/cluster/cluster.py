@@ -94,7 +94,7 @@ class SimCluster:
         return [(machine.host, PORT) for machine in self.machines]
 
     def new_client(self, kind: str) -> tuple[Life, Client]:
-        """A client process of its own, on a machine that can reach all brokers unless its paths are cut."""
+        """A client process of its own, on a machine that reaches all brokers unless its paths are blocked."""
         self._clients += 1
         name = f"{kind}{self._clients}"
         life = Life(name, local_start=50_000.0 * self._clients)

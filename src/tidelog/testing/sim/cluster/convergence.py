@@ -1,4 +1,4 @@
-"""When a healed cluster is whole again: one controller, every replica in sync, nobody behind."""
+"""When a healed cluster is whole again: one controller, every replica in sync, no broker behind."""
 
 from tidelog.metadata.image.entities import NO_LEADER
 from tidelog.testing.sim.cluster.cluster import SimCluster

@@ -47,7 +47,7 @@ class Machine:
         self.serves = False
         self.is_stopping = False
         self.disk_is_bad = False
-        """Until somebody looks after it."""
+        """Until an operator looks after it."""
         self.wall_offset_ms = 0
         self.failed_starts: list[str] = []
 
@@ -61,7 +61,7 @@ class Machine:
 
     @property
     def failure(self) -> Exception | None:
-        """Why the broker that serves cannot go on, by its own word."""
+        """Why the broker that serves cannot go on, as it says itself."""
         return self.process.failure if self.process is not None and self.serves else None
 
     def start(self) -> None:
@@ -108,7 +108,7 @@ class Machine:
         self.disk_is_bad = False
 
     def replace_process(self) -> None:
-        """Somebody looks after the machine: its disk works again, and the broker is started anew."""
+        """An operator looks after the machine: its disk works again, and the broker is started anew."""
         self.kill()
         self.disk.heal()
         self.disk_is_bad = False
@@ -126,7 +126,7 @@ class Machine:
         self.disk = self._new_disk(self._seed)
 
     def cut_power(self) -> None:
-        """What was not synced may be lost, and nobody is told."""
+        """What was not synced may be lost, and no peer is notified."""
         if self.life is not None and self.life.is_alive:
             self._power_is_gone()
 
@@ -154,7 +154,7 @@ class Machine:
         self._note(f"{life.name} stops")
         self.serves, self.is_stopping = False, True
         stopping = self._loop.spawn(life, node.stop(), name=f"{life.name} stop")
-        # Not awaited: whoever gives up waiting must not disturb it, and it may die before it ends.
+        # Not awaited: a caller that gives up waiting must not disturb it, and it may die before it ends.
         while life.is_alive and not stopping.done():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
         if life.is_alive:

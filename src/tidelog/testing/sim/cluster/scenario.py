@@ -12,7 +12,7 @@ _FIRST_FAULTS = (
 )
 _MORE_FAULTS = (
     *("old_coordinator", "deposed", "late", "far", "flap", "ghost"),
-    *("handover", "left_behind", "catching_up", "flipped_bit"),
+    *("leader_change", "left_behind", "catching_up", "flipped_bit"),
 )
 """Drawn apart from the first ones, so that the plans of seeds that are kept in tests stay as they are."""
 

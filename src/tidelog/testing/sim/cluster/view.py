@@ -68,8 +68,10 @@ class View(NamedTuple):
 
 def views(cluster: SimCluster) -> list[View]:
     """Of all brokers that run, those that are still starting too once they take part in the quorum."""
-    found = ((machine, machine.process) for machine in cluster.machines)
-    return [View(machine, node) for machine, node in found if node is not None and hasattr(node, "quorum")]
+    processes = ((machine, machine.process) for machine in cluster.machines)
+    return [
+        View(machine, node) for machine, node in processes if node is not None and hasattr(node, "quorum")
+    ]
 
 
 def newest(seen: list[View]) -> View | None:
@@ -78,18 +80,18 @@ def newest(seen: list[View]) -> View | None:
 
 
 def transaction_of(seen: list[View], transactional_id: str) -> Transaction | None:
-    """As its coordinator knows it; None where that cannot be told now."""
+    """As its coordinator knows it; None where that cannot be said now."""
     best = newest(seen)
     if best is None:
         return None
     index = best.node.services.transactions.partition_of(transactional_id)
     image = best.image.partition(TRANSACTION_STATE, index)
     for view in seen:
-        for home in view.node.services.transactions:
-            partition = home.partition
+        for served in view.node.services.transactions:
+            partition = served.partition
             current = index, None if image is None else image.leader_epoch
             if (partition.index, partition.leader_epoch) == current:
-                return home.shard.transactions.get(transactional_id)
+                return served.shard.transactions.get(transactional_id)
     return None
 
 

@@ -1,4 +1,4 @@
-"""Disks that change what was written, while nobody looks."""
+"""Disks that change what was written, unnoticed."""
 
 import asyncio
 
@@ -44,10 +44,10 @@ async def flipped_bit(world: World) -> None:
 def _flip(world: World, machine: Machine, path: str, others: list[SimDisk]) -> None:
     """Where another disk has the same batch at the end of this log."""
     content = _content(machine.disk, path)
-    found = [*iter_batches(content)]
-    if not found:
+    batches = [*iter_batches(content)]
+    if not batches:
         return
-    position, header = found[-1]
+    position, header = batches[-1]
     batch = content[position : position + header.size]
     partition_dir = path.rpartition("/")[0]
     if not any(

@@ -23,7 +23,7 @@ async def slow_disk(world: World) -> None:
 
 
 async def full_disk(world: World) -> None:
-    """Somebody makes room, and may start the broker again, too. It must come back either way."""
+    """An operator makes room, and may start the broker again, too. It must come back either way."""
     machine = world.victim()
     if machine.disk_is_bad:
         return
@@ -38,7 +38,7 @@ async def full_disk(world: World) -> None:
 
 
 async def failing_disk(world: World) -> None:
-    """Every sync, write or read fails from some moment on, until somebody looks after it."""
+    """Every sync, write or read fails from some moment on, until an operator looks after it."""
     machine = world.victim()
     if machine.disk_is_bad:
         return
@@ -74,11 +74,11 @@ async def _until_whole(world: World) -> None:
 
 async def ghost(world: World) -> None:
     """A follower comes back with an empty disk, and what it had asked its leader for arrives after that."""
-    found = world.followed(by_controller=False)
+    followed = world.followed(by_controller=False)
     voters = [len(view.raft.configuration.voters) for view in views(world.cluster) if view.is_controller]
-    if found is None or why_not_whole(world.cluster) is not None or voters[0] < VOTERS_MIN:
+    if followed is None or why_not_whole(world.cluster) is not None or voters[0] < VOTERS_MIN:
         return
-    leader, follower = found
+    leader, follower = followed
     network = world.cluster.network
     world.cluster.note(f"fetches of {follower.host} come late")
     network.lateness.begin(1.0, (follower.host,), (2.0, 5.0), (ApiKey.FETCH,))
@@ -87,11 +87,11 @@ async def ghost(world: World) -> None:
     follower.lose_disk()
     network.lateness.end()
     # Its new process gets through to the controller, and not to the leader.
-    cut = network.paths.cut([follower.host], [leader.host])
+    blocked = network.paths.block([follower.host], [leader.host])
     await world.some_time(1.0)
     start(follower)
     await asyncio.sleep(world.chance.uniform(2.0, 4.0))
-    network.paths.mend(cut)
+    network.paths.mend(blocked)
     await _until_whole(world)
 
 

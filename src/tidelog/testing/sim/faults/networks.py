@@ -1,4 +1,4 @@
-"""Paths that are cut, clogged, slow, or lose what they carry."""
+"""Paths that are blocked, clogged, slow, or lose what they carry."""
 
 import asyncio
 
@@ -6,14 +6,14 @@ from tidelog.testing.sim.faults.world import World
 from tidelog.testing.sim.network.paths import Path
 from tidelog.wire.apis import ApiKey
 
-Cut = tuple[list[str], list[str]]
+Blocked = tuple[list[str], list[str]]
 
 
-async def _cut(world: World, what: str, *cuts: Cut) -> None:
+async def _block(world: World, what: str, *ways: Blocked) -> None:
     paths: list[Path] = []
-    for sources, targets in cuts:
-        world.cluster.note(f"{what}: {','.join(sources)} to {','.join(targets)} is cut")
-        paths += world.cluster.network.paths.cut(sources, targets)
+    for sources, targets in ways:
+        world.cluster.note(f"{what}: {','.join(sources)} to {','.join(targets)} is blocked")
+        paths += world.cluster.network.paths.block(sources, targets)
     await world.some_time(5.0)
     world.cluster.note(f"{what} is mended")
     world.cluster.network.paths.mend(paths)
@@ -21,37 +21,37 @@ async def _cut(world: World, what: str, *cuts: Cut) -> None:
 
 async def isolate(world: World) -> None:
     alone, *others = world.hosts()
-    await _cut(world, "isolate", ([alone], others), (others, [alone]))
+    await _block(world, "isolate", ([alone], others), (others, [alone]))
 
 
 async def deposed(world: World) -> None:
-    """A coordinator is cut off from the other brokers, not from clients, for so long that it is replaced."""
+    """A coordinator is isolated from the other brokers, not from clients, for so long that it is replaced."""
     machine = world.coordinator()
     if machine is None:
         return
     others = [one.host for one in world.cluster.machines if one is not machine]
-    world.cluster.note(f"{machine.host}, a coordinator, is cut off from {','.join(others)}")
+    world.cluster.note(f"{machine.host}, a coordinator, is isolated from {','.join(others)}")
     paths = world.cluster.network.paths
-    cut = [*paths.cut([machine.host], others), *paths.cut(others, [machine.host])]
+    blocked = [*paths.block([machine.host], others), *paths.block(others, [machine.host])]
     await asyncio.sleep(world.chance.uniform(3.0, 5.0))
-    paths.mend(cut)
+    paths.mend(blocked)
 
 
 async def halves(world: World) -> None:
     hosts = world.hosts()
     middle = world.chance.randint(1, len(hosts) - 1)
-    await _cut(world, "halves", (hosts[:middle], hosts[middle:]), (hosts[middle:], hosts[:middle]))
+    await _block(world, "halves", (hosts[:middle], hosts[middle:]), (hosts[middle:], hosts[:middle]))
 
 
 async def one_way(world: World) -> None:
     hosts = world.hosts()
     middle = world.chance.randint(1, len(hosts) - 1)
     ways = (hosts[:middle], hosts[middle:]), (hosts[middle:], hosts[:middle])
-    await _cut(world, "one way", world.chance.choice(ways))
+    await _block(world, "one way", world.chance.choice(ways))
 
 
 async def ring(world: World) -> None:
-    """Each reaches its neighbours only: everybody has a majority, and no two have the same."""
+    """Each broker reaches its neighbours only: each has a majority, and no two have the same."""
     hosts = world.hosts()
     count = len(hosts)
     apart = [
@@ -60,7 +60,7 @@ async def ring(world: World) -> None:
         for there, other in enumerate(hosts)
         if (there - here) % count not in {0, 1, count - 1} or (count == 3 and 2 not in {here, there})
     ]
-    await _cut(world, "ring", *apart)
+    await _block(world, "ring", *apart)
 
 
 async def clog(world: World) -> None:
@@ -115,18 +115,18 @@ async def far(world: World) -> None:
 
 
 async def flap(world: World) -> None:
-    """A follower falls behind, catches up and falls behind again, and word that it caught up comes late."""
-    found = world.followed(by_controller=False)
-    if found is None:
+    """A follower falls behind, catches up and falls behind again, and the request that says so comes late."""
+    followed = world.followed(by_controller=False)
+    if followed is None:
         return
-    leader, follower = found
+    leader, follower = followed
     network = world.cluster.network
     for is_last in (False, True):
-        world.cluster.note(f"flap: {follower.host} to {leader.host} is cut")
-        cut = network.paths.cut([follower.host], [leader.host])
+        world.cluster.note(f"flap: {follower.host} to {leader.host} is blocked")
+        blocked = network.paths.block([follower.host], [leader.host])
         await asyncio.sleep(5.0 if is_last else world.chance.uniform(2.5, 3.5))
         if not is_last:
             network.lateness.begin(0.7, (leader.host,), (3.3, 5.0), (ApiKey.ALTER_PARTITION,))
-        network.paths.mend(cut)
+        network.paths.mend(blocked)
         await asyncio.sleep(world.chance.uniform(0.1, 0.8))
         network.lateness.end()

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from tidelog.testing.sim.faults import damage, handovers, machines, networks, operations, processes
+from tidelog.testing.sim.faults import damage, leader_changes, machines, networks, operations, processes
 from tidelog.testing.sim.faults.world import World
 
 Fault = Callable[[World], Awaitable[None]]
@@ -38,9 +38,9 @@ FAULTS: dict[str, Fault] = {
         networks.far,
         networks.flap,
         machines.ghost,
-        handovers.handover,
-        handovers.left_behind,
-        handovers.catching_up,
+        leader_changes.leader_change,
+        leader_changes.left_behind,
+        leader_changes.catching_up,
         damage.flipped_bit,
     )
 }

@@ -24,7 +24,7 @@ class World:
 
     @property
     def operator(self) -> Client:
-        """Somebody at the keyboard, whose own machine never fails."""
+        """An operator, whose own machine never fails."""
         if self._operator is None:
             _, self._operator = self.cluster.new_client("operator")
         return self._operator
@@ -54,12 +54,12 @@ class World:
 
     def coordinator(self) -> Machine | None:
         """One of those that see to transactions."""
-        found = [
+        pairs = [
             view.machine
             for view in views(self.cluster)
             if any(one.is_leader and one.topic == TRANSACTION_STATE for one in view.partitions)
         ]
-        return self.chance.choice(found) if found else None
+        return self.chance.choice(pairs) if pairs else None
 
     def hosts(self) -> list[str]:
         """In any order, but for the first, which is a likely victim."""
@@ -73,7 +73,7 @@ class World:
 
 
 def start(machine: Machine) -> None:
-    """Somebody else may have been faster."""
+    """Another fault may have been faster."""
     if not machine.is_alive:
         machine.start()
 

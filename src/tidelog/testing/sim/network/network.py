@@ -1,7 +1,8 @@
 """The network between lives: TCP as a broker and its clients see it, and how it fails.
 
 A connection carries frames in order, or breaks: before a request arrived, or after it was carried out and the
-answer was under way. Nobody is told which. One-way messages between voters may also repeat and overtake.
+answer was under way. The sender cannot tell which. One-way messages between voters may also repeat
+and overtake.
 """
 
 import asyncio
@@ -60,7 +61,7 @@ class SimNetwork:
     # Deaths
 
     def life_died(self, life: Life, host: str, *, quietly: bool) -> None:
-        """A machine whose process died tells the peers; one without power tells nobody."""
+        """A machine whose process died closes its connections; one without power does not."""
         if quietly:
             self._down[host] = None
         for tcp in tuple(self.connections):

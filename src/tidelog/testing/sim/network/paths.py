@@ -1,4 +1,4 @@
-"""The ways between machines, one in each direction: how long a frame takes, what is cut, what is clogged."""
+"""The ways between machines, one in each direction: how long a frame takes, what is blocked or clogged."""
 
 import random
 from collections.abc import Callable, Iterable
@@ -10,11 +10,11 @@ Held = Callable[[bool], None]
 class Path:
     """From one machine to another."""
 
-    __slots__ = ("clogged_until", "cuts", "extra_seconds", "held")
+    __slots__ = ("blocks", "clogged_until", "extra_seconds", "held")
 
     def __init__(self) -> None:
-        self.cuts = 0
-        """Several faults may cut the same path at the same time."""
+        self.blocks = 0
+        """Several faults may block the same path at the same time."""
         self.clogged_until = 0.0
         self.extra_seconds = 0.0
         """How much longer a frame takes here than elsewhere."""
@@ -22,8 +22,8 @@ class Path:
         """What TCP would send again until it gets through."""
 
     @property
-    def is_cut(self) -> bool:
-        return self.cuts > 0
+    def is_blocked(self) -> bool:
+        return self.blocks > 0
 
 
 class Paths:
@@ -57,12 +57,12 @@ class Paths:
     def happens(self, rate: float) -> bool:
         return rate > 0 and self._random.random() < rate
 
-    def cut(self, sources: Iterable[str], targets: Iterable[str]) -> list[Path]:
+    def block(self, sources: Iterable[str], targets: Iterable[str]) -> list[Path]:
         """One direction only."""
         sources, targets = list(sources), list(targets)
         paths = [self.between(one, other) for one in sources for other in targets if one != other]
         for path in paths:
-            path.cuts += 1
+            path.blocks += 1
         return paths
 
     def clog(self, source: str, target: str, until: float) -> None:
@@ -76,17 +76,17 @@ class Paths:
                 self.between(source, target).extra_seconds = seconds
 
     def mend(self, paths: Iterable[Path]) -> None:
-        """Undo one cut of each. Of the connections that had stalled, some go on and some are gone."""
+        """Undo one block of each. Of the connections that had stalled, some go on and some are gone."""
         for path in paths:
-            if path.cuts:
-                path.cuts -= 1
-                if not path.cuts:
+            if path.blocks:
+                path.blocks -= 1
+                if not path.blocks:
                     self._release(path)
 
     def mend_all(self) -> None:
         for path in self._paths.values():
             path.clogged_until = path.extra_seconds = 0.0
-            path.cuts = 0
+            path.blocks = 0
             self._release(path)
 
     def _release(self, path: Path) -> None:
@@ -95,5 +95,5 @@ class Paths:
             resume(self._random.random() < 0.5)
 
     def calm(self) -> None:
-        """No more loss and no more oddities; cuts are for `mend`."""
+        """No more loss and no more oddities; blocked paths are for `mend`."""
         self.slow_rate = self.loss_rate = self.repeat_rate = self.stray_rate = 0.0

@@ -87,22 +87,22 @@ class SimServer:
                 await asyncio.wait_for(self._emptied.wait(), seconds)
             except TimeoutError:
                 pass
-        cut_off = sum(end.is_busy for end in self._ends)
+        interrupted = sum(end.is_busy for end in self._ends)
         self.close()
-        return cut_off
+        return interrupted
 
     def close(self) -> None:
         self.stop_accepting()
         for end in tuple(self._ends):
             end.close()
 
-    def settled(self) -> None:
+    def became_idle(self) -> None:
         if self.is_draining and not any(end.is_busy for end in self._ends):
             self._emptied.set()
 
     def ended(self, end: "ServerEnd") -> None:
         self._ends.pop(end, None)
-        self.settled()
+        self.became_idle()
 
 
 class ServerEnd:
@@ -161,7 +161,7 @@ class ServerEnd:
         if not self._closed:
             self._flush()
             self._begin()
-            self._server.settled()
+            self._server.became_idle()
 
     def _flush(self) -> None:
         outcomes = self._outcomes
@@ -201,7 +201,7 @@ class ServerEnd:
             self.lost()
 
     def lost(self) -> None:
-        """The client is gone: nobody waits for what is under way."""
+        """The client is gone: what is under way has no reader."""
         if self._closed:
             return
         self._closed = True

@@ -1,7 +1,7 @@
 """One simulated TCP connection: a client's end, and a server's end once the first frame has arrived.
 
 Each end learns of the connection's end in its own time: at once when its peer is killed, after a long silence
-when a cable is cut, never before its own life goes on.
+when a path is blocked, never before its own life goes on.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ LATE_END_SECONDS = 0.05
 
 
 class Request:
-    """A frame without its size, and who waits for the answer; None: nobody."""
+    """A frame without its size, and the future of the answer; None for one-way messages."""
 
     __slots__ = ("answer", "frame")
 
@@ -81,7 +81,7 @@ class Tcp:
         """It comes outside of any order, perhaps to a later life of the receiver."""
         host = self.address[0]
         server = self._network.server_at(self.address)
-        if server is not None and not self._network.paths.between(self.client_host, host).is_cut:
+        if server is not None and not self._network.paths.between(self.client_host, host).is_blocked:
             self._loop.call_soon(server.receive_stray, frame, self.client_host, context=server.life.context)
 
     def _carry_up(self, request: Request) -> None:
@@ -99,7 +99,7 @@ class Tcp:
             self.break_up()
             return
         path = network.paths.between(self.client_host, self.address[0])
-        if path.is_cut:
+        if path.is_blocked:
             path.held.append(partial(self._resumed, partial(self._carry_up, request)))
             self._give_up_after_silence()
             return
@@ -162,7 +162,7 @@ class Tcp:
             self.break_up()
             return
         path = network.paths.between(self.address[0], self.client_host)
-        if path.is_cut:
+        if path.is_blocked:
             path.held.append(partial(self._resumed, partial(self.answer, request, frame)))
             self._loop.call_later(SILENCE_SECONDS, self._server_gives_up)
             return
@@ -188,7 +188,7 @@ class Tcp:
 
     def _carry_end(self) -> None:
         path = self._network.paths.between(self.client_host, self.address[0])
-        if path.is_cut:
+        if path.is_blocked:
             path.held.append(partial(self._resumed, self._carry_end))
         else:
             when = max(self._loop.now + self._network.paths.delay(), self._last_up, path.clogged_until)
@@ -212,7 +212,7 @@ class Tcp:
             self.close_by_client()
 
     def server_died(self, quietly: bool) -> None:
-        if not quietly and not self._network.paths.between(self.address[0], self.client_host).is_cut:
+        if not quietly and not self._network.paths.between(self.address[0], self.client_host).is_blocked:
             self._tell_client(was_made=True)
 
     def _resumed(self, go_on: Callable[[], None], survived: bool) -> None:
@@ -228,11 +228,11 @@ class Tcp:
     def _silence(self) -> None:
         path = self._network.paths.between(self.client_host, self.address[0])
         gone = self.server_end is not None and not self.server_end.life.is_alive
-        if path.is_cut or gone or self._network.server_at(self.address) is None:
+        if path.is_blocked or gone or self._network.server_at(self.address) is None:
             self._end_client(was_made=self.server_end is not None)
 
     def _server_gives_up(self) -> None:
-        if self._network.paths.between(self.address[0], self.client_host).is_cut and self.server_end:
+        if self._network.paths.between(self.address[0], self.client_host).is_blocked and self.server_end:
             self.server_end.lost()
 
     def _tell_client(self, *, was_made: bool) -> None:

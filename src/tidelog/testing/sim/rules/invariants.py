@@ -4,7 +4,12 @@ from tidelog.testing.sim.cluster.cluster import SimCluster
 from tidelog.testing.sim.cluster.view import views
 from tidelog.testing.sim.rules.isr import AckedOnIsr, CommittedOnIsr
 from tidelog.testing.sim.rules.quorum import CommittedEntries, OwnTerm, RaftLeaders
-from tidelog.testing.sim.rules.replicas import EqualReplicas, LeadersWord, Offsets, PartitionLeaders
+from tidelog.testing.sim.rules.replicas import (
+    EqualReplicas,
+    FollowersHighWatermark,
+    Offsets,
+    PartitionLeaders,
+)
 from tidelog.testing.sim.rules.transactions import MarkersInOrder, NothingHangs, OpenUntilDecided
 
 BROKEN_MAX = 20
@@ -24,7 +29,7 @@ class Invariants:
             EqualReplicas(),
             AckedOnIsr(cluster),
             CommittedOnIsr(),
-            LeadersWord(),
+            FollowersHighWatermark(),
             OwnTerm(),
             MarkersInOrder(),
             OpenUntilDecided(),
@@ -34,7 +39,7 @@ class Invariants:
     def check(self) -> None:
         seen = views(self._cluster)
         for rule in self._rules:
-            for told in rule.check(seen):
-                if told not in self.broken and len(self.broken) < BROKEN_MAX:
-                    self.broken[told] = self._cluster.loop.now
-                    self._cluster.note(f"BROKEN: {told}")
+            for violation in rule.check(seen):
+                if violation not in self.broken and len(self.broken) < BROKEN_MAX:
+                    self.broken[violation] = self._cluster.loop.now
+                    self._cluster.note(f"BROKEN: {violation}")

@@ -25,14 +25,14 @@ class AckedOnIsr:
             return  # those who know who is in sync are dead, and the rest believes in an older set
         self._known = best.version
         for (topic, index), end in self._ends.items():
-            known = best.image.topic(topic)
-            image = known.partition(index) if known is not None else None
+            topic_image = best.image.topic(topic)
+            image = topic_image.partition(index) if topic_image is not None else None
             if image is None:
                 continue
             for view in seen:
                 if view.machine.id not in (*image.isr, *image.elr):
                     continue
-                partition = view.partition(known.id, index)  # type: ignore[union-attr]
+                partition = view.partition(topic_image.id, index)  # type: ignore[union-attr]
                 if partition is None or partition.leader_epoch != image.leader_epoch:
                     continue  # it has not heard the news yet
                 if partition.log.lost is not None and image.leader != view.machine.id:

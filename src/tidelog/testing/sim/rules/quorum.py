@@ -35,9 +35,9 @@ class CommittedEntries:
             for index in range(first, raft.commit_index + 1):
                 entry = log.entry(index)
                 mark = entry.term, zlib.crc32(entry.data)
-                known = self._entries.setdefault(index, mark)
-                if known != mark:
-                    yield f"entry {index} of the metadata was committed as {known}; {view.life} has {mark}"
+                committed = self._entries.setdefault(index, mark)
+                if committed != mark:
+                    yield f"entry {index} of the metadata is committed as {committed}; {view.life} has {mark}"
             self._checked[view.life] = max(first - 1, raft.commit_index)
 
 

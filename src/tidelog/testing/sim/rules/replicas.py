@@ -71,21 +71,21 @@ class EqualReplicas:
     def _compare(self, view: View, partition: Partition) -> Iterator[str]:
         place = place_of(partition)
         key = view.life, place
-        known = self._batches.setdefault(place, {})
+        batches = self._batches.setdefault(place, {})
         position = max(self._checked.get(key, 0), partition.log.start)
         watermark = partition.high_watermark
         while position < watermark:
-            found = partition.log.read(position, READ_BYTES, end=watermark)
-            if found is None:
+            read = partition.log.read(position, READ_BYTES, end=watermark)
+            if read is None:
                 break
-            data = memoryview(found.slice.read())
+            data = memoryview(read.slice.read())
             before = position
             for at, header in iter_batches(data):
                 mark = zlib.crc32(data[at : at + header.size]), header.next_offset
                 if header.base_offset >= self._ends.get(place, 0):
-                    known[header.base_offset] = mark
+                    batches[header.base_offset] = mark
                     self._ends[place] = header.next_offset
-                elif known.get(header.base_offset) != mark:
+                elif batches.get(header.base_offset) != mark:
                     yield (
                         f"{name_of(partition)} on {view.life} differs from the other replicas at "
                         f"{header.base_offset}, below its high watermark {watermark}"
@@ -96,8 +96,8 @@ class EqualReplicas:
         self._checked[key] = position
 
 
-class LeadersWord:
-    """A follower knows of no higher watermark than its leader has, save what an earlier one told it."""
+class FollowersHighWatermark:
+    """A follower knows of no higher watermark than its leader has, save what an earlier leader sent."""
 
     def check(self, seen: list[View]) -> Iterator[str]:
         leaders = {
@@ -108,11 +108,15 @@ class LeadersWord:
         }
         for view in seen:
             for partition in view.partitions:
-                told = leaders.get((partition.topic_id, partition.index, partition.leader_epoch))
+                leaders_mark = leaders.get((partition.topic_id, partition.index, partition.leader_epoch))
                 mark = view.leader_mark(partition)
-                if partition.is_leader or told is None or mark <= max(told, partition.high_watermark):
+                if (
+                    partition.is_leader
+                    or leaders_mark is None
+                    or mark <= max(leaders_mark, partition.high_watermark)
+                ):
                     continue
                 yield (
                     f"{name_of(partition)} on {view.life}: its leader of epoch {partition.leader_epoch} has "
-                    f"committed up to {told}, and it takes everything up to {mark} for committed"
+                    f"committed up to {leaders_mark}, and it takes everything up to {mark} for committed"
                 )

@@ -58,23 +58,23 @@ class OpenUntilDecided:
 
 
 class NothingHangs:
-    """No partition has a transaction open that its coordinator takes for ended: nobody would ever end it."""
+    """No partition has a transaction open that its coordinator takes for ended: nothing would ever end it."""
 
     def check(self, seen: list[View]) -> Iterator[str]:
         idle = {one.writer.producer_id: one for one in _transactions(seen) if one.is_idle}
         for partition in _led(seen):
             for producer_id, producer in partition.log.producers:
                 if producer.txn_first >= 0 and producer_id in idle:
-                    known = idle[producer_id]
+                    transaction = idle[producer_id]
                     yield (
                         f"{name_of(partition)} has a transaction of producer {producer_id} (epoch "
                         f"{producer.epoch}) open since {producer.txn_first}, and for its coordinator "
-                        f"{known.id} is {known.state.text}"
+                        f"{transaction.id} is {transaction.state.text}"
                     )
 
 
 def _led(seen: list[View]) -> Iterator[Partition]:
-    """By those that lead as far as anybody knows."""
+    """By those that lead as far as any broker knows."""
     best = newest(seen)
     for view in seen:
         for partition in view.partitions:
@@ -84,9 +84,9 @@ def _led(seen: list[View]) -> Iterator[Partition]:
 
 
 def _transactions(seen: list[View]) -> Iterator[Transaction]:
-    """As those coordinators know them that are coordinators as far as anybody knows."""
-    homes = {id(one) for one in _led(seen) if one.topic == TRANSACTION_STATE}
+    """As those coordinators know them that are coordinators as far as any broker knows."""
+    coordinators = {id(one) for one in _led(seen) if one.topic == TRANSACTION_STATE}
     for view in seen:
-        for home in view.node.services.transactions:
-            if id(home.partition) in homes:
-                yield from home.shard.transactions.values()
+        for served in view.node.services.transactions:
+            if id(served.partition) in coordinators:
+                yield from served.shard.transactions.values()

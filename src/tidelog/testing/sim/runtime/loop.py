@@ -66,9 +66,9 @@ class SimLoop(asyncio.BaseEventLoop):
         self.steps = 0
         self.world = Life("world")
         self.errors: list[str] = []
-        """What went wrong in callbacks that nobody waited for: each is a bug."""
+        """What went wrong in callbacks without a waiter: each is a bug."""
         self.on_error: Callable[[BaseException], None] = lambda error: None
-        """For whoever wants the traceback."""
+        """With their tracebacks."""
         self._current = self.world
         self._ready: deque[Call] = deque()
         self._timers: list[tuple[float, int, Call]] = []
@@ -231,8 +231,8 @@ class SimLoop(asyncio.BaseEventLoop):
         if isinstance(error, PowerCut):
             return
         future = context.get("future") or context.get("task")
-        told = f" in {future!r}" if future is not None else ""
-        self.errors.append(f"{self.now:.3f} {context.get('message')}{told}: {error!r}")
+        where = f" in {future!r}" if future is not None else ""
+        self.errors.append(f"{self.now:.3f} {context.get('message')}{where}: {error!r}")
         if error is not None:
             self.on_error(error)
 
@@ -240,7 +240,7 @@ class SimLoop(asyncio.BaseEventLoop):
         """There are none."""
 
     def close(self) -> None:
-        """End every task without a word; what its `finally` blocks do reaches nobody."""
+        """End every task in silence: what its `finally` blocks do has no effect."""
         if self._closed:
             return
         pending = [*self._graves, *self._tasks()]

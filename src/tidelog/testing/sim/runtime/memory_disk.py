@@ -67,7 +67,7 @@ class MemoryDisk:
         self._locks.clear()
 
     def flip_bit(self, path: str, position: int, bit: int = 0) -> None:
-        """What a failing disk does behind everybody's back."""
+        """What a failing disk does unnoticed."""
         self._file(path).data[position] ^= 1 << bit
 
     def before(self, operation: str, path: str) -> None:

@@ -11,7 +11,7 @@ class Trace:
         self._digest = 0
         self.events = 0
         self.lines: deque[str] = deque(maxlen=KEPT_LINES)
-        """The latest events in words, for whoever must understand a failure."""
+        """The latest events in words, for the reader of a failure."""
 
     @property
     def hash(self) -> str:

@@ -149,7 +149,7 @@ def test_a_cut_holds_frames_back_and_mending_delivers_or_breaks(world: World) ->
 
         async def work(connection: SimConnection, world: World = world) -> list[object]:
             await outcomes(connection.call(frame(b"before")))
-            world.network.paths.cut(["client"], ["server"])
+            world.network.paths.block(["client"], ["server"])
             asyncio.get_running_loop().call_later(2, world.network.paths.mend_all)
             return await outcomes(connection.call(frame(b"held")))
 
@@ -163,7 +163,7 @@ def test_a_cut_holds_frames_back_and_mending_delivers_or_breaks(world: World) ->
 def test_a_cut_of_the_way_back_hides_that_the_request_was_carried_out(world: World) -> None:
     async def work(connection: SimConnection) -> None:
         await outcomes(connection.call(frame(b"before")))
-        world.network.paths.cut(["server"], ["client"])
+        world.network.paths.block(["server"], ["client"])
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(connection.call(frame(b"done")), 3)
 
@@ -174,7 +174,7 @@ def test_a_cut_of_the_way_back_hides_that_the_request_was_carried_out(world: Wor
 def test_after_a_long_silence_the_connection_is_given_up(world: World) -> None:
     async def work(connection: SimConnection) -> list[object]:
         await outcomes(connection.call(frame(b"before")))
-        world.network.paths.cut(["client"], ["server"])
+        world.network.paths.block(["client"], ["server"])
         return await outcomes(connection.call(frame(b"lost")))
 
     assert world.as_client(work) == [ConnectionError]

@@ -1,4 +1,4 @@
-"""A partition gets another leader though nobody is in trouble, or while one follower is."""
+"""A partition gets another leader while all its replicas are well, or while one follower is not."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,12 +12,12 @@ from tidelog.wire.apis import ApiKey
 FAR_SECONDS = 0.4
 LOOK_SECONDS = 0.01
 SHRINK_SECONDS = 4.5
-"""How long it may take until a follower that is cut off is out of sync."""
+"""How long it may take until an isolated follower is out of sync."""
 
 
-async def handover(world: World) -> None:
+async def leader_change(world: World) -> None:
     place = _some_partition(world)
-    image = _known(world, place)
+    image = _image_of(world, place)
     if image is None:
         return
     others = [one for one in image.replicas if one != image.leader]
@@ -27,28 +27,28 @@ async def handover(world: World) -> None:
 
 
 async def left_behind(world: World) -> None:
-    """A follower is cut off from its leader. Once it is out of sync, another one leads, and it follows that.
+    """A follower is isolated from its leader. Once it is out of sync, another one leads, and it follows that.
 
     The new leader is so far from the old one that it has not heard of all that is committed, and so far from
     the follower that this one cannot have what it needs at once.
     """
     place = _some_partition(world)
-    image = _known(world, place)
+    image = _image_of(world, place)
     if image is None or image.leader < 0 or len(image.isr) < 3:
         return
     behind, heir = world.chance.sample([one for one in image.isr if one != image.leader], 2)
     old, new, last = (world.cluster.machine(one).host for one in (image.leader, heir, behind))
     await _prefer(world, place, image, heir)
-    world.cluster.note(f"{last} is cut off from {old}, and far from {new}")
+    world.cluster.note(f"{last} is isolated from {old}, and far from {new}")
     paths = world.cluster.network.paths
     far = ([old], [new]), ([new], [old, last])
     for sources, targets in far:
         paths.stretch(sources, targets, FAR_SECONDS * world.chance.random())
-    cut = paths.cut([last], [old])
+    blocked = paths.block([last], [old])
     if await _until(world, lambda: _is_out_of_sync(world, place, behind), SHRINK_SECONDS):
         await elect(world)
         await world.some_time(1.0)
-    paths.mend(cut)
+    paths.mend(blocked)
     for sources, targets in far:
         paths.stretch(sources, targets, 0.0)
 
@@ -59,7 +59,7 @@ async def catching_up(world: World) -> None:
     The follower is near the old leader and has heard how much is committed; the new one is far and has not.
     """
     place = _some_partition(world)
-    image = _known(world, place)
+    image = _image_of(world, place)
     if image is None or image.leader < 0 or len(image.isr) < 3:
         return
     behind, heir = world.chance.sample([one for one in image.isr if one != image.leader], 2)
@@ -84,7 +84,7 @@ def _some_partition(world: World) -> Place:
     return topic, world.chance.randrange(topics[topic])
 
 
-def _known(world: World, place: Place) -> PartitionImage | None:
+def _image_of(world: World, place: Place) -> PartitionImage | None:
     """As the controller knows it."""
     images = [view.image.partition(*place) for view in views(world.cluster) if view.is_controller]
     return images[0] if images else None
@@ -107,7 +107,7 @@ async def _until(world: World, is_so: Callable[[], bool], seconds: float) -> boo
 
 
 def _is_out_of_sync(world: World, place: Place, node: int) -> bool:
-    image = _known(world, place)
+    image = _image_of(world, place)
     return image is not None and node not in image.isr
 
 
