@@ -34,7 +34,7 @@ from tests.spark.kafka_connector import connector_jars
 from tidelog.blocking.cluster import Cluster, TopicPartition
 from tidelog.blocking.settings import ClusterSettings
 from tidelog.spark.engine.session import spark_session
-from tidelog.spark.records.encode import Columns, encode
+from tidelog.spark.records.batch_encoding import Columns, encode
 from tidelog.spark.records.engines import NUMBA, NUMPY
 from tidelog.wire.compression import Codec
 from tidelog.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData

@@ -28,7 +28,7 @@ from tidelog.cli.session import Session  # noqa: E402
 from tidelog.testing import Broker  # noqa: E402
 
 PARTITIONS = 2
-EXAMPLES = sorted(folder.name for folder in HERE.iterdir() if (folder / "events.py").exists())
+EXAMPLES = sorted(directory.name for directory in HERE.iterdir() if (directory / "events.py").exists())
 
 
 def generator(example: str) -> ModuleType:
@@ -41,9 +41,9 @@ def generator(example: str) -> ModuleType:
 
 
 def pipeline_file(example: str) -> str:
-    folder = HERE / example
-    yaml = folder / "pipeline.yaml"
-    return str(yaml) if yaml.exists() else f"{folder / 'pipeline.py'}:{example}"
+    directory = HERE / example
+    yaml = directory / "pipeline.yaml"
+    return str(yaml) if yaml.exists() else f"{directory / 'pipeline.py'}:{example}"
 
 
 @contextmanager
@@ -70,9 +70,9 @@ def main() -> int:
     source = generator(chosen.example)
     with ExitStack() as stack:
         servers = stack.enter_context(brokers(chosen.bootstrap_server))
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tidelog-example-"))
+        directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="tidelog-example-"))
         # Tables and state of an example are for looking at, not for keeping.
-        os.environ.setdefault("TIDELOG_PIPELINES", folder)
+        os.environ.setdefault("TIDELOG_PIPELINES", directory)
         made = source.events(Random(chosen.seed), datetime.now(UTC))
         create_topics(servers, source.TOPICS)
         threading.Thread(target=write, args=(servers, paced(made)), daemon=True).start()

@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     from tidelog.clients.serializers import text_serializer as text_serializer
 
 # The same names again, for run time; a test compares the two.
-_HOMES = {
+_MODULES = {
     "base.errors": "TidelogError",
     "clients.admin.admin": "Admin",
     "clients.admin.offsets": "OffsetAt",
@@ -118,21 +118,21 @@ _HOMES = {
     "clients.producer.transaction": "Transaction",
     "clients.producer.transactional_producer": "AsyncTransactionalProducer TransactionalProducer",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
-__all__ = list(_HOME_OF)  # for `from tidelog import *` and `help(tidelog)`
+__all__ = list(_MODULE_OF)  # for `from tidelog import *` and `help(tidelog)`
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOME_OF.get(name)
-    if home is None:
+    module = _MODULE_OF.get(name)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    found = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    found = getattr(importlib.import_module(f"{__name__}.{module}"), name)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME_OF})
+    return sorted({*globals(), *_MODULE_OF})

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tidelog.base.errors import KafkaError
-from tidelog.spark.records.decode import COLUMNS, Decoded, decode
+from tidelog.spark.records.batch_decoding import COLUMNS, Decoded, decode
 from tidelog.spark.records.engines import NUMBA, NUMPY
 from tidelog.wire.batch import patch_crc
 from tidelog.wire.compression import Codec, compress

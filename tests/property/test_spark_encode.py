@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.spark.records.encode import Columns, Encoded, Identity, encode
+from tidelog.spark.records.batch_encoding import BatchIdentity, Columns, Encoded, encode
 from tidelog.spark.records.header_columns import HEADERS
 from tidelog.wire.batch import check_batches, read_header
 from tidelog.wire.compression import Codec
@@ -81,7 +81,7 @@ def test_what_was_encoded_is_read_back(*, seed, count, header_odds, null_odds, c
 
 def test_sequences_go_on_from_batch_to_batch_and_begin_again() -> None:
     columns = Columns(None, pa.array([b"x" * 100] * 50))
-    identity = Identity(7, 3, 2**31 - 20, is_transactional=True)
+    identity = BatchIdentity(7, 3, 2**31 - 20, is_transactional=True)
     batches = list(encode(columns, 5, identity=identity, batch_bytes_max=1000))
     due = 2**31 - 20
     for encoded in batches:

@@ -55,8 +55,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     from tests.spark.kafka_connector import NoConnector, connector_jars
     from tidelog.spark.engine.session import spark_session
 
-    folder = tmp_path_factory.mktemp("spark")
-    places = {"spark.sql.warehouse.dir": str(folder / "warehouse"), "spark.local.dir": str(folder / "local")}
+    directory = tmp_path_factory.mktemp("spark")
+    places = {
+        "spark.sql.warehouse.dir": str(directory / "warehouse"),
+        "spark.local.dir": str(directory / "local"),
+    }
     try:
         jars = {"spark.jars": ",".join(map(str, connector_jars()))}
     except NoConnector:  # the one test that needs them says so

@@ -58,12 +58,12 @@ def register(spark: SparkSession) -> None:
         spark.dataSource.register(source_of(name, writer))
 
 
-def rows_of(spark: SparkSession, folder: str) -> Any:
+def rows_of(spark: SparkSession, directory: str) -> Any:
     """A stream of JSON files, so that a batch that runs again has the same rows."""
     return (
         spark.readStream.schema("id BIGINT, name STRING, day DATE")
         .option("maxFilesPerTrigger", 1)
-        .json(folder)
+        .json(directory)
     )
 
 

@@ -1,4 +1,4 @@
-"""The jars of Spark's own Kafka connector, fetched by Maven into the cache folder on first use.
+"""The jars of Spark's own Kafka connector, fetched by Maven into the cache directory on first use.
 
 The release is the one that connector/pom.xml names: PyPI had a newer Spark than Maven when it was written,
 and the connector runs in both.
@@ -21,10 +21,10 @@ def connector_jars() -> list[Path]:
     if lacking is not None:
         raise NoConnector(lacking)
     (version,) = re.findall("<spark.version>(.+?)</spark.version>", POM.read_text())
-    folder = CACHE / f"spark-kafka-{version}"
+    directory = CACHE / f"spark-kafka-{version}"
     with lock("spark-kafka"):
-        if not folder.exists():
-            unfinished = folder.with_suffix(".unfinished")
+        if not directory.exists():
+            unfinished = directory.with_suffix(".unfinished")
             goal = [
                 "dependency:copy-dependencies",
                 f"-DoutputDirectory={unfinished}",
@@ -34,5 +34,5 @@ def connector_jars() -> list[Path]:
                 run(["mvn", "-q", "-B", "-U", "-f", str(POM), *goal])
             except RuntimeError as error:
                 raise NoConnector(f"Maven did not bring Spark's Kafka connector: {error}") from error
-            unfinished.rename(folder)
-    return sorted(folder.glob("*.jar"))
+            unfinished.rename(directory)
+    return sorted(directory.glob("*.jar"))

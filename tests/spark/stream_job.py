@@ -1,6 +1,6 @@
-"""A query over a folder of text files that writes each line to a topic, exactly once.
+"""A query over a directory of text files that writes each line to a topic, exactly once.
 
-    python -m tests.spark.stream_job SERVERS TOPIC FOLDER SINK [JVM]
+    python -m tests.spark.stream_job SERVERS TOPIC DIRECTORY SINK [JVM]
 
 runs it in a process of its own, with tasks that may be tried four times. With JVM a dying sink takes Spark's
 whole JVM with it, and not only the Python process that commits.
@@ -25,15 +25,15 @@ class Job:
     spark: SparkSession | None
     servers: str
     topic: str
-    folder: Path
+    directory: Path
     rows: list[str] = field(default_factory=list)
 
     def feed(self, *more: str) -> None:
         """A file for each half, so that two tasks read them."""
-        (self.folder / "in").mkdir(exist_ok=True)
+        (self.directory / "in").mkdir(exist_ok=True)
         fresh = [*(f"{len(self.rows) + number}" for number in range(ROWS)), *more]
         for part in (0, 1):
-            file = self.folder / "in" / f"{len(self.rows):06}-{part}"
+            file = self.directory / "in" / f"{len(self.rows):06}-{part}"
             hidden = file.with_name("." + file.name)
             hidden.write_text("\n".join(fresh[part::2]))
             hidden.rename(file)
@@ -44,13 +44,13 @@ class Job:
         writer = (
             self.spark.readStream.format("text")
             .option("maxFilesPerTrigger", 2)
-            .load(str(self.folder / "in"))
+            .load(str(self.directory / "in"))
             .repartition(3, "value")
             .writeStream.format(sink)
             .option("kafka.bootstrap.servers", self.servers)
             .option("topic", self.topic)
             .option("delivery", "exactly-once")
-            .option("checkpointLocation", str(self.folder / "checkpoint"))
+            .option("checkpointLocation", str(self.directory / "checkpoint"))
         )
         for name, value in options.items():
             writer = writer.option(name.replace("__", "."), value)
@@ -69,7 +69,7 @@ class Job:
         assert counted(self.servers, self.topic) == dict.fromkeys(self.rows, 1)
 
 
-def main(servers: str, topic: str, folder: str, sink: str, dies: str = "") -> None:
+def main(servers: str, topic: str, directory: str, sink: str, dies: str = "") -> None:
     from tidelog.spark.engine.session import spark_session
 
     spark = spark_session(
@@ -82,7 +82,7 @@ def main(servers: str, topic: str, folder: str, sink: str, dies: str = "") -> No
         },
     )
     dying_sink.register(spark, dying_sink.kill_the_jvm if dies == "JVM" else dying_sink.kill_this_process)
-    print("lived" if Job(spark, servers, topic, Path(folder)).run(sink) else "died", flush=True)
+    print("lived" if Job(spark, servers, topic, Path(directory)).run(sink) else "died", flush=True)
 
 
 if __name__ == "__main__":

@@ -99,13 +99,13 @@ def test_a_version_that_nobody_shares_is_told() -> None:
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate of 127.0.0.1 with its key, in one file."""
-    folder = tmp_path_factory.mktemp("tls")
+    directory = tmp_path_factory.mktemp("tls")
     command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=test"
-    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
+    files = ["-keyout", str(directory / "key.pem"), "-out", str(directory / "cert.pem")]
     names = ["-addext", "subjectAltName=IP:127.0.0.1"]
     subprocess.run([*command.split(), *files, *names], check=True, capture_output=True, timeout=60)
-    both = folder / "both.pem"
-    both.write_text((folder / "key.pem").read_text() + (folder / "cert.pem").read_text())
+    both = directory / "both.pem"
+    both.write_text((directory / "key.pem").read_text() + (directory / "cert.pem").read_text())
     return both
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import fastavro
 import pytest
 
-from tidelog.spark.values.decoding import load_decoding
 from tidelog.spark.values.errors import BadSchema
 from tidelog.spark.values.screening import OnError, Screen, Tombstones, decoded, undecoded
+from tidelog.spark.values.value_decoding import load_decoding
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

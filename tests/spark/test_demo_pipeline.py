@@ -12,14 +12,14 @@ import pytest
 PATIENCE_S = 300
 
 
-def without_java(folder: Path) -> str:
+def without_java(directory: Path) -> str:
     """The programs of this machine, but for those of Java."""
-    folder.mkdir()
+    directory.mkdir()
     for place in os.environ["PATH"].split(os.pathsep):
         for found in Path(place).glob("*"):
-            if not found.name.startswith("java") and not (folder / found.name).is_symlink():
-                (folder / found.name).symlink_to(found)
-    return str(folder)
+            if not found.name.startswith("java") and not (directory / found.name).is_symlink():
+                (directory / found.name).symlink_to(found)
+    return str(directory)
 
 
 @pytest.mark.timeout(2 * PATIENCE_S)

@@ -40,10 +40,15 @@ def documented(name: str) -> str:
 
 
 class Home:
-    """A folder with a pipeline of the page, and topics for it."""
+    """A directory with a pipeline of the page, and topics for it."""
 
-    def __init__(self, spark: "SparkSession", broker: Broker, topics: Topics, folder: Path) -> None:
-        self.spark, self.servers, self.topics, self.folder = spark, broker.bootstrap_servers, topics, folder
+    def __init__(self, spark: "SparkSession", broker: Broker, topics: Topics, directory: Path) -> None:
+        self.spark, self.servers, self.topics, self.directory = (
+            spark,
+            broker.bootstrap_servers,
+            topics,
+            directory,
+        )
 
     def send(self, topic: str, *messages: Message) -> None:
         """Keys and values; what is no text is sent as JSON."""
@@ -58,10 +63,10 @@ class Home:
         from tidelog.spark.pipeline.load import load_pipeline
         from tidelog.spark.pipeline.run import Run
 
-        file = self.folder / f"{name}.yaml"
+        file = self.directory / f"{name}.yaml"
         file.write_text(text or documented(name))
         self.notes: list[str] = []
-        place = str(self.folder / "checkpoint")
+        place = str(self.directory / "checkpoint")
         running = Run(place, once=once, show=lambda *_: None, note=self.notes.append)
         running.start(build(self.spark, load_pipeline(str(file)), self.servers))
         return running
@@ -76,7 +81,7 @@ class Home:
 
     def forget_last_commit(self, query: str) -> None:
         """As if Spark had died before it noted that the batch is done."""
-        commits = self.folder / "checkpoint" / query / "commits"
+        commits = self.directory / "checkpoint" / query / "commits"
         last = max(commits.glob("[0-9]*"), key=lambda path: int(path.name))
         last.unlink()
         (commits / f".{last.name}.crc").unlink(missing_ok=True)
@@ -142,11 +147,11 @@ def test_tables_whose_rows_change(home: Home) -> None:
     from pyiceberg.table import StaticTable
 
     def balances() -> dict[Any, Any]:
-        rows = DeltaTable(home.folder / "lake/balances").to_pyarrow_table().to_pylist()
+        rows = DeltaTable(home.directory / "lake/balances").to_pyarrow_table().to_pylist()
         return by(rows, "account", "cents", "bookings")
 
     def customers() -> dict[Any, Any]:
-        table = StaticTable.from_metadata(str(home.folder / "lake/customers")).scan().to_arrow()
+        table = StaticTable.from_metadata(str(home.directory / "lake/customers")).scan().to_arrow()
         assert {"_deleted", "__deleted"}.intersection(table.column_names) == {"_deleted"}
         return by(table.to_pylist(), "_key", "name", "country")
 
@@ -177,10 +182,10 @@ def test_avro_and_protobuf(home: Home) -> None:
         for number, (name, kind) in enumerate(fields.items(), start=1):
             order.field.add(name=name, number=number, type=kind, label=kinds.LABEL_OPTIONAL)  # type: ignore[arg-type]
         files = descriptor_pb2.FileDescriptorSet(file=[file])
-        home.folder.joinpath("shop.desc").write_bytes(files.SerializeToString())
+        home.directory.joinpath("shop.desc").write_bytes(files.SerializeToString())
 
     kinds = descriptor_pb2.FieldDescriptorProto
-    home.folder.joinpath("order.avsc").write_text(json.dumps(AVRO))
+    home.directory.joinpath("order.avsc").write_text(json.dumps(AVRO))
     home.send("orders", ("k", {"id": "a", "cents": 5, "at": "2026-01-02T03:04:05Z"}))
     describe(id=kinds.TYPE_STRING, cents=kinds.TYPE_INT64)
     refusal = home.refused("typed-orders", documented("typed-orders"))
@@ -203,10 +208,10 @@ def test_avro_and_protobuf(home: Home) -> None:
 def test_streams_are_joined_with_what_is_newest(home: Home) -> None:
     def countries(**vat: float) -> None:
         lines = "".join(f"{country},{part}\n" for country, part in vat.items())
-        fresh = home.folder / "countries.new"
+        fresh = home.directory / "countries.new"
         fresh.write_text("country,vat\n" + lines)
         os.utime(fresh, (1e9 + len(lines), 1e9 + len(lines)))  # settled long ago
-        fresh.replace(home.folder / "countries.csv")
+        fresh.replace(home.directory / "countries.csv")
 
     sent: list[str] = []
 
@@ -227,8 +232,8 @@ def test_streams_are_joined_with_what_is_newest(home: Home) -> None:
             home.send("customers", ("1", {"name": "Anna"}), ("2", None))
             order("b", "1", "FR")
         elif found == len(sent) == 2:
-            (home.folder / "countries.csv").write_text("half a f")
-            os.utime(home.folder / "countries.csv", (1, 1))
+            (home.directory / "countries.csv").write_text("half a f")
+            os.utime(home.directory / "countries.csv", (1, 1))
             order("c", "2", "DE")
         return found == 3 and bool(home.notes)
 
@@ -244,11 +249,11 @@ def test_what_differs_from_place_to_place(home: Home, monkeypatch: pytest.Monkey
 
     monkeypatch.setenv("USER", "ann")
     monkeypatch.setenv("STAGE", "live")
-    home.folder.joinpath("large.sql").write_text("SELECT * FROM payments WHERE cents > 1000\n")
-    home.folder.joinpath("password").write_text("secret\n")
+    home.directory.joinpath("large.sql").write_text("SELECT * FROM payments WHERE cents > 1000\n")
+    home.directory.joinpath("password").write_text("secret\n")
     text = documented("payments").replace("/run/secrets/password", "password")
-    home.folder.joinpath("payments.yaml").write_text(text)
-    spec = load_pipeline(str(home.folder / "payments.yaml")).spec
+    home.directory.joinpath("payments.yaml").write_text(text)
+    spec = load_pipeline(str(home.directory / "payments.yaml")).spec
     assert spec is not None
     assert (spec.brokers, spec.sources["payments"].topic) == ("localhost:9092", "payments-live")
     assert spec.sources["payments"].options["kafka.sasl.password"] == "secret"

@@ -60,10 +60,10 @@ def ran(spark: "SparkSession", broker: Broker, run_py: ModuleType, tmp_path: Pat
     """Runs an example over some of its events and then others, such as one that closes every window."""
     from tidelog.spark.pipeline.build import build
     from tidelog.spark.pipeline.load import load_pipeline
-    from tidelog.spark.pipeline.run import Outcome, Run
+    from tidelog.spark.pipeline.run import Run, RunOutcome
 
     def for_a_test(sink: Any) -> Any:
-        """All rows of the console, and a table that does not stay in the examples' folder."""
+        """All rows of the console, and a table that does not stay in the examples' directory."""
         if sink.kind == "console":
             return msgspec.structs.replace(sink, options={"rows": 100_000})
         return msgspec.structs.replace(sink, delta=str(tmp_path / "table")) if sink.delta else sink
@@ -79,7 +79,7 @@ def ran(spark: "SparkSession", broker: Broker, run_py: ModuleType, tmp_path: Pat
         built.queries = [replace(query, sink=for_a_test(query.sink)) for query in built.queries]
         running = Run(str(tmp_path / "checkpoint"), once=True, show=ran.show)
         running.start(built)
-        assert running.until_done(lambda: False, lambda found: None) is Outcome.FINISHED
+        assert running.until_done(lambda: False, lambda found: None) is RunOutcome.FINISHED
         return ran
 
     return run

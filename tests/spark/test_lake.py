@@ -30,12 +30,12 @@ def formats(spark):
 class Stream:
     """A query from JSON files into a table, as often as it is run."""
 
-    def __init__(self, spark: Any, folder: Path, table_format: str) -> None:
+    def __init__(self, spark: Any, directory: Path, table_format: str) -> None:
         self.spark = spark
-        self.inputs = folder / "in"
+        self.inputs = directory / "in"
         self.inputs.mkdir()
-        self.table = folder / "table"
-        self.checkpoint = folder / "checkpoint"
+        self.table = directory / "table"
+        self.checkpoint = directory / "checkpoint"
         self.table_format = table_format
         self.count = 0
 

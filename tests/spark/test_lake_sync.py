@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 from tidelog.spark.lake.sync import OnBad, Sync, build_sync, open_synced_table
 from tidelog.spark.pipeline.run import Run
 from tidelog.spark.pipeline.spec import Source
-from tidelog.spark.values.decoding import load_decoding
+from tidelog.spark.values.value_decoding import load_decoding
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -43,20 +43,20 @@ sinks:
 
 
 class Home:
-    """A folder with a pipeline, and the command run in it."""
+    """A directory with a pipeline, and the command run in it."""
 
-    def __init__(self, folder: Path, broker: Broker, topic: str) -> None:
-        self.folder = folder
+    def __init__(self, directory: Path, broker: Broker, topic: str) -> None:
+        self.directory = directory
         self.topic = topic
         self.servers = broker.bootstrap_servers
         self.environment = {
             **os.environ,
-            "TIDELOG_PIPELINES": str(folder / "state"),
+            "TIDELOG_PIPELINES": str(directory / "state"),
             "SPARK_MASTER": "local[2]",
         }
-        (folder / "totals.yaml").write_text(PIPELINE.format(topic=topic))
-        (folder / "countries.csv").write_text("country,name\nDE,Germany\nFR,France\n")
-        (folder / "steps.py").write_text("def large(frame):\n    return frame.where('cents > 1000')\n")
+        (directory / "totals.yaml").write_text(PIPELINE.format(topic=topic))
+        (directory / "countries.csv").write_text("country,name\nDE,Germany\nFR,France\n")
+        (directory / "steps.py").write_text("def large(frame):\n    return frame.where('cents > 1000')\n")
 
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "tidelog.cli.main", "pipeline", *arguments]
@@ -64,18 +64,27 @@ class Home:
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
             self.command("run", *arguments, "-b", self.servers, "--json"),
-            cwd=self.folder, env=self.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+            cwd=self.directory,
+            env=self.environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
 
     def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            self.command(*arguments), cwd=self.folder, env=self.environment, text=True, capture_output=True,
-            timeout=PATIENCE_S, check=False,
-        )  # fmt: skip
+            self.command(*arguments),
+            cwd=self.directory,
+            env=self.environment,
+            text=True,
+            capture_output=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
 
     def rows(self) -> int:
         """What the run says it has read, since it began."""
-        queries = PipelineRecord(self.folder / "state", "totals").status().get("queries")
+        queries = PipelineRecord(self.directory / "state", "totals").status().get("queries")
         return int(queries[0]["rows"]) if queries else 0
 
     def status(self) -> dict[str, Any]:
@@ -136,9 +145,9 @@ def test_run_look_stop_go_on(home: Home, broker: Broker, topics: Topics) -> None
         again.kill()
     assert counted(broker.bootstrap_servers, f"{home.topic}-large") == {"Germany 5000": 1, "France 7000": 1}
 
-    other = (home.folder / "totals.yaml").read_text().replace("name: totals", "name: other", 1)
-    (home.folder / "other.yaml").write_text(other)
-    checkpoint = str(home.folder / "state" / "totals" / "checkpoint")
+    other = (home.directory / "totals.yaml").read_text().replace("name: totals", "name: other", 1)
+    (home.directory / "other.yaml").write_text(other)
+    checkpoint = str(home.directory / "state" / "totals" / "checkpoint")
     refused = home.run("run", "other.yaml", "--checkpoint", checkpoint)
     assert refused.returncode == 6
     assert f"{checkpoint} is the checkpoint of the pipeline 'totals', and this is 'other'." in refused.stderr
@@ -148,7 +157,7 @@ def test_what_does_not_run_is_named(home: Home) -> None:
     missing = home.run("status", "totls")
     assert missing.returncode == 3
     assert "No pipeline 'totls' has run here" in missing.stderr
-    (home.folder / "totals.yaml").write_text("name: totals\nsorces: {}\n")
+    (home.directory / "totals.yaml").write_text("name: totals\nsorces: {}\n")
     wrong = home.run("run", "totals.yaml")
     assert wrong.returncode == 2
     assert "line 2, sorces: there is no key 'sorces' here; did you mean 'sources'?" in wrong.stderr
@@ -158,7 +167,7 @@ def test_what_spark_refuses_is_refused_before_a_topic_is_made(home: Home, topics
     """An aggregate that would never be done: `append` without a watermark."""
     counts = PIPELINE.replace("SELECT c.name, o.cents FROM", "SELECT c.name, sum(o.cents) AS cents FROM")
     counts = counts.format(topic=home.topic).replace("c.country\n", "c.country GROUP BY c.name\n")
-    (home.folder / "totals.yaml").write_text(counts)
+    (home.directory / "totals.yaml").write_text(counts)
     refused = home.run("run", "totals.yaml", "-b", home.servers)
     assert refused.returncode == 2
     assert "sinks[0]: 'mode: append' is not possible here" in refused.stderr

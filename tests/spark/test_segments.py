@@ -14,7 +14,7 @@ from tidelog.blocking.cluster import Cluster, TopicPartition
 from tidelog.blocking.log_bounds import LogBounds
 from tidelog.blocking.settings import ClusterSettings
 from tidelog.spark.errors import DataLoss
-from tidelog.spark.records.decode import COLUMNS, Decoded
+from tidelog.spark.records.batch_decoding import COLUMNS, Decoded
 from tidelog.spark.source.loss import LossReport
 from tidelog.spark.source.planning import OffsetRange
 from tidelog.spark.source.range_reader import FetchLimits, RangeReader
@@ -47,7 +47,7 @@ class Reads:
         return RangeReader(self.cluster, wanted, limits, LossReport(fails=True), EVERYTHING)
 
     def files(
-        self, wanted: OffsetRange, *, directories: Sequence[str] = (), read_committed: bool = False
+        self, wanted: OffsetRange, *, log_dirs: Sequence[str] = (), read_committed: bool = False
     ) -> SegmentReader:
         self.network_ranges = []
         return SegmentReader(
@@ -56,7 +56,7 @@ class Reads:
             lambda rest: self.network(rest, read_committed),
             EVERYTHING,
             read_committed=read_committed,
-            directories=directories,
+            log_dirs=log_dirs,
         )
 
     def copied(self) -> Path:
@@ -79,8 +79,8 @@ def rows(portions: Iterable[tuple[TopicPartition, Decoded]]) -> list[Row]:
     return found
 
 
-def logs(folder: Path | str, topic: str) -> list[Path]:
-    return sorted(Path(folder, f"{topic}-0").glob("*.log"))
+def logs(partition_dir: Path | str, topic: str) -> list[Path]:
+    return sorted(Path(partition_dir, f"{topic}-0").glob("*.log"))
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_an_index_of_transactions_that_is_lost_lets_no_aborted_row_through(
         index.unlink()
     for start in (0, 100, 171, 303):
         wanted = reads.range(transactional, start, read_committed=True)
-        reader = reads.files(wanted, directories=[str(copy)], read_committed=True)
+        reader = reads.files(wanted, log_dirs=[str(copy)], read_committed=True)
         found = rows(reader)
         assert found == rows(reads.network([wanted], read_committed=True))
         if lost == "a later one" and start == 0:
@@ -180,7 +180,7 @@ def test_an_index_of_transactions_that_is_lost_lets_no_aborted_row_through(
 
 def test_a_segment_that_vanishes_is_read_over_the_network(reads: Reads, filled: str) -> None:
     copy = reads.copied()
-    reader = iter(reads.files(reads.range(filled), directories=[str(copy)]))
+    reader = iter(reads.files(reads.range(filled), log_dirs=[str(copy)]))
     found = [next(reader)]
     for log in logs(copy, filled)[3:]:
         log.unlink()
@@ -189,48 +189,48 @@ def test_a_segment_that_vanishes_is_read_over_the_network(reads: Reads, filled: 
     assert reads.network_ranges[0].start < 1000
 
 
-def harm_bytes(folder: Path) -> None:
-    log = sorted(folder.glob("*.log"))[4]
+def harm_bytes(partition_dir: Path) -> None:
+    log = sorted(partition_dir.glob("*.log"))[4]
     raw = bytearray(log.read_bytes())
     raw[len(raw) // 2] ^= 0xFF
     log.write_bytes(raw)
 
 
-def cut_short(folder: Path) -> None:
-    log = sorted(folder.glob("*.log"))[4]
+def cut_short(partition_dir: Path) -> None:
+    log = sorted(partition_dir.glob("*.log"))[4]
     os.truncate(log, log.stat().st_size - 10)
 
 
-def cut_at_a_batch_and_lose_the_rest(folder: Path) -> None:
-    for log in sorted(folder.glob("*.log"))[5:]:
+def cut_at_a_batch_and_lose_the_rest(partition_dir: Path) -> None:
+    for log in sorted(partition_dir.glob("*.log"))[5:]:
         log.unlink()
-    os.truncate(sorted(folder.glob("*.log"))[4], 0)
+    os.truncate(sorted(partition_dir.glob("*.log"))[4], 0)
 
 
-def begin_a_swap(folder: Path) -> None:
-    (folder / f"{0:020d}.log.swap").write_bytes(b"")
+def begin_a_swap(partition_dir: Path) -> None:
+    (partition_dir / f"{0:020d}.log.swap").write_bytes(b"")
 
 
-def lose_the_first(folder: Path) -> None:
-    sorted(folder.glob("*.log"))[0].unlink()
+def lose_the_first(partition_dir: Path) -> None:
+    sorted(partition_dir.glob("*.log"))[0].unlink()
 
 
-def belong_to_another_topic(folder: Path) -> None:
-    write_topic_id(PosixDisk(), str(folder), os.urandom(16))
+def belong_to_another_topic(partition_dir: Path) -> None:
+    write_topic_id(PosixDisk(), str(partition_dir), os.urandom(16))
 
 
-def belong_to_another_broker(folder: Path) -> None:
-    meta = folder.parent / "meta.properties"
+def belong_to_another_broker(partition_dir: Path) -> None:
+    meta = partition_dir.parent / "meta.properties"
     meta.write_text(meta.read_text().replace("node.id=1", "node.id=77").replace("node.id=0", "node.id=77"))
 
 
-def lie_in_the_index(folder: Path) -> None:
-    for index in folder.glob("*.index"):
+def lie_in_the_index(partition_dir: Path) -> None:
+    for index in partition_dir.glob("*.index"):
         index.write_bytes(index.read_bytes()[8:] or bytes(8))
 
 
-def harm_the_index_of_transactions(folder: Path) -> None:
-    (folder / f"{0:020d}.txnindex").write_bytes(b"nonsense")
+def harm_the_index_of_transactions(partition_dir: Path) -> None:
+    (partition_dir / f"{0:020d}.txnindex").write_bytes(b"nonsense")
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_files_that_are_not_right_cost_no_row(
     harm(copy / f"{filled}-0")
     for start in (0, 601):
         wanted = reads.range(filled, start)
-        found = rows(reads.files(wanted, directories=[str(copy)], read_committed=True))
+        found = rows(reads.files(wanted, log_dirs=[str(copy)], read_committed=True))
         assert [row[2] for row in found] == list(range(start, 3000))
         if harm in (belong_to_another_topic, belong_to_another_broker, begin_a_swap):
             assert reads.network_ranges == [wanted]

@@ -28,10 +28,10 @@ def cluster() -> Iterator[Cluster]:
         yield running
 
 
-def job_on(cluster: Cluster, spark: "SparkSession", topic: str, folder: Path) -> Job:
+def job_on(cluster: Cluster, spark: "SparkSession", topic: str, directory: Path) -> Job:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
     admin.create_topics([NewTopic(topic, 3, 3)])[topic].result(60)
-    return Job(spark, cluster.bootstrap_servers, topic, folder)
+    return Job(spark, cluster.bootstrap_servers, topic, directory)
 
 
 def test_killed_jvm_and_worker(spark: "SparkSession", cluster: Cluster, tmp_path: Path) -> None:

@@ -31,10 +31,12 @@ def wait_until(what: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def to_table(frame: Any, folder: Path, name: str, **trigger: Any) -> Any:
+def to_table(frame: Any, directory: Path, name: str, **trigger: Any) -> Any:
     """Files and a checkpoint: a query that goes on where it was, and rows that tell what came twice."""
     writer = frame.select("partition", "offset", "value").writeStream.format("parquet").queryName(name)
-    writer = writer.option("path", str(folder / "rows")).option("checkpointLocation", str(folder / "state"))
+    writer = writer.option("path", str(directory / "rows")).option(
+        "checkpointLocation", str(directory / "state")
+    )
     return writer.trigger(**trigger).start() if trigger else writer.start()
 
 
@@ -45,8 +47,8 @@ def rows_of(query: Any) -> int:
     return sum(progress.numInputRows for progress in query.recentProgress)
 
 
-def table(spark: Any, folder: Path) -> list[tuple[int, int]]:
-    found = spark.read.parquet(str(folder / "rows")).select("partition", "offset").collect()
+def table(spark: Any, directory: Path) -> list[tuple[int, int]]:
+    found = spark.read.parquet(str(directory / "rows")).select("partition", "offset").collect()
     return sorted(tuple(row) for row in found)
 
 

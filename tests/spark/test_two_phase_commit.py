@@ -22,7 +22,7 @@ from tidelog.spark.sink.intents import Participant
 from tidelog.spark.sink.nameless import abort_once, commit_once, new_name
 from tidelog.spark.sink.options import SinkOptions, read_sink_options
 from tidelog.spark.sink.schema import shape_of
-from tidelog.spark.sink.task import Written, write_in_transaction
+from tidelog.spark.sink.task import TaskWrite, write_in_transaction
 from tidelog.spark.sink.two_phase_commit import (
     Batch,
     BatchLost,
@@ -71,7 +71,7 @@ class Query:
     def restart(self) -> None:
         self.runs += 1
 
-    def write(self, batch: int, tasks: int = 3, run: str | None = None) -> list[Written]:
+    def write(self, batch: int, tasks: int = 3, run: str | None = None) -> list[TaskWrite]:
         rows = [[f"{batch}-{task}-{row}" for row in range(4)] for task in range(tasks)]
         run = run or f"{self.name}-{self.runs}"
         return [
@@ -81,14 +81,14 @@ class Query:
             for values in rows
         ]
 
-    def commit(self, batch: int, written: Sequence[Written], die_after: str = "") -> None:
+    def commit(self, batch: int, written: Sequence[TaskWrite], die_after: str = "") -> None:
         kind = type("Dying", (DyingCommit,), {"last_step": die_after, "die": staticmethod(crash)})
         skipped = any(one.was_decided for one in written)
         self._with(
             lambda it: it.commit(Batch(self.name, batch), participants(written), has_skipped=skipped), kind
         )
 
-    def abort(self, batch: int, written: Sequence[Written]) -> None:
+    def abort(self, batch: int, written: Sequence[TaskWrite]) -> None:
         self._with(lambda commit: commit.abort(Batch(self.name, batch), participants(written)))
 
     def process(self, batch: int) -> None:
@@ -120,7 +120,7 @@ def options_for(broker: Broker, topic: str, **options: str) -> SinkOptions:
     return read_sink_options(base | {name.replace("__", "."): value for name, value in options.items()})
 
 
-def participants(written: Sequence[Written]) -> list[Participant]:
+def participants(written: Sequence[TaskWrite]) -> list[Participant]:
     return [one.participant for one in written if one.participant is not None]
 
 

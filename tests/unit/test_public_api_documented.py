@@ -51,7 +51,7 @@ def test_the_page_is_fresh() -> None:
 
 
 def test_the_page_names_all_that_is_public() -> None:
-    expected = {*tidelog._HOME_OF, *tidelog.testing.__all__, *tidelog.spark.__all__, *FIXTURES}
+    expected = {*tidelog._MODULE_OF, *tidelog.testing.__all__, *tidelog.spark.__all__, *FIXTURES}
     assert [name for name, _ in PUBLIC] == list(dict.fromkeys(name for name, _ in PUBLIC))
     assert set(THINGS) == expected
 

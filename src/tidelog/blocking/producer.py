@@ -81,7 +81,7 @@ class Producer:
         if self._joins:
             self._join(batches)
         while len(self._requests) >= REQUESTS_MAX:
-            self._settle_oldest()
+            self._receive_oldest()
         for one in batches:
             self._unanswered.setdefault(one.partition, deque()).append(one)
         try:
@@ -92,7 +92,7 @@ class Producer:
     def flush(self) -> None:
         """Returns when all is written."""
         while self._requests:
-            self._settle_oldest()
+            self._receive_oldest()
         invariant(not any(self._unanswered.values()), "batches without an answer")
 
     def _join(self, batches: Iterable[Outgoing]) -> None:
@@ -127,13 +127,13 @@ class Producer:
             ],
         )
 
-    def _settle_oldest(self) -> None:
+    def _receive_oldest(self) -> None:
         try:
-            self._settle(self._requests.popleft())
+            self._receive(self._requests.popleft())
         except (Disconnected, KafkaError) as error:
             self._recover(error)
 
-    def _settle(self, request: _Request) -> None:
+    def _receive(self, request: _Request) -> None:
         answer: ProduceResponse = request.connection.receive()
         sent = {one.partition: one for one in request.batches}
         failure: KafkaError | None = None
@@ -171,7 +171,7 @@ class Producer:
     def _drain(self) -> None:
         while self._requests:
             try:
-                self._settle(self._requests.popleft())
+                self._receive(self._requests.popleft())
             except Disconnected:
                 continue
             except KafkaError as error:
@@ -185,7 +185,7 @@ class Producer:
             while firsts := [waiting[0] for waiting in self._unanswered.values() if waiting]:
                 self._post(firsts)
                 while self._requests:
-                    self._settle(self._requests.popleft())
+                    self._receive(self._requests.popleft())
         except (Disconnected, KafkaError):
             self._drain()
             raise

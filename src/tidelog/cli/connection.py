@@ -20,7 +20,7 @@ CONNECT_TIMEOUT_S = 3.0
 METADATA_AGE_MS = 1000
 """Who leads may change while a command runs; librdkafka believes for a quarter of an hour what it heard."""
 
-Answer = TypeVar("Answer")
+AnswerT = TypeVar("AnswerT")
 
 
 class Cluster:

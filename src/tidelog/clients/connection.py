@@ -16,7 +16,7 @@ from tidelog.clients.errors import ClientError, ConnectionFailed, DeliveryTimedO
 from tidelog.clients.listener_probe import Listener, find_listener
 from tidelog.clients.trouble import REFUSALS, Trouble, in_words, mismatch, refusal
 
-Answer = TypeVar("Answer")
+AnswerT = TypeVar("AnswerT")
 
 SLICE_S = 0.25
 """How long a client's first question waits before it looks at what librdkafka says."""
@@ -152,7 +152,7 @@ class Connection:
             spoils_transaction=error.spoils_transaction,
         )
 
-    def ask(self, call: Callable[[float], Answer], limit_s: float, serve: Callable[[], object]) -> Answer:
+    def ask(self, call: Callable[[float], AnswerT], limit_s: float, serve: Callable[[], object]) -> AnswerT:
         """The answer to a blocking question: `call` gets the seconds that it may wait.
 
         As long as no broker has answered, it waits in growing slices, and `serve` lets librdkafka's error
@@ -185,7 +185,7 @@ def find_mismatch(
     return mismatch(there[0], protocol)
 
 
-def _unless_early(call: Callable[[float], Answer], limit_s: float) -> Answer | None:
+def _unless_early(call: Callable[[float], AnswerT], limit_s: float) -> AnswerT | None:
     """None where the time was over first; some of librdkafka's calls say so by None themselves."""
     from confluent_kafka import KafkaError, KafkaException
 

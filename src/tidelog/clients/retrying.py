@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError, KafkaException
 PAUSE_S = 0.05
 
 
-def insist(
+def retry_while_passing(
     call: Callable[[float], None],
     limit_s: float,
     *,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Build", "InvalidPipeline", "SparkMissing", "each_batch", "spark_session"]
 
-_HOME_OF = {
+_MODULE_OF = {
     "each_batch": "foreach_batch",
     "Build": "pipeline.build",
     "InvalidPipeline": "pipeline.faults",
@@ -24,8 +24,8 @@ _HOME_OF = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    return getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

@@ -28,4 +28,4 @@ def test_every_error_is_exported() -> None:
 
     names = {line.split()[-1] for line in drawn(TidelogError)}
     assert len(names) > 20
-    assert names <= set(tidelog._HOME_OF)
+    assert names <= set(tidelog._MODULE_OF)

@@ -23,12 +23,12 @@ def declared_for_type_checkers() -> dict[str, str]:
 
 
 def test_both_lists_name_the_same() -> None:
-    assert {f"tidelog.{home}.{name}" for name, home in tidelog._HOME_OF.items()} == {
+    assert {f"tidelog.{home}.{name}" for name, home in tidelog._MODULE_OF.items()} == {
         f"{module}.{name}" for name, module in declared_for_type_checkers().items()
     }
 
 
-@pytest.mark.parametrize("name", sorted(tidelog._HOME_OF))
+@pytest.mark.parametrize("name", sorted(tidelog._MODULE_OF))
 def test_every_name_is_there(name: str) -> None:
     assert getattr(tidelog, name).__name__ == name
     assert name in dir(tidelog)
@@ -42,7 +42,7 @@ def test_a_wrong_name_is_an_attribute_error() -> None:
 def test_everything_can_be_imported_at_once() -> None:
     names: dict[str, object] = {}
     exec("from tidelog import *", names)
-    assert names.keys() >= set(tidelog._HOME_OF)
+    assert names.keys() >= set(tidelog._MODULE_OF)
 
 
 def test_importing_tidelog_loads_nothing() -> None:

@@ -11,7 +11,7 @@ from tidelog.cli.output import coloured
 from tidelog.cli.records.format import Columns, choose
 from tidelog.cli.records.positions import Anchor, Position, PositionType
 from tidelog.cli.records.reader import Reader
-from tidelog.cli.records.spans import Asked, plan, wanted_partitions
+from tidelog.cli.records.spans import OffsetLookup, plan, wanted_partitions
 from tidelog.cli.session import Session, broker_options, pass_session
 from tidelog.cli.topic.names import complete_topic
 
@@ -93,8 +93,8 @@ def consume(
     show, end = choose(form, columns, on_terminal=sys.stdout.isatty(), colour=coloured())
     start = start or Position(Anchor.END if follow else Anchor.BEGINNING)
     cluster = Cluster(session)
-    asked = Asked(cluster, topic, isolation)
-    spans = plan(asked, wanted_partitions(cluster, topic, partitions), start, until, follow=follow)
+    lookup = OffsetLookup(cluster, topic, isolation)
+    spans = plan(lookup, wanted_partitions(cluster, topic, partitions), start, until, follow=follow)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="surrogateescape")  # the raw format carries any byte through
     reader = Reader(cluster, topic, spans, isolation, keep_waiting=follow)

@@ -30,16 +30,16 @@ class Bounds:
 
 
 def plan(
-    asked: "Asked", wanted: Sequence[int], start: Position, until: Position | None, *, follow: bool
+    lookup: "OffsetLookup", wanted: Sequence[int], start: Position, until: Position | None, *, follow: bool
 ) -> list[Span]:
     """Ask the broker for the bounds and resolve both positions in every wanted partition."""
-    lows, highs = asked.edge("earliest", wanted), asked.edge("latest", wanted)
-    starts = asked.by_time(start, wanted)
-    ends = asked.by_time(until, wanted) if until else {}
+    lows, highs = lookup.edge("earliest", wanted), lookup.edge("latest", wanted)
+    starts = lookup.by_time(start, wanted)
+    ends = lookup.by_time(until, wanted) if until else {}
     spans = []
     for partition in wanted:
         bounds = Bounds(lows[partition], highs[partition])
-        first = check_start(resolve(start, bounds, starts.get(partition)), bounds, asked.topic, partition)
+        first = check_start(resolve(start, bounds, starts.get(partition)), bounds, lookup.topic, partition)
         last = None if follow else bounds.high
         if until is not None:
             # An end that lies ahead is worth waiting for, but only when told to follow.
@@ -89,7 +89,7 @@ def check_start(start: int, bounds: Bounds, topic: str, partition: int) -> int:
     )
 
 
-class Asked:
+class OffsetLookup:
     """ListOffsets for many partitions of one topic in one call."""
 
     def __init__(self, cluster: Cluster, topic: str, isolation: str) -> None:
@@ -112,7 +112,7 @@ class Asked:
         return {partition: offset for partition, offset in found.items() if offset >= 0}
 
     def _list(self, spec: Any, partitions: Sequence[int]) -> dict[int, int]:
-        """Asked again and again while a leader is silent: another one may lead by then."""
+        """Asks again while a leader is silent: another broker may lead by then."""
         deadline = time.monotonic() + self.cluster.session.timeout_s
         while True:
             left = max(deadline - time.monotonic(), 0.1)

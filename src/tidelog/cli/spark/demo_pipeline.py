@@ -50,14 +50,14 @@ def show_pipeline(servers: str) -> None:
 
 
 def _run(spark: object, servers: str, view: PipelineView, began: float) -> None:
-    from tidelog.spark.engine.scripts import cache_folder
+    from tidelog.spark.engine.scripts import cache_directory
     from tidelog.spark.pipeline.build import build
     from tidelog.spark.pipeline.load import load_pipeline
     from tidelog.spark.pipeline.run import Run
 
-    folder = cache_folder() / "demo-checkpoint"
-    shutil.rmtree(folder, ignore_errors=True)
-    run = Run(str(folder), once=False, show=view.rows)
+    directory = cache_directory() / "demo-checkpoint"
+    shutil.rmtree(directory, ignore_errors=True)
+    run = Run(str(directory), once=False, show=view.rows)
     run.start(build(spark, load_pipeline(str(PIPELINE)), servers))  # type: ignore[arg-type]
     threading.Thread(target=write_orders, args=(servers,), daemon=True).start()
     first = servers.partition(",")[0]
@@ -72,7 +72,7 @@ def _run(spark: object, servers: str, view: PipelineView, began: float) -> None:
 
 
 def _command() -> str:
-    """What to type in this folder to run this very installation."""
+    """What to type in this directory to run this very installation."""
     script, found = Path(sys.executable).with_name("tidelog"), shutil.which("tidelog")
     if not script.exists() or (found is not None and script.samefile(found)):
         return "tidelog"

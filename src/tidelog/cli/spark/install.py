@@ -10,7 +10,7 @@ from tidelog.cli.exits import CliError
 from tidelog.spark.engine.session import INSTALL, SparkMissing
 
 EXTRA = "spark"
-NEWS = ("Collecting ", "Downloading ", "Building wheel", "Installing collected packages")
+PROGRESS_LINES = ("Collecting ", "Downloading ", "Building wheel", "Installing collected packages")
 # What the extra brings, by the names that Python imports. Java is looked for when Spark starts.
 NEEDED = ("pyspark", "pyarrow", "numpy", "pandas", "fastavro", "google.protobuf", "deltalake", "pyiceberg")
 
@@ -65,7 +65,7 @@ def install_spark() -> None:
     last = ""
     for line in process.stdout or ():
         last = line.strip() or last
-        if last.startswith(NEWS) and not last.startswith("Downloading https"):
+        if last.startswith(PROGRESS_LINES) and not last.startswith("Downloading https"):
             print(f"    {time.monotonic() - began:3.0f} s  {last[:90]}", flush=True)
     if process.wait() != 0:
         raise SparkMissing(f"pip could not install it ({last}). Try: {INSTALL}")

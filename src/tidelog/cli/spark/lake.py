@@ -18,7 +18,7 @@ def lake() -> None:
 
 @lake.command()
 @click.argument("topic", metavar="TOPIC")
-@click.option("--to", "path", required=True, metavar="PATH", help="The table's folder; made when missing.")
+@click.option("--to", "path", required=True, metavar="PATH", help="The table's directory; made when missing.")
 @click.option(
     "--format",
     "table_format",
@@ -131,13 +131,13 @@ def sync(
     tidelog lake sync orders --to lake/orders --schema 'id STRING, amount DOUBLE' --continuous
     """
     require_spark("lake sync")
-    from tidelog.cli.spark.lake_sync import LakeSync, Wishes
+    from tidelog.cli.spark.lake_sync import LakeSync, SyncRequest
 
     if on_error == "dead-letter" and dead_letter is None:
         raise CliError("--on-error dead-letter needs --dead-letter TOPIC.", code=Exit.USAGE)
     if dead_letter is not None and on_error not in (None, "dead-letter"):
         raise CliError(f"--dead-letter does not go with --on-error {on_error}.", code=Exit.USAGE)
-    wishes = Wishes(
+    request = SyncRequest(
         topic=topic,
         path=path,
         table_format=table_format,
@@ -159,7 +159,7 @@ def sync(
         master=master,
         settings=dict(map(parse_pair, pairs)),
     )
-    return LakeSync(session, wishes).run()
+    return LakeSync(session, request).run()
 
 
 def _names(text: str) -> tuple[str, ...]:

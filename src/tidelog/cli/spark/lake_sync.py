@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from tidelog.spark.lake.sync import Sync
     from tidelog.spark.pipeline.build import Build
     from tidelog.spark.pipeline.progress import QueryProgress
-    from tidelog.spark.values.decoding import Decoding
+    from tidelog.spark.values.value_decoding import Decoding
 
 RECENT = {"spark.sql.streaming.numRecentProgressUpdates": "20"}
 CHECKPOINT = "_tidelog/sync"
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class SyncRequest:
     topic: str
     path: str
     table_format: str
@@ -57,10 +57,10 @@ class Wishes:
 
 
 class LakeSync:
-    def __init__(self, session: Session, wishes: Wishes) -> None:
+    def __init__(self, session: Session, request: SyncRequest) -> None:
         self.session = session
-        self.wishes = wishes
-        self.checkpoint = _checkpoint(wishes)
+        self.request = request
+        self.checkpoint = _checkpoint(request)
         self.view = PipelineView(as_json=session.json)
         self._stop = StopFlag()
         self._done: list[QueryProgress] = []
@@ -86,58 +86,58 @@ class LakeSync:
         from tidelog.spark.pipeline.moments import start_options
         from tidelog.spark.pipeline.spec import Source
 
-        wishes = self.wishes
-        start_options(wishes.start)
-        strange = [name for name in wishes.columns if name not in COLUMNS]
+        request = self.request
+        start_options(request.start)
+        strange = [name for name in request.columns if name not in COLUMNS]
         if strange:
             raise OptionError(f"--columns has {', '.join(strange)}, and records have {', '.join(COLUMNS)}")
         decoding = self._decoding()
-        if decoding is None and wishes.on_error != OnBad.FAIL:
-            raise OptionError(f"--on-error {wishes.on_error} is about decoding, and there is no --schema")
+        if decoding is None and request.on_error != OnBad.FAIL:
+            raise OptionError(f"--on-error {request.on_error} is about decoding, and there is no --schema")
         how: dict[str, Any] = {}
         if decoding is not None:
-            how = {"decode": _kind(wishes), "framing": wishes.framing}
+            how = {"decode": _kind(request), "framing": request.framing}
         sync = Sync(
-            topic=wishes.topic,
-            path=wishes.path if "://" in wishes.path else str(Path(wishes.path).resolve()),
-            table_format=wishes.table_format,
+            topic=request.topic,
+            path=request.path if "://" in request.path else str(Path(request.path).resolve()),
+            table_format=request.table_format,
             brokers=self.session.servers,
-            columns=wishes.columns,
-            prefix=wishes.prefix,
-            partition_by=wishes.partition_by,
+            columns=request.columns,
+            prefix=request.prefix,
+            partition_by=request.partition_by,
             source=Source(
-                topic=wishes.topic,
-                start=wishes.start,
-                schema=wishes.schema,
-                sample=wishes.sample,
-                message=wishes.message,
-                dead_letter=wishes.dead_letter,
+                topic=request.topic,
+                start=request.start,
+                schema=request.schema,
+                sample=request.sample,
+                message=request.message,
+                dead_letter=request.dead_letter,
                 **how,
             ),
             decoding=decoding,
-            on_bad=OnBad(wishes.on_error),
-            batch_records=wishes.batch_records,
-            every=wishes.every,
+            on_bad=OnBad(request.on_error),
+            batch_records=request.batch_records,
+            every=request.every,
             client={f"kafka.{name}": value for name, value in self.session.properties.items()},
-            table_options=wishes.table_options,
+            table_options=request.table_options,
         )
         parse_options(sync.lake_options())
         return sync
 
     def _decoding(self) -> "Decoding | None":
-        from tidelog.spark.values.decoding import load_decoding
+        from tidelog.spark.values.value_decoding import load_decoding
 
-        wishes = self.wishes
-        if wishes.schema is None and wishes.sample is None:
-            if wishes.decode is not None:
-                raise OptionError(f"--decode {wishes.decode} needs a --schema")
+        request = self.request
+        if request.schema is None and request.sample is None:
+            if request.decode is not None:
+                raise OptionError(f"--decode {request.decode} needs a --schema")
             return None
         return load_decoding(
-            _kind(wishes),
-            schema=wishes.schema,
-            sample=wishes.sample,
-            message=wishes.message,
-            framing=wishes.framing,
+            _kind(request),
+            schema=request.schema,
+            sample=request.sample,
+            message=request.message,
+            framing=request.framing,
         )
 
     def _topic_id(self, sync: "Sync") -> str:
@@ -177,16 +177,16 @@ class LakeSync:
         return Exit.OK
 
     def _spark(self) -> "SparkSession":
-        wishes = self.wishes
-        settings = {**RECENT, **wishes.settings}
+        request = self.request
+        settings = {**RECENT, **request.settings}
         log = self.checkpoint / SPARK_LOG
-        name = f"tidelog lake sync {wishes.topic}"
-        return spark_session(name, master=wishes.master, settings=settings, log_file=log)
+        name = f"tidelog lake sync {request.topic}"
+        return spark_session(name, master=request.master, settings=settings, log_file=log)
 
     def _until_done(self, built: "Build") -> str:
         from tidelog.spark.pipeline.run import PipelineFailed, Run
 
-        run = Run(str(self.checkpoint), once=self.wishes.every is None, show=self.view.rows)
+        run = Run(str(self.checkpoint), once=self.request.every is None, show=self.view.rows)
         try:
             run.start(built)
             self.view.begin()
@@ -252,25 +252,25 @@ def _as_refusals() -> "Iterator[None]":
         raise CliError(f"{_sentence(error)}.") from error
 
 
-def _kind(wishes: Wishes) -> str:
+def _kind(request: SyncRequest) -> str:
     """As asked for, else by what the schema looks like."""
-    if wishes.decode is not None:
-        return wishes.decode
-    name = (wishes.schema or "").lower()
+    if request.decode is not None:
+        return request.decode
+    name = (request.schema or "").lower()
     if name.endswith(".avsc"):
         return "avro"
-    return "protobuf" if wishes.message is not None else "json"
+    return "protobuf" if request.message is not None else "json"
 
 
-def _checkpoint(wishes: Wishes) -> Path:
-    given = wishes.checkpoint
+def _checkpoint(request: SyncRequest) -> Path:
+    given = request.checkpoint
     if given is None:
-        if "://" in wishes.path:
+        if "://" in request.path:
             raise CliError(
-                "A table that is not on this machine needs --checkpoint DIR, a folder that is.",
+                "A table that is not on this machine needs --checkpoint DIR, a directory that is.",
                 code=Exit.USAGE,
             )
-        return (Path(wishes.path) / CHECKPOINT).resolve()
+        return (Path(request.path) / CHECKPOINT).resolve()
     return Path(given).resolve()
 
 

@@ -11,7 +11,7 @@ from tidelog.cli.output import print_json, print_table, say
 from tidelog.cli.session import Session, broker_options, json_option, parse_pair, pass_session
 from tidelog.cli.spark.install import require_spark
 from tidelog.cli.watch import show, watch_options
-from tidelog.spark.pipeline.records import PipelineRecord, records, state_folder
+from tidelog.spark.pipeline.records import PipelineRecord, records, state_directory
 
 STOP_TIMEOUT_S = 60.0
 LOOK_EVERY_S = 0.1
@@ -101,7 +101,7 @@ def validate(session: Session, file: str, plan: bool) -> None:
 @pass_session
 def list_command(session: Session) -> None:
     """List the pipelines that ran on this machine, and whether they run now."""
-    found = [_facts(record) for record in records(state_folder())]
+    found = [_facts(record) for record in records(state_directory())]
     if session.json:
         print_json(found)
     elif not found:
@@ -168,7 +168,7 @@ def stop(session: Session, name: str, timeout_s: float) -> None:
 
 
 def _known(name: str) -> PipelineRecord:
-    found = {record.name: record for record in records(state_folder())}
+    found = {record.name: record for record in records(state_directory())}
     if name not in found:
         from tidelog.spark.pipeline.faults import nearest
 

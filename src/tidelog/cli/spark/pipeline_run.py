@@ -13,9 +13,9 @@ from tidelog.cli.spark.pipeline_view import PipelineView
 from tidelog.cli.spark.stop_flag import StopFlag
 from tidelog.spark.engine.session import SparkMissing, spark_session
 from tidelog.spark.pipeline.faults import InvalidPipeline
-from tidelog.spark.pipeline.identity import WrongCheckpoint, claim_by_spark, claim_folder, identity_of
+from tidelog.spark.pipeline.identity import WrongCheckpoint, claim_by_spark, claim_directory, identity_of
 from tidelog.spark.pipeline.load import Loaded, load_pipeline
-from tidelog.spark.pipeline.records import VARIABLE, AlreadyRuns, NoRoom, PipelineRecord, state_folder
+from tidelog.spark.pipeline.records import VARIABLE, AlreadyRuns, NoRoom, PipelineRecord, state_directory
 from tidelog.spark.pipeline.spec import Source
 
 if TYPE_CHECKING:
@@ -41,14 +41,14 @@ class PipelineRun:
     ) -> None:
         self.session = session
         self.loaded = checked(file)
-        self.record = PipelineRecord(state_folder(), self.loaded.name)
+        self.record = PipelineRecord(state_directory(), self.loaded.name)
         self.once = once
         self.master = master
         self.remote = remote
         self.settings = settings
         spec = self.loaded.spec
         given = checkpoint or (spec.checkpoint if spec is not None else None)
-        self.checkpoint = _place(given, self.loaded.folder if checkpoint is None else Path())
+        self.checkpoint = _place(given, self.loaded.directory if checkpoint is None else Path())
         self.view = PipelineView(as_json=session.json)
         self._stop = StopFlag()
         self._status: dict[str, Any] = {}
@@ -63,7 +63,7 @@ class PipelineRun:
                 f"{_sentence(error)}.", attempt=f"tidelog pipeline stop {self.loaded.name}"
             ) from error
         except NoRoom as error:
-            raise CliError(f"{error}.", attempt=f"{VARIABLE}=DIR with a folder that can be") from error
+            raise CliError(f"{error}.", attempt=f"{VARIABLE}=DIR with a directory that can be") from error
 
     def _run_and_tell(self) -> int:
         self._refuse_endless_once()
@@ -144,18 +144,18 @@ class PipelineRun:
             if spark is not None and self._is_far_away:
                 changed = claim_by_spark(spark, self._checkpoint, identity)
             else:
-                changed = claim_folder(Path(self._checkpoint), identity)
+                changed = claim_directory(Path(self._checkpoint), identity)
         except WrongCheckpoint as error:
             raise CliError(
                 f"{_sentence(error)}.",
                 cause="to go on from there would skip or repeat records.",
-                attempt="--checkpoint DIR with another folder, or remove that one to begin anew",
+                attempt="--checkpoint DIR with another directory, or remove that one to begin anew",
                 code=Exit.REFUSED,
             ) from error
         except OSError as error:
             raise CliError(
-                f"{self._checkpoint} cannot be the folder of a checkpoint: {error.strerror}.",
-                attempt="--checkpoint DIR with another folder",
+                f"{self._checkpoint} cannot be the directory of a checkpoint: {error.strerror}.",
+                attempt="--checkpoint DIR with another directory",
             ) from error
         if changed:
             self.view.say("Note: the file has changed since the checkpoint was made.")
@@ -278,10 +278,10 @@ def _invalid(file: str, error: InvalidPipeline) -> CliError:
     )
 
 
-def _place(given: str | None, folder: Path) -> str | None:
+def _place(given: str | None, directory: Path) -> str | None:
     if given is None or "://" in given:
         return given
-    return str((folder / given).resolve())
+    return str((directory / given).resolve())
 
 
 def _sentence(error: Exception) -> str:

@@ -25,7 +25,7 @@ from tidelog.clients.records import Message, TopicPartition
 
 FIND_START_S = 2.0
 
-Answer = TypeVar("Answer")
+AnswerT = TypeVar("AnswerT")
 
 
 class ConsumerCore:
@@ -85,7 +85,7 @@ class ConsumerCore:
             left_s -= SLICE_S
         return self.client.poll(left_s)
 
-    def ask(self, what: str, call: Callable[[float], Answer], limit_s: float) -> Answer:
+    def ask(self, what: str, call: Callable[[float], AnswerT], limit_s: float) -> AnswerT:
         """A blocking question to the brokers: `call` gets the seconds that it may wait."""
         try:
             with translated(what):

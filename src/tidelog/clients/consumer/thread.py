@@ -23,7 +23,7 @@ from tidelog.clients.errors import ClientClosed
 from tidelog.clients.producer.delivery import LOG
 from tidelog.clients.records import TopicPartition
 
-Answer = TypeVar("Answer")
+AnswerT = TypeVar("AnswerT")
 
 WAIT_FOR_MESSAGES_S = 0.1  # within librdkafka, which cannot be woken: the longest that a call may wait
 TICK_S = 0.05  # between looks for messages that nobody waits for yet
@@ -49,9 +49,9 @@ class ConsumerThread:
 
     # The loop's side
 
-    async def call(self, function: Callable[[], Answer]) -> Answer:
+    async def call(self, function: Callable[[], AnswerT]) -> AnswerT:
         """Run a function on the thread."""
-        answer: Future[Answer] = Future()
+        answer: Future[AnswerT] = Future()
         with self._lock:
             if self._is_over:
                 raise ClientClosed("The consumer is closed.")

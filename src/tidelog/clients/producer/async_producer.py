@@ -236,7 +236,7 @@ class AsyncProducer(Generic[Key, Value]):
 
     def __len__(self) -> int:
         """How many records have no outcome yet."""
-        return self._sender.unsettled
+        return self._sender.unacknowledged
 
     def __bool__(self) -> bool:
         return True

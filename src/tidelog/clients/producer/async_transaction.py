@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tidelog.clients.consumer.async_consumer import AsyncConsumer
     from tidelog.clients.producer.async_producer import AsyncProducer
 
-Answer = TypeVar("Answer")
+AnswerT = TypeVar("AnswerT")
 
 
 class AsyncTransaction(Generic[Key, Value]):
@@ -166,7 +166,7 @@ class AsyncTransaction(Generic[Key, Value]):
         raise_fencing(error, self._sender)
 
 
-async def to_its_end(function: Callable[[], Answer]) -> Answer:
+async def to_its_end(function: Callable[[], AnswerT]) -> AnswerT:
     """In a thread. A caller that is cancelled waits for it: half an end would let everybody wait."""
     running = asyncio.ensure_future(asyncio.to_thread(function))
     cancelled: asyncio.CancelledError | None = None

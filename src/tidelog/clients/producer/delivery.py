@@ -30,16 +30,16 @@ def report_to(
     delivery: Delivery,
     topic: str,
     partition: int | None,
-    settle: Callable[[ClientError | None], ClientError | None],
+    resolve: Callable[[ClientError | None], ClientError | None],
 ) -> Callable[[Any, Any], None]:
-    """The function that librdkafka calls once about a record. `settle` may explain a failure better."""
+    """The function that librdkafka calls once about a record. `resolve` may explain a failure better."""
 
     def report(error: Any, message: Any) -> None:
         if error is not None:
             failure = as_client_error(error, sending(topic, partition), producing=True)
-            delivery.fail(settle(failure) or failure)
+            delivery.fail(resolve(failure) or failure)
         else:
-            settle(None)
+            resolve(None)
             delivery.succeed(receipt_of(message))
 
     return report

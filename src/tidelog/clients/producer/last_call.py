@@ -16,7 +16,7 @@ LOG = logging.getLogger("tidelog.clients")
 
 
 class Unclosed(Protocol):
-    unsettled: int
+    unacknowledged: int
 
     def close(self, timeout_s: float | None) -> None: ...
 
@@ -28,7 +28,7 @@ OPEN: "weakref.WeakSet[Unclosed]" = weakref.WeakSet()
 def send_what_is_left() -> None:
     deadline = monotonic() + LIMIT_S
     for producer in list(OPEN):
-        waiting = producer.unsettled
+        waiting = producer.unacknowledged
         if not waiting:
             continue
         left = max(0.0, deadline - monotonic())

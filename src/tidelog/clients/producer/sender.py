@@ -18,7 +18,7 @@ from tidelog.clients.producer.callback_service import CallbackService
 from tidelog.clients.producer.config import ProducerConfig
 from tidelog.clients.producer.delivery import LOG, Delivery, report_to, sending
 from tidelog.clients.records import Headers
-from tidelog.clients.retrying import insist
+from tidelog.clients.retrying import retry_while_passing
 from tidelog.clients.serializers import serialize, serialize_headers
 from tidelog.clients.trouble import Trouble
 
@@ -50,7 +50,7 @@ class Sender:
         self.transaction: UnderWay | None = None
         self._has_transactions = False
         self._lock = threading.Lock()
-        self.unsettled = 0
+        self.unacknowledged = 0
         """Records without an outcome yet."""
         self._closed = True
         self._in_vain: Trouble | None = None
@@ -100,7 +100,7 @@ class Sender:
         self._count(1)
         topic, partition = record["topic"], record.get("partition")
         try:
-            self.client.produce(**record, on_delivery=report_to(delivery, topic, partition, self._settle))
+            self.client.produce(**record, on_delivery=report_to(delivery, topic, partition, self._resolve))
         except BufferError:
             self._count(-1)
             return False
@@ -115,9 +115,9 @@ class Sender:
     def _count(self, change: int) -> None:
         # librdkafka's own count has log lines and statistics in it.
         with self._lock:
-            self.unsettled += change
+            self.unacknowledged += change
 
-    def _settle(self, error: ClientError | None) -> ClientError | None:
+    def _resolve(self, error: ClientError | None) -> ClientError | None:
         """What to tell about the record: the reason why it was given up, if it was."""
         self._count(-1)
         if error is None:
@@ -148,7 +148,7 @@ class Sender:
             self._has_transactions = True
 
     def _get_transactional_id(self, limit_s: float) -> bool:
-        insist(self.client.init_transactions, limit_s)
+        retry_while_passing(self.client.init_transactions, limit_s)
         return True
 
     def _check_in_transaction(self) -> None:
@@ -163,9 +163,9 @@ class Sender:
     def flush(self, timeout_s: float | None) -> None:
         self.check_open()
         self._flush(FOR_EVER if timeout_s is None else timeout_s)
-        if self.unsettled:
+        if self.unacknowledged:
             raise RequestTimedOut(
-                f"{self.unsettled:,} records were not acknowledged within {timeout_s or 0:g} s of flush.",
+                f"{self.unacknowledged:,} records were not acknowledged within {timeout_s or 0:g} s.",
                 attempt="flush again, or wait for the futures of the records.",
                 retriable=True,
             )
@@ -178,7 +178,7 @@ class Sender:
         last_call.OPEN.discard(self)
         try:
             self._flush(FOR_EVER if timeout_s is None else timeout_s)
-            if self.unsettled:
+            if self.unacknowledged:
                 self.client.purge()
                 self._flush(FOR_EVER)
         finally:

@@ -16,7 +16,7 @@ from tidelog.clients.errors import ClientError, TransactionAborted, TransactionU
 from tidelog.clients.places import to_librdkafka
 from tidelog.clients.producer.sender import Sender
 from tidelog.clients.records import OffsetAndMetadata, TopicPartition, plain_offset
-from tidelog.clients.retrying import insist
+from tidelog.clients.retrying import retry_while_passing
 
 Offsets = Mapping[TopicPartition, int | OffsetAndMetadata]
 
@@ -156,7 +156,7 @@ class TransactionCore:
 
     def _call(self, what: str, call: Callable[[float], None]) -> None:
         try:
-            insist(call, self._limit_s)
+            retry_while_passing(call, self._limit_s)
         except KafkaException as error:
             failure = from_exception(error, what)
             if failure.fatal:

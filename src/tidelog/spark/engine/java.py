@@ -74,9 +74,9 @@ def version_of(java: Path) -> int | None:
     return int(found[1]) if found else None
 
 
-def java_home(java: Java, folder: Path) -> Path:
-    """A folder to name as JAVA_HOME, made inside `folder`, whose bin/java runs `java`."""
-    home = folder / f"java-{java.version}{'-wheel' if java.is_from_wheel else ''}"
+def java_home(java: Java, directory: Path) -> Path:
+    """A directory to name as JAVA_HOME, made inside `directory`, whose bin/java runs `java`."""
+    home = directory / f"java-{java.version}{'-wheel' if java.is_from_wheel else ''}"
     script = home / "bin" / "java"
     left_out = [VECTOR, SECURITY_ACTION] if java.version >= WITHOUT_SECURITY_ACTION else [VECTOR]
     text = SHIM.format(java=shlex.quote(str(java.path)), left_out="|".join(left_out))

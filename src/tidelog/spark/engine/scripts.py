@@ -6,23 +6,23 @@ import tempfile
 from pathlib import Path
 
 
-def cache_folder() -> Path:
+def cache_directory() -> Path:
     """Where things are kept that can be made again at any time."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(base) / "tidelog"
+    directory = Path(base) / "tidelog"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
     except OSError:  # a user without a home of its own
-        folder = Path(tempfile.gettempdir()) / f"tidelog-{os.getuid()}"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        if not _is_ours(folder):  # scripts are run from there
+        directory = Path(tempfile.gettempdir()) / f"tidelog-{os.getuid()}"
+        directory.mkdir(mode=0o700, exist_ok=True)
+        if not _is_ours(directory):  # scripts are run from there
             return Path(tempfile.mkdtemp(prefix="tidelog-"))
-    return folder
+    return directory
 
 
-def _is_ours(folder: Path) -> bool:
-    """Whether nobody else can change what is in it; anybody can make a folder of that name first."""
-    found = folder.lstat()
+def _is_ours(directory: Path) -> bool:
+    """Whether nobody else can change what is in it; anybody can make a directory of that name first."""
+    found = directory.lstat()
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tidelog.base.errors import TidelogError
 from tidelog.spark.engine.java import STDERR_VARIABLE, find_java, java_home
-from tidelog.spark.engine.scripts import cache_folder
+from tidelog.spark.engine.scripts import cache_directory
 from tidelog.spark.engine.worker_python import worker_python
 
 if TYPE_CHECKING:
@@ -94,16 +94,16 @@ def _built(builder: "SparkSession.Builder", name: str, settings: Mapping[str, st
 
 def prepare_environment(*, is_local: bool = True) -> None:
     """What Spark reads from the environment: which Python its workers run, and which Java it runs on."""
-    folder = cache_folder()
-    script = str(worker_python(folder))
+    directory = cache_directory()
+    script = str(worker_python(directory))
     # The processes that plan for a Python data source run on this machine, and by this name.
     os.environ["PYSPARK_DRIVER_PYTHON"] = script
     if is_local:
         os.environ["PYSPARK_PYTHON"] = script
     else:  # a path that is good on the cluster's machines: theirs, if it was said, or the same as here
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if Path(os.environ.get("JAVA_HOME", "")).parent != folder:  # else it was prepared before
-        os.environ["JAVA_HOME"] = str(java_home(find_java(), folder))
+    if Path(os.environ.get("JAVA_HOME", "")).parent != directory:  # else it was prepared before
+        os.environ["JAVA_HOME"] = str(java_home(find_java(), directory))
 
 
 def session_settings(master: str, log_file: Path | None) -> dict[str, str]:

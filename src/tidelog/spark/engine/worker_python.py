@@ -27,10 +27,10 @@ exec {python} "$@"
 """
 
 
-def worker_python(folder: Path) -> Path:
-    """The script, made inside `folder`, to name as PYSPARK_PYTHON."""
+def worker_python(directory: Path) -> Path:
+    """The script, made inside `directory`, to name as PYSPARK_PYTHON."""
     text = SHIM.format(python=shlex.quote(sys.executable))
-    script = folder / f"python-{zlib.crc32(text.encode()):08x}"  # one for each virtual environment
+    script = directory / f"python-{zlib.crc32(text.encode()):08x}"  # one for each virtual environment
     if not script.exists() or script.read_text() != text:
         fresh = script.with_name(f"{script.name}.{os.getpid()}")  # another process may be at it too
         fresh.write_text(text)

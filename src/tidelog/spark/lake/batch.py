@@ -10,7 +10,7 @@ class LakeBatch:
     number: int
 
     @property
-    def folder(self) -> str:
+    def directory(self) -> str:
         """Where its files are written: one listing finds all that any attempt ever wrote."""
         return f"{self.query}/{self.number}"
 

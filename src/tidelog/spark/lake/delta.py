@@ -22,7 +22,7 @@ from tidelog.spark.lake.partitions import text
 from tidelog.spark.lake.plan import FilePlan, check_partition_columns, partitions_of
 from tidelog.spark.lake.storage import Storage, is_local, local_path, open_storage
 from tidelog.spark.lake.tables import LakeTable
-from tidelog.spark.lake.written import WrittenFile
+from tidelog.spark.lake.written_file import WrittenFile
 
 _COMPRESSIONS: dict[str, Any] = {
     "zstd": "ZSTD",
@@ -54,7 +54,7 @@ class DeltaLakeTable(LakeTable):
         return FilePlan(
             location=self._options.path,
             table_format="delta",
-            folder=self.data_folder,
+            directory=self.data_directory,
             columns=self._columns,
             written=pa.schema(kept),
             partition_by=self._partition_by,

@@ -24,7 +24,7 @@ from tidelog.spark.lake.options import LakeOptions, Upsert
 from tidelog.spark.lake.plan import FilePlan, check_partition_columns, partitions_of
 from tidelog.spark.lake.storage import Storage, is_local, local_path, open_storage
 from tidelog.spark.lake.tables import LakeTable
-from tidelog.spark.lake.written import WrittenFile
+from tidelog.spark.lake.written_file import WrittenFile
 
 CATALOG_FILE = "_tidelog/catalog.db"
 NAMESPACE = "lake"
@@ -56,7 +56,7 @@ class IcebergLakeTable(LakeTable):
         return FilePlan(
             location=self._table.location(),
             table_format="iceberg",
-            folder=self.data_folder,
+            directory=self.data_directory,
             columns=self._columns,
             written=_with_field_ids(schema_to_pyarrow(self._table.schema())),
             partition_by=self._partition_by,
@@ -102,11 +102,11 @@ class IcebergLakeTable(LakeTable):
         except CommitFailedException as error:
             raise CommitConflict(str(error)) from error
 
-    def settle(self, batch: LakeBatch) -> None:
+    def complete(self, batch: LakeBatch) -> None:
         self.tell_readers()
 
     def tell_readers(self) -> None:
-        """Which metadata is the newest, for those who know the folder and no catalog."""
+        """Which metadata is the newest, for those who know the directory and no catalog."""
         if not self._options.catalog:
             name = self._table.metadata_location.rpartition("/")[2].removesuffix(".metadata.json")
             self._storage.write("metadata/version-hint.text", name.encode())
@@ -132,7 +132,7 @@ def open_iceberg(options: LakeOptions, schema: pa.Schema | None) -> IcebergLakeT
 
 
 def open_catalog(options: LakeOptions) -> Catalog:
-    """The catalog that the options describe; without any, an SQLite file in the table's own folder."""
+    """The catalog that the options describe; without any, an SQLite file in the table's own directory."""
     if options.catalog:
         return load_catalog("tidelog", **options.catalog)
     file = _catalog_file(options)
@@ -155,7 +155,7 @@ def _catalog_file(options: LakeOptions) -> Path:
     if not is_local(options.path):
         raise LakeError(
             f"an Iceberg table at {options.path} needs a catalog: catalog.type, catalog.uri and table;"
-            " only a local folder can hold its own"
+            " only a local directory can hold its own"
         )
     return local_path(options.path).resolve() / CATALOG_FILE
 

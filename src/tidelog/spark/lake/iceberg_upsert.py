@@ -22,7 +22,7 @@ from tidelog.spark.lake.options import Upsert
 from tidelog.spark.lake.plan import FilePlan
 from tidelog.spark.lake.task_files import TaskFiles
 from tidelog.spark.lake.upserts import is_older, marked, matches
-from tidelog.spark.lake.written import WrittenFile
+from tidelog.spark.lake.written_file import WrittenFile
 
 VALUES_MAX = 200
 """So many values a file's bounds are compared with one by one; more only by the least and the greatest."""
@@ -35,7 +35,7 @@ class Rewrite:
 
     def __init__(self, table: Table, plan: FilePlan, batch: LakeBatch, upsert: Upsert) -> None:
         self._table, self._upsert = table, upsert
-        self._files = TaskFiles(plan, batch.folder, f"upsert-{uuid.uuid4().hex[:8]}")
+        self._files = TaskFiles(plan, batch.directory, f"upsert-{uuid.uuid4().hex[:8]}")
         self.replaced: list[DataFile] = []
 
     def take(self, rows: pa.Table) -> list[WrittenFile]:

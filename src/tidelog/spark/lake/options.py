@@ -11,7 +11,7 @@ COMPRESSIONS = ("zstd", "snappy", "lz4", "gzip", "none")
 FILE_BYTES_MAX = 512 << 20
 
 OPTIONS = {
-    "path": "where the table is: a folder, or an address such as s3://bucket/folder",
+    "path": "where the table is: a directory, or an address such as s3://bucket/directory",
     "tableFormat": "delta (the default), iceberg or parquet",
     "partitionBy": "columns by whose values the rows are kept apart, with commas between them",
     "mergeSchema": "true (the default): columns that the table lacks are added; false: they are refused",
@@ -105,7 +105,7 @@ def _with_prefix(raw: Mapping[str, str], prefix: str) -> dict[str, str]:
 
 
 def _absolute(path: str) -> str:
-    """Tasks may run in another folder than the driver."""
+    """Tasks may run in another directory than the driver."""
     return os.path.abspath(path) if path and "://" not in path and not path.startswith("file:") else path
 
 
@@ -117,7 +117,7 @@ def _upsert(given: Mapping[str, str], table_format: str) -> Upsert | None:
             raise OptionError("upsertOrder and upsertDelete go with upsertBy, which is not set")
         return None
     if table_format == "parquet":
-        raise OptionError("a folder of Parquet files only grows; delta and iceberg have upserts")
+        raise OptionError("a directory of Parquet files only grows; delta and iceberg have upserts")
     return Upsert(by, order, deleted)
 
 

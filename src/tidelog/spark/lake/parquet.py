@@ -1,4 +1,4 @@
-"""A plain folder of Parquet files, exact for readers that know nothing but `*.parquet`.
+"""A plain directory of Parquet files, exact for readers that know nothing but `*.parquet`.
 
     events/day=2024-05-01/part-<query>-<batch>-00000.parquet   what readers see; it appears whole, and once
     events/_tidelog/table/000001.json                          columns and partitions, a file for each change
@@ -22,11 +22,11 @@ from tidelog.spark.lake import schema as schemas
 from tidelog.spark.lake.batch import LakeBatch
 from tidelog.spark.lake.errors import CommitConflict, LakeError
 from tidelog.spark.lake.options import LakeOptions
-from tidelog.spark.lake.partitions import folder
+from tidelog.spark.lake.partitions import directory
 from tidelog.spark.lake.plan import FilePlan, check_partition_columns, partitions_of
 from tidelog.spark.lake.storage import Storage, open_storage
 from tidelog.spark.lake.tables import LakeTable
-from tidelog.spark.lake.written import WrittenFile
+from tidelog.spark.lake.written_file import WrittenFile
 
 OURS = "_tidelog"
 TABLE = f"{OURS}/table"
@@ -37,7 +37,7 @@ COMMITS_KEPT = 2
 
 
 class ParquetLakeTable(LakeTable):
-    data_folder = STAGING
+    data_directory = STAGING
 
     def __init__(self, options: LakeOptions, storage: Storage, description: dict[str, Any]) -> None:
         self._options = options
@@ -63,7 +63,7 @@ class ParquetLakeTable(LakeTable):
         return FilePlan(
             location=self._options.path,
             table_format="parquet",
-            folder=STAGING,
+            directory=STAGING,
             columns=self._columns,
             written=pa.schema(kept),
             partition_by=self._partition_by,
@@ -86,7 +86,7 @@ class ParquetLakeTable(LakeTable):
         if not self._storage.write_first(_commit_path(batch), json.dumps(commit).encode()):
             raise CommitConflict(f"{batch} was committed by another driver in the meantime")
 
-    def settle(self, batch: LakeBatch) -> None:
+    def complete(self, batch: LakeBatch) -> None:
         commit = json.loads(self._storage.read(_commit_path(batch)) or b"{}")
         for path in commit.get("replaced", ()):
             self._storage.delete(path)
@@ -101,9 +101,9 @@ class ParquetLakeTable(LakeTable):
         """What earlier batches of the query needed while they were on their way."""
         for number in sorted(self._commits(batch.query))[:-COMMITS_KEPT]:
             self._storage.delete(_commit_path(LakeBatch(batch.query, number)))
-        for name in self._storage.folders(f"{STAGING}/{batch.query}"):
+        for name in self._storage.directories(f"{STAGING}/{batch.query}"):
             if name.isdigit() and int(name) <= batch.number:
-                self._storage.delete_folder(f"{STAGING}/{batch.query}/{name}")
+                self._storage.delete_directory(f"{STAGING}/{batch.query}/{name}")
 
     def _commits(self, query: str) -> list[int]:
         names = [path.rpartition("/")[2] for path in self._storage.files(f"{COMMITS}/{query}")]
@@ -113,7 +113,7 @@ class ParquetLakeTable(LakeTable):
         return _public_files(self._storage)
 
     def _public_name(self, batch: LakeBatch, number: int, file: WrittenFile) -> str:
-        place = folder(self._partition_by, [file.partition[name] for name in self._partition_by])
+        place = directory(self._partition_by, [file.partition[name] for name in self._partition_by])
         name = f"part-{batch.query}-{batch.number}-{number:05d}.parquet"
         return f"{place}/{name}" if place else name
 
@@ -143,7 +143,7 @@ def _create(options: LakeOptions, storage: Storage, schema: pa.Schema) -> dict[s
     if _public_files(storage):
         raise LakeError(
             f"{options.path} holds Parquet files of another writer, which say nothing about batches;"
-            " choose an empty folder"
+            " choose an empty directory"
         )
     description = _describe(str(uuid.uuid4()), schemas.nullable(schema), options.partition_by)
     _write_version(storage, 1, description)

@@ -1,4 +1,4 @@
-"""Rows kept apart by the values of some columns, and how folders and Delta's log spell such values."""
+"""Rows kept apart by the values of some columns, and how directories and Delta's log spell such values."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -8,9 +8,9 @@ from urllib.parse import quote
 import numpy as np
 import pyarrow as pa
 
-NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
+NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
 # What Hive, Spark and Arrow write as it is; all else becomes %XX.
-SAFE_IN_FOLDERS = " -_.~!$&()+,;@"
+SAFE_IN_DIRECTORIES = " -_.~!$&()+,;@"
 
 
 def split(batch: pa.RecordBatch, columns: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], pa.RecordBatch]]:
@@ -50,14 +50,14 @@ def text(value: Any) -> str | None:
     return str(value)
 
 
-def folder(columns: Sequence[str], values: Sequence[Any]) -> str:
+def directory(columns: Sequence[str], values: Sequence[Any]) -> str:
     """`day=2024-05-01/country=NO`, as Hive, Spark and Arrow read it."""
     return "/".join(
-        f"{quote(name, safe=SAFE_IN_FOLDERS)}={_folder_value(value)}"
+        f"{quote(name, safe=SAFE_IN_DIRECTORIES)}={_directory_value(value)}"
         for name, value in zip(columns, values, strict=True)
     )
 
 
-def _folder_value(value: Any) -> str:
+def _directory_value(value: Any) -> str:
     told = text(value)
-    return NULL_FOLDER if told is None else quote(told, safe=SAFE_IN_FOLDERS)
+    return NULL_DIRECTORY if told is None else quote(told, safe=SAFE_IN_DIRECTORIES)

@@ -14,8 +14,8 @@ from tidelog.spark.lake.storage import Storage, open_storage
 class FilePlan:
     location: str
     table_format: str
-    folder: str
-    """Where batches have their folders, relative to the location."""
+    directory: str
+    """Where batches have their directories, relative to the location."""
     columns: pa.Schema
     """Of the table: rows are brought into this form first."""
     written: pa.Schema
@@ -31,7 +31,7 @@ class FilePlan:
 
 
 def check_partition_columns(schema: pa.Schema, columns: tuple[str, ...]) -> None:
-    """Only values that have one text each may name a folder, and a file needs some column besides."""
+    """Only values that have one text each may name a directory, and a file needs some column besides."""
     for name in columns:
         if name not in schema.names:
             raise OptionError(f"partitionBy names {name}, and the columns are {', '.join(schema.names)}")

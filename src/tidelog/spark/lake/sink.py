@@ -28,7 +28,7 @@ from tidelog.spark.lake.spark_types import arrow_schema
 from tidelog.spark.lake.tables import LakeTable, commit_batch, open_table
 from tidelog.spark.lake.task_files import TaskFiles
 from tidelog.spark.lake.upserts import commit_upsert, staging_plan, table_columns, with_keys
-from tidelog.spark.lake.written import WrittenFile
+from tidelog.spark.lake.written_file import WrittenFile
 
 QUERY_PROPERTY = "sql.streaming.queryId"
 BATCH_PROPERTY = "streaming.sql.batchId"
@@ -121,7 +121,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
 def write_task(plan: FilePlan, batch: LakeBatch, rows: Iterator[pa.RecordBatch]) -> TaskReport:
     context = TaskContext.get()
     task = f"{context.partitionId():05d}-{context.taskAttemptId()}" if context else "00000-0"
-    files = TaskFiles(plan, batch.folder, task)
+    files = TaskFiles(plan, batch.directory, task)
     try:
         for some in rows:
             files.write(some)

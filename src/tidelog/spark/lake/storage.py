@@ -1,6 +1,6 @@
-"""A folder that holds a table: on this machine's disk, or behind a file system that Arrow knows.
+"""A directory that holds a table: on this machine's disk, or behind a file system that Arrow knows.
 
-Paths are relative to the folder, with slashes. Local files are on disk (fsync) before a commit may name them.
+Paths are relative to the directory, with slashes. A local file is synced before a commit may name it.
 """
 
 import os
@@ -37,13 +37,13 @@ class Storage(Protocol):
     def delete(self, path: str) -> None:
         """A file; one that is gone already is fine."""
 
-    def delete_folder(self, path: str) -> None: ...
+    def delete_directory(self, path: str) -> None: ...
 
-    def files(self, folder: str) -> list[str]:
-        """Every file at any depth below a folder; none where there is no such folder."""
+    def files(self, directory: str) -> list[str]:
+        """Every file at any depth below a directory; none where there is no such directory."""
 
-    def folders(self, folder: str) -> list[str]:
-        """The names of the folders directly below."""
+    def directories(self, directory: str) -> list[str]:
+        """The names of the directories directly below."""
 
 
 def is_local(location: str) -> bool:
@@ -105,15 +105,15 @@ class LocalStorage:
     def delete(self, path: str) -> None:
         (self._root / path).unlink(missing_ok=True)
 
-    def delete_folder(self, path: str) -> None:
+    def delete_directory(self, path: str) -> None:
         shutil.rmtree(self._root / path, ignore_errors=True)
 
-    def files(self, folder: str) -> list[str]:
-        found = (self._root / folder).rglob("*")
+    def files(self, directory: str) -> list[str]:
+        found = (self._root / directory).rglob("*")
         return sorted(path.relative_to(self._root).as_posix() for path in found if path.is_file())
 
-    def folders(self, folder: str) -> list[str]:
-        place = self._root / folder
+    def directories(self, directory: str) -> list[str]:
+        place = self._root / directory
         return sorted(path.name for path in place.iterdir() if path.is_dir()) if place.is_dir() else []
 
     def _beside(self, path: str, data: bytes) -> Path:
@@ -177,19 +177,21 @@ class ArrowStorage:
         except FileNotFoundError:
             pass
 
-    def delete_folder(self, path: str) -> None:
+    def delete_directory(self, path: str) -> None:
         self._filesystem.delete_dir_contents(self._place(path), missing_dir_ok=True)
 
-    def files(self, folder: str) -> list[str]:
-        return sorted(info.path[len(self._root) + 1 :] for info in self._below(folder, True) if info.is_file)
+    def files(self, directory: str) -> list[str]:
+        return sorted(
+            info.path[len(self._root) + 1 :] for info in self._below(directory, True) if info.is_file
+        )
 
-    def folders(self, folder: str) -> list[str]:
-        return sorted(info.base_name for info in self._below(folder, False) if not info.is_file)
+    def directories(self, directory: str) -> list[str]:
+        return sorted(info.base_name for info in self._below(directory, False) if not info.is_file)
 
-    def _below(self, folder: str, recursive: bool) -> Any:
+    def _below(self, directory: str, recursive: bool) -> Any:
         from pyarrow.fs import FileSelector
 
-        chosen = FileSelector(self._place(folder), recursive=recursive, allow_not_found=True)
+        chosen = FileSelector(self._place(directory), recursive=recursive, allow_not_found=True)
         return self._filesystem.get_file_info(chosen)
 
     def _place(self, path: str) -> str:

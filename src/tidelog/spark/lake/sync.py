@@ -16,9 +16,9 @@ from tidelog.spark.pipeline.build import Build
 from tidelog.spark.pipeline.moments import start_options
 from tidelog.spark.pipeline.sources import dead_letters
 from tidelog.spark.pipeline.spec import Sink, Source
-from tidelog.spark.values.decoding import DECODED, REASON, Decoding, with_decoded
 from tidelog.spark.values.errors import BadSchema
 from tidelog.spark.values.screening import failing
+from tidelog.spark.values.value_decoding import DECODED, REASON, Decoding, with_decoded
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

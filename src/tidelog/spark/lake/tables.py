@@ -17,7 +17,7 @@ from tidelog.spark.lake.errors import CommitConflict, LakeError
 from tidelog.spark.lake.options import LakeOptions, Upsert
 from tidelog.spark.lake.plan import FilePlan
 from tidelog.spark.lake.storage import Storage
-from tidelog.spark.lake.written import WrittenFile
+from tidelog.spark.lake.written_file import WrittenFile
 
 ATTEMPTS_MAX = 10
 FIRST_PAUSE_S = 0.05
@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 class LakeTable(ABC):
     """A table as it was when it was opened; a commit that meets a newer one raises CommitConflict."""
 
-    data_folder = "data"
+    data_directory = "data"
 
     @property
     @abstractmethod
@@ -53,18 +53,18 @@ class LakeTable(ABC):
 
     def upsert(self, batch: LakeBatch, rows: pa.Table, upsert: Upsert) -> set[str]:
         """Put the rows in the place of those that they replace, and make `batch` the last one of the query,
-        in one atomic step. The paths of the files that were written into the batch's folder for it."""
+        in one atomic step. The paths of the files that were written into the batch's directory for it."""
         raise LakeError("a table of this format only grows")
 
-    def settle(self, batch: LakeBatch) -> None:
-        """Finish what a crash right after `add` may have left undone."""
+    def complete(self, batch: LakeBatch) -> None:
+        """Completes a commit that a crash interrupted right after `add`."""
         return
 
 
 def open_table(options: LakeOptions, schema: pa.Schema | None) -> LakeTable:
     """The table, made where there is none, with the columns of `schema` added; None takes it as it is."""
     opener = _opener(options.table_format)
-    return insist(lambda: opener(options, schema))
+    return retry_conflicts(lambda: opener(options, schema))
 
 
 def _opener(table_format: str) -> Callable[[LakeOptions, pa.Schema | None], LakeTable]:
@@ -127,17 +127,17 @@ def commit_once(
         has_tried = True
         kept = change(table)
         if kept is not None:
-            table.settle(batch)
+            table.complete(batch)
             _sweep(table, batch, kept)
         return True
 
-    return insist(attempt)
+    return retry_conflicts(attempt)
 
 
 def _give_up(table: LakeTable, batch: LakeBatch, last: int, files: Sequence[WrittenFile]) -> None:
     """`files`: those that cannot be part of the table."""
     if last == batch.number:
-        table.settle(batch)
+        table.complete(batch)
     # Only what this attempt wrote: what else lies there may belong to the commit that was first.
     for file in files:
         table.storage.delete(file.path)
@@ -149,13 +149,13 @@ def _give_up(table: LakeTable, batch: LakeBatch, last: int, files: Sequence[Writ
 
 
 def _sweep(table: LakeTable, batch: LakeBatch, kept: set[str]) -> None:
-    """Remove what attempts that failed or were killed have left in the folder of a batch."""
-    for path in table.storage.files(f"{table.data_folder}/{batch.folder}"):
+    """Remove what attempts that failed or were killed have left in the directory of a batch."""
+    for path in table.storage.files(f"{table.data_directory}/{batch.directory}"):
         if path not in kept:
             table.storage.delete(path)
 
 
-def insist(attempt: Callable[[], Result]) -> Result:
+def retry_conflicts(attempt: Callable[[], Result]) -> Result:
     """Try again on conflicts with other writers, each time on the table as they left it."""
     for number in range(ATTEMPTS_MAX):
         try:

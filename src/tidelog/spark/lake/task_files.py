@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidelog.spark.lake.errors import SchemaMismatch
-from tidelog.spark.lake.partitions import folder, split
+from tidelog.spark.lake.partitions import directory, split
 from tidelog.spark.lake.plan import FilePlan
 from tidelog.spark.lake.statistics import column_statistics
 from tidelog.spark.lake.storage import Storage
-from tidelog.spark.lake.written import WrittenFile
+from tidelog.spark.lake.written_file import WrittenFile
 
 OPEN_FILES_MAX = 64
 ROW_GROUP_ROWS = 1 << 17
@@ -26,10 +26,10 @@ BUFFERED_BYTES_MAX = 128 << 20
 
 
 class TaskFiles:
-    def __init__(self, plan: FilePlan, batch_folder: str, task: str) -> None:
+    def __init__(self, plan: FilePlan, batch_directory: str, task: str) -> None:
         self._plan = plan
         self._storage = plan.storage()
-        self._folder = f"{plan.folder}/{batch_folder}"
+        self._directory = f"{plan.directory}/{batch_directory}"
         # No two attempts ever write the same file, so a late one cannot touch what was committed.
         self._name = f"part-{task}-{uuid.uuid4().hex[:12]}"
         self._count = 0
@@ -52,7 +52,7 @@ class TaskFiles:
         return self._done
 
     def discard(self) -> None:
-        """Remove all that was written. What cannot be removed is found again by its folder."""
+        """Remove all that was written. What cannot be removed is found again by its directory."""
         paths = [file.path for file in self._done] + [file.path for file in self._open.values()]
         for file in self._open.values():
             file.abandon()
@@ -70,9 +70,9 @@ class TaskFiles:
 
     def _next_path(self, values: tuple[Any, ...]) -> str:
         self._count += 1
-        place = folder(self._plan.partition_by, values)
+        place = directory(self._plan.partition_by, values)
         name = f"{self._name}-{self._count:04d}{self._plan.suffix}"
-        return "/".join(part for part in (self._folder, place, name) if part)
+        return "/".join(part for part in (self._directory, place, name) if part)
 
     def _close(self, values: tuple[Any, ...]) -> None:
         partition = dict(zip(self._plan.partition_by, values, strict=True))

@@ -19,7 +19,7 @@ from tidelog.spark.lake.options import Upsert
 from tidelog.spark.lake.plan import FilePlan
 from tidelog.spark.lake.storage import Storage
 from tidelog.spark.lake.tables import LakeTable, commit_once
-from tidelog.spark.lake.written import WrittenFile
+from tidelog.spark.lake.written_file import WrittenFile
 
 
 def table_columns(schema: pa.Schema, upsert: Upsert) -> pa.Schema:

@@ -18,12 +18,12 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from tidelog.spark.engine.scripts import cache_folder
+from tidelog.spark.engine.scripts import cache_directory
 from tidelog.spark.lookups.files import BadLookup, read_lookup
 
 RUN = "run"
 """An option: what keeps the copies of one run apart from those of others."""
-SETTLED_AFTER_S = 0.5
+STABLE_AFTER_S = 0.5
 """A file that changed later than this may be in the midst of being written."""
 
 _log = logging.getLogger("tidelog.spark")
@@ -37,13 +37,13 @@ class LookupFile:
         path: Path,
         schema: pa.Schema,
         options: Mapping[str, str],
-        folder: Path | None = None,
+        directory: Path | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._path, self._schema, self._options, self._now = path, schema, options, now
         named = json.dumps([str(path), str(schema), sorted(options.items())])
         self._id = hashlib.sha256(named.encode()).hexdigest()[:32]
-        self._copy = (folder or cache_folder() / "lookups") / self._id
+        self._copy = (directory or cache_directory() / "lookups") / self._id
 
     def table(self) -> pa.Table:
         """The newest version that can be read. BadLookup where there never was one."""
@@ -52,7 +52,7 @@ class LookupFile:
         except OSError as error:
             return self._before(f"cannot read {self._path}: {error.strerror}")
         kept = self._kept()
-        if kept is not None and (kept[0] == stamp or age_s < SETTLED_AFTER_S):
+        if kept is not None and (kept[0] == stamp or age_s < STABLE_AFTER_S):
             return self._parsed(*kept)
         try:
             return self.renewed()
@@ -64,7 +64,7 @@ class LookupFile:
         try:
             stamp, age_s = self._stamp()
             kept = self._kept()
-            if kept is None or (kept[0] != stamp and age_s >= SETTLED_AFTER_S):
+            if kept is None or (kept[0] != stamp and age_s >= STABLE_AFTER_S):
                 self.renewed()
         except OSError as error:
             return f"cannot read {self._path}: {error.strerror}"

@@ -63,7 +63,7 @@ class Build:
         spark: The Spark session.
         name: The name of the pipeline.
         brokers: Its `bootstrap.servers`.
-        folder: The folder that relative paths start from.
+        directory: The directory that relative paths start from.
         sources: The sources so far, by name.
         frames: The DataFrames so far, by the name that SQL finds them by.
         queries: What the sinks will write.
@@ -71,12 +71,12 @@ class Build:
     """
 
     def __init__(
-        self, spark: "SparkSession", name: str, brokers: str, folder: Path, lines: Lines | None = None
+        self, spark: "SparkSession", name: str, brokers: str, directory: Path, lines: Lines | None = None
     ) -> None:
         self.spark = spark
         self.name = name
         self.brokers = brokers
-        self.folder = folder
+        self.directory = directory
         self.sources: dict[str, Source] = {}
         self.frames: dict[str, DataFrame] = {}
         self.queries: list[Query] = []
@@ -96,7 +96,7 @@ class Build:
         """
         checker = Checker()
         source = checker.read(of_plain(keys), Source, ("sources", name))
-        check_source(source, self.folder, ("sources", name), checker)
+        check_source(source, self.directory, ("sources", name), checker)
         checker.raise_faults()
         with self._told(("sources", name), f"the source '{name}'"):
             return self.add_source(name, source)
@@ -115,7 +115,7 @@ class Build:
         checker = Checker()
         place = ("sinks", len(self.queries))
         sink = checker.read(of_plain({"from": "frame", **keys}), Sink, place)
-        check_sink(sink, self.folder, place, checker)
+        check_sink(sink, self.directory, place, checker)
         checker.raise_faults()
         if sink.name is None and sink.kind != "topic":
             sink = msgspec.structs.replace(sink, name=sink.kind)
@@ -130,11 +130,11 @@ class Build:
         """
         self._check_rules(name, source)
         if source.reload:
-            frame, self.lookups[name] = open_lookup(self.spark, source, self.folder)
+            frame, self.lookups[name] = open_lookup(self.spark, source, self.directory)
         else:
-            frame = open_source(self.spark, source, self.brokers, self.folder)
+            frame = open_source(self.spark, source, self.brokers, self.directory)
         if source.dead_letter is not None:
-            bad = dead_letters(self.spark, source, self.brokers, self.folder, self.name)
+            bad = dead_letters(self.spark, source, self.brokers, self.directory, self.name)
             self.add_sink(bad, dead_letter_sink(name, source))
         self.sources[name] = source
         return self._named(name, frame)
@@ -155,7 +155,7 @@ class Build:
         if any(query.name == name for query in self.queries):
             said = f"another query is called '{name}'; give this one a name of its own"
             raise InvalidPipeline([Fault(None, f"sinks[{len(self.queries)}]", said)])
-        written = prepared(frame, sink, self.brokers, self.folder)
+        written = prepared(frame, sink, self.brokers, self.directory)
         refuse_unsupported(written, sink.mode)
         self.queries.append(Query(name, written, sink))
 
@@ -171,7 +171,7 @@ class Build:
         for number, step in enumerate(spec.steps):
             kind = next(kind for kind in STEP_KINDS if getattr(step, kind) is not None)
             with self._told(("steps", number, kind), f"the step '{step.name}'", step.sql):
-                self._named(step.name, apply_step(self.spark, step, self.frames, self.folder))
+                self._named(step.name, apply_step(self.spark, step, self.frames, self.directory))
         for number, said in enumerate(spec.sinks):
             sink = msgspec.structs.replace(said, every=said.every or spec.every)
             self._add_told_sink(self.frames[sink.from_], sink, ("sinks", number))
@@ -180,7 +180,7 @@ class Build:
         if not source.rules:
             return
         without = msgspec.structs.replace(source, rules={}, watermark=None)
-        frame = open_source(self.spark, without, self.brokers, self.folder)
+        frame = open_source(self.spark, without, self.brokers, self.directory)
         for rule, sql in source.rules.items():
             with self._told(("sources", name, "rules", rule), f"the rule '{rule}'", sql):
                 refuse_rule(frame, sql)
@@ -222,7 +222,7 @@ def build(spark: "SparkSession", loaded: Loaded, brokers: str) -> Build:
 
     spec = loaded.spec
     own = spec.brokers if spec is not None and spec.brokers is not None else brokers
-    made = Build(spark, loaded.name, own, loaded.folder, loaded.lines)
+    made = Build(spark, loaded.name, own, loaded.directory, loaded.lines)
     if spec is not None:
         made.add_all(spec)
     elif loaded.function is not None:

@@ -11,7 +11,7 @@ import msgspec
 
 from tidelog.spark.pipeline.faults import Fault, InvalidPipeline, nearest, nearest_name
 from tidelog.spark.pipeline.lines import Lines, Place, place_text
-from tidelog.spark.pipeline.nodes import Node
+from tidelog.spark.pipeline.nodes import YamlNode
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 MISSING = object()
@@ -24,7 +24,7 @@ class Checker:
         self.faults: list[Fault] = []
         self.lines = Lines()
 
-    def read(self, node: Node, kind: type[Struct], place: Place = ()) -> Struct:
+    def read(self, node: YamlNode, kind: type[Struct], place: Place = ()) -> Struct:
         """Raises InvalidPipeline where anything is wrong."""
         value = self._struct(node, kind, place)
         self.raise_faults()
@@ -37,7 +37,7 @@ class Checker:
         if self.faults:
             raise InvalidPipeline(self.faults)
 
-    def _value(self, node: Node, kind: Any, place: Place) -> Any:
+    def _value(self, node: YamlNode, kind: Any, place: Place) -> Any:
         kind = _without_none(kind)
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
             return self._struct(node, kind, place)
@@ -53,7 +53,7 @@ class Checker:
             return [self._value(item, inner, (*place, number)) for number, item in enumerate(node.items)]
         return self._leaf(node, kind, place)
 
-    def _struct(self, node: Node, kind: type[msgspec.Struct], place: Place) -> Any:
+    def _struct(self, node: YamlNode, kind: type[msgspec.Struct], place: Place) -> Any:
         self.lines.of_values.setdefault(place, node.line)
         if node.entries is None:
             self.add(place, f"has to be a mapping with the keys {', '.join(_keys(kind))}")
@@ -75,7 +75,7 @@ class Checker:
                 self.add(place, f"the key '{key}' is missing")
         return MISSING if self.faults else kind(**values)
 
-    def _leaf(self, node: Node, kind: Any, place: Place) -> Any:
+    def _leaf(self, node: YamlNode, kind: Any, place: Place) -> Any:
         try:
             if node.text_line is not None:
                 self.lines.of_texts[place] = node.text_line
@@ -84,7 +84,7 @@ class Checker:
             self.add(place, _said(str(error), node.plain(), kind))
             return MISSING
 
-    def _remember(self, node: Node, place: Place) -> None:
+    def _remember(self, node: YamlNode, place: Place) -> None:
         for key, line in node.key_lines.items():
             self.lines.of_values[*place, key] = line
 

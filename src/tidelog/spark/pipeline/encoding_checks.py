@@ -6,12 +6,12 @@ from tidelog.spark.pipeline.checking import Checker
 from tidelog.spark.pipeline.lines import Place
 from tidelog.spark.pipeline.sinks import encoding_of
 from tidelog.spark.pipeline.spec import Sink
-from tidelog.spark.values.encoding import SCHEMA_ID_MAX
 from tidelog.spark.values.errors import BadSchema
 from tidelog.spark.values.formats import values_of
+from tidelog.spark.values.value_encoding import SCHEMA_ID_MAX
 
 
-def check_encoding(sink: Sink, folder: Path, place: Place, checker: Checker) -> None:
+def check_encoding(sink: Sink, directory: Path, place: Place, checker: Checker) -> None:
     has_schema = sink.encode in ("avro", "protobuf")
     for key in ("schema", "message", "schema_id"):
         if getattr(sink, key) is not None and not has_schema:
@@ -35,6 +35,6 @@ def check_encoding(sink: Sink, folder: Path, place: Place, checker: Checker) -> 
     if sink.schema_id is not None and not 0 <= sink.schema_id <= SCHEMA_ID_MAX:
         checker.add((*place, "schema_id"), "is a number of 32 bits")
     try:
-        values_of(encoding_of(sink, folder).schema)
+        values_of(encoding_of(sink, directory).schema)
     except BadSchema as error:
         checker.add((*place, "schema") if sink.schema is not None else place, str(error))

@@ -1,7 +1,7 @@
 """Whose checkpoint it is. A checkpoint holds offsets and state that mean nothing to another pipeline.
 
 Beside the checkpoints of its queries a pipeline keeps a small file with its name and what it reads; a run
-with another name or other topics is refused before Spark sees the folder. Changed steps are only noted:
+with another name or other topics is refused before Spark sees the directory. Changed steps are only noted:
 Spark itself knows which changes its state survives.
 """
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FILE = "pipeline.json"
-FOLDER = "pipeline"
+DIRECTORY = "pipeline"
 """Where Spark keeps the same, in places that only Spark can write to."""
 
 
 class WrongCheckpoint(TidelogError):
-    """The folder belongs to somebody else."""
+    """The directory belongs to somebody else."""
 
 
 def identity_of(name: str, sources: Mapping[str, Source], text: str) -> dict[str, Any]:
@@ -40,17 +40,19 @@ def _reads(source: Source) -> str:
     return ", ".join(sorted(source.topics or [source.topic or ""]))
 
 
-def claim_folder(folder: Path, identity: Mapping[str, Any]) -> bool:
-    """Make the folder ours, or find that it is. True where the pipeline's file has changed since."""
-    file = folder / FILE
+def claim_directory(directory: Path, identity: Mapping[str, Any]) -> bool:
+    """Make the directory ours, or find that it is. True where the pipeline's file has changed since."""
+    file = directory / FILE
     fresh = file.with_suffix(".tmp")
     if file.exists():
-        return compare(_parsed(file.read_text(), str(file)), identity, str(folder))
-    if folder.exists() and any(found != fresh for found in folder.iterdir()):  # a kill may leave that one
+        return compare(_parsed(file.read_text(), str(file)), identity, str(directory))
+    if directory.exists() and any(
+        found != fresh for found in directory.iterdir()
+    ):  # a kill may leave that one
         raise WrongCheckpoint(
-            f"{folder} is not empty and no checkpoint of a pipeline; name another folder as checkpoint"
+            f"{directory} is not empty and no checkpoint of a pipeline; name another directory as checkpoint"
         )
-    folder.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(parents=True, exist_ok=True)
     fresh.write_text(json.dumps(identity, indent=2))
     fresh.replace(file)
     return False
@@ -60,7 +62,7 @@ def claim_by_spark(spark: "SparkSession", place: str, identity: Mapping[str, Any
     """The same where the checkpoint is not on this machine: Spark reads and writes it."""
     from pyspark.errors import AnalysisException
 
-    path = f"{place.rstrip('/')}/{FOLDER}"
+    path = f"{place.rstrip('/')}/{DIRECTORY}"
     try:
         rows = spark.read.text(path, wholetext=True).collect()
     except AnalysisException:

@@ -35,7 +35,7 @@ class Loaded:
     function: "Callable[[Build], None] | None" = None
 
     @property
-    def folder(self) -> Path:
+    def directory(self) -> Path:
         """What the files that it names are relative to."""
         return self.path.parent
 
@@ -60,13 +60,13 @@ def load_pipeline(target: str) -> Loaded:
     return Loaded(spec.name, path, text, spec=spec, lines=lines)
 
 
-def read_spec(text: str, folder: Path) -> tuple[Pipeline, Lines]:
+def read_spec(text: str, directory: Path) -> tuple[Pipeline, Lines]:
     """The spec of a YAML text, and where what is in it stands; InvalidPipeline has every mistake."""
     checker = Checker()
-    tree, unfilled = fill(read_yaml(text), folder)
+    tree, unfilled = fill(read_yaml(text), directory)
     try:
         spec = checker.read(tree, Pipeline)
-        check_pipeline(spec, folder, checker)
+        check_pipeline(spec, directory, checker)
         checker.raise_faults()
     except InvalidPipeline as error:
         # What is said about a value that was not filled in follows from that.

@@ -9,7 +9,7 @@ from tidelog.spark.pipeline.faults import Fault, InvalidPipeline
 
 
 @dataclass(slots=True)
-class Node:
+class YamlNode:
     line: int | None
     value: object = None
     """Of a scalar."""
@@ -17,9 +17,9 @@ class Node:
     """Where the first line of a text is that is written as a block (`|`)."""
     is_filled: bool = False
     """It held a variable, so whatever type it is meant to have, text is what is there."""
-    items: "list[Node] | None" = None
+    items: "list[YamlNode] | None" = None
     """Of a list."""
-    entries: "dict[str, Node] | None" = None
+    entries: "dict[str, YamlNode] | None" = None
     """Of a mapping."""
     key_lines: dict[str, int | None] = field(default_factory=dict)
 
@@ -31,7 +31,7 @@ class Node:
         return self.value
 
 
-def read_yaml(text: str) -> Node:
+def read_yaml(text: str) -> YamlNode:
     """The tree of one document. Raises InvalidPipeline for what is no YAML."""
     try:
         loader = yaml.SafeLoader(text)
@@ -52,20 +52,20 @@ def read_yaml(text: str) -> Node:
         ) from None
 
 
-def of_plain(value: object) -> Node:
+def of_plain(value: object) -> YamlNode:
     """The tree of values that come from Python, which have no lines."""
     if isinstance(value, dict):
-        return Node(None, entries={str(key): of_plain(inner) for key, inner in value.items()})
+        return YamlNode(None, entries={str(key): of_plain(inner) for key, inner in value.items()})
     if isinstance(value, (list, tuple)):
-        return Node(None, items=[of_plain(inner) for inner in value])
-    return Node(None, value)
+        return YamlNode(None, items=[of_plain(inner) for inner in value])
+    return YamlNode(None, value)
 
 
-def _node(node: yaml.Node, loader: yaml.SafeLoader) -> Node:
+def _node(node: yaml.Node, loader: yaml.SafeLoader) -> YamlNode:
     line = node.start_mark.line + 1
     if isinstance(node, yaml.MappingNode):
         loader.flatten_mapping(node)
-        made = Node(line, entries={})
+        made = YamlNode(line, entries={})
         for key, inner, key_line in _entries(node, loader):
             if made.entries is not None and key in made.entries:
                 raise InvalidPipeline([Fault(key_line, key, f"the key '{key}' is there twice")])
@@ -73,15 +73,15 @@ def _node(node: yaml.Node, loader: yaml.SafeLoader) -> Node:
             made.key_lines[key] = key_line
         return made
     if isinstance(node, yaml.SequenceNode):
-        return Node(line, items=[_node(item, loader) for item in node.value])
+        return YamlNode(line, items=[_node(item, loader) for item in node.value])
     try:
         text_line = line + 1 if isinstance(node, yaml.ScalarNode) and node.style == "|" else None
-        return Node(line, loader.construct_object(node), text_line=text_line)
+        return YamlNode(line, loader.construct_object(node), text_line=text_line)
     except (ValueError, LookupError, AttributeError) as error:  # a thirteenth month, say
         said = f"{node.value!r} looks like {node.tag.rpartition(':')[2]}, and is none: {error}"
         raise InvalidPipeline([Fault(line, "", f"{said}; put it into quotes if it is text")]) from error
 
 
-def _entries(node: yaml.MappingNode, loader: yaml.SafeLoader) -> Iterator[tuple[str, Node, int]]:
+def _entries(node: yaml.MappingNode, loader: yaml.SafeLoader) -> Iterator[tuple[str, YamlNode, int]]:
     for key, value in node.value:
         yield str(key.value), _node(value, loader), key.start_mark.line + 1

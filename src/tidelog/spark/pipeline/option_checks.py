@@ -30,8 +30,8 @@ def check_source_options(source: Source, place: Place, checker: Checker) -> None
     _tell(lambda: read_source_options(given, is_stream=not source.table), place, checker)
 
 
-def check_reload(source: Source, folder: Path, place: Place, checker: Checker) -> None:
-    path = folder / str(source.file)
+def check_reload(source: Source, directory: Path, place: Place, checker: Checker) -> None:
+    path = directory / str(source.file)
     if "://" in str(source.file) or path.is_dir():
         checker.add((*place, "reload"), "only a single file on this machine is read again when it changes")
     for name in source.options:
@@ -40,13 +40,13 @@ def check_reload(source: Source, folder: Path, place: Place, checker: Checker) -
             checker.add((*place, "options", name), said)
 
 
-def check_sink_options(sink: Sink, folder: Path, place: Place, checker: Checker) -> None:
+def check_sink_options(sink: Sink, directory: Path, place: Place, checker: Checker) -> None:
     if sink.kind == "console":
         for name in set(sink.options) - OF_CONSOLE:
             checker.add((*place, "options", name), f"the console has no option '{name}', only 'rows'")
         return
     read = read_sink_options if sink.kind == "topic" else parse_options
-    _tell(lambda: read(sink_options(sink, ANYWHERE, folder)), place, checker)
+    _tell(lambda: read(sink_options(sink, ANYWHERE, directory)), place, checker)
 
 
 def _tell(read: Callable[[], object], place: Place, checker: Checker) -> None:

@@ -34,18 +34,18 @@ class NoRoom(TidelogError):
 class PipelineRecord:
     def __init__(self, state: Path, name: str) -> None:
         self.name = name
-        self.folder = state / name
-        self.log = self.folder / "spark.log"
-        self.default_checkpoint = self.folder / "checkpoint"
+        self.directory = state / name
+        self.log = self.directory / "spark.log"
+        self.default_checkpoint = self.directory / "checkpoint"
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """Holds the lock; a wish to stop that was meant for an earlier run is forgotten."""
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self.directory.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise NoRoom(f"{self.folder} cannot be written to: {error.strerror}") from error
+            raise NoRoom(f"{self.directory} cannot be written to: {error.strerror}") from error
         try:
             self._lock(handle)
             self._stop_file.unlink(missing_ok=True)
@@ -66,7 +66,7 @@ class PipelineRecord:
     @property
     def is_running(self) -> bool:
         try:
-            handle = os.open(self.folder / "lock", os.O_RDONLY | os.O_CLOEXEC)
+            handle = os.open(self.directory / "lock", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             return False
         try:
@@ -80,20 +80,20 @@ class PipelineRecord:
     def status(self) -> dict[str, Any]:
         """What the last run said last; empty where there was none."""
         try:
-            found = json.loads((self.folder / "status.json").read_text())
+            found = json.loads((self.directory / "status.json").read_text())
         except (OSError, ValueError):
             return {}
         return found if isinstance(found, dict) else {}
 
     def write_status(self, status: Mapping[str, Any]) -> None:
         """In one step, so that nobody reads half of it."""
-        fresh = self.folder / f"status.json.{os.getpid()}"
+        fresh = self.directory / f"status.json.{os.getpid()}"
         fresh.write_text(json.dumps(status))
-        fresh.replace(self.folder / "status.json")
+        fresh.replace(self.directory / "status.json")
 
     @property
     def _stop_file(self) -> Path:
-        return self.folder / "stop"
+        return self.directory / "stop"
 
     @property
     def is_asked_to_stop(self) -> bool:
@@ -103,7 +103,7 @@ class PipelineRecord:
         self._stop_file.touch()
 
 
-def state_folder() -> Path:
+def state_directory() -> Path:
     """$TIDELOG_PIPELINES, or where the user's programs keep such things."""
     if given := os.environ.get(VARIABLE):
         return Path(given)
@@ -115,4 +115,6 @@ def records(state: Path) -> list[PipelineRecord]:
     """Every pipeline that ever ran here, by name."""
     if not state.is_dir():
         return []
-    return [PipelineRecord(state, folder.name) for folder in sorted(state.iterdir()) if folder.is_dir()]
+    return [
+        PipelineRecord(state, directory.name) for directory in sorted(state.iterdir()) if directory.is_dir()
+    ]

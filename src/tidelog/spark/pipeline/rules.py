@@ -26,7 +26,7 @@ from tidelog.spark.pipeline.spec import STEP_KINDS, Pipeline, State, Step
 FUNCTION = re.compile(r"(?P<file>[^:]+\.py):(?P<name>[A-Za-z_][A-Za-z0-9_]*)\Z")
 
 
-def check_pipeline(pipeline: Pipeline, folder: Path, checker: Checker) -> None:
+def check_pipeline(pipeline: Pipeline, directory: Path, checker: Checker) -> None:
     """Adds what is wrong to the checker's faults."""
     if not NAME.match(pipeline.name):
         checker.add(("name",), "has to be letters, digits, '.', '_' and '-', up to 100")
@@ -36,12 +36,12 @@ def check_pipeline(pipeline: Pipeline, folder: Path, checker: Checker) -> None:
     known: list[str] = []
     for name, source in pipeline.sources.items():
         check_name(name, known, ("sources", name), checker)
-        check_source(source, folder, ("sources", name), checker)
+        check_source(source, directory, ("sources", name), checker)
         known.append(name)
     if not any(source.is_stream for source in pipeline.sources.values()):
         checker.add(("sources",), "at least one source has to be a stream: a topic that is no table")
     for number, step in enumerate(pipeline.steps):
-        _check_step(step, known, folder, ("steps", number), checker)
+        _check_step(step, known, directory, ("steps", number), checker)
         known.append(step.name)
     if not pipeline.sinks:
         checker.add(("sinks",), "there is none, so nothing would run")
@@ -49,7 +49,7 @@ def check_pipeline(pipeline: Pipeline, folder: Path, checker: Checker) -> None:
     for number, sink in enumerate(pipeline.sinks):
         place: Place = ("sinks", number)
         check_known([sink.from_], known, (*place, "from"), checker)
-        check_sink(sink, folder, place, checker)
+        check_sink(sink, directory, place, checker)
         name = sink_name(sink)
         if name in taken:
             checker.add(place, f"another query is called '{name}'; give this one a name of its own")
@@ -62,7 +62,7 @@ def split_function(text: str) -> tuple[str, str] | None:
     return (found["file"], found["name"]) if found else None
 
 
-def _check_step(step: Step, known: Sequence[str], folder: Path, place: Place, checker: Checker) -> None:
+def _check_step(step: Step, known: Sequence[str], directory: Path, place: Place, checker: Checker) -> None:
     check_name(step.name, known, (*place, "name"), checker)
     kind = one_of(step, STEP_KINDS, place, checker)
     inputs = [step.from_] if isinstance(step.from_, str) else step.from_ or []
@@ -77,21 +77,21 @@ def _check_step(step: Step, known: Sequence[str], folder: Path, place: Place, ch
     if kind == "dedupe" and not step.dedupe:
         checker.add((*place, "dedupe"), "names no column")
     if step.python is not None:
-        _check_function(step.python, folder, (*place, "python"), checker)
+        _check_function(step.python, directory, (*place, "python"), checker)
     if step.state is not None:
-        _check_state(step.state, folder, (*place, "state"), checker)
+        _check_state(step.state, directory, (*place, "state"), checker)
 
 
-def _check_state(state: State, folder: Path, place: Place, checker: Checker) -> None:
+def _check_state(state: State, directory: Path, place: Place, checker: Checker) -> None:
     if not state.by:
         checker.add((*place, "by"), "names no column")
-    _check_function(state.rule, folder, (*place, "rule"), checker)
+    _check_function(state.rule, directory, (*place, "rule"), checker)
     check_ddl_text(state.output, (*place, "output"), checker)
 
 
-def _check_function(text: str, folder: Path, place: Place, checker: Checker) -> None:
+def _check_function(text: str, directory: Path, place: Place, checker: Checker) -> None:
     split = split_function(text)
     if split is None:
         checker.add(place, f"'{text}' is not FILE.py:NAME")
-    elif not (folder / split[0]).is_file():
-        checker.add(place, f"there is no file {folder / split[0]}")
+    elif not (directory / split[0]).is_file():
+        checker.add(place, f"there is no file {directory / split[0]}")

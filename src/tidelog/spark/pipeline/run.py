@@ -34,7 +34,7 @@ class PipelineFailed(TidelogError):
     """A query ended by an error; the checkpoint is as it was after the last whole batch."""
 
 
-class Outcome(Enum):
+class RunOutcome(Enum):
     FINISHED = "finished"
     STOPPED = "stopped"
 
@@ -78,7 +78,7 @@ class Run:
             query.sink,
             query.name,
             brokers=built.brokers,
-            folder=built.folder,
+            directory=built.directory,
             show=self._show,
         )
         if self._once:
@@ -94,7 +94,7 @@ class Run:
 
     def until_done(
         self, is_asked_to_stop: Callable[[], bool], report: Callable[[list[QueryProgress]], None]
-    ) -> Outcome:
+    ) -> RunOutcome:
         """Until every query ended by itself, or it was asked to stop. PipelineFailed where one failed."""
         try:
             return self._until_done(is_asked_to_stop, report)
@@ -104,7 +104,7 @@ class Run:
 
     def _until_done(
         self, is_asked_to_stop: Callable[[], bool], report: Callable[[list[QueryProgress]], None]
-    ) -> Outcome:
+    ) -> RunOutcome:
         reported_s = 0.0
         while True:
             self._raise_failure()
@@ -112,11 +112,11 @@ class Run:
                 self._stop_all(GRACE_S)
                 self._raise_failure(last=True)
                 report(self.progress())
-                return Outcome.STOPPED
+                return RunOutcome.STOPPED
             if not any(query.isActive for query in self._queries.values()):
                 self._raise_failure(last=True)
                 report(self.progress())
-                return Outcome.FINISHED
+                return RunOutcome.FINISHED
             if time.monotonic() - reported_s >= REPORT_EVERY_S:
                 report(self.progress())
                 self._look_at_lookups()

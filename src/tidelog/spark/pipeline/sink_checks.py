@@ -14,9 +14,9 @@ UPSERTABLE = ("delta", "iceberg")
 OF_TOPICS = ("key", "value", "headers", "brokers", "encode")
 
 
-def check_sink(sink: Sink, folder: Path, place: Place, checker: Checker) -> None:
+def check_sink(sink: Sink, directory: Path, place: Place, checker: Checker) -> None:
     if one_of(sink, SINK_KINDS, place, checker) is not None:
-        check_sink_options(sink, folder, place, checker)
+        check_sink_options(sink, directory, place, checker)
     check_duration(sink.every, (*place, "every"), checker)
     if sink.name is not None and not NAME.match(sink.name):
         checker.add((*place, "name"), "has to be letters, digits, '.', '_' and '-', up to 100")
@@ -24,7 +24,7 @@ def check_sink(sink: Sink, folder: Path, place: Place, checker: Checker) -> None
         for key in OF_TOPICS:
             if getattr(sink, key) is not None:
                 checker.add((*place, key), f"'{key}' is for topics only")
-    check_encoding(sink, folder, place, checker)
+    check_encoding(sink, directory, place, checker)
     if sink.upsert is not None:
         _check_upsert(sink, sink.upsert, place, checker)
     elif sink.kind in TABLES and sink.mode != "append":
@@ -51,7 +51,7 @@ def _check_upsert(sink: Sink, upsert: Upsert, place: Place, checker: Checker) ->
 
 
 def sink_name(sink: Sink) -> str:
-    """The name of its query and of its folder in the checkpoint."""
+    """The name of its query and of its directory in the checkpoint."""
     target = getattr(sink, sink.kind, None) if sink.kind else None
     if sink.name is not None or not isinstance(target, str) or sink.kind != "topic":
         return sink.name or f"{sink.from_}-{sink.kind}"

@@ -12,8 +12,8 @@ from tidelog.spark.pipeline.sources import as_text
 from tidelog.spark.pipeline.spec import Sink
 from tidelog.spark.sink.options import read_sink_options
 from tidelog.spark.sink.schema import shape_of
-from tidelog.spark.values.decoding import load_decoding
-from tidelog.spark.values.encoding import Encoding, encoded, fields_of
+from tidelog.spark.values.value_decoding import load_decoding
+from tidelog.spark.values.value_encoding import Encoding, encoded, fields_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,10 +30,10 @@ Show = Callable[[str, int, Sequence[str], Sequence[Sequence[Any]], int], None]
 
 
 def writer_of(
-    frame: "DataFrame", sink: Sink, name: str, *, brokers: str, folder: Path, show: Show
+    frame: "DataFrame", sink: Sink, name: str, *, brokers: str, directory: Path, show: Show
 ) -> "DataStreamWriter":
     """All but the trigger and the checkpoint, for a frame that `prepared` has made."""
-    options = sink_options(sink, brokers, folder)
+    options = sink_options(sink, brokers, directory)
     if sink.kind == "console":
         rows = int(sink.options.get("rows", CONSOLE_ROWS))
         return frame.writeStream.foreachBatch(_shower(name, rows, show)).outputMode(sink.mode)
@@ -47,7 +47,7 @@ def writer_of(
     return frame.writeStream.foreachBatch(each_batch(options)).outputMode(sink.mode)
 
 
-def sink_options(sink: Sink, brokers: str, folder: Path = Path()) -> dict[str, str]:
+def sink_options(sink: Sink, brokers: str, directory: Path = Path()) -> dict[str, str]:
     if sink.kind == "console":
         return {}
     if sink.kind == "topic":
@@ -58,7 +58,7 @@ def sink_options(sink: Sink, brokers: str, folder: Path = Path()) -> dict[str, s
         }
     else:
         path: str = getattr(sink, sink.kind)
-        place = path if "://" in path else str((folder / path).resolve())
+        place = path if "://" in path else str((directory / path).resolve())
         made = {"path": place, "tableFormat": sink.kind}
         if sink.upsert is not None:
             made["upsertBy"] = ",".join(sink.upsert.columns)
@@ -67,11 +67,11 @@ def sink_options(sink: Sink, brokers: str, folder: Path = Path()) -> dict[str, s
     return made | as_text(sink.options)
 
 
-def prepared(frame: "DataFrame", sink: Sink, brokers: str, folder: Path = Path()) -> "DataFrame":
+def prepared(frame: "DataFrame", sink: Sink, brokers: str, directory: Path = Path()) -> "DataFrame":
     """What the sink writes of the frame. Raises for what it could not take, before anything runs."""
-    options = sink_options(sink, brokers, folder)
+    options = sink_options(sink, brokers, directory)
     if sink.kind == "topic":
-        records = as_records(frame, sink, folder)
+        records = as_records(frame, sink, directory)
         columns = {field.name: field.dataType.simpleString() for field in records.schema.fields}
         shape_of(columns, sink.topic, with_headers=read_sink_options(options).with_headers)
         return records
@@ -96,7 +96,7 @@ def _check_columns(frame: "DataFrame", options: LakeOptions) -> None:
     check_partition_columns(schema, options.partition_by)
 
 
-def as_records(frame: "DataFrame", sink: Sink, folder: Path = Path()) -> "DataFrame":
+def as_records(frame: "DataFrame", sink: Sink, directory: Path = Path()) -> "DataFrame":
     """Key, value and headers as the sink says; else a column `value` as it is, or the whole row as JSON."""
     from pyspark.sql.functions import col, expr, struct, to_json
 
@@ -106,7 +106,7 @@ def as_records(frame: "DataFrame", sink: Sink, folder: Path = Path()) -> "DataFr
     elif "key" in frame.columns and "value" in frame.columns:
         columns.append(col("key"))
     if sink.encode in ("avro", "protobuf"):
-        encoding = encoding_of(sink, folder)
+        encoding = encoding_of(sink, directory)
         elsewhere = WORD.findall(f"{sink.key} {sink.headers}")
         columns.append(encoded(encoding, fields_of(encoding, frame.columns, elsewhere)).alias("value"))
     elif sink.value is not None:
@@ -122,10 +122,10 @@ def as_records(frame: "DataFrame", sink: Sink, folder: Path = Path()) -> "DataFr
     return frame.select(*columns)
 
 
-def encoding_of(sink: Sink, folder: Path) -> Encoding:
+def encoding_of(sink: Sink, directory: Path) -> Encoding:
     """BadSchema says what is missing or wrong."""
     schema = load_decoding(
-        sink.encode or "", schema=sink.schema, message=sink.message, framing=sink.framing, folder=folder
+        sink.encode or "", schema=sink.schema, message=sink.message, framing=sink.framing, directory=directory
     )
     return Encoding(schema, sink.schema_id)
 

@@ -10,18 +10,18 @@ from tidelog.spark.pipeline.moments import start_options
 from tidelog.spark.pipeline.option_checks import check_reload, check_source_options
 from tidelog.spark.pipeline.sources import FILE_FORMATS, decoding_of
 from tidelog.spark.pipeline.spec import SUBSCRIPTIONS, Source
-from tidelog.spark.values.decoding import Kind
 from tidelog.spark.values.errors import BadSchema
 from tidelog.spark.values.formats import values_of
+from tidelog.spark.values.value_decoding import Kind
 
 OF_FILES = {"file", "options", "schema", "reload"}
 OF_STREAMS = ("start", "watermark", "tombstones", "dead_letter")
 
 
-def check_source(source: Source, folder: Path, place: Place, checker: Checker) -> None:
+def check_source(source: Source, directory: Path, place: Place, checker: Checker) -> None:
     kind = one_of(source, SUBSCRIPTIONS, place, checker)
     if source.file is not None:
-        _check_file(source, folder, place, checker)
+        _check_file(source, directory, place, checker)
         return
     if source.reload:
         checker.add((*place, "reload"), "is for files; topics are read on and on")
@@ -33,7 +33,7 @@ def check_source(source: Source, folder: Path, place: Place, checker: Checker) -
             check_source_options(source, place, checker)
     except ValueError as error:
         checker.add((*place, "start"), str(error))
-    _check_decoding(source, folder, place, checker)
+    _check_decoding(source, directory, place, checker)
     _check_unused_decoding(source, place, checker)
     if (source.on_error == "dead-letter") != (source.dead_letter is not None):
         checker.add(place, "'on_error: dead-letter' and 'dead_letter: TOPIC' belong together")
@@ -52,7 +52,7 @@ def _reads(source: Source, topic: str) -> bool:
         return False
 
 
-def _check_file(source: Source, folder: Path, place: Place, checker: Checker) -> None:
+def _check_file(source: Source, directory: Path, place: Place, checker: Checker) -> None:
     defaults = Source()
     for key in source.__struct_fields__:
         if key not in OF_FILES and getattr(source, key) != getattr(defaults, key):
@@ -61,15 +61,15 @@ def _check_file(source: Source, folder: Path, place: Place, checker: Checker) ->
     path = Path(source.file or "")
     if path.suffix.lower() not in FILE_FORMATS:
         checker.add((*place, "file"), f"'{source.file}' is no .csv, .json, .jsonl or .parquet")
-    elif "://" not in str(source.file) and not (folder / path).exists():
-        checker.add((*place, "file"), f"there is no {folder / path}")
+    elif "://" not in str(source.file) and not (directory / path).exists():
+        checker.add((*place, "file"), f"there is no {directory / path}")
     if source.reload:
-        check_reload(source, folder, place, checker)
+        check_reload(source, directory, place, checker)
 
 
-def _check_decoding(source: Source, folder: Path, place: Place, checker: Checker) -> None:
+def _check_decoding(source: Source, directory: Path, place: Place, checker: Checker) -> None:
     try:
-        decoding = decoding_of(source, folder)
+        decoding = decoding_of(source, directory)
         if decoding.kind in (Kind.AVRO, Kind.PROTOBUF):
             values_of(decoding)
     except BadSchema as error:

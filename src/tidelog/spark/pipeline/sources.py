@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from tidelog.spark.pipeline.moments import start_options
 from tidelog.spark.pipeline.spec import Scalar, Sink, Source
-from tidelog.spark.values.decoding import Decoding, load_decoding
 from tidelog.spark.values.screening import OnError, Screen, Tombstones, decoded, undecoded
+from tidelog.spark.values.value_decoding import Decoding, load_decoding
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -20,20 +20,20 @@ OF_CONNECTION = ("kafka.security.", "kafka.sasl.", "kafka.ssl.", "kafka.client."
 FILE_FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet"}
 
 
-def open_source(spark: "SparkSession", source: Source, brokers: str, folder: Path) -> "DataFrame":
+def open_source(spark: "SparkSession", source: Source, brokers: str, directory: Path) -> "DataFrame":
     """What the steps see of it."""
     if source.file is not None:
-        return _file(spark, source, folder)
+        return _file(spark, source, directory)
     options = source_options(source, brokers)
     raw = _table(spark, options) if source.table else _stream(spark, options)
-    frame = decoded(raw, decoding_of(source, folder), screen_of(source))
+    frame = decoded(raw, decoding_of(source, directory), screen_of(source))
     if source.watermark is not None:
         frame = frame.withWatermark(source.watermark.column, source.watermark.delay)
     return frame
 
 
 def dead_letters(
-    spark: "SparkSession", source: Source, brokers: str, folder: Path, pipeline: str
+    spark: "SparkSession", source: Source, brokers: str, directory: Path, pipeline: str
 ) -> "DataFrame":
     """The records that don't decode or break a rule, as they came, with headers that say where and why."""
     from pyspark.sql.functions import array, coalesce, col, concat, lit, struct
@@ -53,7 +53,7 @@ def dead_letters(
         )
     )
     raw = _stream(spark, source_options(source, brokers) | {"includeHeaders": "true"})
-    bad = undecoded(raw, decoding_of(source, folder), screen_of(source))
+    bad = undecoded(raw, decoding_of(source, directory), screen_of(source))
     own = coalesce(col("headers"), array().cast(HEADERS))  # null where a record has none
     return bad.select("key", "value", concat(own, made).alias("headers"))
 
@@ -75,14 +75,14 @@ def screen_of(source: Source) -> Screen:
     return Screen(OnError(source.on_error), source.rules, Tombstones(source.tombstones))
 
 
-def decoding_of(source: Source, folder: Path) -> Decoding:
+def decoding_of(source: Source, directory: Path) -> Decoding:
     return load_decoding(
         source.decode,
         schema=source.schema,
         sample=source.sample,
         message=source.message,
         framing=source.framing,
-        folder=folder,
+        directory=directory,
     )
 
 
@@ -117,15 +117,15 @@ def _table(spark: "SparkSession", options: Mapping[str, str]) -> "DataFrame":
     return raw.groupBy("key").agg(newest.alias("record")).select("record.*").where("value IS NOT NULL")
 
 
-def open_lookup(spark: "SparkSession", source: Source, folder: Path) -> tuple["DataFrame", "LookupFile"]:
+def open_lookup(spark: "SparkSession", source: Source, directory: Path) -> tuple["DataFrame", "LookupFile"]:
     """A file that is read again when it changes; its columns stay those that it has now."""
     from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
     from tidelog.spark.lookups.files import read_lookup
     from tidelog.spark.lookups.lookup import RUN, LookupSource, lookup_file
-    from tidelog.spark.values.decoding import parsed_ddl
+    from tidelog.spark.values.value_decoding import parsed_ddl
 
-    path = str((folder / (source.file or "")).resolve())
+    path = str((directory / (source.file or "")).resolve())
     options = as_text(source.options)
     given = {"path": path, RUN: uuid.uuid4().hex, **options}
     known = None if source.schema is None else parsed_ddl(source.schema)
@@ -137,9 +137,9 @@ def open_lookup(spark: "SparkSession", source: Source, folder: Path) -> tuple["D
     return frame, lookup_file(given, schema)
 
 
-def _file(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":
+def _file(spark: "SparkSession", source: Source, directory: Path) -> "DataFrame":
     name = source.file or ""
-    path = name if "://" in name else str((folder / name).resolve())
+    path = name if "://" in name else str((directory / name).resolve())
     kind = FILE_FORMATS[Path(name).suffix.lower()]
     reader = spark.read.format(kind)
     if kind == "csv":

@@ -18,7 +18,7 @@ TIME_MODES = {"none": "None", "processing": "ProcessingTime", "event": "EventTim
 
 
 def apply_step(
-    spark: "SparkSession", step: Step, frames: Mapping[str, "DataFrame"], folder: Path
+    spark: "SparkSession", step: Step, frames: Mapping[str, "DataFrame"], directory: Path
 ) -> "DataFrame":
     names = [step.from_] if isinstance(step.from_, str) else step.from_ or []
     inputs = [frames[name] for name in names]
@@ -27,26 +27,26 @@ def apply_step(
     elif step.dedupe is not None:
         made = inputs[0].dropDuplicatesWithinWatermark(step.dedupe)
     elif step.state is not None:
-        made = _stateful(inputs[0], step.state, folder)
+        made = _stateful(inputs[0], step.state, directory)
     else:
-        made = _called(step, inputs, folder)
+        made = _called(step, inputs, directory)
     if step.watermark is not None:
         made = made.withWatermark(step.watermark.column, step.watermark.delay)
     return made
 
 
-def _called(step: Step, inputs: list["DataFrame"], folder: Path) -> "DataFrame":
+def _called(step: Step, inputs: list["DataFrame"], directory: Path) -> "DataFrame":
     from pyspark.sql import DataFrame
 
-    made = named_in_file(step.python or "", folder)(*inputs)
+    made = named_in_file(step.python or "", directory)(*inputs)
     if not isinstance(made, DataFrame):
         said = f"{step.python} gave {type(made).__name__}, and a step has to give a DataFrame"
         raise InvalidPipeline([Fault(None, f"steps.{step.name}", said)])
     return made
 
 
-def _stateful(frame: "DataFrame", state: State, folder: Path) -> "DataFrame":
-    rule = named_in_file(state.rule, folder)
+def _stateful(frame: "DataFrame", state: State, directory: Path) -> "DataFrame":
+    rule = named_in_file(state.rule, directory)
     return frame.groupBy(*state.by).transformWithState(
         statefulProcessor=rule(),
         outputStructType=state.output,
@@ -55,12 +55,12 @@ def _stateful(frame: "DataFrame", state: State, folder: Path) -> "DataFrame":
     )
 
 
-def named_in_file(text: str, folder: Path) -> Any:
+def named_in_file(text: str, directory: Path) -> Any:
     """The function or class that `rules.py:Fraud` names."""
     split = split_function(text)
     if split is None:
         raise InvalidPipeline([Fault(None, text, "is not FILE.py:NAME")])
-    module = import_file(folder / split[0])
+    module = import_file(directory / split[0])
     travel_by_value(module)
     found = getattr(module, split[1], None)
     if not callable(found):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tidelog.spark.pipeline.faults import Fault
 from tidelog.spark.pipeline.lines import Place, place_text
-from tidelog.spark.pipeline.nodes import Node
+from tidelog.spark.pipeline.nodes import YamlNode
 
 VARIABLE = re.compile(r"\$?\$\{(?P<inside>[^}]*)\}")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -23,19 +23,21 @@ class Unfilled(ValueError):
     """A variable that has no value; the message says what to write or to set."""
 
 
-def fill(node: Node, folder: Path, environment: Mapping[str, str] | None = None) -> tuple[Node, list[Fault]]:
+def fill(
+    node: YamlNode, directory: Path, environment: Mapping[str, str] | None = None
+) -> tuple[YamlNode, list[Fault]]:
     """The tree with every variable filled in, and those that cannot be."""
-    filler = _Filler(folder, os.environ if environment is None else environment)
+    filler = _Filler(directory, os.environ if environment is None else environment)
     return filler.fill(node, ()), filler.faults
 
 
 class _Filler:
-    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
-        self._folder = folder
+    def __init__(self, directory: Path, environment: Mapping[str, str]) -> None:
+        self._directory = directory
         self._environment = environment
         self.faults: list[Fault] = []
 
-    def fill(self, node: Node, place: Place) -> Node:
+    def fill(self, node: YamlNode, place: Place) -> YamlNode:
         if node.entries is not None:
             return replace(
                 node, entries={key: self.fill(inner, (*place, key)) for key, inner in node.entries.items()}
@@ -76,7 +78,7 @@ class _Filler:
         )
 
     def _file(self, name: str) -> str:
-        path = self._folder / name
+        path = self._directory / name
         try:
             with path.open("rb") as file:
                 data = file.read(FILE_BYTES_MAX + 1)

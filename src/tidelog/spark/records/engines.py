@@ -35,10 +35,10 @@ def engine_named(name: str = AUTO) -> Engine:
         return _PLAIN
     if name == NUMBA:
         try:
-            from tidelog.spark.records import decode_numba
+            from tidelog.spark.records import batch_decoding_numba
         except ImportError as error:
             raise ValueError(f"numba cannot be imported ({error}): pip install 'tidelog[numba]'") from error
-        return decode_numba
+        return batch_decoding_numba
     if name == AUTO:
         return _Automatic()
     raise ValueError(f"{name!r} does not decode records; {', '.join(ENGINES)} do")
@@ -55,14 +55,14 @@ class _Automatic:
 
     def find(self, group: Group, columns: Collection[str]) -> Fields:
         if self._left is None:
-            return self._settled.find(group, columns)
+            return self._chosen.find(group, columns)
         self._left -= len(group.data)
         if self._left < 0:
             self._left = None
         return _PLAIN.find(group, columns)
 
     @cached_property
-    def _settled(self) -> Engine:
+    def _chosen(self) -> Engine:
         try:
             return engine_named(NUMBA) if find_spec("numba") is not None else _PLAIN
         except ValueError:  # installed, but not for this machine

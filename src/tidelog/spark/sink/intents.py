@@ -45,7 +45,7 @@ class Intent(msgspec.Struct, frozen=True):
 
 
 class UnknownIntent(ValueError):
-    """Written by a later version of this sink, or by something else."""
+    """Written by a later version of this sink, or by another program."""
 
 
 def encode(intent: Intent) -> bytes:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
 from tidelog.blocking.cluster import Cluster, TopicPartition
 from tidelog.blocking.producer import Outgoing, Producer
-from tidelog.spark.records.encode import Columns, Identity, encode
+from tidelog.spark.records.batch_encoding import BatchIdentity, Columns, encode
 from tidelog.spark.sink.partitioning import by_column, by_key
 from tidelog.spark.sink.schema import Shape
 from tidelog.wire.compression import Codec
@@ -123,7 +123,7 @@ class Outbox:
             _binary(rows, "value"),
             _column(rows, "headers") if self._shape.has_headers else None,
         )
-        identity = Identity(
+        identity = BatchIdentity(
             *producer.identity,
             sequence=producer.reserve(partition, rows.num_rows),
             is_transactional=producer.transactional_id is not None,

@@ -36,7 +36,7 @@ class NoFreeId(TidelogError):
 
 
 @dataclass(frozen=True)
-class Written:
+class TaskWrite:
     """What a task tells the driver."""
 
     rows: int
@@ -47,30 +47,30 @@ class Written:
     """Nothing was written, because the batch had been decided before."""
 
 
-def write_rows(options: SinkOptions, shape: Shape, rows: Iterable[pa.RecordBatch]) -> Written:
+def write_rows(options: SinkOptions, shape: Shape, rows: Iterable[pa.RecordBatch]) -> TaskWrite:
     """At least once: a task that Spark repeats writes its rows again."""
     waiting = _not_empty(rows)
     first = next(waiting, None)
     if first is None:
-        return Written(0)
+        return TaskWrite(0)
     with Cluster(options.cluster) as cluster:
         producer = Producer(cluster, TransactionCalls(cluster).producer_id(), options.delivery)
-        return Written(_write_all(cluster, producer, options, shape, chain([first], waiting)))
+        return TaskWrite(_write_all(cluster, producer, options, shape, chain([first], waiting)))
 
 
 def write_in_transaction(
     options: SinkOptions, shape: Shape, rows: Iterable[pa.RecordBatch], batch: Batch, run: str | None
-) -> Written:
+) -> TaskWrite:
     """Rows in a transaction that is left open. `run` tells one start of a query from the next."""
     waiting = _not_empty(rows)
     first = next(waiting, None)
     if first is None:
-        return Written(0, batch)
+        return TaskWrite(0, batch)
     with Cluster(options.cluster) as cluster:
         if _is_decided(cluster, options, batch, run):
             for _ in waiting:
                 pass  # Spark wants its rows taken
-            return Written(0, batch, was_decided=True)
+            return TaskWrite(0, batch, was_decided=True)
         id, identity = _begin(TransactionCalls(cluster), options, batch)
         producer = Producer(cluster, identity, options.delivery, transactional_id=id)
         try:
@@ -78,7 +78,7 @@ def write_in_transaction(
         except BaseException:
             _abort(options, id, identity)
             raise
-        return Written(count, batch, Participant(id, identity, identity))
+        return TaskWrite(count, batch, Participant(id, identity, identity))
 
 
 def _not_empty(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -41,21 +41,21 @@ def is_of_query(id: str, prefix: str, query: str) -> bool:
 class Slots:
     """The slots that this process holds. It keeps them until it ends."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
         self._held: dict[int, int] = {}  # file descriptors: closing one gives the slot back
         self._place: str | None = None
 
     @property
     def place(self) -> str:
-        """The name of this machine's slots: of the folder rather than the host, which may be a copy."""
+        """The name of this machine's slots: of the directory rather than the host, which may be a copy."""
         if self._place is None:
-            self._place = _named(self._folder)
+            self._place = _named(self._directory)
         return self._place
 
     def names(self) -> Iterator[str]:
         """Those held first, then further ones as they are needed."""
-        place = self.place  # makes the folder, without which no slot can be locked
+        place = self.place  # makes the directory, without which no slot can be locked
         yield from [f"{place}-{slot}" for slot in self._held]
         for slot in range(SLOTS_MAX):
             if slot not in self._held and self._take(slot):
@@ -63,11 +63,11 @@ class Slots:
 
     def _take(self, slot: int) -> bool:
         try:
-            file = os.open(self._folder / f"{slot}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            file = os.open(self._directory / f"{slot}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError:
-            if self._folder.is_dir():
+            if self._directory.is_dir():
                 raise
-            return True  # no folder: the place is of this process alone, and so is each slot of it
+            return True  # no directory: the place is of this process alone, and so is each slot of it
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -77,20 +77,20 @@ class Slots:
         return True
 
 
-def _named(folder: Path) -> str:
-    """The name that the first process gave to the folder; a name of our own if there can be no folder."""
+def _named(directory: Path) -> str:
+    """The name that the first process gave to the directory; our own where there can be no directory."""
     mine = uuid.uuid4().hex[:_PLACE_DIGITS]
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = folder / f"place.{mine}"
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = directory / f"place.{mine}"
         draft.write_text(mine)
         try:
-            os.link(draft, folder / "place")  # with its content or not at all, and only for the first
+            os.link(draft, directory / "place")  # with its content or not at all, and only for the first
         except FileExistsError:
             pass
         finally:
             draft.unlink()
-        return (folder / "place").read_text() or mine
+        return (directory / "place").read_text() or mine
     except OSError:
         return mine
 

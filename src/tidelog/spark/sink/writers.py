@@ -13,7 +13,7 @@ from tidelog.spark.errors import OptionError
 from tidelog.spark.sink.nameless import abort_once, commit_once, is_nameless, new_name
 from tidelog.spark.sink.options import SinkOptions, read_sink_options
 from tidelog.spark.sink.schema import Shape, shape_of
-from tidelog.spark.sink.task import Written, write_in_transaction, write_rows
+from tidelog.spark.sink.task import TaskWrite, write_in_transaction, write_rows
 from tidelog.spark.sink.two_phase_commit import Batch, TwoPhaseCommit
 
 QUERY_ID, BATCH_ID, RUN_ID = "sql.streaming.queryId", "streaming.sql.batchId", "spark.jobGroup.id"
@@ -21,7 +21,7 @@ QUERY_ID, BATCH_ID, RUN_ID = "sql.streaming.queryId", "streaming.sql.batchId", "
 
 @dataclass
 class TaskReport(WriterCommitMessage):
-    written: Written
+    written: TaskWrite
 
 
 Messages = Sequence[WriterCommitMessage | None]
@@ -61,7 +61,7 @@ class SinkWriter:
                 self.two_phase_commit(cluster).abort(batch, found)
 
 
-def written_of(messages: Messages) -> list[Written]:
+def written_of(messages: Messages) -> list[TaskWrite]:
     return [message.written for message in messages if isinstance(message, TaskReport)]
 
 

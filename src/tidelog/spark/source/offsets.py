@@ -14,7 +14,7 @@ from tidelog.spark.source.positions import Position
 
 
 @dataclass(frozen=True)
-class Found:
+class SubscribedPartitions:
     """The partitions a subscription holds now, and the ids of their topics."""
 
     partitions: tuple[TopicPartition, ...]
@@ -28,15 +28,15 @@ class Found:
             raise NoSuchTopic(f"there is no topic {names}. Try: tidelog topic create {self.missing[0]}")
 
 
-def find_partitions(cluster: Cluster, subscription: Subscription) -> Found:
+def find_partitions(cluster: Cluster, subscription: Subscription) -> SubscribedPartitions:
     if subscription.pattern is not None:
         pattern = re.compile(subscription.pattern)
         topics = [topic for topic in cluster.topics().values() if not topic.is_internal]
-        return _found([topic for topic in topics if pattern.fullmatch(topic.name)])
+        return _subscribed([topic for topic in topics if pattern.fullmatch(topic.name)])
     names = subscription.topics or {partition.topic for partition in subscription.partitions}
     existing = cluster.topics(names)
     missing = tuple(sorted(set(names) - set(existing)))
-    found = _found(existing.values(), missing)
+    found = _subscribed(existing.values(), missing)
     if not subscription.partitions:
         return found
     there = set(found.partitions)
@@ -44,12 +44,14 @@ def find_partitions(cluster: Cluster, subscription: Subscription) -> Found:
         str(each) for each in subscription.partitions if each not in there and each.topic in existing
     )
     kept = tuple(each for each in subscription.partitions if each in there)
-    return Found(kept, found.topic_ids, missing + absent)
+    return SubscribedPartitions(kept, found.topic_ids, missing + absent)
 
 
-def _found(topics: Collection[Topic], missing: tuple[str, ...] = ()) -> Found:
+def _subscribed(topics: Collection[Topic], missing: tuple[str, ...] = ()) -> SubscribedPartitions:
     partitions = [TopicPartition(topic.name, index) for topic in topics for index in topic.leaders]
-    return Found(tuple(sorted(partitions)), {topic.name: topic.id for topic in topics}, missing)
+    return SubscribedPartitions(
+        tuple(sorted(partitions)), {topic.name: topic.id for topic in topics}, missing
+    )
 
 
 def resolve(

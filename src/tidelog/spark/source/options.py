@@ -66,7 +66,7 @@ SOURCE = (
     Option("kafka.fetch.min.bytes", "accepted; a task reads what is there already", Kind.INT, 1, 0),
     Option(
         "read.path",
-        "segments: tasks that see the brokers' data directories read sealed segments there themselves",
+        "segments: tasks that see the brokers' log dirs read sealed segments there themselves",
         default="network",
         choices=("network", "segments"),
     ),
@@ -76,7 +76,7 @@ SOURCE = (
         default="records",
         choices=("records", "table"),
     ),
-    Option("read.dirs", "where those directories are, with commas between them; else brokers are asked"),
+    Option("read.dirs", "where those log dirs are, separated by commas; without it, brokers are asked"),
     Option(
         "decoder",
         "what decodes records: numba where it is installed, or numpy",
@@ -135,7 +135,7 @@ class SourceOptions:
     partition_bytes_max: int
     fetch_wait_ms: int
     reads_segments: bool = False
-    segment_directories: tuple[str, ...] = ()
+    log_dirs: tuple[str, ...] = ()
     decoder: str = AUTO
     is_table: bool = False
 
@@ -167,7 +167,7 @@ def read_source_options(options: Mapping[str, str], *, is_stream: bool) -> Sourc
         partition_bytes_max=given["kafka.max.partition.fetch.bytes"],
         fetch_wait_ms=given["kafka.fetch.max.wait.ms"],
         reads_segments=given["read.path"] == "segments",
-        segment_directories=tuple(filter(None, map(str.strip, (given["read.dirs"] or "").split(",")))),
+        log_dirs=tuple(filter(None, map(str.strip, (given["read.dirs"] or "").split(",")))),
         decoder=given["decoder"],
         is_table=given["read.as"] == "table",
     )

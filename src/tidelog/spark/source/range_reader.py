@@ -16,7 +16,7 @@ from tidelog.blocking.cluster import NO_ID, Cluster, TopicPartition
 from tidelog.blocking.connection import Connection
 from tidelog.blocking.errors import Disconnected, GaveUp, NoSuchTopic
 from tidelog.blocking.log_bounds import GONE_AFTER_S, LogBounds
-from tidelog.spark.records.decode import Decoded, decode
+from tidelog.spark.records.batch_decoding import Decoded, decode
 from tidelog.spark.records.engines import AUTO
 from tidelog.spark.source.loss import LossReport
 from tidelog.spark.source.planning import OffsetRange

@@ -18,7 +18,7 @@ from pyspark.sql.types import (
 from tidelog.blocking.cluster import Cluster, TopicPartition
 from tidelog.blocking.settings import ClusterSettings
 from tidelog.spark.errors import OptionError
-from tidelog.spark.records.decode import Decoded
+from tidelog.spark.records.batch_decoding import Decoded
 from tidelog.spark.source.loss import LossReport
 from tidelog.spark.source.options import SourceOptions
 from tidelog.spark.source.planning import OffsetRange
@@ -94,7 +94,7 @@ def _reader(
         over_network,
         columns,
         read_committed=options.read_committed,
-        directories=options.segment_directories,
+        log_dirs=options.log_dirs,
         engine=options.decoder,
     )
 

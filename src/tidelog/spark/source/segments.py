@@ -1,8 +1,8 @@
-"""Direct reads: sealed segments straight from a broker's data directory, and the rest over the network.
+"""Direct reads: sealed segments straight from a broker's log dir, and the rest over the network.
 
-What may be read is the broker's to say: the range was planned by its offsets, and its log start is asked for
-again here. Whatever stands in the way (no such folder, a file that vanished or was compacted meanwhile, bytes
-that do not fit) hands the range over to the network, at the offset where the files ended.
+The broker decides what may be read: the range was planned by its offsets, and its log start is asked for
+again here. Any obstacle (no such directory, a file that vanished or was compacted meanwhile, bytes that do
+not fit) sends the range over the network, from the offset where the files ended.
 """
 
 import logging
@@ -16,10 +16,15 @@ from tidelog.blocking.cluster import Cluster, TopicPartition
 from tidelog.blocking.errors import Disconnected, NoSuchTopic
 from tidelog.blocking.log_bounds import LogBounds
 from tidelog.spark.records.aborted import AbortedFilter
-from tidelog.spark.records.decode import Decoded, decode
+from tidelog.spark.records.batch_decoding import Decoded, decode
 from tidelog.spark.records.engines import AUTO
+from tidelog.spark.source.partition_directory import (
+    PartitionDirectory,
+    SealedSegment,
+    Unreadable,
+    find_partition_directory,
+)
 from tidelog.spark.source.planning import OffsetRange
-from tidelog.spark.source.segment_folder import SealedSegment, SegmentFolder, Unreadable, find_folder
 from tidelog.spark.source.transaction_check import TransactionCheck
 from tidelog.wire.batch import HEADER, LENGTH_MIN, MAGIC, iter_batches, read_header
 
@@ -38,13 +43,13 @@ class SegmentReader:
         columns: Collection[str],
         *,
         read_committed: bool,
-        directories: Sequence[str] = (),
+        log_dirs: Sequence[str] = (),
         engine: str = AUTO,
     ) -> None:
         """`over_network` reads what the files do not have."""
         self._cluster, self._ranges, self._over_network = cluster, ranges, over_network
         self._columns, self._engine = columns, engine
-        self._read_committed, self._directories = read_committed, directories
+        self._read_committed, self._log_dirs = read_committed, log_dirs
         self.rows_from_files = 0
 
     def __iter__(self) -> Rows:
@@ -75,14 +80,16 @@ class SegmentReader:
         """As far as sealed segments reach; ends early, without an error, where anything is in doubt."""
         reached = wanted.start
         try:
-            folder = find_folder(self._cluster, wanted.partition, wanted.topic_id, self._directories)
-            transactions = TransactionCheck(folder)
-            for segment in folder.sealed():
+            partition_dir = find_partition_directory(
+                self._cluster, wanted.partition, wanted.topic_id, self._log_dirs
+            )
+            transactions = TransactionCheck(partition_dir)
+            for segment in partition_dir.sealed():
                 if segment.next_base <= reached or segment.base >= wanted.end:
                     continue
                 if segment.base > reached:
                     raise Unreadable(f"no segment holds offset {reached}")
-                for portion in self._from_segment(folder, segment, reached, wanted.end, transactions):
+                for portion in self._from_segment(partition_dir, segment, reached, wanted.end, transactions):
                     reached = portion.next_offset
                     yield portion
         except (Unreadable, KafkaError, Disconnected, OSError) as error:
@@ -90,24 +97,24 @@ class SegmentReader:
 
     def _from_segment(
         self,
-        folder: SegmentFolder,
+        partition_dir: PartitionDirectory,
         segment: SealedSegment,
         start: Offset,
         end: Offset,
         transactions: TransactionCheck,
     ) -> Iterator[Decoded]:
         """To its end, or up to `end` if that comes first."""
-        descriptor = folder.open(segment.base)
+        descriptor = partition_dir.open(segment.base)
         try:
-            position = _first_position(folder, segment, descriptor, start)
-            known = folder.aborted(segment.base, start) if self._read_committed else []
+            position = _first_position(partition_dir, segment, descriptor, start)
+            known = partition_dir.aborted(segment.base, start) if self._read_committed else []
             if self._read_committed:
                 transactions.check(segment, descriptor, position, range(start, end), known)
             aborted = AbortedFilter((entry.producer_id, entry.first) for entry in known)
-            if not folder.is_current(segment.base, descriptor):
+            if not partition_dir.is_current(segment.base, descriptor):
                 raise Unreadable(f"the segment at {segment.base} was replaced")
             reached, end = start, min(end, segment.next_base)
-            for batches in _chunks(folder, segment, descriptor, position):
+            for batches in _chunks(partition_dir, segment, descriptor, position):
                 for portion in decode(
                     batches, reached, end, columns=self._columns, aborted=aborted, engine=self._engine
                 ):
@@ -116,22 +123,26 @@ class SegmentReader:
                 if reached >= end:
                     return
             # Compaction may have taken the last records. What follows must be there to say so.
-            if not folder.exists(segment.next_base):
+            if not partition_dir.exists(segment.next_base):
                 raise Unreadable(f"the segment at {segment.next_base} is gone")
             yield Decoded(0, end, {})
         finally:
             os.close(descriptor)
 
 
-def _first_position(folder: SegmentFolder, segment: SealedSegment, descriptor: int, start: Offset) -> int:
+def _first_position(
+    partition_dir: PartitionDirectory, segment: SealedSegment, descriptor: int, start: Offset
+) -> int:
     """Of the batch that holds `start`, or of one before it."""
-    position = folder.position_before(segment.base, start, os.fstat(descriptor).st_size)
+    position = partition_dir.position_before(segment.base, start, os.fstat(descriptor).st_size)
     if position and not _begins_at_or_below(os.pread(descriptor, HEADER.size, position), start):
         return 0
     return position
 
 
-def _chunks(folder: SegmentFolder, segment: SealedSegment, descriptor: int, position: int) -> Iterator[bytes]:
+def _chunks(
+    partition_dir: PartitionDirectory, segment: SealedSegment, descriptor: int, position: int
+) -> Iterator[bytes]:
     """Whole batches from `position` up to the end of the file."""
     size = os.fstat(descriptor).st_size
     length = READ_BYTES
@@ -146,7 +157,7 @@ def _chunks(folder: SegmentFolder, segment: SealedSegment, descriptor: int, posi
             continue
         next_size = read_header(chunk).size
         if next_size <= len(chunk) or position + next_size > size:
-            raise Unreadable(f"{folder.path}: the segment at {segment.base} ends within a batch")
+            raise Unreadable(f"{partition_dir.path}: the segment at {segment.base} ends within a batch")
         length = next_size
 
 

@@ -12,7 +12,7 @@ from tidelog.blocking.cluster import Cluster, TopicPartition
 from tidelog.blocking.errors import NoSuchTopic
 from tidelog.blocking.log_bounds import GONE_AFTER_S, LogBounds
 from tidelog.spark.source.loss import LossReport
-from tidelog.spark.source.offsets import Found, find_partitions, latest_offsets, resolve
+from tidelog.spark.source.offsets import SubscribedPartitions, find_partitions, latest_offsets, resolve
 from tidelog.spark.source.options import SourceOptions
 from tidelog.spark.source.planning import OffsetRange, limited
 from tidelog.spark.source.stream_offset import LAG, StreamOffset
@@ -37,7 +37,7 @@ class StreamPlanner:
         self._target: StreamOffset | None = None
         self._newest: StreamOffset | None = None
         self._lag = 0
-        self._found: tuple[float, Found] | None = None
+        self._subscribed: tuple[float, SubscribedPartitions] | None = None
         self._triggered_at: float | None = None
 
     @cached_property
@@ -138,10 +138,10 @@ class StreamPlanner:
         try:
             return self._ends_of(found, start)
         except NoSuchTopic:  # deleted since it was looked for
-            self._found = None
+            self._subscribed = None
             return self._ends_of(self._partitions(start), start)
 
-    def _ends_of(self, found: Found, start: StreamOffset) -> StreamOffset:
+    def _ends_of(self, found: SubscribedPartitions, start: StreamOffset) -> StreamOffset:
         now = StreamOffset({}, found.topic_ids)
         known = {each: offset for each, offset in start.offsets.items() if not _is_new(each, start, now)}
         offsets = latest_offsets(
@@ -154,17 +154,17 @@ class StreamPlanner:
         )
         return StreamOffset(offsets, found.topic_ids)
 
-    def _partitions(self, start: StreamOffset) -> Found:
+    def _partitions(self, start: StreamOffset) -> SubscribedPartitions:
         """What the subscription holds. A topic that was there must stay unknown for a while to be gone."""
-        if self._found is not None and self._now() - self._found[0] < TOPICS_AGE_MAX_S:
-            return self._found[1]
+        if self._subscribed is not None and self._now() - self._subscribed[0] < TOPICS_AGE_MAX_S:
+            return self._subscribed[1]
         give_up_at = self._now() + GONE_AFTER_S
         while True:
             found = find_partitions(self._cluster, self._options.subscription)
             if set(start.offsets) <= set(found.partitions) or self._now() >= give_up_at:
                 break
             self._sleep(PAUSE_S)
-        self._found = (self._now(), found)
+        self._subscribed = (self._now(), found)
         return found
 
 

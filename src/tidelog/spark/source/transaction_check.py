@@ -9,7 +9,7 @@ import os
 from collections.abc import Collection, Iterator
 
 from tidelog.base.ids import Offset, ProducerId
-from tidelog.spark.source.segment_folder import SealedSegment, SegmentFolder, Unreadable
+from tidelog.spark.source.partition_directory import PartitionDirectory, SealedSegment, Unreadable
 from tidelog.storage.segment.transaction_index import Aborted
 from tidelog.wire.batch import HEADER, LENGTH_MIN, MAGIC, BatchHeader, read_header
 from tidelog.wire.record import ControlType, read_control
@@ -18,10 +18,10 @@ WINDOW_BYTES = 64 * 1024
 
 
 class TransactionCheck:
-    """Of one folder. Feed it segments in order: it remembers markers that it found far ahead."""
+    """Of one partition directory. Feed it segments in order: it remembers markers from far ahead."""
 
-    def __init__(self, folder: SegmentFolder) -> None:
-        self._folder = folder
+    def __init__(self, partition_dir: PartitionDirectory) -> None:
+        self._partition_dir = partition_dir
         self._decided: dict[ProducerId, Offset] = {}
 
     def check(
@@ -40,7 +40,7 @@ class TransactionCheck:
         open_now: set[ProducerId] = set()
         for at, header in _headers(descriptor, position):
             if header.is_control:
-                self._settle(open_now, descriptor, at, header, aborted)
+                self._complete(open_now, descriptor, at, header, aborted)
             elif header.base_offset >= wanted.stop:
                 if not open_now:
                     return
@@ -56,23 +56,23 @@ class TransactionCheck:
     def _look_ahead(
         self, base: Offset, open_now: set[ProducerId], aborted: Collection[tuple[ProducerId, Offset]]
     ) -> None:
-        for following in self._folder.bases_from(base):
+        for following in self._partition_dir.bases_from(base):
             if not open_now:
                 return
-            descriptor = self._folder.open(following)
+            descriptor = self._partition_dir.open(following)
             try:
                 for at, header in _headers(descriptor, 0):
                     if header.is_control and header.producer_id in open_now:
-                        self._settle(open_now, descriptor, at, header, aborted)
+                        self._complete(open_now, descriptor, at, header, aborted)
                         self._decided[header.producer_id] = header.base_offset
                         if not open_now:
                             return
             finally:
                 os.close(descriptor)
         if open_now:
-            raise Unreadable(f"{self._folder.path}: a transaction without a marker")
+            raise Unreadable(f"{self._partition_dir.path}: a transaction without a marker")
 
-    def _settle(
+    def _complete(
         self,
         open_now: set[ProducerId],
         descriptor: int,
@@ -86,7 +86,7 @@ class TransactionCheck:
         control = read_control(os.pread(descriptor, header.size, at))
         is_abort = control is not None and control.type == ControlType.ABORT
         if is_abort and (header.producer_id, header.base_offset) not in aborted:
-            raise Unreadable(f"{self._folder.path}: the abort at {header.base_offset} is in no index")
+            raise Unreadable(f"{self._partition_dir.path}: the abort at {header.base_offset} is in no index")
 
 
 def _headers(descriptor: int, position: int) -> Iterator[tuple[int, BatchHeader]]:

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from tidelog.spark.values.decoding import Decoding, Kind
+from tidelog.spark.values.value_decoding import Decoding, Kind
 
 
 class Values(Protocol):

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from tidelog.spark.values.decoding import DECODED, REASON, Decoding, Kind, with_decoded
 from tidelog.spark.values.errors import BadSchema
+from tidelog.spark.values.value_decoding import DECODED, REASON, Decoding, Kind, with_decoded
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

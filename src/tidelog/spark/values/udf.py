@@ -14,10 +14,10 @@ from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import BinaryType, DataType, StringType, StructType
 from pyspark.sql.udf import UserDefinedFunction
 
-from tidelog.spark.values.decoding import Decoding, Framing, Kind
-from tidelog.spark.values.encoding import Encoding
 from tidelog.spark.values.errors import BadValue
 from tidelog.spark.values.formats import values_of
+from tidelog.spark.values.value_decoding import Decoding, Framing, Kind
+from tidelog.spark.values.value_encoding import Encoding
 
 _udf = cast(Callable[..., UserDefinedFunction], arrow_udf)  # its stub demands what it infers from the hints
 

@@ -28,7 +28,7 @@ def test_an_installation_that_does_not_know_says_so(monkeypatch: pytest.MonkeyPa
         spark_install.install_spark()
 
 
-def without_the_extra(*command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+def without_the_extra(*command: str, directory: Path) -> "subprocess.CompletedProcess[str]":
     """In a Python of its own, in which the modules of the extra cannot be found."""
     script = (
         f"import sys; sys.modules.update(dict.fromkeys({spark_install.NEEDED}));"
@@ -36,7 +36,7 @@ def without_the_extra(*command: str, folder: Path) -> "subprocess.CompletedProce
     )
     return subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False,
-        env={"TIDELOG_PIPELINES": str(folder)},
+        env={"TIDELOG_PIPELINES": str(directory)},
     )  # fmt: skip
 
 
@@ -45,7 +45,7 @@ def without_the_extra(*command: str, folder: Path) -> "subprocess.CompletedProce
 )
 def test_a_command_names_the_extra_that_it_lacks(command: str, tmp_path: Path) -> None:
     words = command.split()
-    told = without_the_extra(*words, folder=tmp_path)
+    told = without_the_extra(*words, directory=tmp_path)
     assert told.returncode == Exit.FAILED
     assert f"'tidelog {' '.join(words[:2])}' needs the extra 'spark'" in told.stderr
     assert "Try: pip install 'tidelog[spark]'" in told.stderr
@@ -53,4 +53,4 @@ def test_a_command_names_the_extra_that_it_lacks(command: str, tmp_path: Path) -
 
 
 def test_pipelines_are_listed_without_the_extra(tmp_path: Path) -> None:
-    assert without_the_extra("pipeline", "list", folder=tmp_path).returncode == Exit.OK
+    assert without_the_extra("pipeline", "list", directory=tmp_path).returncode == Exit.OK

@@ -30,9 +30,9 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def test_a_checkpoint_that_is_no_folder(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_checkpoint_that_is_no_directory(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["pipeline", "run", str(file), "--checkpoint", str(file)]) == 1
-    assert "copy.yaml cannot be the folder of a checkpoint: Not a directory." in capsys.readouterr().err
+    assert "copy.yaml cannot be the directory of a checkpoint: Not a directory." in capsys.readouterr().err
 
 
 def test_a_place_for_pipelines_that_is_none(

@@ -10,8 +10,8 @@ from tidelog.clients.producer import last_call
 
 
 class Forgotten:
-    def __init__(self, unsettled: int) -> None:
-        self.unsettled = unsettled
+    def __init__(self, unacknowledged: int) -> None:
+        self.unacknowledged = unacknowledged
         self.closed_within: float | None = None
 
     def close(self, timeout_s: float | None) -> None:

@@ -76,11 +76,11 @@ def send(sender: Sender) -> Callable[..., DeliveryFuture]:
 def test_a_receipt_reaches_future_and_callback(sender: Sender, send: Callable[..., DeliveryFuture]) -> None:
     told: list[Any] = []
     delivery = send(callback=lambda *outcome: told.append(outcome))
-    assert (sender.unsettled, delivery.done()) == (1, False)
+    assert (sender.unacknowledged, delivery.done()) == (1, False)
     sender.client.deliver()
     assert delivery.result(0) == Receipt("t", 0, 7, 99)
     assert told == [(Receipt("t", 0, 7, 99), None)]
-    assert sender.unsettled == 0
+    assert sender.unacknowledged == 0
 
 
 def test_an_error_reaches_both_too(sender: Sender, send: Callable[..., DeliveryFuture]) -> None:
@@ -100,13 +100,13 @@ def test_a_full_buffer_is_no_outcome(sender: Sender) -> None:
     sender.client.refusal = BufferError()
     delivery = DeliveryFuture(None)
     assert not sender.try_produce({"topic": "t"}, delivery)
-    assert (sender.unsettled, delivery.done()) == (0, False)
+    assert (sender.unacknowledged, delivery.done()) == (0, False)
 
 
 def test_a_refusal_on_the_spot_is_the_future_s(sender: Sender, send: Callable[..., DeliveryFuture]) -> None:
     sender.client.refusal = KafkaException(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE))
     assert isinstance(send().exception(0), MessageTooLarge)
-    assert sender.unsettled == 0
+    assert sender.unacknowledged == 0
 
 
 def test_flush_says_what_is_left(sender: Sender, send: Callable[..., DeliveryFuture]) -> None:

@@ -90,7 +90,7 @@ class FakeProducer:
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """A quarter of a second passes with every look, so a limit of a second allows for one repetition."""
     ticks = iter(range(10_000))
-    defaults: Any = retrying.insist.__kwdefaults__
+    defaults: Any = retrying.retry_while_passing.__kwdefaults__
     monkeypatch.setitem(defaults, "now", lambda: next(ticks) / 4)
     monkeypatch.setitem(defaults, "sleep", lambda seconds: None)
 

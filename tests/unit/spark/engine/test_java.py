@@ -9,9 +9,9 @@ from tidelog.spark.engine import java
 from tidelog.spark.engine.java import Java, NoJava, find_java, java_home
 
 
-def a_java(folder: Path, version: str) -> Path:
+def a_java(directory: Path, version: str) -> Path:
     """A stand-in that answers as `java -version` does."""
-    script = folder / "bin" / "java"
+    script = directory / "bin" / "java"
     script.parent.mkdir(parents=True)
     script.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-01-01' >&2\n")
     script.chmod(0o755)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.spark.engine.scripts import cache_folder, write_script
+from tidelog.spark.engine.scripts import cache_directory, write_script
 
 
 @pytest.fixture
@@ -18,17 +18,17 @@ def without_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_cache_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / "tidelog"
+    assert cache_directory() == tmp_path / "tidelog"
 
 
 def test_a_user_without_a_home(without_home: Path) -> None:
-    folder = cache_folder()
-    assert folder == without_home / f"tidelog-{os.getuid()}" == cache_folder()
-    assert folder.stat().st_mode & 0o777 == 0o700
+    directory = cache_directory()
+    assert directory == without_home / f"tidelog-{os.getuid()}" == cache_directory()
+    assert directory.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("kind", ["writable by all", "a link"])
-def test_a_folder_that_somebody_else_may_have_made(without_home: Path, kind: str) -> None:
+def test_a_directory_that_somebody_else_may_have_made(without_home: Path, kind: str) -> None:
     taken = without_home / f"tidelog-{os.getuid()}"
     (without_home / "elsewhere").mkdir(mode=0o700)
     if kind == "a link":
@@ -36,9 +36,9 @@ def test_a_folder_that_somebody_else_may_have_made(without_home: Path, kind: str
     else:
         taken.mkdir()
         taken.chmod(0o777)
-    folder = cache_folder()
-    assert folder not in (taken, without_home / "elsewhere")
-    assert folder.stat().st_mode & 0o777 == 0o700
+    directory = cache_directory()
+    assert directory not in (taken, without_home / "elsewhere")
+    assert directory.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_script_can_be_run(tmp_path: Path) -> None:

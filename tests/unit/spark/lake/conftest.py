@@ -1,4 +1,4 @@
-"""A table of each format in a folder of its own, and what a driver and its tasks do with it."""
+"""A table of each format in a directory of its own, and what a driver and its tasks do with it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +12,7 @@ from tidelog.spark.lake.batch import LakeBatch
 from tidelog.spark.lake.options import LakeOptions
 from tidelog.spark.lake.tables import LakeTable, commit_batch, open_table
 from tidelog.spark.lake.task_files import TaskFiles
-from tidelog.spark.lake.written import WrittenFile
+from tidelog.spark.lake.written_file import WrittenFile
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("day", pa.date32())])
 
@@ -20,10 +20,10 @@ SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("day", pa.date32
 class Lake:
     """Plays the parts of Spark: tasks that write, a driver that commits."""
 
-    def __init__(self, table_format: str, folder: Path) -> None:
-        self.options = LakeOptions(str(folder), table_format)
+    def __init__(self, table_format: str, directory: Path) -> None:
+        self.options = LakeOptions(str(directory), table_format)
         self.schema = SCHEMA
-        self.folder = folder
+        self.directory = directory
 
     def with_options(self, **changes: Any) -> "Lake":
         self.options = replace(self.options, **changes)
@@ -43,7 +43,7 @@ class Lake:
         return pa.RecordBatch.from_pydict(columns, schema=self.schema)
 
     def task(self, batch: LakeBatch, *rows: pa.RecordBatch, number: int = 0) -> list[WrittenFile]:
-        files = TaskFiles(self.open().plan(), batch.folder, f"{number:05d}-{number}")
+        files = TaskFiles(self.open().plan(), batch.directory, f"{number:05d}-{number}")
         for some in rows:
             files.write(some)
         return files.finish()
@@ -55,32 +55,32 @@ class Lake:
         return self.commit(batch, self.task(batch, self.rows(*ids)))
 
     def read(self) -> pa.Table:
-        return READERS[self.options.table_format](str(self.folder))
+        return READERS[self.options.table_format](str(self.directory))
 
     def ids(self) -> list[int]:
         return sorted(self.read()["id"].to_pylist())
 
     def parquet_files(self) -> list[Path]:
-        return sorted(path for path in self.folder.rglob("*") if path.suffix in {".parquet", ".staged"})
+        return sorted(path for path in self.directory.rglob("*") if path.suffix in {".parquet", ".staged"})
 
 
-def read_delta(folder: str) -> pa.Table:
+def read_delta(directory: str) -> pa.Table:
     from deltalake import DeltaTable
 
-    return pa.table(DeltaTable(folder).to_pyarrow_table())
+    return pa.table(DeltaTable(directory).to_pyarrow_table())
 
 
-def read_iceberg(folder: str) -> pa.Table:
+def read_iceberg(directory: str) -> pa.Table:
     from pyiceberg.table import StaticTable
 
-    return StaticTable.from_metadata(folder).scan().to_arrow()
+    return StaticTable.from_metadata(directory).scan().to_arrow()
 
 
-def read_parquet(folder: str) -> pa.Table:
+def read_parquet(directory: str) -> pa.Table:
     """As somebody reads it who knows nothing of Tidelog; the newest file has all columns."""
     import pyarrow.dataset as ds
 
-    found = ds.dataset(folder, format="parquet", partitioning="hive")
+    found = ds.dataset(directory, format="parquet", partitioning="hive")
     columns = pa.unify_schemas([found.schema, *(part.physical_schema for part in found.get_fragments())])
     return found.replace_schema(columns).to_table()
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.spark.lake.partitions import folder, split, text
+from tidelog.spark.lake.partitions import directory, split, text
 
 VALUES = st.tuples(st.sampled_from(["a", "b", "", None]), st.sampled_from([1, 2, None]))
 
@@ -37,7 +37,7 @@ def test_values_in_the_log(value, spelt):
     assert text(value) == spelt
 
 
-def test_values_in_folder_names():
-    assert folder(["day", "who"], [date(2024, 5, 1), "a/b=c"]) == "day=2024-05-01/who=a%2Fb%3Dc"
-    assert folder(["who"], [None]) == "who=__HIVE_DEFAULT_PARTITION__"
-    assert folder([], []) == ""
+def test_values_in_directory_names():
+    assert directory(["day", "who"], [date(2024, 5, 1), "a/b=c"]) == "day=2024-05-01/who=a%2Fb%3Dc"
+    assert directory(["who"], [None]) == "who=__HIVE_DEFAULT_PARTITION__"
+    assert directory([], []) == ""

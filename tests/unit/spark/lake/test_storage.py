@@ -18,7 +18,7 @@ def test_files_are_written_read_moved_and_deleted(storage):
         file.write(b"123")
     storage.write("a/two", b"4")
     assert storage.files("a") == ["a/b/one", "a/two"]
-    assert storage.folders("a") == ["b"]
+    assert storage.directories("a") == ["b"]
     assert storage.size("a/b/one") == 3
     storage.move("a/b/one", "c/d/moved")
     assert storage.read("c/d/moved") == b"123"
@@ -26,14 +26,14 @@ def test_files_are_written_read_moved_and_deleted(storage):
     storage.delete("a/two")
     storage.delete("a/two")
     assert storage.read("a/two") is None
-    storage.delete_folder("c")
-    storage.delete_folder("c")
+    storage.delete_directory("c")
+    storage.delete_directory("c")
     assert storage.files("c") == []
 
 
-def test_nothing_is_below_a_folder_that_is_not_there(storage):
+def test_nothing_is_below_a_directory_that_is_not_there(storage):
     assert storage.files("no") == []
-    assert storage.folders("no") == []
+    assert storage.directories("no") == []
 
 
 def test_only_the_first_writes_where_there_was_none(storage):

@@ -13,9 +13,9 @@ WANTED = Claim("orders", "aa", "/lake/orders", "t1")
 
 @pytest.fixture
 def checkpoint(tmp_path):
-    folder = tmp_path / "checkpoint"
-    with locked(folder):
-        yield folder
+    directory = tmp_path / "checkpoint"
+    with locked(directory):
+        yield directory
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_crash_between_the_two_files_is_no_obstacle(checkpoint, table):
     assert table.exists("_tidelog/synced.json")
 
 
-def test_a_folder_of_something_else_is_refused(checkpoint, table):
+def test_a_directory_of_something_else_is_refused(checkpoint, table):
     (checkpoint / "offsets").mkdir()
     with pytest.raises(SyncRefused, match="is not empty, and no checkpoint of a sync"):
         claim(checkpoint, table, WANTED)

@@ -113,7 +113,7 @@ def test_partition_values_come_back_as_they_were(lake):
     ]
     lake.commit(FIRST, lake.task(FIRST, pa.Table.from_batches(rows).combine_chunks().to_batches()[0]))
     found = sorted(lake.read().select(["id", "day", "name"]).to_pylist(), key=lambda row: row["id"])
-    if lake.options.table_format == "parquet":  # readers of folder names take a guess at the type
+    if lake.options.table_format == "parquet":  # readers of directory names take a guess at the type
         found = [row | {"day": row["day"] and date.fromisoformat(str(row["day"]))} for row in found]
     assert found == [
         {"id": 1, "day": date(2024, 5, 1), "name": "a/b=c d%"},

@@ -15,9 +15,9 @@ from tidelog.spark.lake.task_files import TaskFiles, conform
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("at", pa.timestamp("us", tz="UTC"))])
 
 
-def plan(folder, **changes):
+def plan(directory, **changes):
     given = {"columns": SCHEMA, "written": SCHEMA, **changes}
-    return FilePlan(str(folder), "parquet", "data", **given)
+    return FilePlan(str(directory), "parquet", "data", **given)
 
 
 def rows(*ids, name="n"):

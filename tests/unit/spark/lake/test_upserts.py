@@ -13,7 +13,7 @@ from tidelog.spark.lake.errors import CommitConflict, LakeError
 from tidelog.spark.lake.options import Upsert, parse_options
 from tidelog.spark.lake.task_files import TaskFiles
 from tidelog.spark.lake.upserts import commit_upsert, staging_plan, table_columns, with_keys
-from tidelog.spark.lake.written import WrittenFile
+from tidelog.spark.lake.written_file import WrittenFile
 
 BY_ID = Upsert(("id",), deleted="gone")
 
@@ -26,7 +26,7 @@ class Upserts:
 
     def staged(self, batch: LakeBatch, *rows: dict[str, Any]) -> list[WrittenFile]:
         plan = staging_plan(self.lake.open().plan(), self.upsert)
-        files = TaskFiles(plan, batch.folder, "00000-0")
+        files = TaskFiles(plan, batch.directory, "00000-0")
         schema = self.lake.schema.append(pa.field("gone", pa.bool_()))
         some = pa.RecordBatch.from_pylist(list(rows), schema=schema)
         for checked in with_keys(iter([some]), self.upsert):

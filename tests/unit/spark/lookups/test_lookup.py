@@ -17,9 +17,9 @@ SCHEMA = pa.schema([("country", pa.string()), ("vat", pa.float64())])
 
 
 class Lookup:
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "countries.csv"
-        self.copies = folder / "copies"
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / "countries.csv"
+        self.copies = directory / "copies"
         self.changes = 0
 
     def write(self, text: str, *, age_s: float = 60) -> None:

@@ -28,9 +28,9 @@ sinks:
 DEAD_LETTERS = "\n    on_error: dead-letter\n    dead_letter: orders"
 
 
-def faults(text: str, folder: Path = Path()) -> list[str]:
+def faults(text: str, directory: Path = Path()) -> list[str]:
     with pytest.raises(InvalidPipeline) as caught:
-        read_spec(text, folder)
+        read_spec(text, directory)
     return [str(fault) for fault in caught.value.faults]
 
 

@@ -25,7 +25,7 @@ def test_who_only_looks_stops_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
     record = PipelineRecord(tmp_path, "revenue")
     with record.running():
         pass
-    with open(record.folder / "lock") as looking:
+    with open(record.directory / "lock") as looking:
         fcntl.flock(looking, fcntl.LOCK_SH)
         monkeypatch.setattr("time.sleep", lambda _: fcntl.flock(looking, fcntl.LOCK_UN))
         with record.running():
@@ -45,7 +45,7 @@ def test_a_wish_to_stop_is_for_the_run_it_was_made_in(tmp_path: Path) -> None:
 def test_status_of_none_and_of_a_damaged_file_is_empty(tmp_path: Path) -> None:
     record = PipelineRecord(tmp_path, "revenue")
     assert record.status() == {}
-    record.folder.mkdir()
-    (record.folder / "status.json").write_text("{")
+    record.directory.mkdir()
+    (record.directory / "status.json").write_text("{")
     assert record.status() == {}
     assert [found.name for found in records(tmp_path)] == ["revenue"]

@@ -20,14 +20,14 @@ sinks:
 """
 
 
-def filled(text: str, folder: Path = Path()) -> object:
-    node, faults = fill(read_yaml(f"value: {text}"), folder, ENVIRONMENT)
+def filled(text: str, directory: Path = Path()) -> object:
+    node, faults = fill(read_yaml(f"value: {text}"), directory, ENVIRONMENT)
     assert not faults
     return node.plain()["value"]  # type: ignore[index]
 
 
-def refused(text: str, folder: Path = Path()) -> str:
-    _, [fault] = fill(read_yaml(f"value: {text}"), folder, ENVIRONMENT)
+def refused(text: str, directory: Path = Path()) -> str:
+    _, [fault] = fill(read_yaml(f"value: {text}"), directory, ENVIRONMENT)
     return str(fault)
 
 

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from tidelog.spark.records import decode_numba, engines, fields
+from tidelog.spark.records import batch_decoding_numba, engines, fields
 from tidelog.spark.records.aborted import AbortedFilter
 from tidelog.spark.records.bodies import Group, groups
 from tidelog.spark.records.engines import AUTO, NUMBA, NUMPY, engine_named
@@ -26,7 +26,7 @@ def test_numba_is_taken_once_there_is_enough_to_decode(monkeypatch: pytest.Monke
     monkeypatch.setattr(engines, "NUMBA_WORTH_BYTES", 2500)
     asked = []
     monkeypatch.setattr(engines._PLAIN, "find", lambda *of: asked.append("numpy") or fields.find(*of))
-    monkeypatch.setattr(decode_numba, "find", lambda *of: asked.append("numba") or fields.find(*of))
+    monkeypatch.setattr(batch_decoding_numba, "find", lambda *of: asked.append("numba") or fields.find(*of))
     automatic = engine_named(AUTO)
     for _ in range(5):
         automatic.find(group(), ["key"])
@@ -41,8 +41,8 @@ def test_without_numba_numpy_stays(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_numba_that_was_asked_for_and_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tidelog.spark.records.decode_numba", None)
-    monkeypatch.delattr("tidelog.spark.records.decode_numba", raising=False)
+    monkeypatch.setitem(sys.modules, "tidelog.spark.records.batch_decoding_numba", None)
+    monkeypatch.delattr("tidelog.spark.records.batch_decoding_numba", raising=False)
     with pytest.raises(ValueError, match=r"tidelog\[numba\]"):
         engine_named(NUMBA)
 

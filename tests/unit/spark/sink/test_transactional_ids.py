@@ -37,7 +37,7 @@ def test_the_slots_of_a_killed_process_are_free(tmp_path: Path) -> None:
     assert take(Slots(tmp_path), 1) == [done.stdout.strip()]
 
 
-def test_without_a_folder_a_process_has_names_of_its_own(tmp_path: Path) -> None:
+def test_without_a_directory_a_process_has_names_of_its_own(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
     one, other = Slots(blocked / "slots"), Slots(blocked / "slots")
@@ -45,7 +45,7 @@ def test_without_a_folder_a_process_has_names_of_its_own(tmp_path: Path) -> None
     assert one.place != other.place
 
 
-def test_the_folder_is_for_its_owner_only(tmp_path: Path) -> None:
+def test_the_directory_is_for_its_owner_only(tmp_path: Path) -> None:
     take(Slots(tmp_path / "slots"), 1)
     assert os.stat(tmp_path / "slots").st_mode & 0o077 == 0
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tidelog.spark.source import transaction_check
-from tidelog.spark.source.segment_folder import SealedSegment, SegmentFolder, Unreadable
+from tidelog.spark.source.partition_directory import PartitionDirectory, SealedSegment, Unreadable
 from tidelog.spark.source.transaction_check import TransactionCheck
 from tidelog.storage.file_names import file_name
 from tidelog.storage.segment.transaction_index import Aborted
@@ -39,17 +39,17 @@ def marker(offset: int, producer: int, kind: ControlType) -> bytes:
 
 
 class Log:
-    """Segments in a folder; `check` looks at one of them as a direct read does."""
+    """Segments in a directory; `check` looks at one of them as a direct read does."""
 
     def __init__(self, path: Path, **segments: list[bytes]) -> None:
         for name, batches in segments.items():
             (path / file_name(int(name[1:]), ".log")).write_bytes(b"".join(batches))
-        self.folder = SegmentFolder(str(path))
-        self.transactions = TransactionCheck(self.folder)
+        self.partition_dir = PartitionDirectory(str(path))
+        self.transactions = TransactionCheck(self.partition_dir)
 
     def check(self, segment: int, wanted: range, *known: tuple[int, int, int]) -> None:
-        sealed = self.folder.sealed()[segment]
-        descriptor = self.folder.open(sealed.base)
+        sealed = self.partition_dir.sealed()[segment]
+        descriptor = self.partition_dir.open(sealed.base)
         try:
             entries = [Aborted(*entry, 0) for entry in known]
             self.transactions.check(SealedSegment(*sealed), descriptor, 0, wanted, entries)

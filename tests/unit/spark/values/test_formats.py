@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, timestamp_pb2
 
-from tidelog.spark.values.decoding import Decoding, Framing, Kind, load_decoding
-from tidelog.spark.values.encoding import Encoding, fields_of
 from tidelog.spark.values.errors import BadSchema, BadValue
 from tidelog.spark.values.formats import values_of
 from tidelog.spark.values.udf import decode_array
+from tidelog.spark.values.value_decoding import Decoding, Framing, Kind, load_decoding
+from tidelog.spark.values.value_encoding import Encoding, fields_of
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 AVRO: dict[str, Any] = {
@@ -127,7 +127,7 @@ def descriptors(tmp_path: Path) -> Path:
 
 def test_protobuf_by_a_descriptor_set(descriptors: Path) -> None:
     decoding = load_decoding(
-        "protobuf", schema=descriptors.name, message="shop.Order", folder=descriptors.parent
+        "protobuf", schema=descriptors.name, message="shop.Order", directory=descriptors.parent
     )
     rows = decode(decoding, proto_bytes(), b"\x0a\xff")
     assert rows[0]["decoded"] == {
@@ -209,4 +209,4 @@ def test_a_message_that_is_not_there_is_named_with_those_that_are(descriptors: P
 )
 def test_what_is_missing_is_said(kind: str, keys: dict[str, str], said: str, tmp_path: Path) -> None:
     with pytest.raises(BadSchema, match=said):
-        load_decoding(kind, folder=tmp_path, **keys)  # type: ignore[arg-type]
+        load_decoding(kind, directory=tmp_path, **keys)  # type: ignore[arg-type]

@@ -29,7 +29,7 @@ _DELTA_BYTES_MAX = 3
 _LENGTH_BYTES_MAX = 5
 
 
-class Identity(NamedTuple):
+class BatchIdentity(NamedTuple):
     """Of an idempotent producer; `sequence` is that of the first row."""
 
     producer_id: ProducerId = NO_PRODUCER
@@ -38,7 +38,7 @@ class Identity(NamedTuple):
     is_transactional: bool = False
 
 
-ANYBODY: Final = Identity()
+NO_IDENTITY: Final = BatchIdentity()
 
 
 class Encoded(NamedTuple):
@@ -58,7 +58,7 @@ def encode(
     columns: Columns,
     times_ms: TimestampMs | Ints,
     *,
-    identity: Identity = ANYBODY,
+    identity: BatchIdentity = NO_IDENTITY,
     codec: int = Codec.NONE,
     level: int | None = None,
     batch_bytes_max: int = BATCH_BYTES_MAX,
@@ -159,7 +159,7 @@ class _Joined:
         self._edges = np.frombuffer(edges, np.int32)[joined.offset : joined.offset + rows + 1]
         self._data = memoryview(data)
 
-    def batches(self, identity: Identity, codec: int, level: int | None) -> Iterator[Encoded]:
+    def batches(self, identity: BatchIdentity, codec: int, level: int | None) -> Iterator[Encoded]:
         rows = len(self._times)
         sequence = identity.sequence
         attributes = codec | (TRANSACTIONAL if identity.is_transactional else 0)

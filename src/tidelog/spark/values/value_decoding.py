@@ -58,9 +58,9 @@ def load_decoding(
     sample: str | None = None,
     message: str | None = None,
     framing: str = "none",
-    folder: Path = Path(),
+    directory: Path = Path(),
 ) -> Decoding:
-    """Reads the files that are named, relative to `folder`. BadSchema says what is missing or wrong."""
+    """Reads the files that are named, relative to `directory`. BadSchema says what is missing or wrong."""
     match Kind(kind):
         case Kind.RAW | Kind.STRING as plain:
             return Decoding(plain)
@@ -69,19 +69,19 @@ def load_decoding(
                 raise BadSchema("JSON needs a schema (such as 'id STRING, amount DOUBLE') or a sample file")
             if schema is not None:
                 check_ddl(schema)
-            ddl = schema if schema is not None else schema_of_samples(_text(folder, sample or ""))
+            ddl = schema if schema is not None else schema_of_samples(_text(directory, sample or ""))
             return Decoding(Kind.JSON, ddl)
         case Kind.AVRO:
             if schema is None:
                 raise BadSchema("Avro needs a schema: the path of an .avsc file")
-            text = schema if schema.lstrip().startswith("{") else _text(folder, schema)
+            text = schema if schema.lstrip().startswith("{") else _text(directory, schema)
             return Decoding(Kind.AVRO, text, framing=Framing(framing))
         case _:
             if schema is None or message is None:
                 raise BadSchema(
                     "Protobuf needs a schema (the path of a descriptor set) and the message's name"
                 )
-            descriptors = _bytes(folder, schema)
+            descriptors = _bytes(directory, schema)
             return Decoding(Kind.PROTOBUF, descriptors=descriptors, message=message, framing=Framing(framing))
 
 
@@ -140,15 +140,15 @@ def parsed_ddl(ddl: str) -> "StructType":
     return parsed
 
 
-def _text(folder: Path, name: str) -> str:
+def _text(directory: Path, name: str) -> str:
     try:
-        return _bytes(folder, name).decode()
+        return _bytes(directory, name).decode()
     except UnicodeDecodeError as error:
-        raise BadSchema(f"{folder / name} is not text") from error
+        raise BadSchema(f"{directory / name} is not text") from error
 
 
-def _bytes(folder: Path, name: str) -> bytes:
+def _bytes(directory: Path, name: str) -> bytes:
     try:
-        return (folder / name).read_bytes()
+        return (directory / name).read_bytes()
     except OSError as error:
-        raise BadSchema(f"cannot read {folder / name}: {error.strerror}") from error
+        raise BadSchema(f"cannot read {directory / name}: {error.strerror}") from error

@@ -8,7 +8,7 @@ from typing import Any
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
     path: str
-    """Relative to the table's folder."""
+    """Relative to the table's directory."""
     size: int
     rows: int
     partition: Mapping[str, Any] = field(default_factory=dict)

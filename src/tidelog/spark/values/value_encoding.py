@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from tidelog.spark.values.decoding import Decoding, Framing, Kind
 from tidelog.spark.values.errors import BadSchema
 from tidelog.spark.values.formats import values_of
+from tidelog.spark.values.value_decoding import Decoding, Framing, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

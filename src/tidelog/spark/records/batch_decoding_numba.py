@@ -17,7 +17,7 @@ from tidelog.spark.records.varints import Bytes, Ints
 
 
 def _compiled(function: Any) -> Any:
-    """Kept on disk where there is a folder for it: some containers let us write nowhere."""
+    """Kept on disk where there is a directory for it: some containers let us write nowhere."""
     try:
         return numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:

@@ -1,6 +1,6 @@
-"""A partition's folder in a broker's data directory, as a reader beside the broker sees it.
+"""A partition directory in a broker's log dir, as a reader beside the broker sees it.
 
-Files come and go. Only the folder of the partition's leader counts: a follower that came back may hold
+Files come and go. Only the directory of the partition's leader counts: a follower that came back may hold
 records that were never committed. Whatever looks odd is `Unreadable`, and the network is asked instead.
 """
 
@@ -36,45 +36,45 @@ class SealedSegment(NamedTuple):
     """Of the segment that follows, so all records here are below."""
 
 
-def find_folder(
-    cluster: Cluster, partition: TopicPartition, topic_id: bytes, directories: Iterable[str]
-) -> "SegmentFolder":
-    """The leader's folder of the partition, in `directories`, or else where the leader says it keeps it."""
+def find_partition_directory(
+    cluster: Cluster, partition: TopicPartition, topic_id: bytes, log_dirs: Iterable[str]
+) -> "PartitionDirectory":
+    """Looks for the leader's copy of the partition in `log_dirs`, or else where the leader says it is."""
     leader = cluster.leader(partition)
     if topic_id == NO_ID:
         topic_id = cluster.topic(partition.topic).id
-    for directory in list(directories) or _directories(cluster, leader, partition):
-        folder = f"{directory.rstrip('/')}/{partition}"
-        if _belongs(directory, folder, leader, topic_id):
-            return SegmentFolder(folder)
-    raise Unreadable(f"no data directory of broker {leader} with {partition} can be seen from here")
+    for log_dir in list(log_dirs) or _leader_log_dirs(cluster, leader, partition):
+        partition_dir = f"{log_dir.rstrip('/')}/{partition}"
+        if _belongs(log_dir, partition_dir, leader, topic_id):
+            return PartitionDirectory(partition_dir)
+    raise Unreadable(f"no log dir of broker {leader} with {partition} can be seen from here")
 
 
-def _directories(cluster: Cluster, leader: int, partition: TopicPartition) -> list[str]:
+def _leader_log_dirs(cluster: Cluster, leader: int, partition: TopicPartition) -> list[str]:
     topic = DescribableLogDirTopic(topic=partition.topic, partitions=[partition.partition])
     try:
         answer: DescribeLogDirsResponse = cluster.call_node(leader, DescribeLogDirsRequest(topics=[topic]))
     except (KafkaError, TidelogError) as error:
-        raise Unreadable(f"broker {leader} does not tell where its data is: {error}") from error
+        raise Unreadable(f"broker {leader} does not list its log dirs: {error}") from error
     return [result.log_dir for result in answer.results if not result.error_code and result.topics]
 
 
-def _belongs(directory: str, folder: str, leader: int, topic_id: bytes) -> bool:
-    """Ids of topics are random, so one that fits, in a folder of that broker, is of the same cluster."""
-    meta = f"{directory.rstrip('/')}/{META}"
+def _belongs(log_dir: str, partition_dir: str, leader: int, topic_id: bytes) -> bool:
+    """Ids of topics are random, so an id that fits, in a log dir of that broker, is of the same cluster."""
+    meta = f"{log_dir.rstrip('/')}/{META}"
     try:
         with open(meta, "rb") as file:
             identity = LogDirIdentity.load(file.read(), meta)
         return (
             identity.node_id == leader
             and topic_id != NO_ID
-            and read_topic_id(PosixDisk(), folder) == topic_id
+            and read_topic_id(PosixDisk(), partition_dir) == topic_id
         )
     except (OSError, TidelogError):
         return False
 
 
-class SegmentFolder:
+class PartitionDirectory:
     def __init__(self, path: str) -> None:
         self.path = path
 
