@@ -30,6 +30,5 @@ class Tries(msgspec.Struct):
         As good as random, and the same wherever they are asked for.
         """
         for attempt in range(self.attempt, max(self.attempt - TRIES_MAX, -1), -1):
-            yield uuid_from_random(
-                sha256(self.token + attempt.to_bytes(4, "big") + name.encode()).digest()[:16]
-            )
+            of_this_try = f"{name}/{attempt}" if attempt else name  # no topic's name has a slash
+            yield uuid_from_random(sha256(self.token + of_this_try.encode()).digest()[:16])
