@@ -208,7 +208,7 @@ class Node:
         opened.push_async_callback(threads.close)
         network = self._network or TcpNetwork(PeerNetwork(self._random))
         opened.push_async_callback(network.close)
-        store = QuorumStore.open(self._disk, f"{log_dirs.first.path}/{DIRECTORY}", clock.now_ms())
+        store = QuorumStore.open(self._disk, f"{log_dirs.first.path}/{DIRECTORY}")
         opened.callback(store.close)
         check_votes(config, log_dirs, store)
 

@@ -56,7 +56,7 @@ class Life:
 
     def open(self) -> QuorumStore:
         """Whatever was found is what holds from now on."""
-        store = QuorumStore.open(self.disk, DIRECTORY, NOW)
+        store = QuorumStore.open(self.disk, DIRECTORY)
         self.check(store)
         self.begun = None
         return store
@@ -233,7 +233,7 @@ def test_flipped_bit_is_noticed_or_does_not_matter(seed):
         life.disk.flip_bit(path, position, bit)
         before = life.disk.operations
         try:
-            store = QuorumStore.open(life.disk, DIRECTORY, NOW)
+            store = QuorumStore.open(life.disk, DIRECTORY)
         except StorageError:
             noticed += 1
         else:

@@ -43,7 +43,7 @@ class StoreDisk(DumbDisk):
         """A node comes up: nothing but the files is left of what it knew."""
         self.files.power_cut_at = None
         self.files.crash()
-        self.store = store = QuorumStore.open(self.files, DIRECTORY, NOW)
+        self.store = store = QuorumStore.open(self.files, DIRECTORY)
         self.hard_state = store.hard_state
         self.entries = [_from_store(entry) for entry in store.entries]
         self.snapshot = _snapshot(store.snapshot) if store.snapshot.index >= 0 else None

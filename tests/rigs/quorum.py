@@ -72,7 +72,7 @@ class QuorumRig:
         self._voters = voters
 
     async def start(self) -> None:
-        self.store = QuorumStore.open(self.disk, "/data/__cluster_metadata-0", self.clock.now_ms())
+        self.store = QuorumStore.open(self.disk, "/data/__cluster_metadata-0")
         self.applier = MetadataApplier(self.store, self.clock, at_once)
         self.applier.on_role_change = self.roles.append
         self.metadata = MetadataService(self.applier, BrokerConfig(), self._node_id)

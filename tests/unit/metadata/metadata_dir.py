@@ -34,7 +34,7 @@ class MetadataDir:
         self.path = path
 
     def open(self) -> QuorumStore:
-        return QuorumStore.open(PosixDisk(), str(self.path), NOW)
+        return QuorumStore.open(PosixDisk(), str(self.path))
 
     def names(self, suffix):
         return [path.name for path in self.files(suffix)]

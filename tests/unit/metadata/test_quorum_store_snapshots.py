@@ -105,14 +105,14 @@ def test_log_that_ends_before_a_snapshot_refuses_to_start_until_it_is_moved_away
 
 def test_failed_snapshot_costs_nothing_but_time(eager_snapshots):
     disk = MemoryDisk()
-    store = QuorumStore.open(disk, "/m", NOW)
+    store = QuorumStore.open(disk, "/m")
     fill(store, 3)
     disk.fail("write", ".checkpoint", error=errno.ENOSPC)
     begun = store.begin_snapshot(image_of(3), 2, 1, VOTERS, NOW)
     begun.run()
     assert not store.finish_snapshot(begun)
     fill(store, 1)
-    assert len(QuorumStore.open(disk, "/m", NOW).entries) == 4
+    assert len(QuorumStore.open(disk, "/m").entries) == 4
 
 
 def test_snapshot_for_a_follower(metadata_dir, eager_snapshots):

@@ -127,7 +127,9 @@ def _dump(path: str, records: bool) -> Iterator[Dumped]:
 
         return dump_snapshot(path, _base(stem))
     if suffix in ("checkpoint", "install"):
-        return _dump_metadata_snapshot(path, stem, records)
+        from tidelog.cli.log.dump_metadata import dump_metadata_snapshot
+
+        return dump_metadata_snapshot(path, records)
     if name == "quorum-state":
         from tidelog.cli.log.dump_metadata import dump_quorum_state
 
@@ -146,19 +148,9 @@ def _dump(path: str, records: bool) -> Iterator[Dumped]:
         f"{path} is none of the files that this command reads.",
         cause="it reads .log, .index, .timeindex, .txnindex, .snapshot and .checkpoint files, checkpoints "
         "and quorum-state.",
-        attempt="tidelog log dump FOLDER, for every .log file in it",
+        attempt="tidelog log dump DIR, for every .log file in it",
         code=Exit.USAGE,
     )
-
-
-def _dump_metadata_snapshot(path: str, stem: str, records: bool) -> Iterator[Dumped]:
-    if stem.isdigit():  # named after its offset alone: the earlier form, which is record batches only
-        from tidelog.cli.log.dump_segment import dump_segment
-
-        return dump_segment(path, 0, records)
-    from tidelog.cli.log.dump_metadata import dump_metadata_snapshot
-
-    return dump_metadata_snapshot(path, records)
 
 
 def _base(stem: str) -> int:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import msgspec
 
 from tidelog.base.errors import StorageError
-from tidelog.base.ids import NO_TIMESTAMP, Epoch, NodeId, ProducerId, TimestampMs
+from tidelog.base.ids import Epoch, NodeId, ProducerId
 
 IdText: TypeAlias = str
 """Sixteen bytes as 22 characters of url-safe base64: see `ids.uuid_text`."""
@@ -152,19 +152,6 @@ class FeatureChanged(MetadataRecord, frozen=True, tag="feature-changed"):
     level: int
 
 
-class SnapshotBegan(MetadataRecord, frozen=True, tag="snapshot-began"):
-    """Opens a snapshot: the records that follow add up to the image of all records below `offset`."""
-
-    offset: int
-    written_ms: TimestampMs = NO_TIMESTAMP
-
-
-class SnapshotEnded(MetadataRecord, frozen=True, tag="snapshot-ended"):
-    """Closes a snapshot. Without it the file was cut short."""
-
-    records: int
-
-
 Record: TypeAlias = (
     ClusterCreated
     | BrokerRegistered
@@ -178,20 +165,19 @@ Record: TypeAlias = (
     | ProducerIdsAllocated
     | FeatureChanged
 )
-SnapshotRecord: TypeAlias = Record | SnapshotBegan | SnapshotEnded
 
 _encoder = msgspec.json.Encoder()
-_decoder: msgspec.json.Decoder[SnapshotRecord] = msgspec.json.Decoder(SnapshotRecord)
+_decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 _tag_decoder = msgspec.json.Decoder(dict[str, object])
 
 KNOWN_TAGS = frozenset(str(cls.__struct_config__.tag) for cls in MetadataRecord.__subclasses__())
 
 
-def encode_record(record: SnapshotRecord) -> bytes:
+def encode_record(record: Record) -> bytes:
     return _encoder.encode(record)
 
 
-def decode_record(data: bytes) -> SnapshotRecord:
+def decode_record(data: bytes) -> Record:
     """Raises StorageError; the caller adds the file and offset."""
     try:
         return _decoder.decode(data)

@@ -40,4 +40,4 @@ def decoded_records(data: bytes) -> Iterator[Record]:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise StorageError(f"not an array of metadata records: {error}") from error
     for part in parts:
-        yield decode_record(bytes(part))  # type: ignore[misc]  # refused when applied
+        yield decode_record(bytes(part))

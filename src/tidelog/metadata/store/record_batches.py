@@ -1,4 +1,4 @@
-"""Metadata records in record batches, the form they have in snapshots, and had in the log before the quorum.
+"""Metadata records in record batches, the form they have in snapshots.
 
 A batch is checked as a whole: all of its records hold, or none.
 """
@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 from tidelog.base.errors import KafkaError, StorageError
 from tidelog.base.ids import Offset, TimestampMs
-from tidelog.metadata.image.records import SnapshotRecord, decode_record, encode_record
+from tidelog.metadata.image.records import Record, decode_record, encode_record
 from tidelog.wire.record import Record as Slot
 from tidelog.wire.record import read_records, write_batch
 
 
-def encode_batch(records: Iterable[SnapshotRecord], *, base_offset: Offset, now_ms: TimestampMs) -> bytearray:
+def encode_batch(records: Iterable[Record], *, base_offset: Offset, now_ms: TimestampMs) -> bytearray:
     slots = [
         Slot(offset, now_ms, None, encode_record(record), [])
         for offset, record in enumerate(records, base_offset)
@@ -20,7 +20,7 @@ def encode_batch(records: Iterable[SnapshotRecord], *, base_offset: Offset, now_
     return write_batch(slots, base_offset=base_offset)
 
 
-def decode_batch(batch: bytes) -> list[SnapshotRecord]:
+def decode_batch(batch: bytes) -> list[Record]:
     """The records of a batch whose CRC was checked. StorageError, to which the caller adds the place."""
     try:
         slots = read_records(batch)

@@ -13,7 +13,7 @@ from tidelog.base.ids import TimestampMs
 from tidelog.base.invariant import InvariantError
 from tidelog.metadata.image.as_records import image_records
 from tidelog.metadata.image.image import ClusterImage, advance
-from tidelog.metadata.image.records import NewerFormatError, SnapshotRecord
+from tidelog.metadata.image.records import NewerFormatError, Record
 from tidelog.metadata.store.record_batches import decode_batch, encode_batch
 from tidelog.raft.entries import NO_INDEX, NO_TERM, Configuration, Index, Term
 from tidelog.wire.batch import HEADER, LENGTH_MIN, MAGIC, BatchHeader, crc_ok, read_header
@@ -42,7 +42,7 @@ class LoadedSnapshot(msgspec.Struct, frozen=True):
     """Of the last entry that is part of the image."""
     term: Term = NO_TERM
     configuration: Configuration | None = None
-    """None: none was in force yet, so that the settings name the first one."""
+    """None without a snapshot: the settings name the first voters."""
     image: ClusterImage = ClusterImage()
 
 
@@ -51,7 +51,7 @@ _head_decoder = msgspec.json.Decoder(SnapshotHead)
 
 
 def encode_snapshot(
-    image: ClusterImage, index: Index, term: Term, configuration: Configuration | None, now_ms: TimestampMs
+    image: ClusterImage, index: Index, term: Term, configuration: Configuration, now_ms: TimestampMs
 ) -> bytes:
     body = image_records(image)
     batches: list[bytearray] = []
@@ -59,7 +59,7 @@ def encode_snapshot(
     while part := list(islice(body, _RECORDS_PER_BATCH)):
         batches.append(encode_batch(part, base_offset=1 + count, now_ms=now_ms))
         count += len(part)
-    voters = msgspec.Raw(b"null" if configuration is None else configuration.encode())
+    voters = msgspec.Raw(configuration.encode())
     head = msgspec.json.encode(SnapshotHead(VERSION, index, term, voters, now_ms, count))
     return b"".join([write_batch([Slot(0, now_ms, _KEY, head, [])]), *batches])
 
@@ -67,7 +67,7 @@ def encode_snapshot(
 def decode_snapshot(data: bytes) -> LoadedSnapshot:
     """StorageError with the position unless every byte is as it was written; the caller adds the file."""
     head, position = _read_head(data)
-    records: list[SnapshotRecord] = []
+    records: list[Record] = []
     while position < len(data):
         header = _batch_at(data, position, 1 + len(records))
         try:
@@ -78,16 +78,16 @@ def decode_snapshot(data: bytes) -> LoadedSnapshot:
     if len(records) != head.records:
         raise StorageError(f"at {position}: {len(records)} records of {head.records}: it was cut short")
     try:
-        image = advance(ClusterImage(), records).after  # type: ignore[arg-type]  # others are refused there
+        image = advance(ClusterImage(), records).after
     except (InvariantError, ValueError) as error:
         raise StorageError(f"at {position}: its records do not fit together: {error}") from error
     return LoadedSnapshot(head.index, head.term, _configuration(head), image)
 
 
-def decode_head(data: bytes) -> LoadedSnapshot:
-    """Which snapshot this is, without its image."""
+def decode_configuration(data: bytes) -> Configuration:
+    """The voters that the snapshot names, without decoding its image."""
     head, _ = _read_head(data)
-    return LoadedSnapshot(head.index, head.term, _configuration(head))
+    return _configuration(head)
 
 
 def _read_head(data: bytes) -> tuple[SnapshotHead, int]:
@@ -111,10 +111,9 @@ def _read_head(data: bytes) -> tuple[SnapshotHead, int]:
         raise StorageError(f"at 0: it does not begin as a snapshot does: {error}") from error
 
 
-def _configuration(head: SnapshotHead) -> Configuration | None:
-    raw = bytes(head.configuration)
+def _configuration(head: SnapshotHead) -> Configuration:
     try:
-        return None if raw == b"null" else Configuration.decode(raw)
+        return Configuration.decode(bytes(head.configuration))
     except ProtocolError as error:
         raise StorageError(f"at 0: {error}") from error
 

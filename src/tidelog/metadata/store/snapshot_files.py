@@ -13,7 +13,12 @@ from tidelog.base.ids import TimestampMs
 from tidelog.base.ports import Disk, read_file, replace_file
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import NewerFormatError
-from tidelog.metadata.store.snapshot import LoadedSnapshot, decode_head, decode_snapshot, encode_snapshot
+from tidelog.metadata.store.snapshot import (
+    LoadedSnapshot,
+    decode_configuration,
+    decode_snapshot,
+    encode_snapshot,
+)
 from tidelog.raft.entries import NO_INDEX, Configuration, Index, Term
 from tidelog.raft.ready import Snapshot
 from tidelog.storage.file_names import file_name, parse
@@ -65,7 +70,7 @@ class SnapshotWrite:
         identity: SnapshotId,
         *,
         image: ClusterImage,
-        configuration: Configuration | None,
+        configuration: Configuration,
         now_ms: TimestampMs,
     ) -> None:
         self._disk = disk
@@ -137,13 +142,12 @@ class SnapshotFiles:
         self.damaged.clear()
 
     def read_newest(self) -> Snapshot | None:
-        """As bytes, to be sent to a follower. None where there is none, or none that knows its voters."""
+        """The newest snapshot as bytes, to be sent to a follower; None if there is none."""
         if not self.ids:
             return None
         identity = self.ids[-1]
         data = read_file(self._disk, identity.path(self._directory)) or b""
-        configuration = decode_head(data).configuration
-        return None if configuration is None else Snapshot(identity.index, identity.term, configuration, data)
+        return Snapshot(identity.index, identity.term, decode_configuration(data), data)
 
     def add(self, identity: SnapshotId) -> bool:
         """A new one is durable; the oldest go. False if the leader's, which is newer, has overtaken it."""

@@ -12,7 +12,7 @@ from tidelog.base.ids import TimestampMs
 from tidelog.base.invariant import invariant
 from tidelog.base.ports import Disk
 from tidelog.metadata.image.image import ClusterImage
-from tidelog.metadata.log_takeover import begin_quorum, remove_old_files
+from tidelog.metadata.store.bootstrap import bootstrap, remove_leftovers
 from tidelog.metadata.store.entry_log import EntryLog
 from tidelog.metadata.store.entry_scan import EntryScan
 from tidelog.metadata.store.install import complete_pending_install
@@ -20,7 +20,7 @@ from tidelog.metadata.store.quorum_state import QUORUM_STATE, REMEDY, read_state
 from tidelog.metadata.store.snapshot import LoadedSnapshot, decode_snapshot, encode_snapshot
 from tidelog.metadata.store.snapshot_files import SnapshotFiles, SnapshotId, SnapshotWrite
 from tidelog.metadata.store.write import Write
-from tidelog.raft.entries import NO_TERM, Configuration, Entry, Index, Term
+from tidelog.raft.entries import Configuration, Entry, Index, Term
 from tidelog.raft.ready import HardState, Ready, Snapshot
 from tidelog.storage.disk_full import is_disk_full
 
@@ -60,8 +60,6 @@ class QuorumStore:
         self._snapshot_write: SnapshotWrite | None = None
         self._bytes_since_snapshot = scan.bytes
         self._roll_due = False
-        # A log that was taken over: its snapshot does not say who votes, so no follower can begin with it.
-        self._is_useless_to_followers = snapshot.index >= 0 and snapshot.configuration is None
         self.hard_state = hard_state
         self.snapshot = snapshot
         """As it was at the start; the present one is the driver's to know."""
@@ -75,19 +73,16 @@ class QuorumStore:
         """Why nothing can be kept any more, if so: then this node must not take part in the quorum."""
 
     @classmethod
-    def open(cls, disk: Disk, directory: str, now_ms: TimestampMs) -> "QuorumStore":
+    def open(cls, disk: Disk, directory: str) -> "QuorumStore":
         """Load what `directory` holds, or begin there. StorageError where it must not be trusted."""
         if not disk.is_dir(directory):
             disk.make_dirs(directory)
             disk.sync_dir(directory.rpartition("/")[0] or "/")
         hard_state = read_state(disk, directory)
-        is_new = False
+        is_new = hard_state is None
         if hard_state is None:
-            if taken_over := begin_quorum(disk, directory, now_ms):
-                log.info("%s was taken over from an earlier version", taken_over)
-            is_new = not taken_over
-            hard_state = HardState()
-        remove_old_files(disk, directory)
+            hard_state = bootstrap(disk, directory)
+        remove_leftovers(disk, directory)
         complete_pending_install(disk, directory)
         snapshots = SnapshotFiles(disk, directory)
         snapshot = snapshots.load_newest()
@@ -108,8 +103,6 @@ class QuorumStore:
         )
         opened.is_new = is_new
         opened._entry_log.sync()
-        if snapshot.term == NO_TERM:  # taken over: what the log holds below it is in the earlier form
-            opened._entry_log.drop_below(snapshot.index + 1)
         return opened
 
     def begin(self, ready: Ready, now_ms: TimestampMs) -> Write | None:
@@ -149,7 +142,6 @@ class QuorumStore:
         if write.installed is not None:
             self._snapshots.replace_all(SnapshotId(write.installed.index, write.installed.term))
             self._bytes_since_snapshot = 0
-            self._is_useless_to_followers = False
         if write.entry_bytes:
             self._roll_due = False
         self._bytes_since_snapshot += write.entry_bytes
@@ -160,7 +152,7 @@ class QuorumStore:
         image: ClusterImage,
         index: Index,
         term: Term,
-        configuration: Configuration | None,
+        configuration: Configuration,
         now_ms: TimestampMs,
     ) -> SnapshotWrite | None:
         """A snapshot of the image after the entry at `index`; None while none is due.
@@ -169,9 +161,7 @@ class QuorumStore:
         """
         newest = self._snapshots.newest_index
         is_due = (
-            index - newest >= SNAPSHOT_AFTER_ENTRIES
-            or self._bytes_since_snapshot >= SNAPSHOT_AFTER_BYTES
-            or self._is_useless_to_followers
+            index - newest >= SNAPSHOT_AFTER_ENTRIES or self._bytes_since_snapshot >= SNAPSHOT_AFTER_BYTES
         )
         if not is_due or index <= newest or self._snapshot_write is not None or self.offline is not None:
             return None
@@ -198,10 +188,7 @@ class QuorumStore:
         if write.error is not None:
             log.warning("no snapshot of the metadata could be written: %s", write.error)
             return False
-        is_newest = self._snapshots.add(write.id)
-        if is_newest:
-            self._is_useless_to_followers = False
-        return is_newest
+        return self._snapshots.add(write.id)
 
     def read_snapshot(self) -> Snapshot | None:
         """The newest one for a follower; None where there is none. Reads a file of some megabytes."""

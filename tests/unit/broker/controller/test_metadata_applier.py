@@ -36,7 +36,7 @@ def test_a_snapshot_waits_for_a_busy_disk(monkeypatch: pytest.MonkeyPatch) -> No
         assert refused == 3
         assert rig.metadata.failure is None
         await rig.stop()
-        again = QuorumStore.open(rig.disk, "/data/__cluster_metadata-0", 0)
+        again = QuorumStore.open(rig.disk, "/data/__cluster_metadata-0")
         assert again.snapshot.image.cluster_id == "c"
 
     run(life())

@@ -11,10 +11,9 @@ from tidelog.base.ids import uuid_text
 from tidelog.cli.exits import Exit
 from tidelog.cli.main import run
 from tidelog.metadata.image.image import ClusterImage, advance
-from tidelog.metadata.image.records import ClusterCreated, SnapshotBegan, SnapshotEnded, TopicCreated
+from tidelog.metadata.image.records import ClusterCreated, TopicCreated
 from tidelog.metadata.store import store as quorum_store
 from tidelog.metadata.store.entry_data import encode_decision
-from tidelog.metadata.store.record_batches import encode_batch
 from tidelog.metadata.store.store import QuorumStore
 from tidelog.raft.entries import Configuration, Entry, EntryKind, Voter
 from tidelog.raft.ready import HardState, Ready
@@ -33,7 +32,7 @@ ENTRIES = [
 def metadata_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(quorum_store, "SNAPSHOT_AFTER_ENTRIES", 1)
     path = tmp_path / "__cluster_metadata-0"
-    store = QuorumStore.open(PosixDisk(), str(path), NOW_MS)
+    store = QuorumStore.open(PosixDisk(), str(path))
     write = store.begin(Ready(hard_state=HardState(4, 2), entries=ENTRIES), NOW_MS)
     assert write is not None
     write.run()
@@ -78,7 +77,7 @@ def test_entries_for_people(metadata_dir: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_entry_without_json_is_damage(metadata_dir: Path, dump: Any) -> None:
-    store = QuorumStore.open(PosixDisk(), str(metadata_dir), NOW_MS)
+    store = QuorumStore.open(PosixDisk(), str(metadata_dir))
     write = store.begin(Ready(first_index=3, entries=[Entry(4, EntryKind.DATA, b"junk")]), NOW_MS)
     assert write is not None
     write.run()
@@ -119,15 +118,6 @@ def test_snapshot_for_people(metadata_dir: Path, capsys: pytest.CaptureFixture[s
     first, last = capsys.readouterr().out.splitlines()
     assert first == "snapshot up to index 1, term 3: topics 1, brokers 0, voters 1@a:9092,2@b:9092"
     assert last.endswith("all whole")
-
-
-def test_snapshot_of_the_version_before_the_quorum(tmp_path: Path, dump: Any) -> None:
-    path = tmp_path / "00000000000000000002.checkpoint"
-    records = [SnapshotBegan(2), *RECORDS, SnapshotEnded(2)]
-    path.write_bytes(encode_batch(records, base_offset=0, now_ms=NOW_MS))
-    code, lines = dump(path, "--records")
-    assert code == Exit.OK
-    assert "snapshot-began" in lines[2]["value"]
 
 
 def test_term_and_vote(metadata_dir: Path, dump: Any, capsys: pytest.CaptureFixture[str]) -> None:

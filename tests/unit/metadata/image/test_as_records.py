@@ -14,8 +14,10 @@ from tidelog.metadata.image.records import (
     TopicCreated,
 )
 from tidelog.metadata.store.snapshot import decode_snapshot, encode_snapshot
+from tidelog.raft.entries import Configuration, Voter
 
 ID = uuid_text(bytes(15) + b"\x01")
+VOTERS = Configuration((Voter(1, "a:9092"),))
 FULL = advance(
     ClusterImage(),
     [
@@ -47,4 +49,4 @@ def test_records_of_an_image_lead_back_to_it():
 
 
 def test_full_image_survives_a_snapshot():
-    assert decode_snapshot(encode_snapshot(FULL, 77, 5, None, 1)).image == FULL
+    assert decode_snapshot(encode_snapshot(FULL, 77, 5, VOTERS, 1)).image == FULL

@@ -15,7 +15,6 @@ from tidelog.metadata.image.records import (
     PartitionCreated,
     ProducerIdsAllocated,
     ResourceKind,
-    SnapshotEnded,
     TopicCreated,
     TopicDeleted,
 )
@@ -156,7 +155,6 @@ def test_broker_comes_changes_and_goes():
         BrokerUnregistered(2, 10),
         ProducerIdsAllocated(1, 999),
         ClusterCreated("second"),
-        SnapshotEnded(0),
     ],
     ids=repr,
 )

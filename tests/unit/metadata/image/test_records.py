@@ -52,8 +52,6 @@ def test_tags_are_part_of_the_format():
         "config-changed",
         "producer-ids-allocated",
         "feature-changed",
-        "snapshot-began",
-        "snapshot-ended",
     }
 
 

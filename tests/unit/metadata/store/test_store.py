@@ -106,7 +106,7 @@ def test_one_write_at_a_time(metadata_dir):
 @pytest.mark.parametrize("truncate_from", [None, 1])
 def test_a_write_that_found_no_room_is_run_again(operation, truncate_from):
     disk = MemoryDisk(2)
-    store = QuorumStore.open(disk, "/m", NOW)
+    store = QuorumStore.open(disk, "/m")
     fill(store, 3)
     ready = Ready(hard_state=HardState(2, 1), truncate_from=truncate_from)
     ready.first_index = 3 if truncate_from is None else truncate_from
@@ -123,7 +123,7 @@ def test_a_write_that_found_no_room_is_run_again(operation, truncate_from):
     append(store, data(2, 9))
     kept = [data(1, index) for index in range(ready.first_index)]
     disk.crash()
-    again = QuorumStore.open(disk, "/m", NOW)
+    again = QuorumStore.open(disk, "/m")
     assert again.hard_state == HardState(2, 1)
     assert list(again.entries) == [*kept, data(2, 7), data(2, 8), data(2, 9)]
 
@@ -132,7 +132,7 @@ def test_a_write_that_found_no_room_is_run_again(operation, truncate_from):
 @pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC])
 def test_disk_error_takes_the_store_offline_until_a_restart(operation, error):
     disk = MemoryDisk(2)
-    store = QuorumStore.open(disk, "/m", NOW)
+    store = QuorumStore.open(disk, "/m")
     fill(store, 2)
     disk.fail(operation, ".log", error=error)
     with pytest.raises(KafkaError) as caught:
@@ -144,38 +144,38 @@ def test_disk_error_takes_the_store_offline_until_a_restart(operation, error):
     assert store.begin_snapshot(image_of(2), 1, 1, VOTERS, NOW) is None
     store.close()
     disk.heal()
-    again = QuorumStore.open(disk, "/m", NOW)
+    again = QuorumStore.open(disk, "/m")
     assert list(again.entries)[:2] == [data(1, 0), data(1, 1)]
     append(again, data(1, again.last_index + 1))
 
 
 def test_old_files_that_cannot_be_removed_do_no_harm(eager_snapshots):
     disk = MemoryDisk(4)
-    store = QuorumStore.open(disk, "/m", NOW)
+    store = QuorumStore.open(disk, "/m")
     disk.fail("remove", "/m")
     for end in (5, 10, 15):
         fill(store, 5)
         take_snapshot(store, end - 1)
     disk.heal()
-    assert QuorumStore.open(disk, "/m", NOW).snapshot.index == 14
+    assert QuorumStore.open(disk, "/m").snapshot.index == 14
 
 
 def test_read_error_at_start_is_passed_on():
     disk = MemoryDisk(5)
-    fill(QuorumStore.open(disk, "/m", NOW), 2)
+    fill(QuorumStore.open(disk, "/m"), 2)
     disk.fail("read", ".log")
     with pytest.raises(OSError, match="Input/output"):
-        QuorumStore.open(disk, "/m", NOW)
+        QuorumStore.open(disk, "/m")
 
 
 def test_process_dies_without_the_machine():
     """What was written but not synced is read from the page cache, and then must stay."""
     disk = MemoryDisk(1)
-    store = QuorumStore.open(disk, "/m", NOW)
+    store = QuorumStore.open(disk, "/m")
     disk.fail("sync", ".log")
     with pytest.raises(KafkaError):
         append(store, noop(0))
     disk.heal()
-    assert list(QuorumStore.open(disk, "/m", NOW).entries) == [noop(0)]
+    assert list(QuorumStore.open(disk, "/m").entries) == [noop(0)]
     disk.crash()
-    assert list(QuorumStore.open(disk, "/m", NOW).entries) == [noop(0)]
+    assert list(QuorumStore.open(disk, "/m").entries) == [noop(0)]
