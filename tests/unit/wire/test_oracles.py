@@ -27,35 +27,26 @@ from tidelog.wire.codec import decode, encode, schema_of
 MESSAGES_EACH = 2
 API = {key: spec for key, spec in EVERY_API.items() if key < FIRST_INTERNAL}
 
-# kafka-python is a client without admin of KRaft, delegation tokens, share and streams groups.
+# kafka-python is a client without admin of KRaft, share and streams groups.
 NOT_IN_KAFKA_PYTHON = {
     "AddRaftVoter",
     "AllocateProducerIds",
     "AlterPartition",
     "AlterShareGroupOffsets",
     "AssignReplicasToDirs",
-    "BeginQuorumEpoch",
     "BrokerHeartbeat",
     "BrokerRegistration",
     "ConsumerGroupDescribe",
     "ConsumerGroupHeartbeat",
-    "ControllerRegistration",
-    "CreateDelegationToken",
     "DeleteShareGroupOffsets",
     "DeleteShareGroupState",
-    "DescribeDelegationToken",
     "DescribeShareGroupOffsets",
-    "EndQuorumEpoch",
-    "Envelope",
-    "ExpireDelegationToken",
-    "FetchSnapshot",
     "GetTelemetrySubscriptions",
     "InitializeShareGroupState",
     "PushTelemetry",
     "ReadShareGroupState",
     "ReadShareGroupStateSummary",
     "RemoveRaftVoter",
-    "RenewDelegationToken",
     "ShareAcknowledge",
     "ShareFetch",
     "ShareGroupDescribe",
@@ -63,8 +54,6 @@ NOT_IN_KAFKA_PYTHON = {
     "StreamsGroupDescribe",
     "StreamsGroupHeartbeat",
     "UnregisterBroker",
-    "UpdateRaftVoter",
-    "Vote",
     "WriteShareGroupState",
 }
 

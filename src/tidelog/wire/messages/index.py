@@ -38,10 +38,6 @@ class ApiKey(IntEnum):
     DESCRIBE_LOG_DIRS = 35
     SASL_AUTHENTICATE = 36
     CREATE_PARTITIONS = 37
-    CREATE_DELEGATION_TOKEN = 38
-    RENEW_DELEGATION_TOKEN = 39
-    EXPIRE_DELEGATION_TOKEN = 40
-    DESCRIBE_DELEGATION_TOKEN = 41
     DELETE_GROUPS = 42
     ELECT_LEADERS = 43
     INCREMENTAL_ALTER_CONFIGS = 44
@@ -52,14 +48,9 @@ class ApiKey(IntEnum):
     ALTER_CLIENT_QUOTAS = 49
     DESCRIBE_USER_SCRAM_CREDENTIALS = 50
     ALTER_USER_SCRAM_CREDENTIALS = 51
-    VOTE = 52
-    BEGIN_QUORUM_EPOCH = 53
-    END_QUORUM_EPOCH = 54
     DESCRIBE_QUORUM = 55
     ALTER_PARTITION = 56
     UPDATE_FEATURES = 57
-    ENVELOPE = 58
-    FETCH_SNAPSHOT = 59
     DESCRIBE_CLUSTER = 60
     DESCRIBE_PRODUCERS = 61
     BROKER_REGISTRATION = 62
@@ -70,7 +61,6 @@ class ApiKey(IntEnum):
     ALLOCATE_PRODUCER_IDS = 67
     CONSUMER_GROUP_HEARTBEAT = 68
     CONSUMER_GROUP_DESCRIBE = 69
-    CONTROLLER_REGISTRATION = 70
     GET_TELEMETRY_SUBSCRIPTIONS = 71
     PUSH_TELEMETRY = 72
     ASSIGN_REPLICAS_TO_DIRS = 73
@@ -82,7 +72,6 @@ class ApiKey(IntEnum):
     SHARE_ACKNOWLEDGE = 79
     ADD_RAFT_VOTER = 80
     REMOVE_RAFT_VOTER = 81
-    UPDATE_RAFT_VOTER = 82
     INITIALIZE_SHARE_GROUP_STATE = 83
     READ_SHARE_GROUP_STATE = 84
     WRITE_SHARE_GROUP_STATE = 85
@@ -132,10 +121,6 @@ ROWS: tuple[tuple[int, str, str, int, int, int | None], ...] = (
     (35, "DescribeLogDirs", "describe_log_dirs", 1, 5, 2),
     (36, "SaslAuthenticate", "sasl_authenticate", 0, 2, 2),
     (37, "CreatePartitions", "create_partitions", 0, 3, 2),
-    (38, "CreateDelegationToken", "create_delegation_token", 1, 3, 2),
-    (39, "RenewDelegationToken", "renew_delegation_token", 1, 2, 2),
-    (40, "ExpireDelegationToken", "expire_delegation_token", 1, 2, 2),
-    (41, "DescribeDelegationToken", "describe_delegation_token", 1, 3, 2),
     (42, "DeleteGroups", "delete_groups", 0, 2, 2),
     (43, "ElectLeaders", "elect_leaders", 0, 2, 2),
     (44, "IncrementalAlterConfigs", "incremental_alter_configs", 0, 1, 1),
@@ -146,14 +131,9 @@ ROWS: tuple[tuple[int, str, str, int, int, int | None], ...] = (
     (49, "AlterClientQuotas", "alter_client_quotas", 0, 1, 1),
     (50, "DescribeUserScramCredentials", "describe_user_scram_credentials", 0, 0, 0),
     (51, "AlterUserScramCredentials", "alter_user_scram_credentials", 0, 0, 0),
-    (52, "Vote", "vote", 0, 2, 0),
-    (53, "BeginQuorumEpoch", "begin_quorum_epoch", 0, 1, 1),
-    (54, "EndQuorumEpoch", "end_quorum_epoch", 0, 1, 1),
     (55, "DescribeQuorum", "describe_quorum", 0, 2, 0),
     (56, "AlterPartition", "alter_partition", 2, 3, 2),
     (57, "UpdateFeatures", "update_features", 0, 2, 0),
-    (58, "Envelope", "envelope", 0, 0, 0),
-    (59, "FetchSnapshot", "fetch_snapshot", 0, 1, 0),
     (60, "DescribeCluster", "describe_cluster", 0, 2, 0),
     (61, "DescribeProducers", "describe_producers", 0, 0, 0),
     (62, "BrokerRegistration", "broker_registration", 0, 4, 0),
@@ -164,7 +144,6 @@ ROWS: tuple[tuple[int, str, str, int, int, int | None], ...] = (
     (67, "AllocateProducerIds", "allocate_producer_ids", 0, 0, 0),
     (68, "ConsumerGroupHeartbeat", "consumer_group_heartbeat", 0, 1, 0),
     (69, "ConsumerGroupDescribe", "consumer_group_describe", 0, 1, 0),
-    (70, "ControllerRegistration", "controller_registration", 0, 0, 0),
     (71, "GetTelemetrySubscriptions", "get_telemetry_subscriptions", 0, 0, 0),
     (72, "PushTelemetry", "push_telemetry", 0, 0, 0),
     (73, "AssignReplicasToDirs", "assign_replicas_to_dirs", 0, 0, 0),
@@ -176,7 +155,6 @@ ROWS: tuple[tuple[int, str, str, int, int, int | None], ...] = (
     (79, "ShareAcknowledge", "share_acknowledge", 1, 2, 1),
     (80, "AddRaftVoter", "add_raft_voter", 0, 1, 0),
     (81, "RemoveRaftVoter", "remove_raft_voter", 0, 0, 0),
-    (82, "UpdateRaftVoter", "update_raft_voter", 0, 0, 0),
     (83, "InitializeShareGroupState", "initialize_share_group_state", 0, 0, 0),
     (84, "ReadShareGroupState", "read_share_group_state", 0, 0, 0),
     (85, "WriteShareGroupState", "write_share_group_state", 0, 1, 0),
