@@ -13,6 +13,7 @@ from tidelog.base.disk import PosixDisk
 from tidelog.base.ids import NO_EPOCH, Epoch, uuid_from_random
 from tidelog.base.listener import Listener
 from tidelog.base.ports import Clock, Connection, Disk, Random
+from tidelog.broker.controller.broker_lifecycle import BrokerLifecycle
 from tidelog.broker.controller.cluster_start import (
     address_of,
     check_cluster,
@@ -25,7 +26,6 @@ from tidelog.broker.controller.cluster_start import (
     until_following,
 )
 from tidelog.broker.controller.controller import Controller
-from tidelog.broker.controller.lifecycle import Lifecycle
 from tidelog.broker.controller.metadata_applier import MetadataApplier
 from tidelog.broker.controller.metadata_service import MetadataService
 from tidelog.broker.controller.metadata_stages import listen, metadata_stages
@@ -39,10 +39,10 @@ from tidelog.broker.log_dirs.cleaner import LogCleaner
 from tidelog.broker.log_dirs.flusher import Flusher
 from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.broker.log_dirs.housekeeping import Housekeeping
+from tidelog.broker.log_dirs.log_dir_reports import REPORT_SECONDS, LogDirReports
 from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.broker.log_dirs.log_moves import LogMoves
-from tidelog.broker.log_dirs.log_revival import LOOK_SECONDS, LogRevival
-from tidelog.broker.log_dirs.reports import REPORT_SECONDS, LogDirReports
+from tidelog.broker.log_dirs.log_reopening import LOOK_SECONDS, LogReopening
 from tidelog.broker.peers.peers import Peers
 from tidelog.broker.replication.loss_repair import REPAIR_SECONDS, LossRepair
 from tidelog.broker.replication.service import Replication
@@ -249,7 +249,7 @@ class Node:
         await until_following(services, self.quorum)
         check_cluster(config, metadata.image.cluster_id)
         check_company(config, raft, metadata.image)
-        log_dirs.settle_cluster(metadata.image.cluster_id)
+        log_dirs.join_cluster(metadata.image.cluster_id)
         await self._serve(opened, server, dispatcher, flusher)
 
     async def _serve(
@@ -376,7 +376,7 @@ class Node:
         )
         forwarding = Forwarding(metadata, peers, self._incarnation)
         internal_topics = InternalTopics(metadata, forwarding)
-        lifecycle = Lifecycle(
+        lifecycle = BrokerLifecycle(
             metadata,
             peers,
             clock,
@@ -451,7 +451,7 @@ class Node:
         repair = LossRepair(
             services.partitions, services.peers, self._clock, services.run_in_thread, reports.send
         )
-        revival = LogRevival(self._disk, services.partitions, self._clock, services.run_in_thread)
+        revival = LogReopening(self._disk, services.partitions, self._clock, services.run_in_thread)
 
         def every(setting: str, chore: Chore, name: str) -> None:
             tickers.every(lambda: metadata.config.int(setting) / 1000, chore, name)

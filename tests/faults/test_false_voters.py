@@ -5,7 +5,15 @@ import pytest
 from tests.faults.log_calls import create_topic
 from tests.faults.odd_requests import E
 from tests.faults.raw_client import RawClient
-from tidelog.raft.messages import AnyMessage, Hello, PreVote, SnapshotAnswer, TimeoutNow, VoteAnswer, encode
+from tidelog.raft.messages import (
+    AnyMessage,
+    FindLeader,
+    InstallSnapshotResponse,
+    PreVote,
+    RequestVoteResponse,
+    TimeoutNow,
+    encode,
+)
 from tidelog.testing import Broker
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.broker_registration import (
@@ -30,7 +38,7 @@ def say(client: RawClient, *messages: AnyMessage) -> None:
     "address", ["nonsense", "", ":", "host:", "host:99999", "host:0", "[]:1", "h\x00st:9092", "a" * 500]
 )
 def test_an_address_that_is_none(broker: Broker, client: RawClient, address: str) -> None:
-    say(client, Hello(STRANGER, ITS_DISK, TERM, address))
+    say(client, FindLeader(STRANGER, ITS_DISK, TERM, address))
     create_topic(client, f"topic-{abs(hash(address))}")
     say(client, PreVote(STRANGER, ITS_DISK, TERM, address, 0, 0))
     with RawClient(broker.port) as another:
@@ -40,8 +48,8 @@ def test_an_address_that_is_none(broker: Broker, client: RawClient, address: str
 def test_answers_that_nobody_asked_for(client: RawClient) -> None:
     say(
         client,
-        VoteAnswer(STRANGER, ITS_DISK, TERM, granted=True),
-        SnapshotAnswer(STRANGER, ITS_DISK, TERM, 5, 5, 5),
+        RequestVoteResponse(STRANGER, ITS_DISK, TERM, granted=True),
+        InstallSnapshotResponse(STRANGER, ITS_DISK, TERM, 5, 5, 5),
         TimeoutNow(STRANGER, ITS_DISK, TERM),
     )
     create_topic(client, "after-the-answers")

@@ -12,7 +12,7 @@ from tests.faults.log_calls import batch, create_topic, produce, read_all
 from tests.faults.node_thread import NodeThread
 from tests.faults.odd_requests import E, codes_of, new_topic
 from tests.faults.raw_client import RawClient, wait_until
-from tidelog.broker.log_dirs.log_revival import LOOK_SECONDS
+from tidelog.broker.log_dirs.log_reopening import LOOK_SECONDS
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.find_coordinator import FindCoordinatorRequest
 from tidelog.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -78,7 +78,7 @@ def test_everything_goes_on_when_there_is_room_again(node: NodeThread, broker_lo
         assert "make room" in (made.error_message or "")
         [made] = client.ask(ApiKey.CREATE_TOPICS, new_topic("newer")).topics
         assert E(made.error_code) is E.KAFKA_STORAGE_ERROR
-        wait_until(lambda: node.node.quorum.without_room is not None, "it is known that there is no room")
+        wait_until(lambda: node.node.quorum.disk_full is not None, "it is known that there is no room")
         assert values(client, "t") == [b"before"]
         assert leader(client, "t") == me, "it is neither fenced nor without a leader"
         node.disk.heal()
@@ -86,11 +86,11 @@ def test_everything_goes_on_when_there_is_room_again(node: NodeThread, broker_lo
         assert values(client, "t") == [b"before", b"after"]
         wait_until(lambda: commit(client, 2) == E.NONE, "offsets are committed")
         assert produce(client, "quiet", batch(b"v")).error_code == E.NONE
-        wait_until(lambda: node.node.quorum.without_room is None, "metadata are written")
+        wait_until(lambda: node.node.quorum.disk_full is None, "metadata are written")
         create_topic(client, "newest")
-    told = [line for line in broker_log.text if "/data/t-0 is offline" in line]
-    assert len(told) == 1, "told once, with the reason"
-    assert "No space left" in told[0]
+    logged = [line for line in broker_log.text if "/data/t-0 is offline" in line]
+    assert len(logged) == 1, "told once, with the reason"
+    assert "No space left" in logged[0]
     assert sum("t-0 takes records again" in line for line in broker_log.text) == 1
     node.power_cut()
     node.start()
@@ -141,11 +141,11 @@ def test_a_log_that_room_does_not_bring_back_is_told_once(broker_log: Lines) -> 
         file.truncate(kept)
         file.close()
         node.disk.heal()
-        wait_until(lambda: told(broker_log), "it is looked at")
+        wait_until(lambda: logged(broker_log), "it is looked at")
         time.sleep(2.5 * LOOK_SECONDS)
-        assert told(broker_log) == 1
+        assert logged(broker_log) == 1
         assert produce(client, "t", batch(b"v")).error_code == E.KAFKA_STORAGE_ERROR
 
 
-def told(broker_log: Lines) -> int:
+def logged(broker_log: Lines) -> int:
     return sum("t-0 stays offline" in line for line in broker_log.text)

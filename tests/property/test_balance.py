@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.metadata.leaders.balance import plan_drain, plan_rebalance
-from tidelog.metadata.leaders.layout import Layout, PlacedPartition, Spot
+from tidelog.metadata.leaders.layout import Layout, PlacedPartition, UsableBroker
 
 NO_RACKS = st.none()
 
@@ -15,7 +15,7 @@ NO_RACKS = st.none()
 @st.composite
 def clusters(draw, racks=NO_RACKS, brokers_max=6, partitions_max=24):
     ids = draw(st.lists(st.integers(0, 20), min_size=1, max_size=brokers_max, unique=True))
-    spots = [Spot(id, draw(racks)) for id in ids]
+    usable_brokers = [UsableBroker(id, draw(racks)) for id in ids]
     partitions = [
         PlacedPartition(
             f"t{number % 3}",
@@ -24,7 +24,7 @@ def clusters(draw, racks=NO_RACKS, brokers_max=6, partitions_max=24):
         )
         for number in range(draw(st.integers(0, partitions_max)))
     ]
-    return spots, partitions
+    return usable_brokers, partitions
 
 
 def carried_out(partitions, moves):
@@ -35,14 +35,14 @@ def carried_out(partitions, moves):
     ]
 
 
-def loads(spots, partitions):
+def loads(usable_brokers, partitions):
     held = Counter(broker for placed in partitions for broker in placed.replicas)
-    return [held[spot.broker_id] for spot in spots]
+    return [held[usable.broker_id] for usable in usable_brokers]
 
 
-def leads(spots, partitions):
+def leads(usable_brokers, partitions):
     held = Counter(placed.replicas[0] for placed in partitions)
-    return sorted(held[spot.broker_id] for spot in spots)
+    return sorted(held[usable.broker_id] for usable in usable_brokers)
 
 
 def check_legal(partitions, moves):
@@ -54,7 +54,7 @@ def check_legal(partitions, moves):
         assert len(set(move.after)) == len(move.after) == len(move.before)
 
 
-def most_even(spots, partitions):
+def most_even(usable_brokers, partitions):
     """By trying every choice of leaders."""
     choices = product(*(placed.replicas for placed in partitions))
     best = min(sum(n * n for n in Counter(chosen).values()) for chosen in choices)
@@ -64,53 +64,53 @@ def most_even(spots, partitions):
 @settings(max_examples=80)
 @given(clusters())
 def test_replicas_become_even_with_few_copies(cluster):
-    spots, partitions = cluster
-    moves = plan_rebalance(spots, partitions)
+    usable_brokers, partitions = cluster
+    moves = plan_rebalance(usable_brokers, partitions)
     check_legal(partitions, moves)
     after = carried_out(partitions, moves)
-    load = loads(spots, after)
+    load = loads(usable_brokers, after)
     assert max(load) - min(load) <= 1
-    assert plan_rebalance(spots, after) == []
-    if max(loads(spots, partitions)) - min(loads(spots, partitions)) <= 1:
+    assert plan_rebalance(usable_brokers, after) == []
+    if max(loads(usable_brokers, partitions)) - min(loads(usable_brokers, partitions)) <= 1:
         assert not any(move.copied for move in moves)
 
 
 @settings(max_examples=40)
 @given(clusters(brokers_max=4, partitions_max=6))
 def test_leaders_are_as_even_as_the_replicas_allow(cluster):
-    spots, partitions = cluster
-    after = carried_out(partitions, plan_rebalance(spots, partitions))
-    assert sum(n * n for n in leads(spots, after)) == most_even(spots, after)
+    usable_brokers, partitions = cluster
+    after = carried_out(partitions, plan_rebalance(usable_brokers, partitions))
+    assert sum(n * n for n in leads(usable_brokers, after)) == most_even(usable_brokers, after)
 
 
 @settings(max_examples=80)
 @given(clusters(racks=st.sampled_from(["a", "b", "c"])))
 def test_racks_are_never_used_worse(cluster):
-    spots, partitions = cluster
-    moves = plan_rebalance(spots, partitions)
+    usable_brokers, partitions = cluster
+    moves = plan_rebalance(usable_brokers, partitions)
     check_legal(partitions, moves)
     after = carried_out(partitions, moves)
-    layout = Layout(spots, after)
-    racks = {spot.rack for spot in spots}
+    layout = Layout(usable_brokers, after)
+    racks = {usable.rack for usable in usable_brokers}
     for before, placed in zip(partitions, after, strict=True):
         assert layout.crowding(placed.replicas) <= layout.crowding(before.replicas)
         used = Counter(layout.racks[broker] for broker in placed.replicas)
         for rack in racks - used.keys():  # a rack stays free only when nobody is crowded for it
             assert max(used.values()) == 1, (rack, placed)
-    assert plan_rebalance(spots, after) == []
+    assert plan_rebalance(usable_brokers, after) == []
 
 
 @settings(max_examples=80)
 @given(clusters(racks=st.sampled_from([None, "a", "b"])), st.data())
 def test_a_drained_broker_is_empty_and_nobody_else_is_touched(cluster, data):
-    spots, partitions = cluster
-    leaving = data.draw(st.sampled_from(spots)).broker_id
-    partitions = [p for p in partitions if len(p.replicas) < len(spots)]
-    moves = plan_drain(spots, partitions, leaving)
+    usable_brokers, partitions = cluster
+    leaving = data.draw(st.sampled_from(usable_brokers)).broker_id
+    partitions = [p for p in partitions if len(p.replicas) < len(usable_brokers)]
+    moves = plan_drain(usable_brokers, partitions, leaving)
     check_legal(partitions, moves)
     after = carried_out(partitions, moves)
     assert all(leaving not in placed.replicas for placed in after)
     touched = {(move.topic, move.partition) for move in moves}
     assert touched == {(p.topic, p.partition) for p in partitions if leaving in p.replicas}
     assert all(move.copied == 1 for move in moves)
-    assert plan_drain(spots, after, leaving) == []
+    assert plan_drain(usable_brokers, after, leaving) == []

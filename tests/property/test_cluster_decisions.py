@@ -29,13 +29,13 @@ from tidelog.metadata.image.as_records import image_records
 from tidelog.metadata.image.entities import NO_LEADER
 from tidelog.metadata.image.image import ClusterImage, advance
 from tidelog.metadata.image.records import ClusterCreated, decode_record, encode_record
+from tidelog.metadata.leaders.election_rules import ElectionRules
 from tidelog.metadata.leaders.elections import (
     ElectionKind,
     decide_elect_leaders,
     decide_missing_leaders,
     decide_preferred_leaders,
 )
-from tidelog.metadata.leaders.electorate import Electorate
 from tidelog.metadata.leaders.partition_changes import PartitionAlteration, decide_alter_partition
 from tidelog.metadata.leaders.reassignments import (
     Reassignment,
@@ -344,7 +344,7 @@ def test_the_checker_sees_a_bad_election(bug, monkeypatch):
     cluster = Cluster()
     cluster.step("isr", "safe", 0, set())
     leader = cluster.image.partition("safe", 0).leader
-    monkeypatch.setattr(Electorate, "elect", elect)
+    monkeypatch.setattr(ElectionRules, "elect", elect)
     with pytest.raises((AssertionError, KeyError)):
         cluster.step("fence", leader)
 

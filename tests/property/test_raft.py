@@ -13,12 +13,12 @@ from tests.rigs.raft.disk import DumbDisk
 from tests.rigs.raft.schedule import Schedule
 from tests.rigs.raft.short_reigns import ShortReigns
 from tests.rigs.raft.transcript import replay
-from tidelog.raft import election, following, leading, quorum, reads, while_writing
+from tidelog.raft import election, following, heartbeats, leading, quorum, reads
 from tidelog.raft.entries import Entry, Index, Voter
 from tidelog.raft.log import RaftLog
-from tidelog.raft.messages import Addressed, AnyMessage, Append, AppendAnswer
+from tidelog.raft.messages import Addressed, AnyMessage, AppendEntries, AppendEntriesResponse
 from tidelog.raft.ready import HardState, Ready
-from tidelog.raft.state import Node
+from tidelog.raft.state import RaftNode
 
 TRANSCRIPTS = Path(__file__).parents[1] / "unit" / "raft" / "transcripts"
 seeds = st.integers(0, 2**32)
@@ -55,13 +55,13 @@ def test_short_reigns_catch_old_terms_that_are_committed_by_counting(monkeypatch
 @settings(max_examples=10)
 @given(seed=seeds)
 def test_a_schedule_follows_from_its_seed(seed: int) -> None:
-    def outcome() -> tuple[object, ...]:
+    def vote_result() -> tuple[object, ...]:
         schedule = Schedule(seed)
         schedule.run(200)
         checks = schedule.cluster.checks
         return checks.leaders, checks.committed, schedule.cluster.letters_sent
 
-    assert outcome() == outcome()
+    assert vote_result() == vote_result()
 
 
 def test_schedules_reach_the_rare_things() -> None:
@@ -82,18 +82,21 @@ def forgetful_write(self: DumbDisk, ready: Ready, write: Callable[..., None] = D
     self.hard_state = HardState(self.hard_state.term, None)
 
 
-def truncating_take(node: Node, previous: Index, entries: tuple[Entry, ...]) -> None:
+def truncating_take(node: RaftNode, previous: Index, entries: tuple[Entry, ...]) -> None:
     if node.log.last_index > previous:
         node.truncate_from(previous + 1)
     node.append(list(entries))
 
 
-def boastful_reassurance(node: Node, message: AnyMessage) -> Addressed | None:
+def boastful_response(node: RaftNode, message: AnyMessage) -> Addressed | None:
     """Says what the disk has not got yet."""
-    if not isinstance(message, Append) or (message.term, message.sender) != (node.term, node.leader_id):
+    if not isinstance(message, AppendEntries) or (message.term, message.sender) != (
+        node.term,
+        node.leader_id,
+    ):
         return None
     last = node.log.last_index
-    return message.sender, AppendAnswer(node.id, node.storage, node.term, message.round, True, last)
+    return message.sender, AppendEntriesResponse(node.id, node.storage, node.term, message.round, True, last)
 
 
 def any_disk(voter: Voter, _storage: bytes) -> bool:
@@ -103,10 +106,10 @@ def any_disk(voter: Voter, _storage: bytes) -> bool:
 BUGS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "one vote is enough": (election, "votes_needed", lambda _: 1),
     "half of the votes are enough": (election, "votes_needed", lambda c: len(c.counted) // 2),
-    "any log gets a vote": (RaftLog, "has_all_of", lambda *_: True),
+    "any log gets a vote": (RaftLog, "is_up_to_date", lambda *_: True),
     "one acknowledgement commits": (leading, "reached_by_majority", max),
     "an old message truncates": (following, "_take", truncating_take),
-    "a busy disk is taken for a quick one": (while_writing, "reassurance", boastful_reassurance),
+    "a busy disk is taken for a quick one": (heartbeats, "response", boastful_response),
 }
 BUGS_FOR_TRANSCRIPTS: dict[str, tuple[str, Any, str, Callable[..., Any]]] = {
     "old terms are committed by counting": ("figure_8", leading, "may_commit", lambda *_: True),

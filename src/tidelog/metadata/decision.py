@@ -35,7 +35,7 @@ def decide_at_once(steps: Steps[ResultT]) -> Decision[ResultT]:
             return decision
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class ItemResult(msgspec.Struct, frozen=True, kw_only=True):
     """The part that every answer has."""
 
     error: ErrorCode = ErrorCode.NONE

@@ -2,13 +2,13 @@
 
 No I/O, no clock, no threads: time is an argument. The shell obeys one Ready after the other (see `ready.py`).
 The rules are in the files beside this one: `election`, `leading` and `sending`, `following`, `membership`,
-`reads`, `transfer`, `while_writing`; the state they share is in `state`.
+`reads`, `transfer`, `heartbeats`; the state they share is in `state`.
 """
 
 from tidelog.base.ids import NodeId, Uuid
 from tidelog.base.invariant import invariant
 from tidelog.base.ports import Random
-from tidelog.raft import election, leading, membership, reads, sending, transfer, while_writing
+from tidelog.raft import election, heartbeats, leading, membership, reads, sending, transfer
 from tidelog.raft.entries import Configuration, Entry, EntryKind, Index, Term, Voter
 from tidelog.raft.errors import NotLeader
 from tidelog.raft.leadership import Leadership
@@ -16,7 +16,7 @@ from tidelog.raft.messages import Addressed, AnyMessage
 from tidelog.raft.ready import ReadTicket, Ready, Restored, SnapshotSource
 from tidelog.raft.routing import route
 from tidelog.raft.settings import RaftSettings
-from tidelog.raft.state import Node, Role
+from tidelog.raft.state import RaftNode, Role
 from tidelog.raft.status import QuorumStatus, describe
 
 __all__ = ["Raft", "Role"]
@@ -37,7 +37,7 @@ class Raft:
         seeds: tuple[Voter, ...] = (),
     ) -> None:
         """`seeds`: voters that the settings name, asked for a leader too where the log's are out of date."""
-        self._node = node = Node(
+        self._node = node = RaftNode(
             node_id=node_id,
             storage=storage_id,
             address=address,
@@ -50,7 +50,7 @@ class Raft:
         self._tickets = 0
         self._now = now
         if node.is_voter and len(node.counted) == 1:
-            election.seek_votes(node, now)
+            election.campaign(node, now)
         else:
             # Soon, since nobody may lead. If somebody does, the pre-vote will be refused and do no harm.
             node.deadline = now + settings.heartbeat_interval * node.timeout / settings.election_timeout
@@ -207,13 +207,13 @@ class Raft:
         node = self._node
         if node.leadership is None or ready.hard_state is not None:
             return []
-        return while_writing.heartbeats(node, node.leadership)
+        return heartbeats.requests(node, node.leadership)
 
-    def reassurance_during(self, ready: Ready, message: AnyMessage) -> Addressed | None:
+    def heartbeat_response_during(self, ready: Ready, message: AnyMessage) -> Addressed | None:
         """What a follower may send while the disk is still busy, besides the answer that is due later."""
         if ready.hard_state is not None or ready.install is not None:
             return None
-        return while_writing.reassurance(self._node, message)
+        return heartbeats.response(self._node, message)
 
     def done(self, ready: Ready) -> None:
         """The disk has all of it, the messages are sent."""

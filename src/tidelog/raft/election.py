@@ -7,128 +7,137 @@ not win goes no further.
 
 from tidelog.raft import leading
 from tidelog.raft.entries import TERM_MAX
-from tidelog.raft.messages import AnyMessage, Hello, PreVote, PreVoteAnswer, TimeoutNow, Vote, VoteAnswer
-from tidelog.raft.quorum import Outcome, outcome, votes_needed
-from tidelog.raft.state import Node, Role
+from tidelog.raft.messages import (
+    AnyMessage,
+    FindLeader,
+    PreVote,
+    PreVoteResponse,
+    RequestVote,
+    RequestVoteResponse,
+    TimeoutNow,
+)
+from tidelog.raft.quorum import VoteResult, vote_result, votes_needed
+from tidelog.raft.state import RaftNode, Role
 
 
-def on_deadline(node: Node, now: float) -> None:
+def on_deadline(node: RaftNode, now: float) -> None:
     """Too long without a leader."""
     node.leader_id = None
     if node.is_voter:
-        seek_pre_votes(node, now)
+        pre_campaign(node, now)
     else:
         node.restart_timer(now)
-    say_hello(node)
+    find_leader(node)
 
 
-def say_hello(node: Node) -> None:
+def find_leader(node: RaftNode) -> None:
     """A leader that does not know us, or not our disk or address, learns of us. Others ignore it."""
-    hello = Hello(node.id, node.storage, node.term, node.address)
+    request = FindLeader(node.id, node.storage, node.term, node.address)
     known = {voter.id: None for voter in (*node.configuration.voters, *node.seeds) if voter.id != node.id}
     for voter_id in known:
-        node.send(voter_id, hello)
+        node.send(voter_id, request)
 
 
-def seek_pre_votes(node: Node, now: float) -> None:
-    _stand(node, Role.PRE_CANDIDATE, now)
+def pre_campaign(node: RaftNode, now: float) -> None:
+    _become_candidate(node, Role.PRE_CANDIDATE, now)
     end = (node.log.last_index, node.log.last_term)
     _ask_all(node, PreVote(node.id, node.storage, node.term, node.address, *end))
     _count(node, now)
 
 
-def seek_votes(node: Node, now: float, *, transfer: bool = False) -> None:
+def campaign(node: RaftNode, now: float, *, transfer: bool = False) -> None:
     if node.term >= TERM_MAX:
         return
     node.enter_term(node.term + 1)
-    _stand(node, Role.CANDIDATE, now)
+    _become_candidate(node, Role.CANDIDATE, now)
     node.voted_for, node.voted_storage = node.id, node.storage
     log = node.log
     _ask_all(
-        node, Vote(node.id, node.storage, node.term, node.address, log.last_index, log.last_term, transfer)
+        node,
+        RequestVote(node.id, node.storage, node.term, node.address, log.last_index, log.last_term, transfer),
     )
     _count(node, now)
 
 
-def _stand(node: Node, role: Role, now: float) -> None:
+def _become_candidate(node: RaftNode, role: Role, now: float) -> None:
     node.role = role
     node.leader_id = None
     node.restart_timer(now)
-    node.ballot.clear()
-    node.ballot[node.id] = node.storage
+    node.votes.clear()
+    node.votes[node.id] = node.storage
 
 
-def _ask_all(node: Node, request: AnyMessage) -> None:
+def _ask_all(node: RaftNode, request: AnyMessage) -> None:
     for voter in node.counted:
         if voter.id != node.id:
             node.send(voter.id, request)
 
 
-def on_pre_vote(node: Node, request: PreVote, now: float) -> None:
+def on_pre_vote(node: RaftNode, request: PreVote, now: float) -> None:
     granted = (
         request.term == node.term
         and not node.has_live_leader(now)
-        and node.log.has_all_of(request.last_index, request.last_term)
+        and node.log.is_up_to_date(request.last_index, request.last_term)
     )
-    node.send(request.sender, PreVoteAnswer(node.id, node.storage, node.term, granted))
+    node.send(request.sender, PreVoteResponse(node.id, node.storage, node.term, granted))
 
 
-def on_vote(node: Node, request: Vote, now: float) -> None:
+def on_request_vote(node: RaftNode, request: RequestVote, now: float) -> None:
     granted = (
         request.term == node.term
         and may_vote_for(node, request)
-        and node.log.has_all_of(request.last_index, request.last_term)
+        and node.log.is_up_to_date(request.last_index, request.last_term)
     )
     if granted:
         node.voted_for, node.voted_storage = request.sender, request.storage
         node.restart_timer(now)
-    node.send(request.sender, VoteAnswer(node.id, node.storage, node.term, granted))
+    node.send(request.sender, RequestVoteResponse(node.id, node.storage, node.term, granted))
 
 
-def may_vote_for(node: Node, request: Vote) -> bool:
+def may_vote_for(node: RaftNode, request: RequestVote) -> bool:
     """One vote a term. Repeating it is fine, if the very same candidate asks again."""
     if node.voted_for is None:
         return node.leader_id is None
     return (node.voted_for, node.voted_storage) == (request.sender, request.storage)
 
 
-def on_pre_vote_answer(node: Node, answer: PreVoteAnswer, now: float) -> None:
+def on_pre_vote_response(node: RaftNode, answer: PreVoteResponse, now: float) -> None:
     if node.role is Role.PRE_CANDIDATE:
         _record(node, answer, now)
 
 
-def on_vote_answer(node: Node, answer: VoteAnswer, now: float) -> None:
+def on_request_vote_response(node: RaftNode, answer: RequestVoteResponse, now: float) -> None:
     if node.role is Role.CANDIDATE:
         _record(node, answer, now)
 
 
-def _record(node: Node, answer: PreVoteAnswer | VoteAnswer, now: float) -> None:
+def _record(node: RaftNode, answer: PreVoteResponse | RequestVoteResponse, now: float) -> None:
     """The word of a node, or of a disk, that has no seat does not count."""
     if node.recognizes(answer.sender, answer.storage):
         if answer.granted:
-            node.ballot[answer.sender] = answer.storage
+            node.votes[answer.sender] = answer.storage
         else:
-            node.ballot.setdefault(answer.sender, None)
+            node.votes.setdefault(answer.sender, None)
         _count(node, now)
 
 
-def _count(node: Node, now: float) -> None:
-    granted = sum(storage is not None for storage in node.ballot.values())
-    result = outcome(
+def _count(node: RaftNode, now: float) -> None:
+    granted = sum(storage is not None for storage in node.votes.values())
+    result = vote_result(
         granted=granted,
-        refused=len(node.ballot) - granted,
+        refused=len(node.votes) - granted,
         seats=len(node.counted),
         needed=votes_needed(node.configuration),
     )
-    if result is Outcome.WON and node.role is Role.PRE_CANDIDATE:
-        seek_votes(node, now)
-    elif result is Outcome.WON:
+    if result is VoteResult.WON and node.role is Role.PRE_CANDIDATE:
+        campaign(node, now)
+    elif result is VoteResult.WON:
         leading.begin(node, now)
-    elif result is Outcome.LOST:
+    elif result is VoteResult.LOST:
         node.follow(None, now)
 
 
-def on_timeout_now(node: Node, order: TimeoutNow, now: float) -> None:
+def on_timeout_now(node: RaftNode, order: TimeoutNow, now: float) -> None:
     """The leader hands over to us: no pre-vote, and others need not protect it."""
     if node.is_voter and node.leader_id == order.sender:
-        seek_votes(node, now, transfer=True)
+        campaign(node, now, transfer=True)

@@ -3,11 +3,16 @@
 from tidelog.base.errors import ProtocolError
 from tidelog.raft.entries import NO_TERM, Configuration, Entry, EntryKind, Index, Term
 from tidelog.raft.incoming_snapshot import IncomingSnapshot
-from tidelog.raft.messages import Append, AppendAnswer, SnapshotAnswer, SnapshotChunk
-from tidelog.raft.state import Node
+from tidelog.raft.messages import (
+    AppendEntries,
+    AppendEntriesResponse,
+    InstallSnapshot,
+    InstallSnapshotResponse,
+)
+from tidelog.raft.state import RaftNode
 
 
-def accept_leader(node: Node, message: Append | SnapshotChunk, now: float) -> bool:
+def accept_leader(node: RaftNode, message: AppendEntries | InstallSnapshot, now: float) -> bool:
     """Is this from the one leader of our term? Then follow it."""
     if node.leadership is not None or node.leader_id not in (None, message.sender):
         return False  # A second leader in one term: it was not elected.
@@ -16,7 +21,7 @@ def accept_leader(node: Node, message: Append | SnapshotChunk, now: float) -> bo
     return True
 
 
-def on_append(node: Node, message: Append, now: float) -> None:
+def on_append_entries(node: RaftNode, message: AppendEntries, now: float) -> None:
     if not is_well_formed(message) or not accept_leader(node, message, now):
         return
     previous, entries = above_commit(node, message)
@@ -33,7 +38,7 @@ def on_append(node: Node, message: Append, now: float) -> None:
     _accept(node, message, last)
 
 
-def is_well_formed(message: Append) -> bool:
+def is_well_formed(message: AppendEntries) -> bool:
     """Terms never fall along a log, and no entry is from a term that has not begun."""
     term = message.previous_term
     for entry in message.entries:
@@ -53,7 +58,7 @@ def _is_configuration(data: bytes) -> bool:
     return True
 
 
-def above_commit(node: Node, message: Append) -> tuple[Index, tuple[Entry, ...]]:
+def above_commit(node: RaftNode, message: AppendEntries) -> tuple[Index, tuple[Entry, ...]]:
     """Cut off what we know to be committed: there the logs agree, and nothing may ever change."""
     known = node.commit_index - message.previous_index
     if known <= 0:
@@ -61,7 +66,7 @@ def above_commit(node: Node, message: Append) -> tuple[Index, tuple[Entry, ...]]
     return node.commit_index, message.entries[known:]
 
 
-def _take(node: Node, previous: Index, entries: tuple[Entry, ...]) -> None:
+def _take(node: RaftNode, previous: Index, entries: tuple[Entry, ...]) -> None:
     """Append what is missing. Entries after a conflict go; without one nothing does, since an old message
     may hold less than we have."""
     for place, entry in enumerate(entries):
@@ -75,18 +80,18 @@ def _take(node: Node, previous: Index, entries: tuple[Entry, ...]) -> None:
         return
 
 
-def _accept(node: Node, message: Append | SnapshotChunk, index: Index) -> None:
+def _accept(node: RaftNode, message: AppendEntries | InstallSnapshot, index: Index) -> None:
     node.send(
         message.sender,
-        AppendAnswer(node.id, node.storage, node.term, message.round, accepted=True, index=index),
+        AppendEntriesResponse(node.id, node.storage, node.term, message.round, accepted=True, index=index),
     )
 
 
-def _refuse(node: Node, message: Append) -> None:
+def _refuse(node: RaftNode, message: AppendEntries) -> None:
     conflict_index, conflict_term = conflict(node, message.previous_index)
     node.send(
         message.sender,
-        AppendAnswer(
+        AppendEntriesResponse(
             node.id,
             node.storage,
             node.term,
@@ -99,7 +104,7 @@ def _refuse(node: Node, message: Append) -> None:
     )
 
 
-def conflict(node: Node, previous: Index) -> tuple[Index, Term]:
+def conflict(node: RaftNode, previous: Index) -> tuple[Index, Term]:
     """(index, term) that let the leader skip back over a whole term."""
     term = node.log.term_at(previous)
     if term is None:
@@ -107,7 +112,7 @@ def conflict(node: Node, previous: Index) -> tuple[Index, Term]:
     return node.log.first_of_term(previous), term
 
 
-def on_snapshot_chunk(node: Node, chunk: SnapshotChunk, now: float) -> None:
+def on_install_snapshot(node: RaftNode, chunk: InstallSnapshot, now: float) -> None:
     if chunk.total > node.settings.snapshot_bytes_max or not _is_configuration(chunk.configuration):
         return
     if not accept_leader(node, chunk, now):
@@ -124,13 +129,13 @@ def on_snapshot_chunk(node: Node, chunk: SnapshotChunk, now: float) -> None:
         node.incoming = None
         _accept(node, chunk, chunk.index)
         return
-    answer = SnapshotAnswer(
+    answer = InstallSnapshotResponse(
         node.id, node.storage, node.term, chunk.index, node.incoming.received, chunk.round
     )
     node.send(chunk.sender, answer)
 
 
-def _install(node: Node, incoming: IncomingSnapshot, chunk: SnapshotChunk) -> None:
+def _install(node: RaftNode, incoming: IncomingSnapshot, chunk: InstallSnapshot) -> None:
     node.commit_index = chunk.index
     if node.log.term_at(chunk.index) == chunk.index_term:
         return  # Our log has all that the snapshot stands for.

@@ -2,14 +2,14 @@
 
 from tidelog.base.ids import NodeId
 from tidelog.raft.entries import Configuration, Index, Term
-from tidelog.raft.messages import SnapshotChunk
+from tidelog.raft.messages import InstallSnapshot
 from tidelog.raft.ready import Snapshot
 
 
 class IncomingSnapshot:
     __slots__ = ("_data", "_key", "_total")
 
-    def __init__(self, chunk: SnapshotChunk) -> None:
+    def __init__(self, chunk: InstallSnapshot) -> None:
         self._key = key_of(chunk)
         self._total = chunk.total
         self._data = bytearray()
@@ -22,18 +22,18 @@ class IncomingSnapshot:
     def is_complete(self) -> bool:
         return len(self._data) == self._total
 
-    def is_for(self, chunk: SnapshotChunk) -> bool:
+    def is_for(self, chunk: InstallSnapshot) -> bool:
         return self._key == key_of(chunk)
 
-    def take(self, chunk: SnapshotChunk) -> None:
+    def take(self, chunk: InstallSnapshot) -> None:
         """Chunks that are out of order are dropped: the answer tells which one is wanted."""
         if chunk.position == len(self._data):
             self._data += chunk.data
 
-    def finish(self, chunk: SnapshotChunk) -> Snapshot:
+    def finish(self, chunk: InstallSnapshot) -> Snapshot:
         configuration = Configuration.decode(chunk.configuration)
         return Snapshot(chunk.index, chunk.index_term, configuration, bytes(self._data))
 
 
-def key_of(chunk: SnapshotChunk) -> tuple[NodeId, Term, Index, Term, int]:
+def key_of(chunk: InstallSnapshot) -> tuple[NodeId, Term, Index, Term, int]:
     return chunk.sender, chunk.term, chunk.index, chunk.index_term, chunk.total

@@ -20,7 +20,7 @@ class PendingRead:
 class Transfer:
     target: NodeId
     deadline: float
-    is_told: bool = False
+    is_sent: bool = False
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Leadership:
     reads: list[PendingRead] = field(default_factory=list)
     transfer: Transfer | None = None
 
-    def speaks_for(self, voter: Voter) -> Progress | None:
+    def progress_of(self, voter: Voter) -> Progress | None:
         """The peer's progress, if it speaks from the disk that holds the seat."""
         peer = self.peers.get(voter.id)
         if peer is None or peer.storage is None or not voter.is_held_by(peer.storage):

@@ -5,13 +5,13 @@ import math
 from tidelog.raft import membership, reads, transfer
 from tidelog.raft.entries import NO_INDEX, NO_TERM, Entry, EntryKind, Index
 from tidelog.raft.leadership import Leadership
-from tidelog.raft.messages import AppendAnswer, Hello, SnapshotAnswer
-from tidelog.raft.progress import Pace, Progress
+from tidelog.raft.messages import AppendEntriesResponse, FindLeader, InstallSnapshotResponse
+from tidelog.raft.progress import Progress, ProgressState
 from tidelog.raft.quorum import reached_by_majority
-from tidelog.raft.state import Node, Role
+from tidelog.raft.state import RaftNode, Role
 
 
-def begin(node: Node, now: float) -> None:
+def begin(node: RaftNode, now: float) -> None:
     """Won the election. The no-op of the new term is what commits the entries of earlier terms."""
     node.role = Role.LEADER
     node.leader_id = node.id
@@ -24,13 +24,15 @@ def begin(node: Node, now: float) -> None:
     )
     membership.seat_voters(node, node.leadership, now)
     for peer in node.leadership.peers.values():
-        peer.storage = node.ballot.get(peer.id)
-    node.ballot.clear()
+        peer.storage = node.votes.get(peer.id)
+    node.votes.clear()
     node.append([Entry(node.term, EntryKind.NOOP)])
 
 
-def on_append_answer(node: Node, lead: Leadership, answer: AppendAnswer, now: float) -> None:
-    peer = heard(node, lead, answer, now)
+def on_append_entries_response(
+    node: RaftNode, lead: Leadership, answer: AppendEntriesResponse, now: float
+) -> None:
+    peer = record_contact(node, lead, answer, now)
     if peer is None or answer.index > node.log.last_index:
         return
     if answer.accepted:
@@ -40,42 +42,50 @@ def on_append_answer(node: Node, lead: Leadership, answer: AppendAnswer, now: fl
             peer.caught_up_at = now
         if peer.match > before:
             advance_commit(node, lead, now)
-    elif peer.is_news(answer.index):
+    elif peer.is_current(answer.index):
         peer.probe_from(retry_index(node, answer))
     if node.leadership is lead:
         reads.confirm(node, lead)
 
 
-def on_snapshot_answer(node: Node, lead: Leadership, answer: SnapshotAnswer, now: float) -> None:
-    peer = heard(node, lead, answer, now)
+def on_install_snapshot_response(
+    node: RaftNode, lead: Leadership, answer: InstallSnapshotResponse, now: float
+) -> None:
+    peer = record_contact(node, lead, answer, now)
     if peer is None:
         return
     reads.confirm(node, lead)
-    if peer.pace is Pace.SNAPSHOT and peer.snapshot is not None and answer.index == peer.snapshot.index:
+    if (
+        peer.state is ProgressState.SNAPSHOT
+        and peer.snapshot is not None
+        and answer.index == peer.snapshot.index
+    ):
         peer.received_of_snapshot(answer.received)
 
 
-def on_hello(node: Node, lead: Leadership, hello: Hello, now: float) -> None:
+def on_find_leader(node: RaftNode, lead: Leadership, request: FindLeader, now: float) -> None:
     """A node without a leader: replicate to it. It counts as heard of only when it answers that."""
-    peer = lead.peers.get(hello.sender)
+    peer = lead.peers.get(request.sender)
     if peer is None:
         if len(lead.peers) >= node.settings.observers_max:
             return
-        peer = lead.peers[hello.sender] = Progress(hello.sender, node.log.last_index + 1, now)
+        peer = lead.peers[request.sender] = Progress(request.sender, node.log.last_index + 1, now)
         lead.heartbeat_is_due = True
-    peer.address = hello.address
+    peer.address = request.address
 
 
-def heard(node: Node, lead: Leadership, answer: AppendAnswer | SnapshotAnswer, now: float) -> Progress | None:
+def record_contact(
+    node: RaftNode, lead: Leadership, answer: AppendEntriesResponse | InstallSnapshotResponse, now: float
+) -> Progress | None:
     peer = lead.peers.get(answer.sender)
     if peer is None or answer.round > lead.round:
         return None
-    peer.heard(answer.storage, node.log.last_index + 1, now)
+    peer.record_contact(answer.storage, node.log.last_index + 1, now)
     peer.round = max(peer.round, answer.round)
     return peer
 
 
-def retry_index(node: Node, refusal: AppendAnswer) -> Index:
+def retry_index(node: RaftNode, refusal: AppendEntriesResponse) -> Index:
     """Where the follower's log may agree with ours: skips a term of its log at a time, not an entry."""
     candidate = refusal.conflict_index
     if refusal.conflict_term != NO_TERM:
@@ -85,7 +95,7 @@ def retry_index(node: Node, refusal: AppendAnswer) -> Index:
     return max(0, min(candidate, refusal.index))
 
 
-def advance_commit(node: Node, lead: Leadership, now: float) -> None:
+def advance_commit(node: RaftNode, lead: Leadership, now: float) -> None:
     index = reached_by_majority(acknowledged(node, lead))
     if index > node.commit_index and may_commit(node, index):
         node.commit_index = index
@@ -93,19 +103,19 @@ def advance_commit(node: Node, lead: Leadership, now: float) -> None:
         membership.after_commit(node, lead, now)
 
 
-def acknowledged(node: Node, lead: Leadership) -> list[Index]:
+def acknowledged(node: RaftNode, lead: Leadership) -> list[Index]:
     """How far each counted voter's disk has got; one that was never heard of has got nowhere."""
     indexes = []
     for voter in node.counted:
         if voter.id == node.id:
             indexes.append(node.log.stable)
         else:
-            peer = lead.speaks_for(voter)
+            peer = lead.progress_of(voter)
             indexes.append(NO_INDEX if peer is None else peer.match)
     return indexes
 
 
-def may_commit(node: Node, index: Index) -> bool:
+def may_commit(node: RaftNode, index: Index) -> bool:
     """Only entries of the leader's own term are committed by counting; they carry the earlier ones along.
 
     An entry of an earlier term may be on a majority and still be overwritten by a leader whose log ends
@@ -114,7 +124,7 @@ def may_commit(node: Node, index: Index) -> bool:
     return node.log.term_at(index) == node.term
 
 
-def tick(node: Node, lead: Leadership, now: float) -> None:
+def tick(node: RaftNode, lead: Leadership, now: float) -> None:
     if now >= lead.quorum_deadline:
         lead.quorum_deadline = majority_heard_at(node, lead, now) + node.settings.election_timeout
         if now >= lead.quorum_deadline:
@@ -124,15 +134,15 @@ def tick(node: Node, lead: Leadership, now: float) -> None:
     if now >= lead.heartbeat_deadline:
         lead.heartbeat_deadline = now + node.settings.heartbeat_interval
         lead.heartbeat_is_due = True
-        forget_silent(node, lead, now)
-        membership.tend(node, lead, now)
+        forget_inactive(node, lead, now)
+        membership.maintain(node, lead, now)
 
 
-def majority_heard_at(node: Node, lead: Leadership, now: float) -> float:
+def majority_heard_at(node: RaftNode, lead: Leadership, now: float) -> float:
     """A majority has spoken since then. A leader cut off from it must not go on as if it led."""
     times = []
     for voter in node.counted:
-        peer = lead.speaks_for(voter)
+        peer = lead.progress_of(voter)
         if voter.id == node.id:
             times.append(now)
         elif peer is None or peer.heard_at is None:
@@ -142,7 +152,7 @@ def majority_heard_at(node: Node, lead: Leadership, now: float) -> float:
     return reached_by_majority(times)
 
 
-def forget_silent(node: Node, lead: Leadership, now: float) -> None:
+def forget_inactive(node: RaftNode, lead: Leadership, now: float) -> None:
     for peer in list(lead.peers.values()):
         silent_for = now - (lead.since if peer.heard_at is None else peer.heard_at)
         if node.configuration.find(peer.id) is None:
@@ -150,7 +160,7 @@ def forget_silent(node: Node, lead: Leadership, now: float) -> None:
             if silent_for >= node.settings.observer_timeout:
                 del lead.peers[peer.id]
                 continue
-        if silent_for >= node.settings.election_timeout and peer.pace is Pace.REPLICATE:
+        if silent_for >= node.settings.election_timeout and peer.state is ProgressState.REPLICATE:
             peer.probe_from(peer.match + 1)
             peer.is_waiting = True
 

@@ -61,7 +61,7 @@ class RaftLog:
             end += 1
         return tuple(self.between(first, end - 1)), size
 
-    def has_all_of(self, last_index: Index, last_term: Term) -> bool:
+    def is_up_to_date(self, last_index: Index, last_term: Term) -> bool:
         """Is a log that ends so at least as good as this one? Only then may its owner get a vote."""
         return (last_term, last_index) >= (self.last_term, self.last_index)
 

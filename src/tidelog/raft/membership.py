@@ -13,17 +13,17 @@ from tidelog.raft.errors import ChangeRefused
 from tidelog.raft.leadership import Leadership
 from tidelog.raft.progress import Progress
 from tidelog.raft.quorum import majority
-from tidelog.raft.state import Node
+from tidelog.raft.state import RaftNode
 
 
-def seat_voters(node: Node, lead: Leadership, now: float) -> None:
+def seat_voters(node: RaftNode, lead: Leadership, now: float) -> None:
     """Every voter has a progress, so that it is sent to even if it never said anything."""
     for voter in node.configuration.voters:
         if voter.id != node.id and voter.id not in lead.peers:
             lead.peers[voter.id] = Progress(voter.id, node.log.last_index + 1, now)
 
 
-def append_configuration(node: Node, lead: Leadership, configuration: Configuration, now: float) -> Index:
+def append_configuration(node: RaftNode, lead: Leadership, configuration: Configuration, now: float) -> Index:
     for voter in node.configuration.voters:
         if configuration.find(voter.id) is None:  # It goes on as an observer, so we must know where it is.
             node.learn_address(voter.id, node.address_of(voter.id) or voter.address)
@@ -32,21 +32,21 @@ def append_configuration(node: Node, lead: Leadership, configuration: Configurat
     return node.log.last_index
 
 
-def is_pending(node: Node) -> bool:
+def is_pending(node: RaftNode) -> bool:
     return node.configurations.current_index > node.commit_index
 
 
-def after_commit(node: Node, lead: Leadership, now: float) -> None:
+def after_commit(node: RaftNode, lead: Leadership, now: float) -> None:
     if is_pending(node):
         return
     if node.is_voter:
-        tend(node, lead, now)
+        maintain(node, lead, now)
         return
     # The leader has removed itself. Tell the others that this is committed, then leave the lead to them.
     transfer.resign(node, lead, now)
 
 
-def tend(node: Node, lead: Leadership, now: float) -> None:
+def maintain(node: RaftNode, lead: Leadership, now: float) -> None:
     """Make the next change that the configuration needs, if it is time for one."""
     if node.commit_index < lead.first_index or lead.transfer is not None or is_pending(node):
         return
@@ -57,7 +57,7 @@ def tend(node: Node, lead: Leadership, now: float) -> None:
         append_configuration(node, lead, wanted, now)
 
 
-def refreshed(node: Node, lead: Leadership) -> Configuration:
+def refreshed(node: RaftNode, lead: Leadership) -> Configuration:
     """With the disks and addresses that we have heard of. The members stay the same."""
     configuration = node.configuration
     for voter in node.counted:
@@ -67,14 +67,14 @@ def refreshed(node: Node, lead: Leadership) -> Configuration:
     return configuration
 
 
-def _known_voter(node: Node, lead: Leadership, voter: Voter) -> Voter:
+def _known_voter(node: RaftNode, lead: Leadership, voter: Voter) -> Voter:
     if voter.id == node.id:
         return Voter(voter.id, node.address, node.storage)
-    peer = lead.speaks_for(voter)
+    peer = lead.progress_of(voter)
     return voter if peer is None else Voter(voter.id, peer.address or voter.address, peer.storage)
 
 
-def reseated(node: Node, lead: Leadership, now: float) -> Configuration:
+def reseated(node: RaftNode, lead: Leadership, now: float) -> Configuration:
     """With one seat made vacant, or given to the disk that has caught up."""
     for voter in node.configuration.voters:
         peer = lead.peers.get(voter.id)
@@ -92,7 +92,7 @@ def reseated(node: Node, lead: Leadership, now: float) -> Configuration:
     return node.configuration
 
 
-def change(node: Node, lead: Leadership, wanted: Configuration, now: float) -> Index:
+def change(node: RaftNode, lead: Leadership, wanted: Configuration, now: float) -> Index:
     if node.commit_index < lead.first_index:
         raise ChangeRefused("the leader is new and has not committed anything yet: try again in a moment")
     if is_pending(node):
@@ -107,7 +107,7 @@ def change(node: Node, lead: Leadership, wanted: Configuration, now: float) -> I
     return append_configuration(node, lead, configuration, now)
 
 
-def checked(node: Node, lead: Leadership, wanted: Configuration, now: float) -> Configuration:
+def checked(node: RaftNode, lead: Leadership, wanted: Configuration, now: float) -> Configuration:
     """The wanted configuration with the new voter's disk filled in; ChangeRefused if it is not one change."""
     present = {voter.id: voter for voter in node.configuration.voters}
     future = {voter.id: voter for voter in wanted.voters}
@@ -131,7 +131,7 @@ def checked(node: Node, lead: Leadership, wanted: Configuration, now: float) -> 
     return smaller
 
 
-def _admitted(node: Node, lead: Leadership, voter: Voter, now: float) -> Voter:
+def _admitted(node: RaftNode, lead: Leadership, voter: Voter, now: float) -> Voter:
     peer = lead.peers.get(voter.id)
     if peer is None or peer.storage is None or not peer.is_live(now, node.settings.election_timeout):
         raise ChangeRefused(f"node {voter.id} does not follow the metadata log: start it first")
@@ -143,19 +143,19 @@ def _admitted(node: Node, lead: Leadership, voter: Voter, now: float) -> Voter:
     return Voter(voter.id, voter.address, peer.storage)
 
 
-def lacks(node: Node, peer: Progress) -> int | None:
+def lacks(node: RaftNode, peer: Progress) -> int | None:
     """How many entries a newcomer still lacks; None if it is close enough to vote."""
     missing = node.log.last_index - peer.match
     return missing if missing > node.settings.catch_up_entries_max else None
 
 
-def has_live_majority(node: Node, lead: Leadership, configuration: Configuration, now: float) -> bool:
+def has_live_majority(node: RaftNode, lead: Leadership, configuration: Configuration, now: float) -> bool:
     live = sum(_is_live_voter(node, lead, voter, now) for voter in configuration.counted)
     return live >= majority(len(configuration.counted))
 
 
-def _is_live_voter(node: Node, lead: Leadership, voter: Voter, now: float) -> bool:
+def _is_live_voter(node: RaftNode, lead: Leadership, voter: Voter, now: float) -> bool:
     if voter.id == node.id:
         return True
-    peer = lead.speaks_for(voter)
+    peer = lead.progress_of(voter)
     return peer is not None and peer.is_live(now, node.settings.election_timeout)

@@ -47,11 +47,11 @@ class PreVote(Request, frozen=True, tag="pre-vote"):
     last_term: WireTerm
 
 
-class PreVoteAnswer(Message, frozen=True, tag="pre-vote-answer"):
+class PreVoteResponse(Message, frozen=True, tag="pre-vote-answer"):
     granted: bool
 
 
-class Vote(Request, frozen=True, tag="vote"):
+class RequestVote(Request, frozen=True, tag="vote"):
     """Vote for me in `term`. `transfer`: the leader itself asked me to take over, so don't protect it."""
 
     last_index: WireIndex
@@ -59,11 +59,11 @@ class Vote(Request, frozen=True, tag="vote"):
     transfer: bool = False
 
 
-class VoteAnswer(Message, frozen=True, tag="vote-answer"):
+class RequestVoteResponse(Message, frozen=True, tag="vote-answer"):
     granted: bool
 
 
-class Append(Request, frozen=True, tag="append"):
+class AppendEntries(Request, frozen=True, tag="append"):
     """Entries that follow `previous_index`; with none of them it is a heartbeat.
 
     `round` comes back in the answer, so that the leader knows it still led when it sent this.
@@ -76,7 +76,7 @@ class Append(Request, frozen=True, tag="append"):
     entries: tuple[Entry, ...] = ()
 
 
-class AppendAnswer(Message, frozen=True, tag="append-answer"):
+class AppendEntriesResponse(Message, frozen=True, tag="append-answer"):
     """Accepted: the follower's disk agrees with the leader up to `index`.
 
     Refused: its entry at `index` (the leader's previous_index) is another one or missing. Then
@@ -91,7 +91,7 @@ class AppendAnswer(Message, frozen=True, tag="append-answer"):
     conflict_term: WireTerm = NO_TERM
 
 
-class SnapshotChunk(Request, frozen=True, tag="snapshot-chunk"):
+class InstallSnapshot(Request, frozen=True, tag="snapshot-chunk"):
     """A piece, from byte `position`, of the `total` bytes that stand for all entries up to `index`."""
 
     index: WireIndex
@@ -103,7 +103,7 @@ class SnapshotChunk(Request, frozen=True, tag="snapshot-chunk"):
     data: bytes
 
 
-class SnapshotAnswer(Message, frozen=True, tag="snapshot-answer"):
+class InstallSnapshotResponse(Message, frozen=True, tag="snapshot-answer"):
     """`received` bytes of the snapshot at `index` are here: the position of the next chunk."""
 
     index: WireIndex
@@ -115,7 +115,7 @@ class TimeoutNow(Message, frozen=True, tag="timeout-now"):
     """The leader asks a voter that has everything to be elected at once in its place."""
 
 
-class Hello(Request, frozen=True, tag="hello"):
+class FindLeader(Request, frozen=True, tag="hello"):
     """A node that hears from no leader says where it can be reached, so that one may replicate to it."""
 
     is_forwarded: bool = False
@@ -124,15 +124,15 @@ class Hello(Request, frozen=True, tag="hello"):
 
 AnyMessage: TypeAlias = (
     PreVote
-    | PreVoteAnswer
-    | Vote
-    | VoteAnswer
-    | Append
-    | AppendAnswer
-    | SnapshotChunk
-    | SnapshotAnswer
+    | PreVoteResponse
+    | RequestVote
+    | RequestVoteResponse
+    | AppendEntries
+    | AppendEntriesResponse
+    | InstallSnapshot
+    | InstallSnapshotResponse
     | TimeoutNow
-    | Hello
+    | FindLeader
 )
 Addressed: TypeAlias = tuple[NodeId, AnyMessage]
 
@@ -153,11 +153,11 @@ def decode(data: bytes | bytearray | memoryview) -> AnyMessage:
         message = _DECODER.decode(data)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise ProtocolError(f"malformed raft message: {error}") from error
-    if isinstance(message, Append):
+    if isinstance(message, AppendEntries):
         for entry in message.entries:
             if entry.kind is EntryKind.CONFIG:
                 Configuration.decode(entry.data)
-    elif isinstance(message, SnapshotChunk):
+    elif isinstance(message, InstallSnapshot):
         Configuration.decode(message.configuration)
         if message.position + len(message.data) > message.total:
             raise ProtocolError("malformed raft message: a chunk ends beyond its snapshot")

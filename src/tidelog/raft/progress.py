@@ -13,7 +13,7 @@ from tidelog.raft.entries import NO_INDEX, Index
 from tidelog.raft.ready import Snapshot
 
 
-class Pace(Enum):
+class ProgressState(Enum):
     PROBE = "probe"
     REPLICATE = "replicate"
     SNAPSHOT = "snapshot"
@@ -21,7 +21,7 @@ class Pace(Enum):
 
 class Progress:
     __slots__ = (
-        "_under_way",
+        "_inflight",
         "address",
         "caught_up_at",
         "heard_at",
@@ -30,13 +30,13 @@ class Progress:
         "is_waiting",
         "match",
         "next",
-        "pace",
         "round",
+        "sent_commit",
         "snapshot",
         "snapshot_position",
+        "state",
         "storage",
         "storage_since",
-        "told_commit",
         "window_bytes",
     )
 
@@ -56,10 +56,10 @@ class Progress:
         self.next = next_index
         self.round = 0
         """The last round of heartbeats that it answered: see `reads.py`."""
-        self.told_commit: Index = NO_INDEX
+        self.sent_commit: Index = NO_INDEX
         self.probe_from(next_index)
 
-    def heard(self, storage: Uuid, next_index: Index, now: float) -> None:
+    def record_contact(self, storage: Uuid, next_index: Index, now: float) -> None:
         """It spoke. Another disk than before has made none of the promises that we know of."""
         if storage != self.storage:
             if self.storage is not None:
@@ -72,36 +72,36 @@ class Progress:
         return self.heard_at is not None and now - self.heard_at < timeout
 
     def probe_from(self, index: Index) -> None:
-        self.pace = Pace.PROBE
+        self.state = ProgressState.PROBE
         self.next = max(index, self.match + 1)
         self.is_waiting = False
-        self._forget_what_is_under_way()
+        self._clear_inflight()
 
     def send_snapshot(self, snapshot: Snapshot) -> None:
-        self.pace = Pace.SNAPSHOT
+        self.state = ProgressState.SNAPSHOT
         self.snapshot: Snapshot | None = snapshot
         self.snapshot_position = 0
         self.is_waiting = False
         self.is_asked = False
         """An empty chunk, sent after the last one with data, asks how much has arrived."""
 
-    def _forget_what_is_under_way(self) -> None:
-        self._under_way: deque[tuple[Index, int]] = deque()
+    def _clear_inflight(self) -> None:
+        self._inflight: deque[tuple[Index, int]] = deque()
         self.window_bytes = 0
         self.snapshot = None
 
     def sent(self, last: Index, size: int) -> None:
         """Entries from `next` to last are on their way."""
-        if self.pace is Pace.PROBE:
+        if self.state is ProgressState.PROBE:
             self.is_waiting = True
             return
         self.next = last + 1
-        self._under_way.append((last, size))
+        self._inflight.append((last, size))
         self.window_bytes += size
 
     def room(self, window_bytes: int, window_entries: int) -> int:
         """How many entries may be sent now."""
-        if self.pace is not Pace.REPLICATE:
+        if self.state is not ProgressState.REPLICATE:
             return 0 if self.is_waiting else window_entries
         return window_entries - (self.next - 1 - self.match) if self.window_bytes < window_bytes else 0
 
@@ -110,14 +110,18 @@ class Progress:
         if index > self.match:
             self.match = index
             self.next = max(self.next, index + 1)
-        while self._under_way and self._under_way[0][0] <= index:
-            self.window_bytes -= self._under_way.popleft()[1]
-        if self.pace is Pace.PROBE and index + 1 >= self.next:
-            self.pace = Pace.REPLICATE
+        while self._inflight and self._inflight[0][0] <= index:
+            self.window_bytes -= self._inflight.popleft()[1]
+        if self.state is ProgressState.PROBE and index + 1 >= self.next:
+            self.state = ProgressState.REPLICATE
             self.is_waiting = False
-        elif self.pace is Pace.SNAPSHOT and self.snapshot is not None and index >= self.snapshot.index:
+        elif (
+            self.state is ProgressState.SNAPSHOT
+            and self.snapshot is not None
+            and index >= self.snapshot.index
+        ):
             self.probe_from(self.match + 1)
-            self.pace = Pace.REPLICATE
+            self.state = ProgressState.REPLICATE
 
     def received_of_snapshot(self, received: int) -> None:
         """Go on from there. No progress means that the last chunk is lost, but only if we asked after it."""
@@ -126,8 +130,8 @@ class Progress:
             self.is_waiting = False
             self.is_asked = False
 
-    def is_news(self, refused: Index) -> bool:
+    def is_current(self, refused: Index) -> bool:
         """Can this refusal be about what we sent last? An old one must not turn us back."""
-        if self.pace is Pace.REPLICATE:
+        if self.state is ProgressState.REPLICATE:
             return refused > self.match
-        return self.pace is Pace.PROBE and refused == self.next - 1
+        return self.state is ProgressState.PROBE and refused == self.next - 1

@@ -29,13 +29,13 @@ def votes_needed(configuration: Configuration) -> int:
     return majority(seats) if configuration.is_pinned else seats
 
 
-class Outcome(Enum):
-    OPEN = "open"
+class VoteResult(Enum):
+    PENDING = "open"
     WON = "won"
     LOST = "lost"
 
 
-def outcome(*, granted: int, refused: int, seats: int, needed: int) -> Outcome:
+def vote_result(*, granted: int, refused: int, seats: int, needed: int) -> VoteResult:
     if granted >= needed:
-        return Outcome.WON
-    return Outcome.LOST if seats - refused < needed else Outcome.OPEN
+        return VoteResult.WON
+    return VoteResult.LOST if seats - refused < needed else VoteResult.PENDING

@@ -8,10 +8,10 @@ from tidelog.raft.entries import Index
 from tidelog.raft.leadership import Leadership, PendingRead
 from tidelog.raft.quorum import reached_by_majority
 from tidelog.raft.ready import ReadResult, ReadTicket
-from tidelog.raft.state import Node
+from tidelog.raft.state import RaftNode
 
 
-def ask(node: Node, lead: Leadership, ticket: ReadTicket) -> None:
+def ask(node: RaftNode, lead: Leadership, ticket: ReadTicket) -> None:
     if not lead.round_is_unsent:
         lead.round += 1
         lead.round_is_unsent = lead.heartbeat_is_due = True
@@ -19,7 +19,7 @@ def ask(node: Node, lead: Leadership, ticket: ReadTicket) -> None:
     confirm(node, lead)
 
 
-def confirm(node: Node, lead: Leadership) -> None:
+def confirm(node: RaftNode, lead: Leadership) -> None:
     """Answer the reads that a majority has confirmed, in the order in which they came."""
     if not lead.reads:
         return
@@ -33,15 +33,15 @@ def confirm(node: Node, lead: Leadership) -> None:
         del lead.reads[0]
 
 
-def _index_now(node: Node, lead: Leadership) -> Index | None:
+def _index_now(node: RaftNode, lead: Leadership) -> Index | None:
     """None until the leader has committed in its term: before, it does not know what is committed."""
     return node.commit_index if node.commit_index >= lead.first_index else None
 
 
-def _confirmed_round(node: Node, lead: Leadership) -> int:
+def _confirmed_round(node: RaftNode, lead: Leadership) -> int:
     rounds = []
     for voter in node.counted:
-        peer = lead.speaks_for(voter)
+        peer = lead.progress_of(voter)
         if voter.id == node.id:
             rounds.append(lead.round)
         else:

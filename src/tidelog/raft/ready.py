@@ -43,9 +43,6 @@ class Snapshot:
     data: bytes
 
 
-InstallSnapshot: TypeAlias = Snapshot
-"""The leader's snapshot replaces the whole local log and state; the next entry is `index` + 1."""
-
 SnapshotSource: TypeAlias = Callable[[], Snapshot | None]
 """The newest snapshot, for a follower that needs entries which are compacted away. None: not now."""
 
@@ -69,7 +66,7 @@ class Ready:
 
     hard_state: HardState | None = None
     truncate_from: Index | None = None
-    install: InstallSnapshot | None = None
+    install: Snapshot | None = None
     first_index: Index = 0
     entries: list[Entry] = field(default_factory=list)
     messages: list[Addressed] = field(default_factory=list)

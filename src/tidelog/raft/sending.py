@@ -6,32 +6,32 @@ together travel together.
 
 from tidelog.raft.entries import Entry
 from tidelog.raft.leadership import Leadership, Transfer
-from tidelog.raft.messages import Append, SnapshotChunk, TimeoutNow
-from tidelog.raft.progress import Pace, Progress
-from tidelog.raft.state import Node
+from tidelog.raft.messages import AppendEntries, InstallSnapshot, TimeoutNow
+from tidelog.raft.progress import Progress, ProgressState
+from tidelog.raft.state import RaftNode
 
 
-def replicate(node: Node, lead: Leadership) -> None:
+def replicate(node: RaftNode, lead: Leadership) -> None:
     is_heartbeat, lead.heartbeat_is_due = lead.heartbeat_is_due, False
     lead.round_is_unsent = False
     for peer in lead.peers.values():
-        if peer.pace is not Pace.SNAPSHOT:
+        if peer.state is not ProgressState.SNAPSHOT:
             _send_entries(node, lead, peer, is_heartbeat)
-        if peer.pace is Pace.SNAPSHOT:
+        if peer.state is ProgressState.SNAPSHOT:
             _send_chunk(node, lead, peer, is_heartbeat)
     if lead.transfer is not None:
         _hand_over(node, lead, lead.transfer)
 
 
-def _hand_over(node: Node, lead: Leadership, transfer: Transfer) -> None:
+def _hand_over(node: RaftNode, lead: Leadership, transfer: Transfer) -> None:
     """Once the successor has everything, tell it to rise: last, so that it hears the commit index before."""
     peer = lead.peers.get(transfer.target)
-    if peer is not None and peer.match == node.log.last_index and not transfer.is_told:
-        transfer.is_told = True
+    if peer is not None and peer.match == node.log.last_index and not transfer.is_sent:
+        transfer.is_sent = True
         node.send(peer.id, TimeoutNow(node.id, node.storage, node.term))
 
 
-def _send_entries(node: Node, lead: Leadership, peer: Progress, is_heartbeat: bool) -> None:
+def _send_entries(node: RaftNode, lead: Leadership, peer: Progress, is_heartbeat: bool) -> None:
     log, settings = node.log, node.settings
     is_silent = True
     if peer.next <= log.base_index and _start_snapshot(node, peer):
@@ -45,23 +45,23 @@ def _send_entries(node: Node, lead: Leadership, peer: Progress, is_heartbeat: bo
         peer.sent(peer.next + len(entries) - 1, size)
         is_silent = False
     # An empty append says that we still lead, how far the commit index is, and asks whether all has arrived.
-    has_news = peer.told_commit < node.commit_index and peer.pace is Pace.REPLICATE
-    if is_silent and (is_heartbeat or has_news):
+    commit_advanced = peer.sent_commit < node.commit_index and peer.state is ProgressState.REPLICATE
+    if is_silent and (is_heartbeat or commit_advanced):
         _send_append(node, lead, peer, ())
 
 
-def _send_append(node: Node, lead: Leadership, peer: Progress, entries: tuple[Entry, ...]) -> None:
+def _send_append(node: RaftNode, lead: Leadership, peer: Progress, entries: tuple[Entry, ...]) -> None:
     previous = peer.next - 1
     term = node.log.term_at(previous)
     if term is None:
         # No snapshot to be had for it yet. It will refuse this, but know that there is a leader.
         previous, term = node.log.last_index, node.log.last_term
-    commit = peer.told_commit = node.commit_index
+    commit = peer.sent_commit = node.commit_index
     me = (node.id, node.storage, node.term, node.address)
-    node.send(peer.id, Append(*me, previous, term, commit, lead.round, entries))
+    node.send(peer.id, AppendEntries(*me, previous, term, commit, lead.round, entries))
 
 
-def _start_snapshot(node: Node, peer: Progress) -> bool:
+def _start_snapshot(node: RaftNode, peer: Progress) -> bool:
     snapshot = node.snapshot_source()
     if snapshot is None or snapshot.index < node.log.base_index:
         return False
@@ -69,7 +69,7 @@ def _start_snapshot(node: Node, peer: Progress) -> bool:
     return True
 
 
-def _send_chunk(node: Node, lead: Leadership, peer: Progress, is_heartbeat: bool) -> None:
+def _send_chunk(node: RaftNode, lead: Leadership, peer: Progress, is_heartbeat: bool) -> None:
     """One chunk at a time. A heartbeat while it is under way is empty: the answer tells if it was lost."""
     snapshot = peer.snapshot
     if snapshot is None:
@@ -85,7 +85,7 @@ def _send_chunk(node: Node, lead: Leadership, peer: Progress, is_heartbeat: bool
         peer.is_waiting, peer.is_asked = True, False
     node.send(
         peer.id,
-        SnapshotChunk(
+        InstallSnapshot(
             node.id,
             node.storage,
             node.term,

@@ -33,7 +33,7 @@ IMPOSTOR_TIMEOUTS = 2
 """So many election timeouts without a word, and a voter may have lost its disk and come back with another."""
 
 
-class Node:
+class RaftNode:
     def __init__(
         self,
         *,
@@ -79,7 +79,7 @@ class Node:
         self.deadline = 0.0
         """When to seek election, or as an observer a leader. Not used while leading."""
         self.timeout = self.draw_timeout()
-        self.ballot: dict[NodeId, Uuid | None] = {}
+        self.votes: dict[NodeId, Uuid | None] = {}
         """Answers of recognized voters to our request for (pre-)votes: the disk that grants it, or None."""
         self.leadership: Leadership | None = None
         self.incoming: IncomingSnapshot | None = None
@@ -96,8 +96,11 @@ class Node:
         if voter.storage == storage:
             self.heard_from_voter_at[sender] = now
             return False
-        heard = self.heard_from_voter_at.get(sender)
-        return heard is not None and now - heard < IMPOSTOR_TIMEOUTS * self.settings.election_timeout
+        record_contact = self.heard_from_voter_at.get(sender)
+        return (
+            record_contact is not None
+            and now - record_contact < IMPOSTOR_TIMEOUTS * self.settings.election_timeout
+        )
 
     @property
     def configuration(self) -> Configuration:
@@ -124,9 +127,9 @@ class Node:
 
     def address_of(self, node_id: NodeId) -> str | None:
         """What it said itself; else the settings, which people keep; else the log, which may be old."""
-        heard = self.addresses.get(node_id)
-        if heard is not None:
-            return heard
+        record_contact = self.addresses.get(node_id)
+        if record_contact is not None:
+            return record_contact
         known = (*self.seeds, *self.configuration.voters)
         return next((voter.address for voter in known if voter.id == node_id), None)
 
@@ -153,7 +156,7 @@ class Node:
         """Be a follower in the present term, whatever this node was."""
         if self.role is not Role.FOLLOWER:
             self.role = Role.FOLLOWER
-            self.ballot.clear()
+            self.votes.clear()
             self._stop_leading()
             self.restart_timer(now)
         self.leader_id = leader_id

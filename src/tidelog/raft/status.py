@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tidelog.base.ids import NodeId, Uuid
 from tidelog.raft.entries import NO_INDEX, Index, Term, Voter
-from tidelog.raft.state import Node
+from tidelog.raft.state import RaftNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class QuorumStatus:
     observers: tuple[ReplicaStatus, ...]
 
 
-def describe(node: Node) -> QuorumStatus:
+def describe(node: RaftNode) -> QuorumStatus:
     voters = tuple(_replica(node, voter.id, voter) for voter in node.configuration.voters)
     seated = {voter.id for voter in node.configuration.voters}
     lead = node.leadership
@@ -39,7 +39,7 @@ def describe(node: Node) -> QuorumStatus:
     return QuorumStatus(node.leader_id, node.term, node.commit_index, voters, observers)
 
 
-def _replica(node: Node, node_id: NodeId, voter: Voter | None) -> ReplicaStatus:
+def _replica(node: RaftNode, node_id: NodeId, voter: Voter | None) -> ReplicaStatus:
     storage = None if voter is None else voter.storage
     is_vacant = voter is not None and voter.vacant
     if node_id == node.id:

@@ -8,10 +8,10 @@ from tidelog.raft.errors import ChangeRefused
 from tidelog.raft.leadership import Leadership, Transfer
 from tidelog.raft.messages import TimeoutNow
 from tidelog.raft.progress import Progress
-from tidelog.raft.state import Node
+from tidelog.raft.state import RaftNode
 
 
-def start(node: Node, lead: Leadership, to: NodeId | None, now: float) -> None:
+def start(node: RaftNode, lead: Leadership, to: NodeId | None, now: float) -> None:
     if to == node.id:
         lead.transfer = None
         return
@@ -28,7 +28,7 @@ def tick(lead: Leadership, now: float) -> None:
         lead.transfer = None
 
 
-def resign(node: Node, lead: Leadership, now: float) -> None:
+def resign(node: RaftNode, lead: Leadership, now: float) -> None:
     """Stop leading now; if another voter has everything, let it rise without a pause."""
     sending.replicate(node, lead)
     peer = best_successor(node, lead, now)
@@ -37,19 +37,19 @@ def resign(node: Node, lead: Leadership, now: float) -> None:
     node.follow(None, now)
 
 
-def best_successor(node: Node, lead: Leadership, now: float) -> Progress | None:
+def best_successor(node: RaftNode, lead: Leadership, now: float) -> Progress | None:
     """The voter that has most and, among equals, spoke last."""
     timeout = node.settings.election_timeout
-    peers = [lead.speaks_for(voter) for voter in node.counted if voter.id != node.id]
+    peers = [lead.progress_of(voter) for voter in node.counted if voter.id != node.id]
     live = [peer for peer in peers if peer is not None and peer.is_live(now, timeout)]
     return max(live, key=lambda peer: (peer.match, peer.heard_at or 0.0, -peer.id), default=None)
 
 
-def _successor(node: Node, lead: Leadership, to: NodeId, now: float) -> Progress:
+def _successor(node: RaftNode, lead: Leadership, to: NodeId, now: float) -> Progress:
     voter = node.configuration.find(to)
     if voter is None or voter.vacant:
         raise ChangeRefused(f"node {to} is not a voter, so it cannot lead")
-    peer = lead.speaks_for(voter)
+    peer = lead.progress_of(voter)
     if peer is None or not peer.is_live(now, node.settings.election_timeout):
         raise ChangeRefused(f"voter {to} does not answer this leader, so it cannot take over")
     return peer

@@ -10,7 +10,7 @@ from tidelog.base.ids import NodeId
 from tidelog.base.ports import Random
 from tidelog.raft.core import Raft
 from tidelog.raft.entries import Configuration, Entry, Index, Voter
-from tidelog.raft.messages import Addressed, AnyMessage, Hello, PreVote, Vote, decode, encode
+from tidelog.raft.messages import Addressed, AnyMessage, FindLeader, PreVote, RequestVote, decode, encode
 from tidelog.raft.settings import RaftSettings
 
 TURNS_MAX = 1000
@@ -93,7 +93,7 @@ class RaftCluster:
         if ready.must_sync:
             self._post(member, member.raft.heartbeats_during(ready))
             waiting = [letter.message() for letter in self.letters if letter.to == node_id]
-            answers = [member.raft.reassurance_during(ready, message) for message in waiting]
+            answers = [member.raft.heartbeat_response_during(ready, message) for message in waiting]
             self._post(member, [answer for answer in answers if answer is not None])
         if survives:
             self._post(member, member.obey(ready))
@@ -111,7 +111,7 @@ class RaftCluster:
     def _check_address(self, member: Member, to: NodeId, message: AnyMessage) -> None:
         """A candidate may ask a node that lost its seat a moment ago. All others must be within reach."""
         is_lost = member.raft is not None and member.raft.address_of(to) is None
-        if is_lost and not isinstance(message, PreVote | Vote | Hello):
+        if is_lost and not isinstance(message, PreVote | RequestVote | FindLeader):
             raise PromiseBroken(f"node {member.id} does not know where to send {message}")
 
     def deliver(self, letter: Letter) -> None:

@@ -4,16 +4,16 @@ from tidelog.raft.core import Raft
 from tidelog.raft.entries import NO_TERM, Configuration, Entry, EntryKind, Voter
 from tidelog.raft.messages import (
     AnyMessage,
-    Append,
-    AppendAnswer,
-    Hello,
+    AppendEntries,
+    AppendEntriesResponse,
+    FindLeader,
+    InstallSnapshot,
+    InstallSnapshotResponse,
     PreVote,
-    PreVoteAnswer,
-    SnapshotAnswer,
-    SnapshotChunk,
+    PreVoteResponse,
+    RequestVote,
+    RequestVoteResponse,
     TimeoutNow,
-    Vote,
-    VoteAnswer,
 )
 
 
@@ -49,29 +49,29 @@ def _body_words(message: AnyMessage) -> str:
     match message:
         case PreVote():
             return f"pre-vote? last {message.last_term}.{message.last_index}"
-        case Vote():
+        case RequestVote():
             return f"vote? last {message.last_term}.{message.last_index}" + " (transfer)" * message.transfer
-        case PreVoteAnswer():
+        case PreVoteResponse():
             return f"pre-vote {'yes' if message.granted else 'no'}"
-        case VoteAnswer():
+        case RequestVoteResponse():
             return f"vote {'yes' if message.granted else 'no'}"
-        case Append():
+        case AppendEntries():
             entries = " ".join(entry_words(entry) for entry in message.entries)
             after = f"after {message.previous_term}.{message.previous_index}"
             return f"append {after} commit {message.commit} [{entries}]"
-        case AppendAnswer() if message.accepted:
+        case AppendEntriesResponse() if message.accepted:
             return f"has {message.index}"
-        case AppendAnswer():
+        case AppendEntriesResponse():
             there = "nothing" if message.conflict_term == NO_TERM else f"term {message.conflict_term}"
             return f"refuses {message.index}: {there} from {message.conflict_index}"
-        case SnapshotChunk():
+        case InstallSnapshot():
             part = f"{message.position}+{len(message.data)} of {message.total}"
             return f"snapshot {message.index_term}.{message.index} bytes {part}"
-        case SnapshotAnswer():
+        case InstallSnapshotResponse():
             return f"snapshot {message.index} received {message.received}"
         case TimeoutNow():
             return "timeout-now"
-        case Hello():
+        case FindLeader():
             return "hello" + " (forwarded)" * message.is_forwarded
 
 

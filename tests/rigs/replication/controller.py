@@ -8,7 +8,7 @@ from tidelog.base.errors import ErrorCode
 from tidelog.base.ids import Epoch, NodeId
 from tidelog.metadata.image.entities import BrokerImage, PartitionImage, TopicImage
 from tidelog.metadata.image.records import PartitionChanged
-from tidelog.metadata.leaders.electorate import MIN_INSYNC_SETTING, Electorate
+from tidelog.metadata.leaders.election_rules import MIN_INSYNC_SETTING, ElectionRules
 from tidelog.metadata.leaders.partition_changes import partition_after
 from tidelog.metadata.leaders.partition_edit import edit_partition, without
 from tidelog.replication.partition import CommittedIsr, IsrProposal
@@ -88,8 +88,8 @@ class Controller:
 
     def _edit(self, isr: tuple[NodeId, ...] | None = None, doubted: tuple[NodeId, ...] = ()) -> None:
         topic = TopicImage("orders", bytes(16), configs={MIN_INSYNC_SETTING: str(self.min_insync_replicas)})
-        electorate = Electorate(self.brokers, has_elr=self._has_elr)
-        record = edit_partition(topic, self.image, electorate, isr=isr, doubted=doubted)
+        rules = ElectionRules(self.brokers, has_elr=self._has_elr)
+        record = edit_partition(topic, self.image, rules, isr=isr, doubted=doubted)
         if record is not None:
             self._decide(record)
 

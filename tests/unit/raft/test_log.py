@@ -24,11 +24,11 @@ def test_an_empty_log_ends_before_the_first_index() -> None:
 
 def test_a_vote_is_for_a_later_term_or_a_longer_log_of_the_same() -> None:
     log = log_of(1, 1, 2)
-    assert log.has_all_of(2, 2)
-    assert log.has_all_of(0, 3)
-    assert log.has_all_of(3, 2)
-    assert not log.has_all_of(1, 2)
-    assert not log.has_all_of(9, 1)
+    assert log.is_up_to_date(2, 2)
+    assert log.is_up_to_date(0, 3)
+    assert log.is_up_to_date(3, 2)
+    assert not log.is_up_to_date(1, 2)
+    assert not log.is_up_to_date(9, 1)
 
 
 def test_hints_skip_whole_terms() -> None:

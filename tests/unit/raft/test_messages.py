@@ -9,16 +9,16 @@ from tidelog.base.errors import ProtocolError
 from tidelog.raft.entries import TERM_MAX, Configuration, Entry, EntryKind, Voter
 from tidelog.raft.messages import (
     AnyMessage,
-    Append,
-    AppendAnswer,
-    Hello,
+    AppendEntries,
+    AppendEntriesResponse,
+    FindLeader,
+    InstallSnapshot,
+    InstallSnapshotResponse,
     PreVote,
-    PreVoteAnswer,
-    SnapshotAnswer,
-    SnapshotChunk,
+    PreVoteResponse,
+    RequestVote,
+    RequestVoteResponse,
     TimeoutNow,
-    Vote,
-    VoteAnswer,
     decode,
     encode,
 )
@@ -28,17 +28,17 @@ ASKING = (*ME, "host:9092")
 CONFIGURATION = Configuration((Voter(1, "a:1"),)).encode()
 MESSAGES: list[AnyMessage] = [
     PreVote(*ASKING, 10, 4),
-    PreVoteAnswer(*ME, True),
-    Vote(*ASKING, -1, 0, True),
-    VoteAnswer(*ME, False),
-    Append(
+    PreVoteResponse(*ME, True),
+    RequestVote(*ASKING, -1, 0, True),
+    RequestVoteResponse(*ME, False),
+    AppendEntries(
         *ASKING, 9, 4, 8, 3, (Entry(5, EntryKind.DATA, b"x" * 300), Entry(5, EntryKind.CONFIG, CONFIGURATION))
     ),
-    AppendAnswer(*ME, 3, False, 9, 4, 2),
-    SnapshotChunk(*ASKING, 9, 4, CONFIGURATION, 0, 3, 1, b"abc"),
-    SnapshotAnswer(*ME, 9, 3, 1),
+    AppendEntriesResponse(*ME, 3, False, 9, 4, 2),
+    InstallSnapshot(*ASKING, 9, 4, CONFIGURATION, 0, 3, 1, b"abc"),
+    InstallSnapshotResponse(*ME, 9, 3, 1),
     TimeoutNow(*ME),
-    Hello(*ASKING, True),
+    FindLeader(*ASKING, True),
 ]
 
 

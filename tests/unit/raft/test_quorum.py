@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidelog.raft.entries import Configuration, Voter
-from tidelog.raft.quorum import Outcome, majority, outcome, reached_by_majority, votes_needed
+from tidelog.raft.quorum import VoteResult, majority, reached_by_majority, vote_result, votes_needed
 
 
 @given(st.lists(st.integers(-1, 9), min_size=1, max_size=7))
@@ -34,9 +34,9 @@ def test_an_election_is_lost_when_the_rest_could_not_win_it(seats: int, granted:
     refused = min(refused, seats - granted)
     needed = majority(seats)
     open_seats = seats - granted - refused
-    expected = Outcome.OPEN
+    expected = VoteResult.PENDING
     if granted >= needed:
-        expected = Outcome.WON
+        expected = VoteResult.WON
     elif granted + open_seats < needed:
-        expected = Outcome.LOST
-    assert outcome(granted=granted, refused=refused, seats=seats, needed=needed) is expected
+        expected = VoteResult.LOST
+    assert vote_result(granted=granted, refused=refused, seats=seats, needed=needed) is expected

@@ -27,7 +27,7 @@ from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.raft import RaftMessage, RaftRequest
 
 POLL_SECONDS = 0.005
-TELL_SECONDS = 5.0
+REQUEST_SECONDS = 5.0
 
 log = logging.getLogger("tidelog.broker.quorum")
 
@@ -158,7 +158,7 @@ async def until_following(services: Services, quorum: Quorum) -> None:
     """
     metadata, clock, raft = services.metadata, services.clock, quorum.raft
     remembered = raft.last_index
-    told = clock.monotonic()
+    logged_at = clock.monotonic()
     while True:
         if (failure := quorum.failure or metadata.failure) is not None:
             raise failure
@@ -167,8 +167,8 @@ async def until_following(services: Services, quorum: Quorum) -> None:
         known = max(raft.commit_index, min(remembered, raft.last_index))
         if is_led and metadata.image.cluster_id and metadata.version >= known:
             return
-        if clock.monotonic() - told >= TELL_SECONDS:
-            told = clock.monotonic()
+        if clock.monotonic() - logged_at >= REQUEST_SECONDS:
+            logged_at = clock.monotonic()
             others = ", ".join(
                 f"{voter.id}@{voter.address}"
                 for voter in raft.configuration.voters

@@ -19,7 +19,7 @@ from tidelog.metadata.brokers.brokers import (
     decide_register_broker,
 )
 from tidelog.metadata.brokers.features import METADATA_VERSION, decide_default_features
-from tidelog.metadata.brokers.heartbeats import BrokerSessions, Heartbeat, HeartbeatAnswer, decide_heartbeat
+from tidelog.metadata.brokers.heartbeats import BrokerSessions, Heartbeat, HeartbeatResult, decide_heartbeat
 from tidelog.metadata.brokers.registration_rules import check_broker_epoch, how_it_ended
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.image.entities import BrokerImage
@@ -50,7 +50,7 @@ class Controller:
         if active:
             self._sessions = self._new_sessions()
             self._sessions.begin(self._metadata.image.brokers.values(), self._clock.monotonic())
-            self._task = asyncio.get_running_loop().create_task(self._govern(), name="controller")
+            self._task = asyncio.get_running_loop().create_task(self._run(), name="controller")
 
     async def close(self) -> None:
         if self._task is not None:
@@ -106,7 +106,7 @@ class Controller:
         self._sessions.touch(broker.id, epoch, self._clock.monotonic())
         return epoch
 
-    async def heartbeat(self, beat: Heartbeat) -> HeartbeatAnswer:
+    async def heartbeat(self, beat: Heartbeat) -> HeartbeatResult:
         """What the broker wants to be, and what it is now."""
         self.check_active()
         image, id = self._metadata.image, beat.broker_id
@@ -114,7 +114,7 @@ class Controller:
         self._sessions.touch(id, beat.broker_epoch, self._clock.monotonic(), beat.metadata_offset)
         is_quiet = not (beat.wants_fence or beat.wants_shutdown or beat.offline_directories)
         if is_quiet and broker.is_active:
-            return HeartbeatAnswer(beat.metadata_offset >= broker.epoch, False)
+            return HeartbeatResult(beat.metadata_offset >= broker.epoch, False)
         before = self._metadata.version
         [answer] = await self._metadata.change(
             lambda now: decide_heartbeat(
@@ -130,13 +130,13 @@ class Controller:
 
     # What nobody asks for
 
-    async def _govern(self) -> None:
+    async def _run(self) -> None:
         checked_leaders = self._clock.monotonic()
         while True:
             config = self._metadata.config
             try:
                 await self._create_cluster()
-                await self._fence_the_silent()
+                await self._fence_expired()
                 if self._look_for_leaders:
                     self._look_for_leaders = False
                     await self._metadata.change(partial(decide_missing_leaders, config=config))
@@ -162,21 +162,21 @@ class Controller:
         if METADATA_VERSION not in self._metadata.image.features:  # also of one that an early version made
             await self._metadata.change(partial(decide_default_features, config=self._metadata.config))
 
-    async def _fence_the_silent(self) -> None:
+    async def _fence_expired(self) -> None:
         for broker_id in self._sessions.expired(self._clock.monotonic()):
             broker = self._metadata.image.brokers.get(broker_id)
             if broker is not None and not broker.fenced:
                 log.warning("broker %d is silent for too long: others take over what it led", broker_id)
                 await self._metadata.change(partial(self._fenced, broker_id))
-            if not self._is_heard(broker_id):  # only now: what could not be written is tried again
+            if not self._is_alive(broker_id):  # only now: what could not be written is tried again
                 self._sessions.forget(broker_id)
 
     def _fenced(self, broker_id: NodeId, image: ClusterImage) -> Decision[None]:
-        if broker_id not in image.brokers or self._is_heard(broker_id):
+        if broker_id not in image.brokers or self._is_alive(broker_id):
             return Decision([], [None])  # it went, or came back, while earlier changes were written
         return decide_fence_broker(image, broker_id, self._metadata.config)
 
-    def _is_heard(self, broker_id: NodeId) -> bool:
+    def _is_alive(self, broker_id: NodeId) -> bool:
         return self._sessions.is_alive(broker_id, self._clock.monotonic())
 
     def on_change(self, delta: ImageDelta) -> None:

@@ -23,9 +23,9 @@ from tidelog.metadata.image.records import Record
 from tidelog.metadata.store.entry_data import decoded_records
 from tidelog.metadata.store.store import QuorumStore, decode_snapshot
 from tidelog.raft.entries import Configuration, Entry, EntryKind
-from tidelog.raft.ready import InstallSnapshot
+from tidelog.raft.ready import Snapshot
 
-FATE_SECONDS = 1.0
+SUCCESSOR_SECONDS = 1.0
 """How long what a controller proposed may take to turn up after it ceased to be one."""
 
 log = logging.getLogger("tidelog.broker.metadata")
@@ -42,10 +42,10 @@ class MetadataApplier:
         self.image: ClusterImage = loaded.image
         self.applied: Offset = loaded.index
         """The index of the newest entry that is in the image."""
-        self.tell: Callable[[ImageDelta], Awaitable[None]] | None = None
+        self.notify: Callable[[ImageDelta], Awaitable[None]] | None = None
         self.on_role_change: Callable[[bool], None] | None = None
         """Called with True when this broker becomes the active controller, with False when no longer."""
-        self.on_no_room: Callable[[KafkaError], None] | None = None
+        self.on_disk_full: Callable[[KafkaError], None] | None = None
         """Called as controller, when its disk has no room for what was decided."""
         self.leader_id: NodeId | None = None
         self.is_controller = False
@@ -55,7 +55,7 @@ class MetadataApplier:
         self._run_in_thread = run_in_thread
         self._term: Epoch = loaded.term
         self._configuration: Configuration | None = loaded.configuration
-        self._queue: deque[tuple[int, Entry] | InstallSnapshot] = deque()
+        self._queue: deque[tuple[int, Entry] | Snapshot] = deque()
         self._arrived = asyncio.Event()
         self._expected: dict[Offset, _Expected] = {}
         self._orphans: dict[Offset, _Expected] = {}
@@ -81,7 +81,7 @@ class MetadataApplier:
         self._queue.extend(entries)
         self._arrived.set()
 
-    def on_snapshot(self, snapshot: InstallSnapshot) -> None:
+    def on_snapshot(self, snapshot: Snapshot) -> None:
         self._queue.append(snapshot)
         self._arrived.set()
 
@@ -103,10 +103,10 @@ class MetadataApplier:
             if failed:
                 self._abandon(failed if isinstance(failed, KafkaError) else _no_controller())
             elif is_replaced or not raft.is_leader:
-                self._await_fate()
-        elif quorum.without_room is not None:
-            if self.on_no_room is not None:
-                self.on_no_room(quorum.without_room)
+                self._await_successor()
+        elif quorum.disk_full is not None:
+            if self.on_disk_full is not None:
+                self.on_disk_full(quorum.disk_full)
         elif self._active_from is None:
             self._active_from = raft.commit_index
             self._arrived.set()
@@ -125,7 +125,7 @@ class MetadataApplier:
             self._waiting.append((version, future))
             await future
 
-    def _await_fate(self) -> None:
+    def _await_successor(self) -> None:
         """The next controller may have what this one proposed, and then it was done: wait for that a while.
 
         Whoever asked would else ask again, and hear that there is a topic of that name already.
@@ -133,7 +133,7 @@ class MetadataApplier:
         expected, self._expected = self._expected, {}
         for index, one in expected.items():
             self._orphans[index] = one
-            asyncio.get_running_loop().call_later(FATE_SECONDS, self._refuse, one, _no_controller())
+            asyncio.get_running_loop().call_later(SUCCESSOR_SECONDS, self._refuse, one, _no_controller())
 
     def _abandon(self, error: KafkaError) -> None:
         for one in (*self._expected.values(), *self._orphans.values()):
@@ -162,11 +162,11 @@ class MetadataApplier:
     async def _apply_queue(self) -> None:
         queue = self._queue
         while queue:
-            if isinstance(queue[0], InstallSnapshot):
+            if isinstance(queue[0], Snapshot):
                 await self._install(queue.popleft())  # type: ignore[arg-type]
                 continue
             entries: list[tuple[int, Entry]] = []
-            while queue and not isinstance(queue[0], InstallSnapshot):
+            while queue and not isinstance(queue[0], Snapshot):
                 entries.append(queue.popleft())  # type: ignore[arg-type]
             await self._apply(entries)
             await self._snapshot_if_due()
@@ -185,14 +185,14 @@ class MetadataApplier:
                 if entry.kind is EntryKind.CONFIG:
                     self._configuration = Configuration.decode(entry.data)
             self.image = delta.after
-            if self.tell is not None and not delta.is_empty:
-                await self.tell(delta)
+            if self.notify is not None and not delta.is_empty:
+                await self.notify(delta)
         for index, entry in entries:
             for awaited in (self._expected, self._orphans):
-                self._settle(awaited.pop(index, None), entry)
+                self._complete(awaited.pop(index, None), entry)
         self._wake()
 
-    def _settle(self, expected: _Expected | None, entry: Entry) -> None:
+    def _complete(self, expected: _Expected | None, entry: Entry) -> None:
         if expected is None or expected.future.done():
             return
         if expected.term == entry.term:
@@ -202,7 +202,7 @@ class MetadataApplier:
                 expected, KafkaError(ErrorCode.NOT_CONTROLLER, "Another controller took over meanwhile.")
             )
 
-    async def _install(self, snapshot: InstallSnapshot) -> None:
+    async def _install(self, snapshot: Snapshot) -> None:
         if snapshot.index <= self.applied:
             return
         try:
@@ -212,8 +212,8 @@ class MetadataApplier:
         delta = diff(self.image, image)
         self.image, self.applied, self._term = image, snapshot.index, snapshot.term
         self._configuration = snapshot.configuration
-        if self.tell is not None:
-            await self.tell(delta)
+        if self.notify is not None:
+            await self.notify(delta)
         self._wake()
 
     def _wake(self) -> None:

@@ -19,7 +19,7 @@ from tidelog.base.voters import parse_address
 from tidelog.broker.controller.metadata_applier import MetadataApplier
 from tidelog.broker.controller.quorum import Quorum
 from tidelog.broker.turns import advance_in_turns, decide_in_turns
-from tidelog.metadata.decision import Decision, Outcome, Steps
+from tidelog.metadata.decision import Decision, ItemResult, Steps
 from tidelog.metadata.image.entities import BrokerImage
 from tidelog.metadata.image.image import ClusterImage, ImageDelta
 from tidelog.metadata.image.records import Endpoint
@@ -45,8 +45,8 @@ class MetadataService:
         self._listeners: list[Listener] = []
         self.config = static_config
         self._refresh_config()
-        applier.tell = self._tell
-        applier.on_no_room = self._refuse_for_want_of_room
+        applier.notify = self._notify
+        applier.on_disk_full = self._refuse_disk_full
 
     def join(self, quorum: Quorum) -> None:
         """Once it exists: the quorum reports to the applier, so that one comes first."""
@@ -157,8 +157,8 @@ class MetadataService:
         been asked for it meanwhile. A caller that gives up waiting does not end it: the next decision must
         see what becomes of this one.
         """
-        if self._quorum.without_room is not None:
-            return await self._without_room(decide, self._quorum.without_room)
+        if self._quorum.disk_full is not None:
+            return await self._without_room(decide, self._quorum.disk_full)
         answer: asyncio.Future[Sequence[T]] = asyncio.get_running_loop().create_future()
         changing = asyncio.get_running_loop().create_task(
             self._change(decide, answer, self._quorum.raft.term), name="metadata change"
@@ -179,7 +179,7 @@ class MetadataService:
         else:
             answer.set_exception(error)
 
-    def _refuse_for_want_of_room(self, error: KafkaError) -> None:
+    def _refuse_disk_full(self, error: KafkaError) -> None:
         """Whoever waits is told. What was proposed is done all the same once there is room, and the next
         decision waits for that; what was not is dropped."""
         for decide, answer in tuple(self._changing.values()):
@@ -216,7 +216,7 @@ class MetadataService:
                 await advance_in_turns(image, decision.records)
                 await self._commit(encode_decision(decision.records), image, term)
             except TidelogError as error:
-                is_told = error is self._quorum.without_room
+                is_told = error is self._quorum.disk_full
                 is_replaced = isinstance(error, KafkaError) and error.code is ErrorCode.NOT_CONTROLLER
                 if not (is_told or is_replaced):
                     log.error("the cluster's metadata cannot be changed: %s", error)
@@ -252,8 +252,8 @@ class MetadataService:
         """Returns once the image has all that was agreed on before, if this broker was controller then."""
         if isinstance(self.failure, KafkaError):
             raise self.failure
-        if self._quorum.without_room is not None:
-            raise self._quorum.without_room
+        if self._quorum.disk_full is not None:
+            raise self._quorum.disk_full
         if not self.is_controller:
             raise self._not_controller()
         try:
@@ -265,8 +265,8 @@ class MetadataService:
         """Propose, and wait until it is agreed on, applied, and acted on by this broker."""
         if isinstance(self.failure, KafkaError):
             raise self.failure
-        if self._quorum.without_room is not None:
-            raise self._quorum.without_room
+        if self._quorum.disk_full is not None:
+            raise self._quorum.disk_full
         if not self.is_controller:
             raise self._not_controller()
 
@@ -285,7 +285,7 @@ class MetadataService:
     def _not_controller(self) -> KafkaError:
         return KafkaError(ErrorCode.NOT_CONTROLLER, "This broker is not the active controller.")
 
-    async def _tell(self, delta: ImageDelta) -> None:
+    async def _notify(self, delta: ImageDelta) -> None:
         if delta.after.broker_configs is not delta.before.broker_configs:
             self._refresh_config()
         for listener in self._listeners:
@@ -308,7 +308,7 @@ class MetadataService:
 def _refused(result: T, error: TidelogError) -> T:
     """An item that was decided but could not be written was not done; nor is a refusal by a controller that
     may have been replaced worth anything."""
-    if not isinstance(result, Outcome):
+    if not isinstance(result, ItemResult):
         raise error
     replaced = isinstance(error, KafkaError) and error.code is ErrorCode.NOT_CONTROLLER
     if not result.ok and not replaced:

@@ -14,20 +14,20 @@ from typing import Any, Protocol, TypeVar
 from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
 from tidelog.base.ids import Epoch, NodeId
 from tidelog.base.ports import Clock
-from tidelog.broker.controller.signs_of_life import SignsOfLife
+from tidelog.broker.controller.quorum_heartbeats import QuorumHeartbeats
 from tidelog.broker.log_dirs.flusher import BUSY_SECONDS, RunInThread
 from tidelog.metadata.store.store import QuorumStore
 from tidelog.raft.core import Raft
 from tidelog.raft.entries import Entry
 from tidelog.raft.errors import ChangeRefused, NotLeader
-from tidelog.raft.messages import Addressed, AnyMessage, Append
-from tidelog.raft.ready import InstallSnapshot, ReadTicket, Ready
+from tidelog.raft.messages import Addressed, AnyMessage, AppendEntries
+from tidelog.raft.ready import ReadTicket, Ready, Snapshot
 
 INBOX_MAX = 10_000
 INBOX_BYTES_MAX = 64 << 20
 """Messages that wait while the disk is busy; Raft sends again what is lost."""
 
-ROOM_SECONDS = 0.5
+DISK_FULL_RETRY_SECONDS = 0.5
 """How often a write is tried again that the disk has no room for."""
 
 HAND_OVER_SECONDS = 1.0
@@ -38,12 +38,12 @@ T = TypeVar("T")
 log = logging.getLogger("tidelog.broker.quorum")
 
 
-class Committed(Protocol):
+class CommitListener(Protocol):
     """Who is told, in this order, what the quorum agreed on."""
 
     def on_entries(self, entries: Sequence[tuple[int, Entry]]) -> None: ...
 
-    def on_snapshot(self, snapshot: InstallSnapshot) -> None: ...
+    def on_snapshot(self, snapshot: Snapshot) -> None: ...
 
     def on_role(self) -> None:
         """The leader, the term or this node's part in it may have changed."""
@@ -59,7 +59,7 @@ class Quorum:
         clock: Clock,
         run_in_thread: RunInThread,
         send: Callable[[NodeId, list[AnyMessage]], None],
-        committed: Committed,
+        committed: CommitListener,
     ) -> None:
         self.raft = raft
         self._store = store
@@ -73,14 +73,14 @@ class Quorum:
         self._reads: dict[ReadTicket, asyncio.Future[int]] = {}
         self._awake = asyncio.Event()
         self._alarm: asyncio.TimerHandle | None = None
-        self._signs_of_life = SignsOfLife(raft, clock, self._post)
+        self._heartbeats = QuorumHeartbeats(raft, clock, self._post)
         self._task: asyncio.Task[None] | None = None
         self.failure: Exception | None = None
-        self.without_room: KafkaError | None = None
+        self.disk_full: KafkaError | None = None
         """Why nothing can be changed for the time being."""
         self._other_leader: tuple[NodeId, Epoch] | None = None
         self._is_behind = False
-        self._told_commit: int | None = None
+        self._leader_commit: int | None = None
 
     @property
     def now(self) -> float:
@@ -94,7 +94,7 @@ class Quorum:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         self._task = None
-        self._refuse_who_asked()
+        self._fail_callers()
         if self._alarm is not None:
             self._alarm.cancel()
 
@@ -124,14 +124,14 @@ class Quorum:
         if len(self._inbox) < INBOX_MAX and (not self._inbox or self._inbox_bytes + size <= INBOX_BYTES_MAX):
             self._inbox_bytes += size
             self.soon(lambda: self.raft.step(message, self._clock.monotonic()))
-            self._signs_of_life.heard(message)
-            if self._is_behind and isinstance(message, Append):
-                self._hear_of_leader(message)
+            self._heartbeats.heard(message)
+            if self._is_behind and isinstance(message, AppendEntries):
+                self._note_leader(message)
 
-    def _hear_of_leader(self, message: Append) -> None:
+    def _note_leader(self, message: AppendEntries) -> None:
         """The core cannot take it in before the disk has room, but this broker must know whom to ask."""
-        self._told_commit = max(message.commit, -1 if self._told_commit is None else self._told_commit)
-        if self.without_room is None:
+        self._leader_commit = max(message.commit, -1 if self._leader_commit is None else self._leader_commit)
+        if self.disk_full is None:
             return
         if message.term > self.leader_term:
             self._other_leader = message.sender, message.term
@@ -141,8 +141,8 @@ class Quorum:
         """Whether others may have agreed on what this node could not write, and has not caught up with."""
         if not self._is_behind:
             return False
-        has_heard = self._told_commit is not None and applied >= self._told_commit
-        if self.without_room is None and (has_heard or self.raft.is_ready_leader):
+        has_heard = self._leader_commit is not None and applied >= self._leader_commit
+        if self.disk_full is None and (has_heard or self.raft.is_ready_leader):
             self._is_behind = False
         return self._is_behind
 
@@ -163,7 +163,7 @@ class Quorum:
     async def do(self, work: Callable[[], T]) -> T:
         """As `soon`, with what came of it; NotLeader where this node takes no part in the quorum any more."""
         if self._task is None or self.failure is not None:
-            raise _gone()
+            raise _left_quorum()
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._asked[done] = None
         done.add_done_callback(lambda one: self._asked.pop(one, None))
@@ -205,19 +205,19 @@ class Quorum:
                     self._committed.on_role()
                     await self._sleep()
                 else:
-                    await self._carry_out(ready)
+                    await self._process(ready)
         except Exception as error:
             # A disk that failed, or a bug: a node that cannot keep its promises must not take part any more.
             log.critical("this broker leaves the metadata quorum: %s", error, exc_info=not _expected(error))
             self.failure = error
             self._committed.on_role()
-            self._refuse_who_asked()
+            self._fail_callers()
 
-    def _refuse_who_asked(self) -> None:
+    def _fail_callers(self) -> None:
         """Nobody will take their turn any more."""
         for done in tuple(self._asked):
             if not done.done():
-                done.set_exception(_gone())
+                done.set_exception(_left_quorum())
 
     def _take_in(self) -> None:
         self._awake.clear()
@@ -241,15 +241,15 @@ class Quorum:
         finally:
             self._alarm.cancel()
 
-    async def _carry_out(self, ready: Ready) -> None:
+    async def _process(self, ready: Ready) -> None:
         write = self._store.begin(ready, self._clock.now_ms())
         if write is not None:
-            with self._signs_of_life.during(ready):
+            with self._heartbeats.during(ready):
                 await self._in_thread(write.run)
                 while self._store.must_wait(write):
-                    await self._wait_for_room(write.error)
+                    await self._wait_for_space(write.error)
                     await self._in_thread(write.run)
-            self._has_room()
+            self._disk_has_space()
             self._store.finish(write)
         if ready.messages:
             self._post(ready.messages)
@@ -260,30 +260,30 @@ class Quorum:
         if ready.committed:
             self._committed.on_entries(ready.committed)
         for result in ready.reads:
-            self._answer_read(self._reads.pop(result.ticket), result.index)
+            self._resolve_read(self._reads.pop(result.ticket), result.index)
 
-    async def _wait_for_room(self, error: Exception | None) -> None:
+    async def _wait_for_space(self, error: Exception | None) -> None:
         """A full disk is no reason to leave the quorum for good. But others should do without this node for
         as long, and nobody should wait for it."""
-        self._signs_of_life.end()
-        if self.without_room is None:
+        self._heartbeats.end()
+        if self.disk_full is None:
             log.critical("the metadata log waits for room on its disk, and nothing can be changed: %s", error)
-            self.without_room = KafkaError(
+            self.disk_full = KafkaError(
                 ErrorCode.KAFKA_STORAGE_ERROR,
                 f"the cluster's metadata cannot be written: {error}; make room on the disk, and it goes on",
             )
             self._is_behind = len(self.raft.configuration.voters) > 1 or not self.raft.is_voter
             self._committed.on_role()
-        self._refuse_who_asked()
-        await asyncio.sleep(ROOM_SECONDS)
+        self._fail_callers()
+        await asyncio.sleep(DISK_FULL_RETRY_SECONDS)
 
-    def _has_room(self) -> None:
-        if self.without_room is not None:
-            self.without_room = self._other_leader = None
-            self._told_commit = None  # of what is said from now on
+    def _disk_has_space(self) -> None:
+        if self.disk_full is not None:
+            self.disk_full = self._other_leader = None
+            self._leader_commit = None  # of what is said from now on
             log.warning("the metadata log has room again")
 
-    def _answer_read(self, asked: "asyncio.Future[int]", index: int | None) -> None:
+    def _resolve_read(self, asked: "asyncio.Future[int]", index: int | None) -> None:
         if asked.done():
             return
         if index is None:
@@ -310,7 +310,7 @@ class Quorum:
             self._send(to, bundle)
 
 
-def _gone() -> NotLeader:
+def _left_quorum() -> NotLeader:
     return NotLeader(None, "this broker has left the metadata quorum")
 
 

@@ -80,7 +80,7 @@ class LogDirCheckpoints:
         for offsets in self._all:
             offsets.pop(key, None)
 
-    def remember_strangers(self, ours: set[TopicPartition]) -> bool:
+    def name_unknown_partitions(self, ours: set[TopicPartition]) -> bool:
         """Whether they speak of a partition that is gone, and could mislead one of the same name."""
         return not all(ours.issuperset(offsets) for offsets in self._all)
 

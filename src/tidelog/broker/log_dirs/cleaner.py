@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import KafkaError, TidelogError
 from tidelog.base.ports import Clock
-from tidelog.broker.log_dirs.cleaner_pace import CleanerPace, CompactionStopped
+from tidelog.broker.log_dirs.cleaner_throttle import CleanerThrottle, CompactionStopped
 from tidelog.broker.log_dirs.cleaning_job import CleaningJob
 from tidelog.broker.log_dirs.flusher import RunInThread
 from tidelog.replication import refusals
@@ -39,7 +39,7 @@ class LogCleaner:
         self._clock = clock
         self._config = config
         self._run_in_thread = run_in_thread
-        self._pace = CleanerPace(clock)
+        self._throttle = CleanerThrottle(clock)
         self._jobs: dict[asyncio.Task[None], CleaningJob] = {}
         self._uncleanable: dict[PartitionLog, str] = {}
         self._retry_at: dict[PartitionLog, float] = {}
@@ -60,10 +60,10 @@ class LogCleaner:
         config = self._config()
         if self._closed or not config.bool("log.cleaner.enable"):
             return False
-        self._forget_the_gone()
+        self._forget_deleted()
         threads = config.int("log.cleaner.threads")
         key_bytes_max = config.int("log.cleaner.dedupe.buffer.size") // threads
-        self._pace.bytes_per_second = config.float("log.cleaner.io.max.bytes.per.second")
+        self._throttle.bytes_per_second = config.float("log.cleaner.io.max.bytes.per.second")
         seen: set[PartitionLog] = set()
         try:
             while not self._closed:
@@ -98,10 +98,10 @@ class LogCleaner:
             cleanable,
             key_bytes_max,
             clock=self._clock,
-            pace=self._pace,
+            throttle=self._throttle,
             run_in_thread=self._run_in_thread,
             is_hosted=lambda wanted: any(here is wanted for here in self._partitions),
-            on_doomed=self._remove_later,
+            on_deletions=self._remove_later,
         )
         seen.add(job.log)
         task = asyncio.get_running_loop().create_task(self._run(job), name=f"compaction of {job.name}")
@@ -118,7 +118,7 @@ class LogCleaner:
         try:
             await job.run()
         except Exception as error:
-            self._judge(job, error)
+            self._handle_failure(job, error)
 
     def _choose(self, seen: set[PartitionLog]) -> tuple[Partition, CleanableRange] | None:
         """The partition with the largest part of dirt among those that are due."""
@@ -149,14 +149,14 @@ class LogCleaner:
                 best = partition, cleanable
         return best
 
-    def _forget_the_gone(self) -> None:
+    def _forget_deleted(self) -> None:
         here = {partition.log for partition in self._partitions}
         for gone in [known for known in self._uncleanable if known not in here]:
             del self._uncleanable[gone]
         for gone in [known for known in self._retry_at if known not in here]:
             del self._retry_at[gone]
 
-    def _judge(self, job: CleaningJob, error: Exception) -> None:
+    def _handle_failure(self, job: CleaningJob, error: Exception) -> None:
         """What becomes of a partition whose job failed. After a cut of its log no error is a surprise."""
         partition, its_log = job.partition, job.log
         if isinstance(error, CompactionStopped) or not job.is_wanted():

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TypeVar
 
 from tidelog.base.ports import Clock
-from tidelog.broker.log_dirs.cleaner_pace import CleanerPace, CompactionStopped
+from tidelog.broker.log_dirs.cleaner_throttle import CleanerThrottle, CompactionStopped
 from tidelog.broker.log_dirs.flusher import RunInThread
 from tidelog.replication.partition import Partition
 from tidelog.storage.compaction.cleanable import CleanableRange
@@ -35,10 +35,10 @@ class CleaningJob:
         key_bytes_max: int,
         *,
         clock: Clock,
-        pace: CleanerPace,
+        throttle: CleanerThrottle,
         run_in_thread: RunInThread,
         is_hosted: Callable[[Partition], bool],
-        on_doomed: Callable[[Iterable[SegmentDeletion]], None],
+        on_deletions: Callable[[Iterable[SegmentDeletion]], None],
     ) -> None:
         self.partition = partition
         self.log = partition.log
@@ -48,10 +48,10 @@ class CleaningJob:
         """Memory was too small for all the keys: another round is due at once."""
         self._cleanable = cleanable
         self._clock = clock
-        self._pace = pace.of(self.stop)
+        self._throttle = throttle.of(self.stop)
         self._run_in_thread = run_in_thread
         self._is_hosted = is_hosted
-        self._on_doomed = on_doomed
+        self._on_deletions = on_deletions
         self._plan: Compaction = self.log.compaction.begin(cleanable, clock.now_ms(), key_bytes_max)
         self._current: Sequence[Source] = self._plan.sources
 
@@ -67,10 +67,10 @@ class CleaningJob:
     async def run(self) -> None:
         """Raises OSError, KafkaError for damaged batches, CompactionStopped; the log is whole in any case."""
         plan = self._plan
-        await self._in_thread(partial(plan.map_keys, self._pace))
+        await self._in_thread(partial(plan.map_keys, self._throttle))
         for group in plan.groups():
             self._current = group
-            cleaned = await self._in_thread(partial(plan.clean, group, self._pace))
+            cleaned = await self._in_thread(partial(plan.clean, group, self._throttle))
             if cleaned is None:
                 continue
             if not self.is_wanted():
@@ -84,7 +84,7 @@ class CleaningJob:
             if doomed is None:
                 log.info("%s: its log was cut during compaction, which is tried again", self.name)
                 return
-            self._on_doomed(doomed)
+            self._on_deletions(doomed)
         self.log.compaction.cleaned_to = plan.end
         self.is_unfinished = plan.end < self._cleanable.end
         log.info(

@@ -60,7 +60,7 @@ class Flusher:
         """It is gone: what nobody has begun to sync needs no sync any more."""
         self._waiting.pop(partition, None)
         self._quiet.pop(partition, None)
-        self._settle()
+        self._update_idle()
 
     async def drain(self) -> None:
         """Wait until nothing is left to sync."""
@@ -90,7 +90,7 @@ class Flusher:
             self._syncing.add(partition)
             self._quiet_syncing += is_quiet
             future.add_done_callback(partial(self._finished, partition, partition.log, flush, is_quiet))
-        self._settle()
+        self._update_idle()
 
     def _next(self) -> list[Partition]:
         """Those whose turn it is, and no more of them than there is room for, however many wait."""
@@ -124,9 +124,9 @@ class Flusher:
             partition.advance()
         if (self._waiting or self._quiet) and not self._scheduled:
             self._start()
-        self._settle()
+        self._update_idle()
 
-    def _settle(self) -> None:
+    def _update_idle(self) -> None:
         if not self._waiting and not self._quiet and not self._syncing:
             self._idle.set()
 

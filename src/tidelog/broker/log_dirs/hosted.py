@@ -14,9 +14,9 @@ from tidelog.base.ids import Epoch, NodeId, Uuid
 from tidelog.base.ports import Clock
 from tidelog.broker.controller.metadata_service import MetadataService
 from tidelog.broker.log_dirs.flusher import Flusher, RunInThread
+from tidelog.broker.log_dirs.log_deletion import LogDeletion
 from tidelog.broker.log_dirs.log_dir import LogDir
 from tidelog.broker.log_dirs.log_dirs import LogDirs
-from tidelog.broker.log_dirs.log_dropping import LogDropping
 from tidelog.broker.log_dirs.log_opening import CHUNK, LogOpening, Opened, Replica, Unopened, log_config
 from tidelog.broker.turns import in_turns
 from tidelog.metadata.image.diff import diff
@@ -52,14 +52,14 @@ class HostedPartitions:
         self._partitions: dict[tuple[str, int], Partition] = {}
         # Partitions that are ours but cannot be opened, with the reason that clients and operators get.
         self._unusable: dict[tuple[TopicKey, int], str] = {}
-        self._lacking_room: dict[tuple[Uuid, int], bool] = {}
+        self._without_space: dict[tuple[Uuid, int], bool] = {}
         """Of these, those that a full disk kept from being opened, and whether they are new."""
         self._config = BrokerConfig()
         self._image = ClusterImage()
         self._one_checkpoint = asyncio.Lock()
         self._one_change = asyncio.Lock()
         self._opening = LogOpening(node_id, log_dirs, clock, run_in_thread)
-        self._dropping = LogDropping(log_dirs, run_in_thread)
+        self._dropping = LogDeletion(log_dirs, run_in_thread)
         self._has_roles = False
         self.on_roles: Callable[[Sequence[Partition]], None] | None = None
         """Told of partitions whose leader, epoch or replicas changed, or that are gone from here."""
@@ -118,24 +118,24 @@ class HostedPartitions:
             for partition in topic.partitions
             if self._node_id in partition.replicas
         ]
-        self.log_dirs.settle_moves({topic.id: topic.name for topic in image.topics.values()})
+        self.log_dirs.complete_moves({topic.id: topic.name for topic in image.topics.values()})
         self.log_dirs.set_strays_aside({(topic.id, partition.index) for topic, partition in ours})
         opening = self._opening.open if self.log_dirs.all_clean else self._opening.recover
         await opening(ours, config, self._host)
-        strangers = self.log_dirs.remember_strangers({(topic.name, one.index) for topic, one in ours})
+        unknown = self.log_dirs.name_unknown_partitions({(topic.name, one.index) for topic, one in ours})
         cut = [partition for partition in self if partition.follower.must_checkpoint]
-        if (strangers or cut) and self.checkpoint_now():
+        if (unknown or cut) and self.checkpoint_now():
             for partition in cut:
                 partition.follower.checkpointed()
 
     def _host(self, replica: Replica, opened: Opened) -> None:
         topic, image = replica
         keys: list[tuple[TopicKey, int]] = [(topic.name, image.index), (topic.id, image.index)]
-        self._lacking_room.pop((topic.id, image.index), None)
+        self._without_space.pop((topic.id, image.index), None)
         if isinstance(opened, Unopened):
             self._unusable.update(dict.fromkeys(keys, opened.why))
             if opened.is_disk_full:
-                self._lacking_room[topic.id, image.index] = opened.is_new
+                self._without_space[topic.id, image.index] = opened.is_new
             return
         for key in keys:
             self._unusable.pop(key, None)
@@ -157,7 +157,7 @@ class HostedPartitions:
         self._any_by_key.update(dict.fromkeys(keys, partition))
         if self._has_roles:
             self._take_role(partition, image)
-            self._tell_roles([partition])
+            self._notify_roles([partition])
 
     async def take_roles(self) -> None:
         """This broker is registered: from now on it leads and follows as the image says."""
@@ -203,7 +203,7 @@ class HostedPartitions:
         image = None if topic is None else topic.partition(partition.index)
         if image is not None:
             self._take_role(partition, image)
-            self._tell_roles([partition])
+            self._notify_roles([partition])
 
     # Following the metadata
 
@@ -216,7 +216,7 @@ class HostedPartitions:
         self._image = delta.after
         await self._drop((topic, p.index) for topic in delta.topics_deleted for p in topic.partitions)
         if delta.topics_deleted:
-            await self._checkpoint_or_say()
+            await self._try_checkpoint()
         new: list[Replica] = []
         unopened: list[Replica] = []
         moved: list[tuple[TopicImage, int]] = []
@@ -237,7 +237,7 @@ class HostedPartitions:
                     self._take_role(hosted, partition)
                     changed_roles.append(hosted)
             # Before others are opened, which may take a while: followers of a new leader are waited for.
-            self._tell_roles(changed_roles)
+            self._notify_roles(changed_roles)
         await self._drop(moved)
         await self._opening.open(new, config, self._host, new=True)
         await self._opening.open(unopened, config, self._host)
@@ -247,7 +247,7 @@ class HostedPartitions:
         async for names in in_turns(delta.after.topics if broker_settings_changed else changed):
             self._configure(names)
 
-    def _tell_roles(self, partitions: list[Partition]) -> None:
+    def _notify_roles(self, partitions: list[Partition]) -> None:
         if partitions and self._has_roles and self.on_roles is not None:
             self.on_roles(partitions)
 
@@ -271,19 +271,19 @@ class HostedPartitions:
     async def _drop(self, gone: Iterable[tuple[TopicImage, int]]) -> None:
         async for piece in in_turns(gone):
             for topic, index in piece:
-                self._let_go(topic, index)
+                self._release(topic, index)
             await self._dropping.rename([(topic.id, index) for topic, index in piece])
 
-    def _let_go(self, topic: TopicImage, index: int) -> None:
+    def _release(self, topic: TopicImage, index: int) -> None:
         for key in ((topic.name, index), (topic.id, index)):
             self._by_key.pop(key, None)
             self._any_by_key.pop(key, None)
             self._unusable.pop(key, None)
-        self._lacking_room.pop((topic.id, index), None)
+        self._without_space.pop((topic.id, index), None)
         partition = self._partitions.pop((topic.name, index), None)
         if partition is None:
             return
-        self._tell_roles([partition])
+        self._notify_roles([partition])
         gone = topic.id not in self._image.topics_by_id
         partition.release_all(
             KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
@@ -309,7 +309,7 @@ class HostedPartitions:
             for one in self
             if one.log.lost is not None or (one.log.is_full and self._is_dispensable(one.topic_id, one.index))
         }
-        return found | {key for key in self._lacking_room if self._is_dispensable(*key)}
+        return found | {key for key in self._without_space if self._is_dispensable(*key)}
 
     def _is_dispensable(self, topic_id: Uuid, index: int) -> bool:
         """Another replica has all that this one has, so that it need not lead, or be waited for."""
@@ -322,15 +322,15 @@ class HostedPartitions:
         return self._one_change
 
     @property
-    def lacking_room(self) -> bool:
-        return bool(self._lacking_room)
+    def without_space(self) -> bool:
+        return bool(self._without_space)
 
-    async def open_where_room_lacked(self) -> None:
+    async def open_those_without_space(self) -> None:
         async with self._one_change:
             for new in (True, False):
                 replicas = [
                     (topic, image)
-                    for (topic_id, index), is_new in self._lacking_room.items()
+                    for (topic_id, index), is_new in self._without_space.items()
                     if is_new is new
                     and (topic := self._image.topics_by_id.get(topic_id)) is not None
                     and (image := topic.partition(index)) is not None
@@ -355,7 +355,7 @@ class HostedPartitions:
         if failure is not None:
             raise failure
 
-    async def _checkpoint_or_say(self) -> None:
+    async def _try_checkpoint(self) -> None:
         """Before a topic of the same name may begin, it must not be remembered where the old one ended."""
         try:
             await self.checkpoint()

@@ -29,7 +29,7 @@ log = logging.getLogger("tidelog.broker.log_dirs")
 
 
 @dataclass(frozen=True, slots=True)
-class ReplicaHere:
+class ReplicaInfo:
     """One partition's log in a log dir, as DescribeLogDirs shows it."""
 
     topic: str
@@ -50,7 +50,7 @@ class LogDir:
         self._files: LogDirFiles | None = None
         self.checkpoints = LogDirCheckpoints()
         self.partition_dirs: dict[tuple[Uuid, int], PartitionDir] = {}
-        self._nameless: set[TopicPartition] = set()
+        self._without_topic_id: set[TopicPartition] = set()
         self._one_writer = threading.Lock()
         self._taken = self._written = self._marks_written = 0  # checkpoints, counted
         self._copies = 0
@@ -90,18 +90,18 @@ class LogDir:
 
     def _find_partitions(self) -> None:
         for partition_dir in self.files.partitions():
-            if partition_dir.is_doomed:
+            if partition_dir.is_deleted:
                 self.files.remove(partition_dir)  # a deletion that a crash interrupted
                 continue
             topic_id = self.topic_id_of(partition_dir.path)
             if topic_id is not None:
                 self.partition_dirs[topic_id, partition_dir.partition] = partition_dir
             else:
-                self._nameless.add((partition_dir.topic, partition_dir.partition))
+                self._without_topic_id.add((partition_dir.topic, partition_dir.partition))
 
     def has_partition(self, topic: str, topic_id: Uuid, index: int) -> bool:
         """By the id that the partition directory carries; by its name where the id cannot be read."""
-        return (topic_id, index) in self.partition_dirs or (topic, index) in self._nameless
+        return (topic_id, index) in self.partition_dirs or (topic, index) in self._without_topic_id
 
     def open_log(
         self,
@@ -119,7 +119,7 @@ class LogDir:
         `is_new`: the topic was created just now, so a directory of its name belongs to another one.
         `is_synced_first`: nothing is committed before it is synced, so what was committed must be there.
         """
-        by_id, by_name = (topic_id, index) in self.partition_dirs, (topic, index) in self._nameless
+        by_id, by_name = (topic_id, index) in self.partition_dirs, (topic, index) in self._without_topic_id
         known = by_id or (by_name and not is_new)
         path = self.files.partition_path(topic, index)
         if not by_id:
@@ -129,19 +129,19 @@ class LogDir:
                 self._clear_way(path, topic_id, is_new)
             self.files.create_partition(topic, index, topic_id)
             self.partition_dirs[topic_id, index] = PartitionDir(path, topic, index, False)
-            self._nameless.discard((topic, index))
-        key, told = (topic, index), self.checkpoints
+            self._without_topic_id.discard((topic, index))
+        key, checkpoints = (topic, index), self.checkpoints
         opened = PartitionLog.open(
             self._disk,
             path,
             config,
             now_ms=now_ms,
-            recovery_point=told.recovery_points.get(key) if known else 0,
+            recovery_point=checkpoints.recovery_points.get(key) if known else 0,
             clean=self.files.was_clean and known,
-            log_start=told.log_starts.get(key) if known else None,
-            committed=told.high_watermarks.get(key) if known and is_synced_first else None,
+            log_start=checkpoints.log_starts.get(key) if known else None,
+            committed=checkpoints.high_watermarks.get(key) if known and is_synced_first else None,
         )
-        opened.compaction.cleaned_to = told.cleaned_to.get(key) if known else None
+        opened.compaction.cleaned_to = checkpoints.cleaned_to.get(key) if known else None
         return opened
 
     def begin_copy(self, partition: Partition, now_ms: int) -> PartitionLog:

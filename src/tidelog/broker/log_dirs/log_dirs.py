@@ -38,7 +38,7 @@ class LogDirs:
     ) -> "LogDirs":
         """Log dirs remember their cluster, which must be the configured one.
 
-        New ones have none before the broker has joined its cluster: see `settle_cluster`.
+        New ones have none before the broker has joined its cluster: see `join_cluster`.
         """
         remembered = _remembered_cluster(disk, paths)
         if cluster_id and remembered and remembered[0] != cluster_id:
@@ -81,11 +81,11 @@ class LogDirs:
         """Empty for a broker that has never been part of one."""
         return self.first.files.identity.cluster_id
 
-    def settle_cluster(self, cluster_id: str) -> None:
+    def join_cluster(self, cluster_id: str) -> None:
         """The log dirs and the metadata must speak of one cluster, from now on and for ever."""
         for log_dir in self._log_dirs:
             if log_dir.offline is None:
-                log_dir.files.settle_cluster(cluster_id)
+                log_dir.files.join_cluster(cluster_id)
 
     def high_watermark(self, topic: str, topic_id: Uuid, index: int) -> Offset | None:
         """Up to where the log was known to be committed when that was last written down."""
@@ -150,13 +150,13 @@ class LogDirs:
             for key in [key for key in log_dir.partition_dirs if key not in ours]:
                 log_dir.set_aside(log_dir.partition_dirs.pop(key).path)
 
-    def doom(self, topic_id: Uuid, index: int, unique: Uuid) -> Callable[[], None] | None:
+    def mark_deleted(self, topic_id: Uuid, index: int, unique: Uuid) -> Callable[[], None] | None:
         """Rename a partition's directory, so that it is gone; the returned job frees the bytes."""
         found = self.forget(topic_id, index)
         if found is None:
             return None
         files, known = found
-        doomed = files.doom_partition(known, unique)
+        doomed = files.mark_deleted(known, unique)
         return lambda: files.remove(doomed)
 
     def forget(self, topic_id: Uuid, index: int) -> tuple[LogDirFiles, PartitionDir] | None:
@@ -176,7 +176,7 @@ class LogDirs:
         old = partition.log
         try:
             log_dir.carry_loss(old, copy)
-            remove_old = self.doom(partition.topic_id, partition.index, partition.topic_id)
+            remove_old = self.mark_deleted(partition.topic_id, partition.index, partition.topic_id)
             old.close(clean=False)
             partition.log = log_dir.adopt(copy.directory, partition, now_ms)
             partition.log.share(self.warm)
@@ -185,10 +185,10 @@ class LogDirs:
             raise SwapFailed(str(error)) from error
         return remove_old or (lambda: None)
 
-    def remember_strangers(self, ours: set[TopicPartition]) -> bool:
-        return any(log_dir.checkpoints.remember_strangers(ours) for log_dir in self._log_dirs)
+    def name_unknown_partitions(self, ours: set[TopicPartition]) -> bool:
+        return any(log_dir.checkpoints.name_unknown_partitions(ours) for log_dir in self._log_dirs)
 
-    def settle_moves(self, topics: Mapping[Uuid, str]) -> None:
+    def complete_moves(self, topics: Mapping[Uuid, str]) -> None:
         """At start: a copy whose original is gone is complete; any other is worthless.
 
         While a log dir is offline nobody can tell the one from the other, so they stay as they are.
@@ -197,9 +197,9 @@ class LogDirs:
             return
         for log_dir in self._log_dirs:
             for path in log_dir.futures():
-                self._settle_move(log_dir, path, topics)
+                self._complete_move(log_dir, path, topics)
 
-    def _settle_move(self, log_dir: LogDir, path: str, topics: Mapping[Uuid, str]) -> None:
+    def _complete_move(self, log_dir: LogDir, path: str, topics: Mapping[Uuid, str]) -> None:
         topic_id = log_dir.topic_id_of(path)
         index = int(path.rpartition(".")[0].rpartition("-")[2])
         if topic_id is None or topic_id not in topics or self.log_dir_of(topic_id, index) is not None:

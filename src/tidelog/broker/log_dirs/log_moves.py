@@ -16,7 +16,7 @@ from tidelog.base.ids import Uuid
 from tidelog.base.ports import Clock, Disk
 from tidelog.broker.log_dirs.flusher import RunInThread
 from tidelog.broker.log_dirs.hosted import HostedPartitions
-from tidelog.broker.log_dirs.log_dir import LogDir, ReplicaHere
+from tidelog.broker.log_dirs.log_dir import LogDir, ReplicaInfo
 from tidelog.broker.log_dirs.log_dirs import SwapFailed
 from tidelog.broker.replication.quota import UNLIMITED, ByteRate
 from tidelog.replication import refusals
@@ -94,15 +94,15 @@ class LogMoves:
 
         task.add_done_callback(ended)
 
-    def replicas_in(self, log_dir: LogDir) -> Iterator[ReplicaHere]:
+    def replicas_in(self, log_dir: LogDir) -> Iterator[ReplicaInfo]:
         for partition in self._partitions:
             if log_dir.holds(partition.log.directory):
-                yield ReplicaHere(partition.topic, partition.index, partition.log.size_bytes, 0, False)
+                yield ReplicaInfo(partition.topic, partition.index, partition.log.size_bytes, 0, False)
         for move in self._moves.values():
             if move.log_dir is log_dir:
                 partition, copy = move.partition, move.copy
                 lag = max(0, partition.log.end - copy.end)
-                yield ReplicaHere(partition.topic, partition.index, copy.size_bytes, lag, True)
+                yield ReplicaInfo(partition.topic, partition.index, copy.size_bytes, lag, True)
 
     async def close(self) -> None:
         """Moves that are not complete begin anew when somebody asks again."""

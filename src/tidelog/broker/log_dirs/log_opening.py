@@ -77,11 +77,11 @@ class LogOpening:
         """After a stop that was not clean: check what was not known to be synced, and say how far we are."""
         threads = max(1, config.int("num.recovery.threads.per.data.dir")) * len(self._log_dirs)
         room = asyncio.Semaphore(threads)
-        began = told = self._clock.monotonic()
+        began = logged_at = self._clock.monotonic()
         done = scanned = 0
 
         async def one(replica: Replica) -> None:
-            nonlocal done, scanned, told
+            nonlocal done, scanned, logged_at
             async with room:
                 [opened] = await self._in_thread(partial(self._open_some, [replica], config, False))
             host(replica, opened)
@@ -89,8 +89,8 @@ class LogOpening:
             if not isinstance(opened, Unopened):
                 scanned += opened.recovery.scanned_bytes
             now = self._clock.monotonic()
-            if now - told >= PROGRESS_SECONDS:
-                told = now
+            if now - logged_at >= PROGRESS_SECONDS:
+                logged_at = now
                 log.info("checked %d of %d logs, %.1f MB so far", done, len(replicas), scanned / 1e6)
 
         await asyncio.gather(*map(one, replicas))

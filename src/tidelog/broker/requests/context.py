@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ProtocolError
 from tidelog.base.ports import Clock, Random
+from tidelog.broker.controller.broker_lifecycle import BrokerLifecycle
 from tidelog.broker.controller.controller import Controller
-from tidelog.broker.controller.lifecycle import Lifecycle
 from tidelog.broker.controller.metadata_service import MetadataService
 from tidelog.broker.coordinators.groups import Groups
 from tidelog.broker.coordinators.producer_ids import ProducerIds
@@ -41,7 +41,7 @@ class Services:
     peers: Peers
     forwarding: Forwarding
     forwarded_once: ForwardedOnce
-    lifecycle: Lifecycle
+    lifecycle: BrokerLifecycle
     replication: Replication
     partitions: HostedPartitions
     moves: LogMoves

@@ -7,7 +7,7 @@ from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.reassign.calls import Assignment
 from tidelog.clients.records import TopicPartition
 from tidelog.metadata.leaders.balance import Move, PlanError, plan_drain, plan_rebalance
-from tidelog.metadata.leaders.layout import PlacedPartition, Spot
+from tidelog.metadata.leaders.layout import PlacedPartition, UsableBroker
 
 Plan = dict[TopicPartition, tuple[int, ...]]
 
@@ -15,7 +15,7 @@ Plan = dict[TopicPartition, tuple[int, ...]]
 def evened(current: Assignment, brokers: Sequence[Broker]) -> Plan:
     """The same partitions, evenly on these brokers and on no other."""
     try:
-        moves = plan_rebalance(_spots(brokers), _placed(current))
+        moves = plan_rebalance(_usable_brokers(brokers), _placed(current))
     except PlanError as error:
         raise _refused(error) from error
     return _applied(current, moves)
@@ -25,14 +25,14 @@ def drained(current: Assignment, brokers: Iterable[Broker], broker: int) -> Plan
     """Nothing on this broker any more, and what it held on others that are alive."""
     takers = [other for other in brokers if other.id != broker and not other.fenced]
     try:
-        moves = plan_drain(_spots(takers), _placed(current), broker)
+        moves = plan_drain(_usable_brokers(takers), _placed(current), broker)
     except PlanError as error:
         raise _refused(error) from error
     return _applied(current, moves)
 
 
-def _spots(brokers: Iterable[Broker]) -> list[Spot]:
-    return [Spot(broker.id, broker.rack) for broker in brokers]
+def _usable_brokers(brokers: Iterable[Broker]) -> list[UsableBroker]:
+    return [UsableBroker(broker.id, broker.rack) for broker in brokers]
 
 
 def _placed(current: Assignment) -> list[PlacedPartition]:

@@ -105,7 +105,7 @@ class LogDirCheck:
 
     def partition(self, partition: PartitionDir) -> Checked:
         checked = Checked(partition.path)
-        if partition.is_doomed:
+        if partition.is_deleted:
             checked.notes.append("deleted: the next start removes it")
             return checked
         names = sorted(os.listdir(partition.path))

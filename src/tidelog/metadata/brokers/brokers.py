@@ -36,7 +36,7 @@ from tidelog.metadata.image.records import (
     PartitionChanged,
     Record,
 )
-from tidelog.metadata.leaders.electorate import Electorate
+from tidelog.metadata.leaders.election_rules import ElectionRules
 from tidelog.metadata.leaders.partition_edit import edit_partition, without
 
 
@@ -101,12 +101,12 @@ def decide_register_broker(
         tuple(features),
     )
     broker = BrokerImage(broker_id, epoch, incarnation, {}, directories=tuple(directories), fenced=fenced)
-    electorate = Electorate.of(image, config, broker)
+    rules = ElectionRules.of(image, config, broker)
     records: list[Record] = [record]
     for topic, partition in image.partitions():
         if broker_id in partition.replicas:
             lost = lost_its_data(partition, broker_id, known, directories)
-            change = _after_registration(topic, partition, broker, electorate, lost=lost, ended=ended)
+            change = _after_registration(topic, partition, broker, rules, lost=lost, ended=ended)
             if change is not None:
                 records.append(change)
     return Decision(records, [epoch])
@@ -119,9 +119,9 @@ def decide_fence_broker(
     broker = check_registered(image, broker_id)
     if broker.fenced:
         return Decision([], [None])
-    electorate = Electorate.of(image, config, msgspec.structs.replace(broker, fenced=True))
+    rules = ElectionRules.of(image, config, msgspec.structs.replace(broker, fenced=True))
     records: list[Record] = [BrokerChanged(broker_id, broker.epoch, fenced=True)]
-    records += _leave_in_sync_sets(image, broker_id, electorate)
+    records += _leave_in_sync_sets(image, broker_id, rules)
     return Decision(records, [None])
 
 
@@ -132,12 +132,12 @@ def decide_unfence_broker(
     broker = check_broker_epoch(image, broker_id, epoch)
     if not broker.fenced:
         return Decision([], [None])
-    electorate = Electorate.of(image, config, msgspec.structs.replace(broker, fenced=False))
+    rules = ElectionRules.of(image, config, msgspec.structs.replace(broker, fenced=False))
     records: list[Record] = [BrokerChanged(broker_id, broker.epoch, fenced=False)]
     for topic, partition in image.partitions():
         if partition.leader == NO_LEADER:
-            election = electorate.election_for(topic)
-            change = edit_partition(topic, partition, electorate, election=election)
+            election = rules.election_for(topic)
+            change = edit_partition(topic, partition, rules, election=election)
             if change is not None:
                 records.append(change)
     return Decision(records, [None])
@@ -150,8 +150,8 @@ def decide_unregister_broker(
     broker = check_registered(image, broker_id)
     rest = {id: other for id, other in image.brokers.items() if id != broker_id}
     records: list[Record] = [BrokerUnregistered(broker_id, broker.epoch)]
-    electorate = Electorate(rest, config, has_elr=image.has_elr)
-    records += _leave_in_sync_sets(image, broker_id, electorate)
+    rules = ElectionRules(rest, config, has_elr=image.has_elr)
+    records += _leave_in_sync_sets(image, broker_id, rules)
     return Decision(records, [None])
 
 
@@ -164,7 +164,7 @@ def decide_controlled_shutdown(
     serves to the end, and a follower that catches up meanwhile takes over. Never unclean: nobody has failed.
     """
     broker = check_registered(image, broker_id)
-    electorate = Electorate.of(image, config, msgspec.structs.replace(broker, shutting_down=True))
+    rules = ElectionRules.of(image, config, msgspec.structs.replace(broker, shutting_down=True))
     records: list[Record] = []
     if not broker.shutting_down:
         records.append(BrokerChanged(broker_id, broker.epoch, shutting_down=True))
@@ -173,13 +173,13 @@ def decide_controlled_shutdown(
         if broker_id not in partition.isr:
             continue
         rest = without(partition.isr, (broker_id,))
-        if any(electorate.may_lead(partition, other) for other in rest):
-            change = edit_partition(topic, partition, electorate, isr=rest)
+        if any(rules.may_lead(partition, other) for other in rest):
+            change = edit_partition(topic, partition, rules, isr=rest)
             if change is not None:
                 records.append(change)
         elif partition.leader == broker_id:
             leads += 1
-            waits_for += any(electorate.may_lead(partition, other) for other in partition.replicas)
+            waits_for += any(rules.may_lead(partition, other) for other in partition.replicas)
     return Decision(records, [ShutdownProgress(leads, waits_for)])
 
 
@@ -187,45 +187,45 @@ def _after_registration(
     topic: TopicImage,
     partition: PartitionImage,
     broker: BrokerImage,
-    electorate: Electorate,
+    rules: ElectionRules,
     *,
     lost: bool,
     ended: Ended,
 ) -> PartitionChanged | None:
-    election = electorate.election_for(topic)
+    election = rules.election_for(topic)
     rest = without(partition.isr, (broker.id,))
     if lost:
         return edit_partition(
             topic,
             partition,
-            electorate,
+            rules,
             isr=rest,
             directories={broker.id: broker.directory_for_new_replica()},
             election=election,
             lost=(broker.id,),
         )
     crashed = ended is not Ended.CLEAN
-    if electorate.has_elr and may_lack_records(topic, ended):
+    if rules.has_elr and may_lack_records(topic, ended):
         # Others may hold what it lost; where nobody does, the last leader leads again.
-        return edit_partition(topic, partition, electorate, isr=rest, doubted=(broker.id,), election=election)
+        return edit_partition(topic, partition, rules, isr=rest, doubted=(broker.id,), election=election)
     is_away = not broker.has_online(partition.directory_of(broker.id))
     if broker.fenced or (rest and (crashed or is_away)):
-        return edit_partition(topic, partition, electorate, isr=rest, election=election)
+        return edit_partition(topic, partition, rules, isr=rest, election=election)
     led = partition.leader == broker.id
-    return edit_partition(topic, partition, electorate, election=election, new_epoch=led and crashed)
+    return edit_partition(topic, partition, rules, election=election, new_epoch=led and crashed)
 
 
 def _leave_in_sync_sets(
-    image: ClusterImage, broker_id: NodeId, electorate: Electorate
+    image: ClusterImage, broker_id: NodeId, rules: ElectionRules
 ) -> Iterable[PartitionChanged]:
     for topic, partition in image.partitions():
         if broker_id in partition.isr:
             change = edit_partition(
                 topic,
                 partition,
-                electorate,
+                rules,
                 isr=without(partition.isr, (broker_id,)),
-                election=electorate.election_for(topic),
+                election=rules.election_for(topic),
             )
             if change is not None:
                 yield change

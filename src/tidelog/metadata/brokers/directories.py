@@ -13,11 +13,11 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, NodeId, Uuid, uuid_text
 from tidelog.metadata.brokers.brokers import decide_fence_broker
 from tidelog.metadata.brokers.registration_rules import check_broker_epoch
-from tidelog.metadata.decision import Decision, Outcome
+from tidelog.metadata.decision import Decision, ItemResult
 from tidelog.metadata.image.entities import LOST_DIRECTORY, BrokerImage, PartitionImage
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import BrokerChanged, PartitionChanged, Record
-from tidelog.metadata.leaders.electorate import Electorate
+from tidelog.metadata.leaders.election_rules import ElectionRules
 from tidelog.metadata.leaders.partition_edit import edit_partition, without
 
 
@@ -29,7 +29,7 @@ class DirectoryAssignment(msgspec.Struct, frozen=True):
     partition: int
 
 
-class AssignedDirectory(Outcome, frozen=True, kw_only=True):
+class AssignedDirectory(ItemResult, frozen=True, kw_only=True):
     directory: Uuid
     topic_id: Uuid
     partition: int
@@ -59,7 +59,7 @@ def decide_assign_directories(
 ) -> Decision[AssignedDirectory]:
     """Raises STALE_BROKER_EPOCH for all of it; else each replica is answered for itself."""
     broker = check_broker_epoch(image, broker_id, broker_epoch)
-    electorate = Electorate.of(image, config)
+    rules = ElectionRules.of(image, config)
     records: list[Record] = []
     results: list[AssignedDirectory] = []
     seen: set[tuple[Uuid, int]] = set()
@@ -69,7 +69,7 @@ def decide_assign_directories(
             if (item.topic_id, item.partition) in seen:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "The partition is named twice in one request.")
             seen.add((item.topic_id, item.partition))
-            record = _assigned(image, broker, item, electorate)
+            record = _assigned(image, broker, item, rules)
             if record is not None:
                 records.append(record)
         except KafkaError as refusal:
@@ -106,7 +106,7 @@ def decide_directories_offline(
     if not online:
         return decide_fence_broker(image, broker_id, config)
     changed = msgspec.structs.replace(broker, directories=online)
-    electorate = Electorate.of(image, config, changed)
+    rules = ElectionRules.of(image, config, changed)
     records: list[Record] = [
         BrokerChanged(broker_id, broker.epoch, directories=tuple(map(uuid_text, online)))
     ]
@@ -115,9 +115,9 @@ def decide_directories_offline(
             record = edit_partition(
                 topic,
                 partition,
-                electorate,
+                rules,
                 isr=without(partition.isr, (broker_id,)),
-                election=electorate.election_for(topic),
+                election=rules.election_for(topic),
             )
             if record is not None:
                 records.append(record)
@@ -125,7 +125,7 @@ def decide_directories_offline(
 
 
 def _assigned(
-    image: ClusterImage, broker: BrokerImage, item: DirectoryAssignment, electorate: Electorate
+    image: ClusterImage, broker: BrokerImage, item: DirectoryAssignment, rules: ElectionRules
 ) -> PartitionChanged | None:
     topic = image.topics_by_id.get(item.topic_id)
     if topic is None:
@@ -142,21 +142,21 @@ def _assigned(
     return edit_partition(
         topic,
         partition,
-        electorate,
+        rules,
         isr=without(partition.isr, (broker.id,)) if leaves else None,
         directories={broker.id: item.directory},
-        election=electorate.election_for(topic),
+        election=rules.election_for(topic),
         lost=(broker.id,) if is_new else (),
-        doubted=(broker.id,) if _can_do_without(partition, broker.id, item, electorate) else (),
+        doubted=(broker.id,) if _can_do_without(partition, broker.id, item, rules) else (),
     )
 
 
 def _can_do_without(
-    partition: PartitionImage, replica: NodeId, item: DirectoryAssignment, electorate: Electorate
+    partition: PartitionImage, replica: NodeId, item: DirectoryAssignment, rules: ElectionRules
 ) -> bool:
     """Whether others hold all that was acknowledged: then a damaged replica is just behind.
 
     The last one that held it stays eligible, may not lead, and waits to be repaired.
     """
     others = without((*partition.isr, *partition.elr), (replica,))
-    return electorate.has_elr and item.directory == LOST_DIRECTORY and bool(others)
+    return rules.has_elr and item.directory == LOST_DIRECTORY and bool(others)

@@ -12,7 +12,7 @@ import msgspec
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.metadata.configs.min_insync import one_min_insync
-from tidelog.metadata.decision import Decision, Outcome
+from tidelog.metadata.decision import Decision, ItemResult
 from tidelog.metadata.image.image import ELR_VERSION, ClusterImage
 from tidelog.metadata.image.records import FeatureChanged, FeatureRange, Record
 
@@ -66,7 +66,7 @@ def decide_update_features(
     *,
     validate_only: bool = False,
     config: BrokerConfig | None = None,
-) -> Decision[Outcome]:
+) -> Decision[ItemResult]:
     """All of them or none: the single result is that of the whole request.
 
     Kafka's tool raises all features of a release at once, those that are not here too (`NOT_HERE`): they are
@@ -81,7 +81,7 @@ def decide_update_features(
         reason = (
             f"The update failed for all features since the following feature had an error: {error.message}"
         )
-        return Decision([], [Outcome(error=error.code, message=reason)])
+        return Decision([], [ItemResult(error=error.code, message=reason)])
     levels = {update.name: update.level for update in updates}
     records: list[Record] = [
         FeatureChanged(name, level)
@@ -90,7 +90,7 @@ def decide_update_features(
     ]
     if records and levels.get(ELR_VERSION) and not image.has_elr:
         records += one_min_insync(image, config or BrokerConfig())
-    return Decision(records, [Outcome()])
+    return Decision(records, [ItemResult()])
 
 
 def _is_elsewhere(update: FeatureUpdate) -> bool:

@@ -105,7 +105,7 @@ class Heartbeat(msgspec.Struct, frozen=True):
     offline_directories: Sequence[Uuid] = ()
 
 
-class HeartbeatAnswer(msgspec.Struct, frozen=True):
+class HeartbeatResult(msgspec.Struct, frozen=True):
     is_caught_up: bool
     is_fenced: bool
     should_shut_down: bool = False
@@ -113,7 +113,7 @@ class HeartbeatAnswer(msgspec.Struct, frozen=True):
 
 def decide_heartbeat(
     image: ClusterImage, beat: Heartbeat, *, others_know: bool, config: BrokerConfig | None = None
-) -> Decision[HeartbeatAnswer]:
+) -> Decision[HeartbeatResult]:
     """Fenced -> active once it follows the metadata; active -> stopping -> fenced when it wants to leave.
 
     A stopping broker may go when nothing is left that another replica could take over, and `others_know`
@@ -123,20 +123,20 @@ def decide_heartbeat(
     is_caught_up = beat.metadata_offset >= broker.epoch
     if broker.fenced:
         if beat.wants_fence or beat.wants_shutdown or not is_caught_up:
-            return Decision([], [HeartbeatAnswer(is_caught_up, True, beat.wants_shutdown)])
+            return Decision([], [HeartbeatResult(is_caught_up, True, beat.wants_shutdown)])
         unfenced = decide_unfence_broker(image, broker.id, broker.epoch, config)
-        return Decision(unfenced.records, [HeartbeatAnswer(is_caught_up, False)])
+        return Decision(unfenced.records, [HeartbeatResult(is_caught_up, False)])
     if beat.wants_fence:
         fenced = decide_fence_broker(image, broker.id, config)
-        return Decision(fenced.records, [HeartbeatAnswer(is_caught_up, True, beat.wants_shutdown)])
+        return Decision(fenced.records, [HeartbeatResult(is_caught_up, True, beat.wants_shutdown)])
     if beat.offline_directories:
         failed = decide_directories_offline(image, broker.id, broker.epoch, beat.offline_directories, config)
         if failed.records:
             all_failed = all(directory in beat.offline_directories for directory in broker.directories)
-            return Decision(failed.records, [HeartbeatAnswer(is_caught_up, all_failed)])
+            return Decision(failed.records, [HeartbeatResult(is_caught_up, all_failed)])
     if beat.wants_shutdown or broker.shutting_down:
         return _stopping(image, broker, is_caught_up, others_know, config)
-    return Decision([], [HeartbeatAnswer(is_caught_up, False)])
+    return Decision([], [HeartbeatResult(is_caught_up, False)])
 
 
 def _stopping(
@@ -145,9 +145,9 @@ def _stopping(
     is_caught_up: bool,
     others_know: bool,
     config: BrokerConfig | None,
-) -> Decision[HeartbeatAnswer]:
+) -> Decision[HeartbeatResult]:
     handover = decide_controlled_shutdown(image, broker.id, config)
     if handover.records or any(handover.results) or not others_know:
-        return Decision(handover.records, [HeartbeatAnswer(is_caught_up, False)])
+        return Decision(handover.records, [HeartbeatResult(is_caught_up, False)])
     fenced = decide_fence_broker(image, broker.id, config)
-    return Decision(fenced.records, [HeartbeatAnswer(is_caught_up, True, True)])
+    return Decision(fenced.records, [HeartbeatResult(is_caught_up, True, True)])

@@ -22,11 +22,11 @@ from tidelog.metadata.configs.rules import (
     check_group_configs,
     check_topic_configs,
 )
-from tidelog.metadata.decision import Decision, Outcome
+from tidelog.metadata.decision import Decision, ItemResult
 from tidelog.metadata.image.entities import CLUSTER_DEFAULT, ConfigResource
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import ConfigChanged, Record, ResourceKind
-from tidelog.metadata.leaders.electorate import MIN_INSYNC_SETTING
+from tidelog.metadata.leaders.election_rules import MIN_INSYNC_SETTING
 from tidelog.metadata.topics.names import why_illegal
 
 RESOURCE_KINDS = {2: ResourceKind.TOPIC, 4: ResourceKind.BROKER, 32: ResourceKind.GROUP}
@@ -45,7 +45,7 @@ class ConfigAlteration(msgspec.Struct, frozen=True):
     edits: Sequence[ConfigEdit]
 
 
-class AlteredConfig(Outcome, frozen=True, kw_only=True):
+class AlteredConfig(ItemResult, frozen=True, kw_only=True):
     resource_type: int
     resource_name: str
 

@@ -11,7 +11,7 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.metadata.image.entities import CLUSTER_DEFAULT, ConfigResource
 from tidelog.metadata.image.image import ClusterImage, advance
 from tidelog.metadata.image.records import ConfigChanged, PartitionChanged, Record, ResourceKind
-from tidelog.metadata.leaders.electorate import MIN_INSYNC_SETTING, Electorate
+from tidelog.metadata.leaders.election_rules import MIN_INSYNC_SETTING, ElectionRules
 from tidelog.metadata.leaders.partition_edit import edit_partition
 
 
@@ -61,7 +61,7 @@ def after_min_insync_changed(
         return []
     after = advance(image, changed).after
     shared = after.configs(CLUSTER_DEFAULT)
-    electorate = Electorate.of(image, config.with_dynamic(shared, {}, on_problem=lambda _: None))
+    rules = ElectionRules.of(image, config.with_dynamic(shared, {}, on_problem=lambda _: None))
     topics = {change.resource_name for change in changed if change.resource_kind is ResourceKind.TOPIC}
     of_cluster = any(change.resource_kind is ResourceKind.BROKER for change in changed)
     return [
@@ -70,5 +70,5 @@ def after_min_insync_changed(
             after.topics.values() if of_cluster else [after.topics[name] for name in sorted(topics)]
         )
         for partition in topic.partitions
-        if partition.elr and (record := edit_partition(topic, partition, electorate)) is not None
+        if partition.elr and (record := edit_partition(topic, partition, rules)) is not None
     ]

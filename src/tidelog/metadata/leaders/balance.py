@@ -13,7 +13,7 @@ import msgspec
 
 from tidelog.base.errors import TidelogError
 from tidelog.base.ids import NodeId
-from tidelog.metadata.leaders.layout import Layout, PartitionKey, PlacedPartition, Replicas, Spot
+from tidelog.metadata.leaders.layout import Layout, PartitionKey, PlacedPartition, Replicas, UsableBroker
 
 
 class PlanError(TidelogError):
@@ -34,9 +34,11 @@ class Move(msgspec.Struct, frozen=True):
         return len(set(self.after) - set(self.before))
 
 
-def plan_rebalance(spots: Sequence[Spot], partitions: Sequence[PlacedPartition]) -> list[Move]:
-    """Spread replicas and leaders over `spots`; what is on other brokers is brought there too."""
-    layout = _layout(spots, partitions)
+def plan_rebalance(
+    usable_brokers: Sequence[UsableBroker], partitions: Sequence[PlacedPartition]
+) -> list[Move]:
+    """Spread replicas and leaders over `usable_brokers`; what is on other brokers is brought there too."""
+    layout = _layout(usable_brokers, partitions)
     _house(layout)
     _relax_racks(layout)
     _even_replicas(layout)
@@ -44,9 +46,11 @@ def plan_rebalance(spots: Sequence[Spot], partitions: Sequence[PlacedPartition])
     return _moves(partitions, layout)
 
 
-def plan_drain(spots: Sequence[Spot], partitions: Sequence[PlacedPartition], broker_id: NodeId) -> list[Move]:
+def plan_drain(
+    usable_brokers: Sequence[UsableBroker], partitions: Sequence[PlacedPartition], broker_id: NodeId
+) -> list[Move]:
     """Take all replicas from one broker and touch no partition that has none there."""
-    rest = [spot for spot in spots if spot.broker_id != broker_id]
+    rest = [usable for usable in usable_brokers if usable.broker_id != broker_id]
     here = [placed for placed in partitions if broker_id in placed.replicas]
     layout = _layout(rest, partitions, needed=here)
     affected = {(placed.topic, placed.partition): None for placed in here}
@@ -56,19 +60,19 @@ def plan_drain(spots: Sequence[Spot], partitions: Sequence[PlacedPartition], bro
 
 
 def _layout(
-    spots: Sequence[Spot],
+    usable_brokers: Sequence[UsableBroker],
     partitions: Sequence[PlacedPartition],
     needed: Sequence[PlacedPartition] | None = None,
 ) -> Layout:
     for placed in partitions if needed is None else needed:
-        if len(placed.replicas) > len(spots):
+        if len(placed.replicas) > len(usable_brokers):
             replicas = _counted(len(placed.replicas), "replica")
-            left = f"only {_counted(len(spots), 'broker')}" if spots else "no other broker"
+            left = f"only {_counted(len(usable_brokers), 'broker')}" if usable_brokers else "no other broker"
             raise PlanError(
                 f"partition {placed.topic}-{placed.partition} has {replicas}, and {left} would be left "
                 "to hold them; add a broker first, or lower the topic's replication factor by a reassignment"
             )
-    return Layout(spots, partitions)
+    return Layout(usable_brokers, partitions)
 
 
 def _counted(count: int, word: str) -> str:

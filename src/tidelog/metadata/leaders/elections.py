@@ -7,11 +7,11 @@ from enum import IntEnum
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NodeId
-from tidelog.metadata.decision import Decision, Outcome
+from tidelog.metadata.decision import Decision, ItemResult
 from tidelog.metadata.image.entities import NO_LEADER, PartitionImage, TopicImage
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import PartitionChanged, Record
-from tidelog.metadata.leaders.electorate import Election, Electorate
+from tidelog.metadata.leaders.election_rules import Election, ElectionRules
 from tidelog.metadata.leaders.partition_edit import edit_partition
 
 ELECTIONS_PER_DECISION_MAX = 1000
@@ -25,7 +25,7 @@ class ElectionKind(IntEnum):
     UNCLEAN = 1
 
 
-class ElectionResult(Outcome, frozen=True, kw_only=True):
+class ElectionResult(ItemResult, frozen=True, kw_only=True):
     topic: str
     partition: int
 
@@ -40,14 +40,14 @@ def decide_elect_leaders(
 
     An unclean election is run whatever the topic's settings say, since somebody asked for it by name.
     """
-    electorate = Electorate.of(image, config)
+    rules = ElectionRules.of(image, config)
     records: list[Record] = []
     answers: dict[tuple[str, int], ElectionResult] = {}
     for topic_name, index in _every_partition(image) if wanted is None else wanted:
         if (topic_name, index) in answers:
             continue
         try:
-            records.append(_elected(image, kind, topic_name, index, electorate))
+            records.append(_elected(image, kind, topic_name, index, rules))
             answer = ElectionResult(topic=topic_name, partition=index)
         except KafkaError as error:
             answer = ElectionResult.refused(error, topic=topic_name, partition=index)
@@ -74,7 +74,7 @@ def decide_preferred_leaders(
         prefer[preferred] += 1
         if partition.leader != preferred:
             astray.setdefault(preferred, []).append((topic, partition))
-    electorate = Electorate.of(image, config)
+    rules = ElectionRules.of(image, config)
     records: list[Record] = []
     for broker_id, found in astray.items():
         if len(found) * 100 <= imbalance_percent * prefer[broker_id]:
@@ -82,9 +82,9 @@ def decide_preferred_leaders(
         for topic, partition in found:
             if len(records) >= limit:
                 return Decision(records, [])
-            if broker_id not in partition.isr or not electorate.may_lead(partition, broker_id):
+            if broker_id not in partition.isr or not rules.may_lead(partition, broker_id):
                 continue
-            record = edit_partition(topic, partition, electorate, election=Election.PREFERRED)
+            record = edit_partition(topic, partition, rules, election=Election.PREFERRED)
             if record is not None:
                 records.append(record)
     return Decision(records, [])
@@ -94,20 +94,20 @@ def decide_missing_leaders(
     image: ClusterImage, config: BrokerConfig | None = None, *, limit: int = ELECTIONS_PER_DECISION_MAX
 ) -> Decision[None]:
     """Leaders for partitions without one: unclean where the topic has come to ask for that."""
-    electorate = Electorate.of(image, config)
+    rules = ElectionRules.of(image, config)
     records: list[Record] = []
     for topic, partition in image.partitions():
         if partition.leader != NO_LEADER or len(records) >= limit:
             continue
-        election = electorate.election_for(topic)
-        record = edit_partition(topic, partition, electorate, election=election)
+        election = rules.election_for(topic)
+        record = edit_partition(topic, partition, rules, election=election)
         if record is not None:
             records.append(record)
     return Decision(records, [])
 
 
 def _elected(
-    image: ClusterImage, kind: ElectionKind, topic_name: str, index: int, electorate: Electorate
+    image: ClusterImage, kind: ElectionKind, topic_name: str, index: int, rules: ElectionRules
 ) -> PartitionChanged:
     topic = image.topics.get(topic_name)
     if topic is None:
@@ -123,7 +123,7 @@ def _elected(
         refusal = ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
     if not needed:
         raise KafkaError(ErrorCode.ELECTION_NOT_NEEDED)
-    record = edit_partition(topic, partition, electorate, election=election)
+    record = edit_partition(topic, partition, rules, election=election)
     if record is None:
         raise KafkaError(refusal)
     return record

@@ -10,7 +10,7 @@ Replicas = tuple[NodeId, ...]
 PartitionKey = tuple[str, int]
 
 
-class Spot(msgspec.Struct, frozen=True):
+class UsableBroker(msgspec.Struct, frozen=True):
     """A broker that may hold replicas. Without racks every broker is a rack of its own."""
 
     broker_id: NodeId
@@ -27,10 +27,10 @@ class PlacedPartition(msgspec.Struct, frozen=True):
 class Layout:
     """Replica lists by partition, and their index by broker and topic, kept in step."""
 
-    def __init__(self, spots: Iterable[Spot], partitions: Iterable[PlacedPartition]) -> None:
+    def __init__(self, usable_brokers: Iterable[UsableBroker], partitions: Iterable[PlacedPartition]) -> None:
         self.racks: dict[NodeId, object] = {
-            spot.broker_id: spot.broker_id if spot.rack is None else spot.rack
-            for spot in sorted(spots, key=lambda spot: spot.broker_id)
+            usable.broker_id: usable.broker_id if usable.rack is None else usable.rack
+            for usable in sorted(usable_brokers, key=lambda usable: usable.broker_id)
         }
         self.replicas: dict[PartitionKey, Replicas] = {}
         self.load: dict[NodeId, int] = dict.fromkeys(self.racks, 0)

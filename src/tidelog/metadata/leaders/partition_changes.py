@@ -12,11 +12,11 @@ from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_EPOCH, Epoch, NodeId, Uuid
 from tidelog.metadata.brokers.registration_rules import check_broker_epoch
-from tidelog.metadata.decision import Decision, Outcome
+from tidelog.metadata.decision import Decision, ItemResult
 from tidelog.metadata.image.entities import NO_LEADER, BrokerImage, PartitionImage
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import PartitionChanged, Record
-from tidelog.metadata.leaders.electorate import Electorate
+from tidelog.metadata.leaders.election_rules import ElectionRules
 from tidelog.metadata.leaders.partition_edit import edit_partition
 
 RECOVERED = 0
@@ -34,7 +34,7 @@ class PartitionAlteration(msgspec.Struct, frozen=True):
     leader_recovery_state: int = RECOVERED
 
 
-class AlteredPartition(Outcome, frozen=True, kw_only=True):
+class AlteredPartition(ItemResult, frozen=True, kw_only=True):
     """The partition as it is now; the fields below the index are set only where there is no error."""
 
     topic_id: Uuid
@@ -58,7 +58,7 @@ def decide_alter_partition(
     answered with NEW_LEADER_ELECTED: the asker learns the rest from the metadata log.
     """
     check_broker_epoch(image, broker_id, broker_epoch)
-    electorate = Electorate.of(image, config)
+    rules = ElectionRules.of(image, config)
     records: list[Record] = []
     results: list[AlteredPartition] = []
     seen: set[tuple[Uuid, int]] = set()
@@ -68,7 +68,7 @@ def decide_alter_partition(
             if key in seen:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "The partition is named twice in one request.")
             seen.add(key)
-            record, partition = _altered(image, broker_id, change, electorate)
+            record, partition = _altered(image, broker_id, change, rules)
             if record is not None:
                 records.append(record)
             if partition.leader != broker_id:
@@ -92,7 +92,7 @@ def decide_alter_partition(
 
 
 def _altered(
-    image: ClusterImage, broker_id: NodeId, change: PartitionAlteration, electorate: Electorate
+    image: ClusterImage, broker_id: NodeId, change: PartitionAlteration, rules: ElectionRules
 ) -> tuple[PartitionChanged | None, PartitionImage]:
     topic = image.topics_by_id.get(change.topic_id)
     if topic is None:
@@ -105,9 +105,9 @@ def _altered(
     record = edit_partition(
         topic,
         partition,
-        electorate,
+        rules,
         isr=tuple(replica for replica, _ in change.isr),
-        election=electorate.election_for(topic),
+        election=rules.election_for(topic),
     )
     return record, partition if record is None else partition_after(partition, record)
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tidelog.base.ids import NodeId, Uuid, uuid_text
 from tidelog.metadata.image.entities import NO_LEADER, PartitionImage, TopicImage
 from tidelog.metadata.image.records import PartitionChanged
-from tidelog.metadata.leaders.electorate import Candidates, Election, Electorate
+from tidelog.metadata.leaders.election_rules import Candidates, Election, ElectionRules
 from tidelog.metadata.leaders.eligible import eligible_replicas, last_leader
 
 Replicas = tuple[NodeId, ...]
@@ -25,7 +25,7 @@ def without(replicas: Replicas, gone: Collection[NodeId]) -> Replicas:
 def edit_partition(
     topic: TopicImage,
     old: PartitionImage,
-    electorate: Electorate,
+    rules: ElectionRules,
     *,
     isr: Replicas | None = None,
     replicas: Replicas | None = None,
@@ -53,24 +53,24 @@ def edit_partition(
         replicas, isr, adding, removing = _completed(replicas, isr, adding, removing)
     places = None
     if directories or replicas != old.replicas:
-        places = _directories(old, replicas, electorate, directories or {})
+        places = _directories(old, replicas, rules, directories or {})
         if replicas == old.replicas and places == tuple(map(old.directory_of, replicas)):
             places = None
     judged = old if places is None else replace(old, replicas=replicas, directories=places)
-    needed = electorate.needed_in_sync(topic, replicas) if electorate.has_elr else 0
+    needed = rules.needed_in_sync(topic, replicas) if rules.has_elr else 0
     elr = eligible_replicas(old, replicas, isr, needed=needed, bad=bad)
-    last_known = last_leader(old, replicas, isr, lost=lost) if electorate.has_elr else ()
-    leader = electorate.elect(judged, Candidates(replicas, isr, elr, last_known), election)
+    last_known = last_leader(old, replicas, isr, lost=lost) if rules.has_elr else ()
+    leader = rules.elect(judged, Candidates(replicas, isr, elr, last_known), election)
     if leader != NO_LEADER and leader not in isr:
         isr = (leader,)
         # Unclean: nobody else is known to hold what it holds.
         was_clean = leader in elr
         elr = eligible_replicas(old, replicas, isr, needed=needed, bad=bad) if was_clean else ()
         new_epoch = True
-    elif leader not in (old.leader, NO_LEADER) and electorate.is_stopping(old.leader):
+    elif leader not in (old.leader, NO_LEADER) and rules.is_stopping(old.leader):
         isr = without(isr, (old.leader,))
         elr = eligible_replicas(old, replicas, isr, needed=needed, bad=bad)
-    if not isr and not lost and not electorate.has_elr:
+    if not isr and not lost and not rules.has_elr:
         isr = old.isr
     if leader != NO_LEADER:
         last_known = ()
@@ -105,13 +105,13 @@ def _completed(
 
 
 def _directories(
-    old: PartitionImage, replicas: Replicas, electorate: Electorate, told: Mapping[NodeId, Uuid]
+    old: PartitionImage, replicas: Replicas, rules: ElectionRules, told: Mapping[NodeId, Uuid]
 ) -> tuple[Uuid, ...]:
     return tuple(
         told[replica]
         if replica in told
         else old.directory_of(replica)
         if replica in old.replicas
-        else electorate.directory_for_new_replica(replica)
+        else rules.directory_for_new_replica(replica)
         for replica in replicas
     )

@@ -13,11 +13,11 @@ import msgspec
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NodeId
-from tidelog.metadata.decision import Decision, Outcome
+from tidelog.metadata.decision import Decision, ItemResult
 from tidelog.metadata.image.entities import PartitionImage, TopicImage
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import PartitionChanged, Record
-from tidelog.metadata.leaders.electorate import Election, Electorate
+from tidelog.metadata.leaders.election_rules import Election, ElectionRules
 from tidelog.metadata.leaders.partition_edit import edit_partition, without
 from tidelog.metadata.topics.assignments import check_assignment
 
@@ -30,7 +30,7 @@ class Reassignment(msgspec.Struct, frozen=True):
     replicas: Sequence[NodeId] | None
 
 
-class ReassignmentResult(Outcome, frozen=True, kw_only=True):
+class ReassignmentResult(ItemResult, frozen=True, kw_only=True):
     topic: str
     partition: int
 
@@ -51,7 +51,7 @@ def decide_alter_reassignments(
     config: BrokerConfig | None = None,
 ) -> Decision[ReassignmentResult]:
     """Each partition succeeds or fails for itself. What needs no copying is done at once."""
-    electorate = Electorate.of(image, config)
+    rules = ElectionRules.of(image, config)
     records: list[Record] = []
     results: list[ReassignmentResult] = []
     seen: set[tuple[str, int]] = set()
@@ -62,12 +62,12 @@ def decide_alter_reassignments(
             seen.add((item.topic, item.partition))
             topic, partition = _find(image, item)
             if item.replicas is None:
-                record = _cancelled(topic, partition, electorate)
+                record = _cancelled(topic, partition, rules)
             else:
                 if not allow_replication_factor_change:
                     _check_replication_factor(partition, len(item.replicas))
                 check_assignment(image, item.replicas, None)
-                record = _begun(topic, partition, tuple(item.replicas), electorate)
+                record = _begun(topic, partition, tuple(item.replicas), rules)
         except KafkaError as error:
             results.append(ReassignmentResult.refused(error, topic=item.topic, partition=item.partition))
             continue
@@ -122,34 +122,30 @@ def _check_replication_factor(partition: PartitionImage, wanted: int) -> None:
 
 
 def _begun(
-    topic: TopicImage, partition: PartitionImage, target: tuple[NodeId, ...], electorate: Electorate
+    topic: TopicImage, partition: PartitionImage, target: tuple[NodeId, ...], rules: ElectionRules
 ) -> PartitionChanged | None:
     original = without(partition.replicas, partition.adding)
     replicas = target + without(partition.replicas, target)
     return edit_partition(
         topic,
         partition,
-        electorate,
+        rules,
         replicas=replicas,
         adding=without(replicas, original),
         removing=without(replicas, target),
-        election=electorate.election_for(topic),
+        election=rules.election_for(topic),
     )
 
 
-def _cancelled(
-    topic: TopicImage, partition: PartitionImage, electorate: Electorate
-) -> PartitionChanged | None:
+def _cancelled(topic: TopicImage, partition: PartitionImage, rules: ElectionRules) -> PartitionChanged | None:
     if not partition.is_reassigning:
         raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
     original = without(partition.replicas, partition.adding)
     isr = without(partition.isr, partition.adding)
-    election = electorate.election_for(topic)
-    can_lead = any(
-        electorate.may_lead(partition, replica) for replica in without(partition.elr, partition.adding)
-    )
+    election = rules.election_for(topic)
+    can_lead = any(rules.may_lead(partition, replica) for replica in without(partition.elr, partition.adding))
     if not isr and not can_lead:  # only new replicas are in sync: going back costs what the old ones miss
-        alive = tuple(replica for replica in original if electorate.may_lead(partition, replica))
+        alive = tuple(replica for replica in original if rules.may_lead(partition, replica))
         if election is not Election.UNCLEAN or not alive:
             raise KafkaError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
@@ -160,7 +156,7 @@ def _cancelled(
     return edit_partition(
         topic,
         partition,
-        electorate,
+        rules,
         replicas=original,
         isr=isr,
         adding=(),

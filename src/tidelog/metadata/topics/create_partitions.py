@@ -7,7 +7,7 @@ import msgspec
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NodeId
-from tidelog.metadata.decision import Decision, Outcome
+from tidelog.metadata.decision import Decision, ItemResult
 from tidelog.metadata.image.entities import TopicImage
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import PartitionCreated, Record
@@ -22,7 +22,7 @@ class TopicGrowth(msgspec.Struct, frozen=True):
     assignments: Sequence[Sequence[NodeId]] | None = None  # replicas of the new ones only
 
 
-class GrownTopic(Outcome, frozen=True, kw_only=True):
+class GrownTopic(ItemResult, frozen=True, kw_only=True):
     name: str
 
 

@@ -12,7 +12,7 @@ from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import ZERO_UUID, NodeId, Uuid, uuid_text
 from tidelog.metadata.configs.rules import check_topic_configs
-from tidelog.metadata.decision import Decision, Outcome, Steps, decide_at_once
+from tidelog.metadata.decision import Decision, ItemResult, Steps, decide_at_once
 from tidelog.metadata.image.entities import TopicImage
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import ConfigChanged, Record, ResourceKind, TopicCreated
@@ -43,7 +43,7 @@ class TopicDefaults(msgspec.Struct, frozen=True):
     replication_factor: int = 1
 
 
-class CreatedTopic(Outcome, frozen=True, kw_only=True):
+class CreatedTopic(ItemResult, frozen=True, kw_only=True):
     name: str
     topic_id: Uuid = ZERO_UUID  # stays zero when the request was only checked
     num_partitions: int = -1

@@ -7,7 +7,7 @@ import msgspec
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import ZERO_UUID, Uuid, uuid_text
-from tidelog.metadata.decision import Decision, Outcome
+from tidelog.metadata.decision import Decision, ItemResult
 from tidelog.metadata.image.entities import TopicImage
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import Record, TopicDeleted
@@ -20,7 +20,7 @@ class DoomedTopic(msgspec.Struct, frozen=True):
     topic_id: Uuid = ZERO_UUID
 
 
-class DeletedTopic(Outcome, frozen=True, kw_only=True):
+class DeletedTopic(ItemResult, frozen=True, kw_only=True):
     name: str | None
     topic_id: Uuid
 

@@ -52,7 +52,7 @@ class LogDirFiles:
             disk.sync_dir(path.rpartition("/")[0] or "/")
         lock = disk.lock(f"{path}/{LOCK}")
         try:
-            identity = cls._settle_identity(disk, path, identity)
+            identity = cls._check_identity(disk, path, identity)
             mark = read_file(disk, f"{path}/{CLEAN_SHUTDOWN}")
             if mark is not None:  # from now on only a new clean shutdown may say so
                 disk.remove(f"{path}/{CLEAN_SHUTDOWN}")
@@ -63,7 +63,7 @@ class LogDirFiles:
         return cls(disk, path, identity, mark, lock)
 
     @staticmethod
-    def _settle_identity(disk: Disk, path: str, wanted: LogDirIdentity) -> LogDirIdentity:
+    def _check_identity(disk: Disk, path: str, wanted: LogDirIdentity) -> LogDirIdentity:
         meta = f"{path}/{META}"
         raw = read_file(disk, meta)
         if raw is None:
@@ -81,7 +81,7 @@ class LogDirFiles:
             )
         return found
 
-    def settle_cluster(self, cluster_id: str) -> None:
+    def join_cluster(self, cluster_id: str) -> None:
         """A log dir without a cluster joins this one; one of another cluster is refused."""
         known = self.identity.cluster_id
         if known == cluster_id:
@@ -122,19 +122,19 @@ class LogDirFiles:
         partition_dir.write_topic_id(self._disk, path, topic_id)
         return path
 
-    def doom_partition(self, partition: PartitionDir, unique: Uuid, *, sync: bool = True) -> PartitionDir:
+    def mark_deleted(self, partition: PartitionDir, unique: Uuid, *, sync: bool = True) -> PartitionDir:
         """Rename the directory, so that it is gone whatever happens next; `remove` takes the bytes.
 
         Without `sync`, for many at once: `sync` must follow.
         """
-        if partition.is_doomed:
+        if partition.is_deleted:
             return partition
-        doomed = partition_dir.doomed_name(partition.topic, partition.partition, uuid_text(unique))
-        target = f"{self.path}/{doomed}"
+        deleted = partition_dir.deleted_name(partition.topic, partition.partition, uuid_text(unique))
+        target = f"{self.path}/{deleted}"
         self._disk.rename(partition.path, target)
         if sync:
             self.sync()
-        return partition._replace(path=target, is_doomed=True)
+        return partition._replace(path=target, is_deleted=True)
 
     def sync(self) -> None:
         self._disk.sync_dir(self.path)

@@ -15,7 +15,7 @@ from tidelog.base.ports import Disk, read_file
 from tidelog.storage.file_names import PARTITION_METADATA
 
 _PARTITION_DIR = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)")
-_DOOMED = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)\.[A-Za-z0-9_-]+-delete")
+_DELETED_DIR = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)\.[A-Za-z0-9_-]+-delete")
 _FILE_NAME_MAX = 255
 _CHECKSUM = "crc32c"
 
@@ -24,21 +24,21 @@ class PartitionDir(NamedTuple):
     path: str
     topic: str
     partition: int
-    is_doomed: bool
+    is_deleted: bool
 
 
 def listing(disk: Disk, directory: str) -> list[PartitionDir]:
     found = []
     for name in disk.names(directory):
-        doomed = _DOOMED.fullmatch(name)
-        match = doomed or _PARTITION_DIR.fullmatch(name)
+        deleted = _DELETED_DIR.fullmatch(name)
+        match = deleted or _PARTITION_DIR.fullmatch(name)
         path = f"{directory}/{name}"
         if match and disk.is_dir(path):
-            found.append(PartitionDir(path, match["topic"], int(match["partition"]), doomed is not None))
+            found.append(PartitionDir(path, match["topic"], int(match["partition"]), deleted is not None))
     return found
 
 
-def doomed_name(topic: str, partition: int, unique: str) -> str:
+def deleted_name(topic: str, partition: int, unique: str) -> str:
     """Truncates a topic name that is as long as a file name may be: only the ending matters."""
     ending = f"-{partition}.{unique}-delete"
     return topic[: _FILE_NAME_MAX - len(ending)] + ending

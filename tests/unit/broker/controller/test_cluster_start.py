@@ -16,7 +16,7 @@ from tidelog.metadata.image.records import ClusterCreated, Record, TopicCreated
 from tidelog.metadata.store import store as quorum_store
 from tidelog.metadata.store.entry_data import encode_decision
 from tidelog.raft.entries import Entry, EntryKind
-from tidelog.raft.messages import Append
+from tidelog.raft.messages import AppendEntries
 from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
 THREE = "1@a:9092,2@b:9092,3@c:9092"
@@ -65,7 +65,7 @@ class FollowingVoter:
     async def hear(self, leader: NodeId, term: int, previous: tuple[int, int], *entries: Entry) -> None:
         address = f"127.0.0.{leader}:9092"
         commit = previous[0] + len(entries)
-        append = Append(leader, bytes([leader] * 16), term, address, *previous, commit, 0, entries)
+        append = AppendEntries(leader, bytes([leader] * 16), term, address, *previous, commit, 0, entries)
         self.rig.quorum.receive(append)
         for _ in range(20):
             await asyncio.sleep(0.001)
@@ -120,7 +120,7 @@ def test_a_broker_does_not_wait_for_what_was_never_agreed_on() -> None:
         await first.hear(2, 1, (-1, 0), Entry(1, EntryKind.NOOP), data(1, ClusterCreated("c")))
         agreed = first.rig.quorum.raft.commit_index
         lost = [data(1, topic(f"lost-{number}", number)) for number in range(5)]
-        append = Append(2, bytes([2] * 16), 1, "127.0.0.2:9092", 1, 1, agreed, 0, tuple(lost))
+        append = AppendEntries(2, bytes([2] * 16), 1, "127.0.0.2:9092", 1, 1, agreed, 0, tuple(lost))
         first.rig.quorum.receive(append)
         await first.following
         for _ in range(20):

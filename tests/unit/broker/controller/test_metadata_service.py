@@ -11,11 +11,11 @@ from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.invariant import InvariantError
 from tidelog.metadata.brokers.brokers import decide_create_cluster
-from tidelog.metadata.decision import Decision, Outcome
+from tidelog.metadata.decision import Decision, ItemResult
 from tidelog.metadata.image.image import ClusterImage, ImageDelta
 from tidelog.metadata.image.records import BrokerRegistered, Endpoint
 from tidelog.metadata.topics.create_topics import NewTopic, TopicDefaults, decide_create_topics
-from tidelog.raft.messages import Vote
+from tidelog.raft.messages import RequestVote
 from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
 ids = iter(range(1, 10_000))
@@ -152,11 +152,11 @@ def test_without_a_quorum_nothing_is_changed_and_each_item_says_so() -> None:
     with_rig(work, voters=(1, 2, 3))
 
 
-def no_such_topic(_: ClusterImage) -> Decision[Outcome]:
-    return Decision([], [Outcome.refused(KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))])
+def no_such_topic(_: ClusterImage) -> Decision[ItemResult]:
+    return Decision([], [ItemResult.refused(KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))])
 
 
-def old_news(_: ClusterImage) -> Decision[Outcome]:
+def old_news(_: ClusterImage) -> Decision[ItemResult]:
     raise KafkaError(ErrorCode.STALE_BROKER_EPOCH)
 
 
@@ -198,7 +198,7 @@ def test_messages_of_a_stranger_change_nothing() -> None:
     async def work(rig: QuorumRig) -> None:
         for term in (1, 50, 2**31 - 2):
             rig.quorum.receive(
-                Vote(
+                RequestVote(
                     sender=99,
                     storage=bytes(16),
                     term=term,

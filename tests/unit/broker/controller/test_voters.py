@@ -10,7 +10,7 @@ from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.controller.voters import Voters
 from tidelog.raft.entries import Configuration, Voter
-from tidelog.raft.messages import AppendAnswer, Hello
+from tidelog.raft.messages import AppendEntriesResponse, FindLeader
 
 DISK = bytes([4] * 16)
 
@@ -19,9 +19,9 @@ async def with_an_observer(rig: QuorumRig) -> None:
     """Node 4 follows the metadata of node 1, and has all of it."""
     await rig.start()
     raft = rig.quorum.raft
-    rig.quorum.receive(Hello(4, DISK, raft.term, "four:9092"))
+    rig.quorum.receive(FindLeader(4, DISK, raft.term, "four:9092"))
     await asyncio.sleep(0.5)
-    rig.quorum.receive(AppendAnswer(4, DISK, raft.term, 0, accepted=True, index=raft.last_index))
+    rig.quorum.receive(AppendEntriesResponse(4, DISK, raft.term, 0, accepted=True, index=raft.last_index))
     await asyncio.sleep(0.1)
 
 

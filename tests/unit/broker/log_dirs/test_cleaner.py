@@ -225,12 +225,12 @@ def test_an_error_of_our_own_stops_nothing_else(caplog, monkeypatch):
 def test_a_disk_error_during_the_swap_takes_only_this_log_offline():
     rig = Rig()
     partition, other = rig.partition("orders"), rig.partition("other", clean=1)
-    told = []
-    partition.when_committed(99, told.append)
+    logged_at = []
+    partition.when_committed(99, logged_at.append)
     rig.disk.fail("rename", "orders-0/00000000000000000000.log", number=2)
     run(rig.cleaner.clean_once())
     assert partition.log.offline is not None
-    assert told == [told[0]]
+    assert logged_at == [logged_at[0]]
     assert len(keys(other)) < 10
 
 

@@ -148,12 +148,12 @@ def test_a_log_that_finds_no_room_is_told_to_the_controller_if_others_can_lead(
         assert host.hosted.damaged() == ({key} if is_told else set())
         with pytest.raises(KafkaError, match="No space left"):
             host.hosted.find("t", 0)
-        assert host.hosted.lacking_room
+        assert host.hosted.without_space
         disk.heal()
-        await host.hosted.open_where_room_lacked()
+        await host.hosted.open_those_without_space()
         assert host.hosted.find("t", 0).is_leader
         assert not host.hosted.damaged()
-        assert not host.hosted.lacking_room
+        assert not host.hosted.without_space
         await host.stop()
 
     run(life())
@@ -165,10 +165,10 @@ def test_a_full_log_is_no_failed_log_dir_and_a_broken_one_is() -> None:
         host = Host(disk)
         await host.start(image(1, 0))
         log = host.hosted.find("t", 0).log
-        for code, failed, told in ((errno.ENOSPC, 0, 1), (errno.EIO, 1, 0)):
+        for code, failed, logged_at in ((errno.ENOSPC, 0, 1), (errno.EIO, 1, 0)):
             log.health.offline = OSError(code, "a disk error")
             assert len(host.hosted.failed_log_dirs()) == failed
-            assert len(host.hosted.damaged()) == told
+            assert len(host.hosted.damaged()) == logged_at
         await host.stop()
 
     run(life())

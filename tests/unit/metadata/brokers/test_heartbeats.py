@@ -2,7 +2,7 @@ import pytest
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.metadata.brokers.brokers import decide_controlled_shutdown
-from tidelog.metadata.brokers.heartbeats import BrokerSessions, Heartbeat, HeartbeatAnswer, decide_heartbeat
+from tidelog.metadata.brokers.heartbeats import BrokerSessions, Heartbeat, HeartbeatResult, decide_heartbeat
 from tidelog.metadata.image.entities import NO_LEADER
 
 
@@ -67,63 +67,63 @@ def beat(image, broker=1, offset=10, others_know=True, **wants):
 class TestDecision:
     def test_silence_is_golden(self, cluster):
         decision = beat(cluster())
-        assert (decision.records, decision.results) == ([], [HeartbeatAnswer(True, False)])
+        assert (decision.records, decision.results) == ([], [HeartbeatResult(True, False)])
 
     def test_broker_is_let_in_once_it_knows_of_its_registration(self, with_topic, apply):
         image = with_topic((3,), fenced=(3,))
         behind = beat(image, 3, offset=2)
-        assert (behind.records, behind.results) == ([], [HeartbeatAnswer(False, True)])
+        assert (behind.records, behind.results) == ([], [HeartbeatResult(False, True)])
         decision = beat(image, 3, offset=3)
-        assert decision.results == [HeartbeatAnswer(True, False)]
+        assert decision.results == [HeartbeatResult(True, False)]
         assert apply(image, decision).partition("t", 0).leader == 3
         assert not beat(image, 3, wants_fence=True).records
 
     def test_broker_asks_to_be_fenced(self, with_topic, apply):
         image = with_topic((1, 2))
         decision = beat(image, wants_fence=True)
-        assert decision.results == [HeartbeatAnswer(True, True)]
+        assert decision.results == [HeartbeatResult(True, True)]
         assert apply(image, decision).partition("t", 0).leader == 2
 
     def test_it_leaves_in_three_steps(self, with_topic, apply):
         image = with_topic((1, 2))
         moved = beat(image, wants_shutdown=True)
-        assert moved.results == [HeartbeatAnswer(True, False, False)]
+        assert moved.results == [HeartbeatResult(True, False, False)]
         image = apply(image, moved)
         assert image.partition("t", 0).leader == 2
         waits = beat(image, wants_shutdown=True, others_know=False)
-        assert (waits.records, waits.results) == ([], [HeartbeatAnswer(True, False, False)])
+        assert (waits.records, waits.results) == ([], [HeartbeatResult(True, False, False)])
         goes = beat(image, wants_shutdown=True)
-        assert goes.results == [HeartbeatAnswer(True, True, True)]
+        assert goes.results == [HeartbeatResult(True, True, True)]
         image = apply(image, goes)
         assert image.brokers[1].fenced
         again = beat(image, wants_shutdown=True)
-        assert (again.records, again.results) == ([], [HeartbeatAnswer(True, True, True)])
+        assert (again.records, again.results) == ([], [HeartbeatResult(True, True, True)])
 
     def test_it_waits_for_a_follower_that_may_catch_up(self, with_topic, apply):
         image = with_topic((1, 2), isr=(1,))
         image = apply(image, decide_controlled_shutdown(image, 1))
-        assert beat(image, wants_shutdown=True).results == [HeartbeatAnswer(True, False, False)]
+        assert beat(image, wants_shutdown=True).results == [HeartbeatResult(True, False, False)]
 
     def test_the_last_broker_may_go(self, with_topic, apply):
         image = with_topic((1,), brokers=1)
         image = apply(image, beat(image, wants_shutdown=True))
         assert image.partition("t", 0).leader == 1
         decision = beat(image, wants_shutdown=True)
-        assert decision.results == [HeartbeatAnswer(True, True, True)]
+        assert decision.results == [HeartbeatResult(True, True, True)]
         partition = apply(image, decision).partition("t", 0)
         assert (partition.leader, partition.isr) == (NO_LEADER, (1,))
 
     def test_at_once_if_it_wants_both(self, with_topic):
         decision = beat(with_topic((1, 2)), wants_fence=True, wants_shutdown=True)
-        assert decision.results == [HeartbeatAnswer(True, True, True)]
+        assert decision.results == [HeartbeatResult(True, True, True)]
 
     def test_failed_log_dir(self, with_topic, apply):
         image = with_topic((1, 2))
         decision = beat(image, offline_directories=[(2001).to_bytes(16, "big")])
-        assert decision.results == [HeartbeatAnswer(True, True)]  # its only one
+        assert decision.results == [HeartbeatResult(True, True)]  # its only one
         assert apply(image, decision).brokers[1].fenced
         unknown = beat(image, offline_directories=[b"x" * 16])
-        assert (unknown.records, unknown.results) == ([], [HeartbeatAnswer(True, False)])
+        assert (unknown.records, unknown.results) == ([], [HeartbeatResult(True, False)])
 
     def test_only_the_registered_process_is_heard(self, cluster):
         with pytest.raises(KafkaError) as caught:

@@ -3,11 +3,11 @@ from collections import Counter
 import pytest
 
 from tidelog.metadata.leaders.balance import Move, PlanError, plan_drain, plan_rebalance
-from tidelog.metadata.leaders.layout import PlacedPartition, Spot
+from tidelog.metadata.leaders.layout import PlacedPartition, UsableBroker
 
 
-def spots(*ids, racks=""):
-    return [Spot(id, racks[place] if racks else None) for place, id in enumerate(ids)]
+def usable_brokers(*ids, racks=""):
+    return [UsableBroker(id, racks[place] if racks else None) for place, id in enumerate(ids)]
 
 
 def placed(*lists, topic="t"):
@@ -16,7 +16,7 @@ def placed(*lists, topic="t"):
 
 def test_new_broker_gets_its_share_and_nothing_else_moves():
     before = placed(*[(1, 2), (2, 1)] * 6)
-    moves = plan_rebalance(spots(1, 2, 3), before)
+    moves = plan_rebalance(usable_brokers(1, 2, 3), before)
     assert sum(move.copied for move in moves) == 8
     after = {move.partition: move.after for move in moves}
     lists = [after.get(one.partition, one.replicas) for one in before]
@@ -25,60 +25,62 @@ def test_new_broker_gets_its_share_and_nothing_else_moves():
 
 
 def test_leaders_are_evened_out_without_copying():
-    moves = plan_rebalance(spots(1, 2), placed((1, 2), (1, 2), (1, 2), (1, 2)))
+    moves = plan_rebalance(usable_brokers(1, 2), placed((1, 2), (1, 2), (1, 2), (1, 2)))
     assert [move.copied for move in moves] == [0, 0]
     assert moves[0] == Move("t", 0, (1, 2), (2, 1))
 
 
 def test_what_is_even_stays():
-    assert plan_rebalance(spots(1, 2, 3), placed((1, 2), (2, 3), (3, 1))) == []
-    assert plan_rebalance(spots(1, 2), []) == []
+    assert plan_rebalance(usable_brokers(1, 2, 3), placed((1, 2), (2, 3), (3, 1))) == []
+    assert plan_rebalance(usable_brokers(1, 2), []) == []
 
 
 def test_a_new_topic_is_not_all_on_the_new_broker():
     before = placed(*[(1, 2)] * 4, topic="a") + placed(*[(1, 2)] * 4, topic="b")
-    moves = plan_rebalance(spots(1, 2, 3), before)
+    moves = plan_rebalance(usable_brokers(1, 2, 3), before)
     assert Counter(move.topic for move in moves if 3 in move.after) in ({"a": 3, "b": 2}, {"a": 2, "b": 3})
 
 
 def test_racks_come_before_even_loads():
     """One rack has a single broker: it keeps a replica of everything."""
     before = placed(*[(1, 2), (1, 3), (2, 1), (3, 1)])
-    assert all({1}.issubset(move.after) for move in plan_rebalance(spots(1, 2, 3, 4, racks="abbb"), before))
+    assert all(
+        {1}.issubset(move.after) for move in plan_rebalance(usable_brokers(1, 2, 3, 4, racks="abbb"), before)
+    )
 
 
 def test_crowded_rack_is_relaxed():
-    moves = plan_rebalance(spots(1, 2, 3, racks="aab"), placed((1, 2)))
+    moves = plan_rebalance(usable_brokers(1, 2, 3, racks="aab"), placed((1, 2)))
     assert len(moves) == 1
     assert 3 in moves[0].after
 
 
 def test_replica_on_a_broker_that_is_gone_finds_a_home():
-    assert plan_rebalance(spots(1, 2), placed((9, 1))) == [Move("t", 0, (9, 1), (2, 1))]
+    assert plan_rebalance(usable_brokers(1, 2), placed((9, 1))) == [Move("t", 0, (9, 1), (2, 1))]
 
 
 def test_drain_takes_the_role_over_and_keeps_the_rest():
     before = placed((1, 2), (2, 3), (3, 1), (2, 3))
-    moves = plan_drain(spots(1, 2, 3), before, 1)
+    moves = plan_drain(usable_brokers(1, 2, 3), before, 1)
     assert [(move.partition, set(move.after)) for move in moves] == [(0, {2, 3}), (2, {2, 3})]
     leaders = Counter([move.after[0] for move in moves] + [2, 2])
     assert leaders == {2: 2, 3: 2}
 
 
 def test_drain_prefers_another_rack():
-    [move] = plan_drain(spots(1, 2, 3, 4, racks="abba"), placed((1, 2)), 1)
+    [move] = plan_drain(usable_brokers(1, 2, 3, 4, racks="abba"), placed((1, 2)), 1)
     assert move.after == (4, 2)
 
 
 def test_too_few_brokers_are_said_so():
     with pytest.raises(PlanError, match="t-0 has 2 replicas, and only 1 broker would be left"):
-        plan_drain(spots(1, 2), placed((1, 2)), 2)
+        plan_drain(usable_brokers(1, 2), placed((1, 2)), 2)
     with pytest.raises(PlanError, match="add a broker first"):
-        plan_rebalance(spots(1), placed((1, 2)))
-    assert plan_drain(spots(1, 2, 3), placed((1, 2)), 3) == []
+        plan_rebalance(usable_brokers(1), placed((1, 2)))
+    assert plan_drain(usable_brokers(1, 2, 3), placed((1, 2)), 3) == []
 
 
 def test_plan_is_the_same_whatever_the_order_of_its_input():
     before = placed(*[(1, 2, 3)] * 7, topic="a") + placed(*[(2, 3, 4)] * 5, topic="b")
-    brokers = spots(1, 2, 3, 4, 5)
+    brokers = usable_brokers(1, 2, 3, 4, 5)
     assert plan_rebalance(brokers, before) == plan_rebalance(brokers[::-1], before[::-1])

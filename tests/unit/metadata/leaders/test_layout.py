@@ -1,6 +1,6 @@
-from tidelog.metadata.leaders.layout import Layout, PlacedPartition, Spot
+from tidelog.metadata.leaders.layout import Layout, PlacedPartition, UsableBroker
 
-SPOTS = [Spot(1, "a"), Spot(2, "a"), Spot(3, "b"), Spot(4)]
+SPOTS = [UsableBroker(1, "a"), UsableBroker(2, "a"), UsableBroker(3, "b"), UsableBroker(4)]
 
 
 def layout(*lists):

@@ -1,12 +1,12 @@
 from tidelog.metadata.image.records import PartitionChanged, encode_record
-from tidelog.metadata.leaders.electorate import Election, Electorate
+from tidelog.metadata.leaders.election_rules import Election, ElectionRules
 from tidelog.metadata.leaders.partition_edit import edit_partition, without
 
 ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 
 
 def edit(image, **what):
-    return edit_partition(image.topic("t"), image.partition("t", 0), Electorate(image.brokers), **what)
+    return edit_partition(image.topic("t"), image.partition("t", 0), ElectionRules(image.brokers), **what)
 
 
 def test_what_changes_nothing_is_no_record(with_topic):

@@ -101,13 +101,13 @@ def test_a_doomed_partition_stays_doomed_over_a_crash() -> None:
     files.create_partition("topic", 0, TOPIC_ID)
     disk.sync_dir("/data")
     (partition,) = files.partitions()
-    doomed = files.doom_partition(partition, TOPIC_ID)
+    deleted = files.mark_deleted(partition, TOPIC_ID)
     disk.crash()
     (found,) = files.partitions()
-    assert found == doomed
-    assert found.is_doomed
+    assert found == deleted
+    assert found.is_deleted
     assert found.path == "/data/topic-0.AAECAwQFBgcICQoLDA0ODw-delete"
-    assert files.doom_partition(found, TOPIC_ID) is found
+    assert files.mark_deleted(found, TOPIC_ID) is found
     files.remove(found)
     assert files.partitions() == []
 
@@ -117,7 +117,7 @@ def test_the_directory_of_a_long_topic_can_be_doomed_too() -> None:
     files = LogDirFiles.open(disk, "/data", IDENTITY)
     files.create_partition("t" * 249, 0, TOPIC_ID)
     (partition,) = files.partitions()
-    assert len(files.doom_partition(partition, TOPIC_ID).path) <= len("/data/") + 255
+    assert len(files.mark_deleted(partition, TOPIC_ID).path) <= len("/data/") + 255
 
 
 @pytest.mark.parametrize("raw", [b"version: 0\n", b"version: 1\ntopic_id: AAECAwQFBgcICQoLDA0ODw", b"topic"])

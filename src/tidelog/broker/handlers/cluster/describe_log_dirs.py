@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.log_dirs.log_dir import LogDir, ReplicaHere
+from tidelog.broker.log_dirs.log_dir import LogDir, ReplicaInfo
 from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -28,7 +28,7 @@ async def handle(context: Context, request: DescribeLogDirsRequest) -> DescribeL
 
 
 def _describe(
-    log_dir: LogDir, replicas: Iterable[ReplicaHere], wanted: set[tuple[str, int]] | None
+    log_dir: LogDir, replicas: Iterable[ReplicaInfo], wanted: set[tuple[str, int]] | None
 ) -> DescribeLogDirsResult:
     if log_dir.offline is not None:
         return DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=log_dir.path)
@@ -44,7 +44,7 @@ def _describe(
     )
 
 
-def _partition(replica: ReplicaHere) -> DescribeLogDirsPartition:
+def _partition(replica: ReplicaInfo) -> DescribeLogDirsPartition:
     return DescribeLogDirsPartition(
         partition_index=replica.index,
         partition_size=replica.size_bytes,

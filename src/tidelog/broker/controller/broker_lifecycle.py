@@ -31,14 +31,14 @@ from tidelog.wire.messages.broker_registration import (
 REGISTRATION_VERSION = 3
 HEARTBEAT_VERSION = 1
 RETRY_SECONDS = 0.25
-TELL_SECONDS = 5.0
+REQUEST_SECONDS = 5.0
 LEAVE_POLL_SECONDS = 0.02
-KNOWN_POLL_SECONDS = 0.005
+IMAGE_POLL_SECONDS = 0.005
 
 log = logging.getLogger("tidelog.broker.lifecycle")
 
 
-class Lifecycle:
+class BrokerLifecycle:
     def __init__(
         self,
         metadata: MetadataService,
@@ -78,7 +78,7 @@ class Lifecycle:
     async def register(self) -> None:
         """Until the controller agrees. StorageError with the reason where it never will."""
         patience = 1.5 * self._metadata.config.int("broker.session.timeout.ms") / 1000
-        began = told = self._clock.monotonic()
+        began = logged_at = self._clock.monotonic()
         while True:
             self._check_metadata()
             me = self._identity()
@@ -90,34 +90,34 @@ class Lifecycle:
                 code, problem = ErrorCode.of(answer.error_code), ErrorCode.of(answer.error_code).name
                 if code is ErrorCode.NONE:
                     self.epoch = answer.broker_epoch
-                    if await self._is_known():
+                    if await self._is_in_image():
                         return
                     problem = "the metadata do not say so"
             now = self._clock.monotonic()
             if code is ErrorCode.DUPLICATE_BROKER_REGISTRATION and now - began > patience:
-                raise StorageError(self._taken())
+                raise StorageError(self._duplicate_text())
             if code is ErrorCode.INCONSISTENT_CLUSTER_ID:
                 raise StorageError(
                     "controller.quorum.voters names brokers of another cluster than this broker's data; "
                     "give it the right voters, or an empty log dir"
                 )
-            if now - told >= TELL_SECONDS:
-                told = now
+            if now - logged_at >= REQUEST_SECONDS:
+                logged_at = now
                 log.warning("this broker is not registered yet: %s; trying again", problem)
             await asyncio.sleep(RETRY_SECONDS)
 
-    async def _is_known(self) -> bool:
+    async def _is_in_image(self) -> bool:
         """Only with the registration in the image does this broker know what it leads no longer.
 
         False where that takes too long: somebody may have removed it again.
         """
         began = self._clock.monotonic()
-        while self._clock.monotonic() - began < TELL_SECONDS:
+        while self._clock.monotonic() - began < REQUEST_SECONDS:
             me = self._metadata.image.brokers.get(self._metadata.node_id)
             if me is not None and me.epoch >= self.epoch:
                 return True
             self._check_metadata()
-            await asyncio.sleep(KNOWN_POLL_SECONDS)
+            await asyncio.sleep(IMAGE_POLL_SECONDS)
         return False
 
     def _check_metadata(self) -> None:
@@ -125,7 +125,7 @@ class Lifecycle:
         if self._metadata.failure is not None:
             raise self._metadata.failure
 
-    def _taken(self) -> str:
+    def _duplicate_text(self) -> str:
         me = self._metadata.image.brokers.get(self._metadata.node_id)
         where = ", ".join(f"{e.host}:{e.port}" for e in me.endpoints.values()) if me else "elsewhere"
         return (
@@ -156,7 +156,7 @@ class Lifecycle:
             previous_broker_epoch=self._previous_epoch() if self.epoch == NO_EPOCH else self.epoch,
         )
         answer: BrokerRegistrationResponse = await self._peers.call_controller(
-            ApiKey.BROKER_REGISTRATION, REGISTRATION_VERSION, request, timeout=TELL_SECONDS
+            ApiKey.BROKER_REGISTRATION, REGISTRATION_VERSION, request, timeout=REQUEST_SECONDS
         )
         return answer
 
@@ -167,7 +167,7 @@ class Lifecycle:
         request = AllocateProducerIdsRequest(broker_id=self._metadata.node_id, broker_epoch=self.epoch)
         try:
             answer: AllocateProducerIdsResponse = await self._peers.call_controller(
-                ApiKey.ALLOCATE_PRODUCER_IDS, 0, request, timeout=TELL_SECONDS
+                ApiKey.ALLOCATE_PRODUCER_IDS, 0, request, timeout=REQUEST_SECONDS
             )
         except OSError as error:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(error)) from error
@@ -245,13 +245,13 @@ class Lifecycle:
             self._nudge.set()
 
     async def until_unfenced(self) -> None:
-        told = self._clock.monotonic()
+        logged_at = self._clock.monotonic()
         while self.is_fenced:
             if self.failure is not None:
                 raise self.failure
             self._check_metadata()
-            if self._clock.monotonic() - told >= TELL_SECONDS:
-                told = self._clock.monotonic()
+            if self._clock.monotonic() - logged_at >= REQUEST_SECONDS:
+                logged_at = self._clock.monotonic()
                 log.warning("waiting for the controller to let this broker in")
             await asyncio.sleep(0.02)
 

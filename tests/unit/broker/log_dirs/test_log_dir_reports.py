@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from tidelog.base.ids import uuid_text
-from tidelog.broker.log_dirs.reports import REPLICAS_PER_REPORT_MAX, LogDirReports
+from tidelog.broker.log_dirs.log_dir_reports import REPLICAS_PER_REPORT_MAX, LogDirReports
 from tidelog.metadata.brokers.directories import DirectoryAssignment, decide_assign_directories
 from tidelog.metadata.image.entities import LOST_DIRECTORY, NO_LEADER
 from tidelog.metadata.image.image import ClusterImage, advance
@@ -36,13 +36,13 @@ class Cluster:
         if self.is_silent:
             raise TimeoutError("nobody is there")
         self.requests.append(request)
-        told = [
+        logged_at = [
             DirectoryAssignment(directory.id_, topic.topic_id, partition.partition_index)
             for directory in request.directories
             for topic in directory.topics
             for partition in topic.partitions
         ]
-        decision = decide_assign_directories(self.image, request.broker_id, request.broker_epoch, told)
+        decision = decide_assign_directories(self.image, request.broker_id, request.broker_epoch, logged_at)
         assert all(result.ok for result in decision.results)
         self.image = advance(self.image, decision.records).after
         return AssignReplicasToDirsResponse()

@@ -3,7 +3,7 @@ import pytest
 from tidelog.base.config.config import BrokerConfig
 from tidelog.metadata.image.entities import NO_LEADER
 from tidelog.metadata.image.records import BrokerChanged
-from tidelog.metadata.leaders.electorate import Candidates, Election, Electorate
+from tidelog.metadata.leaders.election_rules import Candidates, Election, ElectionRules
 
 
 @pytest.mark.parametrize(
@@ -22,32 +22,34 @@ from tidelog.metadata.leaders.electorate import Candidates, Election, Electorate
 def test_leader_comes_from_the_in_sync_set(with_topic, isr, fenced, election, leader):
     image = with_topic((1, 2, 3), isr=isr, fenced=fenced)
     partition = image.partition("t", 0)
-    assert Electorate(image.brokers).elect(partition, Candidates(partition.replicas, isr), election) == leader
+    assert (
+        ElectionRules(image.brokers).elect(partition, Candidates(partition.replicas, isr), election) == leader
+    )
 
 
 def test_a_leader_that_may_lead_stays_unless_the_preferred_one_is_asked_for(with_topic):
     image = with_topic((1, 2, 3), isr=(2, 3))
     partition = image.partition("t", 0)
-    electorate = Electorate(image.brokers)
+    rules = ElectionRules(image.brokers)
     assert partition.leader == 2
-    assert electorate.elect(partition, Candidates((1, 2, 3), (1, 2, 3))) == 2
-    assert electorate.elect(partition, Candidates((1, 2, 3), (1, 2, 3)), Election.PREFERRED) == 1
+    assert rules.elect(partition, Candidates((1, 2, 3), (1, 2, 3))) == 2
+    assert rules.elect(partition, Candidates((1, 2, 3), (1, 2, 3)), Election.PREFERRED) == 1
 
 
 def test_a_stopping_leader_goes_on_only_while_nobody_else_may(with_topic):
     image = with_topic((1, 2)).apply(BrokerChanged(1, 1, shutting_down=True))
     partition = image.partition("t", 0)
-    electorate = Electorate(image.brokers)
-    assert electorate.elect(partition, Candidates((1, 2), (1,))) == 1
-    assert electorate.elect(partition, Candidates((1, 2), (1, 2))) == 2
-    gone = Electorate(image.apply(BrokerChanged(1, 1, fenced=True)).brokers)
+    rules = ElectionRules(image.brokers)
+    assert rules.elect(partition, Candidates((1, 2), (1,))) == 1
+    assert rules.elect(partition, Candidates((1, 2), (1, 2))) == 2
+    gone = ElectionRules(image.apply(BrokerChanged(1, 1, fenced=True)).brokers)
     assert gone.elect(partition, Candidates((1, 2), (1,))) == NO_LEADER
 
 
 def test_replica_in_a_failed_directory_does_not_lead(with_topic):
     image = with_topic((1, 2)).apply(BrokerChanged(1, 1, directories=("AAAAAAAAAAAAAAAAAAAACQ",)))
     partition = image.partition("t", 0)
-    assert Electorate(image.brokers).elect(partition, Candidates((1, 2), (1, 2))) == 2
+    assert ElectionRules(image.brokers).elect(partition, Candidates((1, 2), (1, 2))) == 2
 
 
 @pytest.mark.parametrize(
@@ -61,4 +63,4 @@ def test_replica_in_a_failed_directory_does_not_lead(with_topic):
 def test_topic_or_what_it_inherits_asks_for_unclean_elections(with_topic, topic_says, broker_says, election):
     image = with_topic((1,), unclean=topic_says)
     config = BrokerConfig({"unclean.leader.election.enable": broker_says})
-    assert Electorate(image.brokers, config).election_for(image.topic("t")) is election
+    assert ElectionRules(image.brokers, config).election_for(image.topic("t")) is election

@@ -21,7 +21,7 @@ log = logging.getLogger("tidelog.broker.partitions")
 Gone = tuple[LogDirFiles, PartitionDir]
 
 
-class LogDropping:
+class LogDeletion:
     def __init__(self, log_dirs: LogDirs, run_in_thread: RunInThread) -> None:
         self._log_dirs = log_dirs
         self._run_in_thread = run_in_thread
@@ -71,7 +71,7 @@ def _rename(gone: Sequence[tuple[LogDirFiles, PartitionDir, Uuid]]) -> list[Gone
     renamed: list[Gone] = []
     for files, partition_dir, unique in gone:
         try:
-            renamed.append((files, files.doom_partition(partition_dir, unique, sync=False)))
+            renamed.append((files, files.mark_deleted(partition_dir, unique, sync=False)))
         except OSError as error:
             log.error("the directory of the deleted %s-%d cannot be renamed: %s", *partition_dir[1:3], error)
     for directory in dict.fromkeys(directory for directory, _ in renamed):

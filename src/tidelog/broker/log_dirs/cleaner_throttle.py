@@ -21,7 +21,7 @@ class CompactionStopped(TidelogError):
     """The broker stops, or the partition went away: the compaction ends here."""
 
 
-class CleanerPace:
+class CleanerThrottle:
     """One for all compactions of a broker."""
 
     def __init__(self, clock: Clock) -> None:
@@ -46,7 +46,7 @@ class CleanerPace:
 
         unbreathed = 0
 
-        def pace(count: int) -> None:
+        def throttle(count: int) -> None:
             nonlocal unbreathed
             delay = self.delay(count)
             unbreathed += count
@@ -57,4 +57,4 @@ class CleanerPace:
             if stop.is_set() or (delay and stop.wait(delay)):
                 raise CompactionStopped
 
-        return pace
+        return throttle

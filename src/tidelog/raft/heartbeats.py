@@ -7,38 +7,40 @@ as of what is on their disks already. Nothing changes by this: what comes in wai
 
 from tidelog.raft.entries import Index
 from tidelog.raft.leadership import Leadership
-from tidelog.raft.messages import Addressed, AnyMessage, Append, AppendAnswer
-from tidelog.raft.progress import Pace, Progress
-from tidelog.raft.state import Node
+from tidelog.raft.messages import Addressed, AnyMessage, AppendEntries, AppendEntriesResponse
+from tidelog.raft.progress import Progress, ProgressState
+from tidelog.raft.state import RaftNode
 
 
-def heartbeats(node: Node, lead: Leadership) -> list[Addressed]:
+def requests(node: RaftNode, lead: Leadership) -> list[Addressed]:
     """Empty appends. The term is on the disk: it was there before anybody was asked for a vote."""
     return [(peer.id, _heartbeat(node, lead, peer)) for peer in lead.peers.values()]
 
 
-def _heartbeat(node: Node, lead: Leadership, peer: Progress) -> Append:
+def _heartbeat(node: RaftNode, lead: Leadership, peer: Progress) -> AppendEntries:
     previous = _agreed_on(peer)
     term = node.log.term_at(previous)
     if term is None:
         # As where no snapshot is to be had for it: it will refuse this, but know that there is a leader.
         previous, term = node.log.last_index, node.log.last_term
     me = (node.id, node.storage, node.term, node.address)
-    return Append(*me, previous, term, min(node.commit_index, previous), lead.round, ())
+    return AppendEntries(*me, previous, term, min(node.commit_index, previous), lead.round, ())
 
 
 def _agreed_on(peer: Progress) -> Index:
     """Not what was sent ahead: that may still wait for the disk, and would be missed."""
-    return peer.next - 1 if peer.pace is Pace.PROBE else peer.match
+    return peer.next - 1 if peer.state is ProgressState.PROBE else peer.match
 
 
-def reassurance(node: Node, message: AnyMessage) -> Addressed | None:
+def response(node: RaftNode, message: AnyMessage) -> Addressed | None:
     """To the leader, at once: its message has come. What it asks for is answered after the write."""
-    if not isinstance(message, Append) or node.leadership is not None:
+    if not isinstance(message, AppendEntries) or node.leadership is not None:
         return None
     if message.term != node.term or message.sender != node.leader_id:
         return None
     # Committed entries are the leader's too, and these are on this disk.
     index = min(node.commit_index, node.log.stable)
-    answer = AppendAnswer(node.id, node.storage, node.term, message.round, accepted=True, index=index)
+    answer = AppendEntriesResponse(
+        node.id, node.storage, node.term, message.round, accepted=True, index=index
+    )
     return message.sender, answer

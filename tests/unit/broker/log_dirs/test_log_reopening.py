@@ -11,7 +11,7 @@ from tidelog.base.config.config import BrokerConfig
 from tidelog.broker.log_dirs.flusher import Flusher
 from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.broker.log_dirs.log_dirs import LogDirs
-from tidelog.broker.log_dirs.log_revival import LogRevival
+from tidelog.broker.log_dirs.log_reopening import LogReopening
 from tidelog.metadata.image.entities import PartitionImage, TopicImage
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
@@ -50,7 +50,7 @@ def test_a_log_that_is_found_damaged_does_not_lead(
         guard = stopped.producer_state.begin_verification(7, 0, 0, 0)
         if is_damaged:
             disk.flip_bit(LOG, disk.size(LOG) - 2)
-        await LogRevival(disk, hosted, LoopClock(), at_once).run_once()
+        await LogReopening(disk, hosted, LoopClock(), at_once).run_once()
         assert partition.log is not stopped
         assert partition.log.producer_state.begin_verification(7, 0, 0, 0) is guard, (
             "whoever asked before may write"

@@ -45,7 +45,7 @@ class Candidates(NamedTuple):
     """The last leader of a partition that has lost all it could trust; taking it again is unclean."""
 
 
-class Electorate:
+class ElectionRules:
     """The brokers as they are once the change at hand has happened."""
 
     __slots__ = ("_active", "_brokers", "_config", "has_elr")
@@ -66,7 +66,7 @@ class Electorate:
     @classmethod
     def of(
         cls, image: ClusterImage, config: BrokerConfig | None = None, *changed: BrokerImage
-    ) -> "Electorate":
+    ) -> "ElectionRules":
         """With the brokers of the image, but for those that change."""
         brokers = {**image.brokers, **{broker.id: broker for broker in changed}} if changed else image.brokers
         return cls(brokers, config, has_elr=image.has_elr)

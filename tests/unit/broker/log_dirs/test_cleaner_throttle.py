@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from tidelog.broker.log_dirs.cleaner_pace import CleanerPace, CompactionStopped
+from tidelog.broker.log_dirs.cleaner_throttle import CleanerThrottle, CompactionStopped
 
 
 class Clock:
@@ -31,10 +31,10 @@ class Stop(threading.Event):
 
 def test_the_rate_holds_over_time():
     clock = Clock()
-    pace = CleanerPace(clock)
-    pace.bytes_per_second = 1000.0
+    throttle = CleanerThrottle(clock)
+    throttle.bytes_per_second = 1000.0
     stop = Stop(clock)
-    take = pace.of(stop)
+    take = throttle.of(stop)
     for _ in range(500):
         take(100)
     assert 49 < clock.seconds - 100 <= 50
@@ -42,10 +42,10 @@ def test_the_rate_holds_over_time():
 
 def test_short_waits_are_saved_up():
     clock = Clock()
-    pace = CleanerPace(clock)
-    pace.bytes_per_second = 1_000_000.0
+    throttle = CleanerThrottle(clock)
+    throttle.bytes_per_second = 1_000_000.0
     stop = Stop(clock)
-    take = pace.of(stop)
+    take = throttle.of(stop)
     for _ in range(1000):
         take(100)
     assert len([wait for wait in stop.waits if wait >= 0.01]) <= 10
@@ -54,10 +54,10 @@ def test_short_waits_are_saved_up():
 
 def test_several_compactions_share_the_rate():
     clock = Clock()
-    pace = CleanerPace(clock)
-    pace.bytes_per_second = 1000.0
+    throttle = CleanerThrottle(clock)
+    throttle.bytes_per_second = 1000.0
     stop = Stop(clock)
-    takes = [pace.of(stop), pace.of(stop)]
+    takes = [throttle.of(stop), throttle.of(stop)]
     for number in range(100):
         takes[number % 2](100)
     assert 9 < clock.seconds - 100 <= 10
@@ -66,7 +66,7 @@ def test_several_compactions_share_the_rate():
 def test_without_a_limit_there_are_only_breaths_for_the_event_loop():
     clock = Clock()
     stop = Stop(clock)
-    take = CleanerPace(clock).of(stop)
+    take = CleanerThrottle(clock).of(stop)
     for _ in range(16):
         take(4096)
     assert len(stop.waits) == 4
@@ -75,14 +75,14 @@ def test_without_a_limit_there_are_only_breaths_for_the_event_loop():
 
 def test_stopped_is_stopped_also_while_waiting():
     clock = Clock()
-    pace = CleanerPace(clock)
+    throttle = CleanerThrottle(clock)
     stop = Stop(clock)
-    take = pace.of(stop)
+    take = throttle.of(stop)
     stop.set()
     with pytest.raises(CompactionStopped):
         take(1)
     stop.clear()
-    pace.bytes_per_second = 1.0
+    throttle.bytes_per_second = 1.0
     take(1000)
     stop.wait = lambda timeout: True
     with pytest.raises(CompactionStopped):

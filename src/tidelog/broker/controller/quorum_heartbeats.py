@@ -1,6 +1,6 @@
 """While the metadata log waits for its disk, the other brokers must not take this one for dead.
 
-A leader goes on with its heartbeats, a follower with answers to them; `raft.while_writing` says what they may
+A leader goes on with its heartbeats, a follower with answers to them; `raft.heartbeats` says what they may
 tell. Not for ever: a cluster should do without a controller whose disk hangs.
 """
 
@@ -20,7 +20,7 @@ PATIENCE_SECONDS = 10.0
 log = logging.getLogger("tidelog.broker.quorum")
 
 
-class SignsOfLife:
+class QuorumHeartbeats:
     def __init__(self, raft: Raft, clock: Clock, send: Callable[[Sequence[Addressed]], None]) -> None:
         self._raft = raft
         self._clock = clock
@@ -47,7 +47,7 @@ class SignsOfLife:
     def heard(self, message: AnyMessage) -> None:
         """A message has come, and waits until the write is done."""
         if self._writing is not None:
-            answer = self._raft.reassurance_during(self._writing, message)
+            answer = self._raft.heartbeat_response_during(self._writing, message)
             if answer is not None:
                 self._send([answer])
 

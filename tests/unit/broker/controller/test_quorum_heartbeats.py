@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.rigs.quorum import LoopClock
 from tests.rigs.virtual_time import run
-from tidelog.broker.controller.signs_of_life import PATIENCE_SECONDS, SignsOfLife
+from tidelog.broker.controller.quorum_heartbeats import PATIENCE_SECONDS, QuorumHeartbeats
 from tidelog.raft.messages import Addressed, TimeoutNow
 from tidelog.raft.ready import Ready
 
@@ -18,7 +18,7 @@ class Leader:
     def heartbeats_during(self, ready: Ready) -> list[Addressed]:
         return [HEARTBEAT]
 
-    def reassurance_during(self, ready: Ready, message: object) -> Addressed | None:
+    def heartbeat_response_during(self, ready: Ready, message: object) -> Addressed | None:
         return HEARTBEAT
 
 
@@ -28,7 +28,7 @@ def beats(seconds: float) -> int:
     async def life() -> int:
         sent: list[Addressed] = []
         leader: Any = Leader()
-        signs = SignsOfLife(leader, LoopClock(), sent.extend)
+        signs = QuorumHeartbeats(leader, LoopClock(), sent.extend)
         with signs.during(Ready()):
             await asyncio.sleep(seconds)
         count = len(sent)
@@ -56,7 +56,7 @@ def test_what_comes_in_is_acknowledged_at_once() -> None:
     async def life() -> None:
         sent: list[Addressed] = []
         leader: Any = Leader()
-        signs = SignsOfLife(leader, LoopClock(), sent.extend)
+        signs = QuorumHeartbeats(leader, LoopClock(), sent.extend)
         with signs.during(Ready()):
             signs.heard(HEARTBEAT[1])
             assert sent == [HEARTBEAT]

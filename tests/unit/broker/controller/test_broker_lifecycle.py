@@ -10,8 +10,8 @@ from tests.rigs.quorum import QuorumRig
 from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, KafkaError, StorageError
 from tidelog.base.ids import NO_EPOCH, NodeId, Uuid
+from tidelog.broker.controller.broker_lifecycle import BrokerLifecycle
 from tidelog.broker.controller.controller import Controller
-from tidelog.broker.controller.lifecycle import Lifecycle
 from tidelog.metadata.brokers.heartbeats import Heartbeat
 from tidelog.metadata.image.entities import BrokerImage
 from tidelog.metadata.image.records import Endpoint
@@ -45,9 +45,9 @@ class World:
         self.is_cut = False
         self.failed: list[Uuid] = []
 
-    def member(self, me: BrokerImage) -> Lifecycle:
+    def member(self, me: BrokerImage) -> BrokerLifecycle:
         peers: Any = self
-        member = Lifecycle(
+        member = BrokerLifecycle(
             self.rig.metadata,
             peers,
             self.rig.clock,

@@ -25,7 +25,7 @@ PROBE_BYTES = 64 << 10
 log = logging.getLogger("tidelog.broker.partitions")
 
 
-class LogRevival:
+class LogReopening:
     def __init__(
         self,
         disk: Disk,
@@ -49,9 +49,9 @@ class LogRevival:
             log_dir = self._log_dir_of(partition)
             if log_dir is not None and self._has_room(log_dir):
                 async with self._partitions.steady():
-                    await self._revive(partition)
-        if self._partitions.lacking_room and any(map(self._has_room, self._partitions.log_dirs)):
-            await self._partitions.open_where_room_lacked()
+                    await self._reopen(partition)
+        if self._partitions.without_space and any(map(self._has_room, self._partitions.log_dirs)):
+            await self._partitions.open_those_without_space()
 
     def _log_dir_of(self, partition: Partition) -> LogDir | None:
         log_dirs = self._partitions.log_dirs
@@ -61,7 +61,7 @@ class LogRevival:
     def _has_room(log_dir: LogDir) -> bool:
         return log_dir.offline is None and log_dir.space()[1] >= ROOM_BYTES
 
-    async def _revive(self, partition: Partition) -> None:
+    async def _reopen(self, partition: Partition) -> None:
         stopped = partition.log
         stopped.compaction.copies_under_way += 1  # retention leaves it alone
         try:
