@@ -11,7 +11,7 @@ from tests.rigs.virtual_time import run
 from tidelog.broker.controller.quorum import INBOX_BYTES_MAX, INBOX_MAX, Quorum
 from tidelog.raft.entries import Entry, EntryKind
 from tidelog.raft.errors import ChangeRefused, NotLeader
-from tidelog.raft.messages import Append, TimeoutNow
+from tidelog.raft.messages import AppendEntries, TimeoutNow
 
 
 class Refusing:
@@ -108,7 +108,7 @@ def test_without_room_on_its_disk_a_broker_still_knows_who_leads_in_which_term()
 
         async def hear(leader: int, term: int) -> tuple[int | None, int]:
             rig.quorum.receive(
-                Append(
+                AppendEntries(
                     sender=leader,
                     storage=bytes([leader]) * 16,
                     term=term,
