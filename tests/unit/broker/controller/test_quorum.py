@@ -125,7 +125,7 @@ def test_without_room_on_its_disk_a_broker_still_knows_who_leads_in_which_term()
 
         rig.disk.capacity_bytes = 0
         assert await hear(2, 5) == (2, 5)
-        assert rig.quorum.without_room is not None
+        assert rig.quorum.disk_full is not None
         assert await hear(3, 7) == (3, 7)
         assert await hear(3, 9) == (3, 9), "elected again"
         assert await hear(2, 5) == (3, 9)

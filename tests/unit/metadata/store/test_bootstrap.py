@@ -1,11 +1,11 @@
 """The first start in an empty directory, and a directory that has lost its vote."""
 
 import pytest
-from tidelog.testing.disk import MemoryDisk, PowerCut
 
 from tidelog.base.errors import StorageError
 from tidelog.metadata.store.store import QuorumStore
 from tidelog.raft.ready import HardState
+from tidelog.testing.sim.runtime.memory_disk import MemoryDisk, PowerCut
 
 DIRECTORY = "/m"
 
