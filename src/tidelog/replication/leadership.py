@@ -70,8 +70,8 @@ this fetch, all that the leader had at the fetch before is *awaited*: the high w
 until it joins, falls behind, or turns out not to be eligible.
 
 `tests/property/test_replication.py` breaks these rules one at a time (counts the old set alone, takes every
-error for a refusal, lets a laggard join, believes a smaller set in an answer) and demands that each loses a
-record in the model. `tests/sim/test_seeded_bugs.py` breaks 3, 4 and 5 in whole simulated clusters.
+error for a refusal, lets a laggard join, believes a smaller set in an answer) and demands that its model of
+three replicas notices each. `tests/sim/test_seeded_bugs.py` breaks 3, 4 and 5 in whole simulated clusters.
 """
 
 from collections.abc import Collection

@@ -37,7 +37,7 @@ The rule (KIP-890, transaction version 2)
 3. An abort with nothing open raises the epoch, too: batches on their way to a partition are then outdated.
 4. A newer producer raises the epoch by two. By one, the late EndTxn of the replaced producer would look
    like the retry of an end, and its answer would let the replaced producer go on. A timeout raises it by
-   one: nobody takes the producer's place, so its own abort, which comes late, may bring it the new epoch.
+   one: no other producer takes its place, so its own abort, which comes late, may bring it the new epoch.
    Its commit is refused.
 5. The last epoch, 32767, is never given to a producer; it is kept for fencing. An end that would reach it
    continues under a new producer id with epoch 0. Markers still go out under the old id, with the epoch

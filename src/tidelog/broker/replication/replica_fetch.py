@@ -17,8 +17,8 @@ What can go wrong
   before arrives late: "I have everything below 100".
 - *Silence.* Fetch sessions (KIP-227) leave out each partition whose position has not changed. Silence must
   mean "as I said before", and nothing more: no higher offset, no other epoch.
-- *A position that passed in flight.* The leader has sent 100 to 149. Until the follower speaks again nobody
-  knows whether they arrived; to send more, or to count them, would be a guess.
+- *A position that passed in flight.* The leader has sent 100 to 149. Until the follower speaks again it
+  is unknown whether they arrived; to send more, or to count them, would be a guess.
 - *A follower that waits for ever*, because the append that it waits for came just before it began to wait.
 
 The rule

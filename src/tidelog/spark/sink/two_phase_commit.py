@@ -47,10 +47,10 @@ drivers cannot decide differently:
   transaction is open.
 - *A sweep*: it aborts only what was open, by those very writers, while the query's id was held, which is
   before the holder decided. What a successor's tasks write is begun later and is not on that list.
-- *A second driver*: whoever holds last has fenced all before; their intents can no longer be committed. The
-  newest holder has read all intents that were committed, since reading comes after fencing. The second
-  look, in step 3, is for the case that the first was answered by a deposed leader: the intent itself went
-  to its successor, so a log that shows the intent shows everything before it.
+- *A second driver*: the newest holder has fenced all before; their intents can no longer be committed. It
+  has read all intents that were committed, since reading comes after fencing. The second look, in step 3,
+  is for the case that the first was answered by a deposed leader: the intent itself went to its successor,
+  so a log that shows the intent shows everything before it.
 - *A driver that was thought dead* may still take over a transaction that its successor has decided. It
   cannot end it, and the successor's step 4 takes it back.
 
@@ -61,12 +61,11 @@ drivers cannot decide differently:
                            prepare t3, t4; decide; finish; sweep: aborts t1 and t2
     decide: fenced, so nothing of it counts
 
-The rows of a batch become visible task by task, within milliseconds: atomic for a reader that waits, not an
-instant.
+The rows of a batch become visible task by task, within milliseconds: all of them, but not at one instant.
 
-The tests of this module in `tests/spark` stop a driver after each step, the replay too, and let it go on as
-one that was thought dead; `tests/spark/test_sink_exactly_once.py` kills real processes at the same places,
-and counts rows. docs/adr/0009 compares this with what else was considered.
+`tests/spark/test_two_phase_commit.py` stops a driver after each step, the replay too, and lets it go on as a
+driver that was thought dead; `tests/spark/test_sink_exactly_once.py` kills real processes at the same
+places, and counts rows. docs/adr/0009 compares this with what else was considered.
 """
 
 import logging
