@@ -10,7 +10,7 @@ import os
 import sys
 import warnings
 
-from tidelog.testing.history import Outcome
+from tidelog.testing.history import Completion
 from tidelog.testing.sim.cluster.scenario import rough
 from tidelog.testing.sim.cluster.view import View, views
 from tidelog.testing.sim.faults.world import World
@@ -53,7 +53,7 @@ async def kill_the_leader(world: World) -> None:
 
 def report(result: Result) -> str:
     lines = [line for line in result.lines if "WARNING tidelog.node" not in line]  # settings of a simulation
-    sends = [one for one in result.history if one.kind == "send" and one.outcome is Outcome.OK]
+    sends = [one for one in result.history if one.kind == "send" and one.outcome is Completion.OK]
     slowest = max(sends, key=lambda one: one.ended - one.started)
     return "\n".join(
         [

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.rigs.repository import ROOT
-from tidelog.testing.history import Operation, Outcome, Read, Sent
+from tidelog.testing.history import Completion, Operation, Read, Sent
 
 PROGRAM = "tests.chaos.copier"
 NEW_PLACES = "subscribe"
@@ -90,14 +90,19 @@ class Told:
     def _take(self, line: dict[str, Any], begun: dict[int, Operation]) -> None:
         if "begin" in line:
             operation = begun[line["begin"]] = Operation(
-                self.process, "txn", Outcome.INFO, started=line["at"], ended=line["at"], committed_only=True
+                self.process,
+                "txn",
+                Completion.INFO,
+                started=line["at"],
+                ended=line["at"],
+                committed_only=True,
             )
             operation.read = [Read(f"{topic}-{index}", at, value) for topic, index, at, value in line["read"]]
             operation.sent = [Sent(f"{topic}-{index}", value) for topic, index, value in line["sent"]]
             self.operations.append(operation)
         elif "end" in line:
             operation = begun[line["end"]]
-            operation.outcome, operation.error = Outcome(line["outcome"]), line["error"]
+            operation.outcome, operation.error = Completion(line["outcome"]), line["error"]
             operation.ended = line["at"]
             for sent in operation.sent:
                 sent.offset = line["offsets"].get(sent.value)

@@ -18,7 +18,7 @@ from tests.chaos.recorded_clients import (
 )
 from tests.chaos.victim import wait_until
 from tidelog.testing.checkers import check, realtime_lag
-from tidelog.testing.history import History, Operation, Outcome
+from tidelog.testing.history import Completion, History, Operation
 
 
 class Crowd:
@@ -130,12 +130,12 @@ class Crowd:
         history = self.record.history
         read = {r.value for operation in history if operation.process in members for r in operation.read}
         for operation in history:
-            if operation.outcome is Outcome.OK and operation.acks == -1:
+            if operation.outcome is Completion.OK and operation.acks == -1:
                 for sent in operation.sent:
                     if sent.value not in read:
                         yield f"lost to the group: {sent.value} at {sent.partition} {sent.offset}"
 
-    def count(self, outcome: Outcome) -> int:
+    def count(self, outcome: Completion) -> int:
         return sum(producer.counts[outcome] for producer in self.producers)
 
     @property
@@ -144,7 +144,7 @@ class Crowd:
 
     def summary(self) -> str:
         return (
-            f"{self.count(Outcome.OK)} sends ok, {self.count(Outcome.INFO)} unknown, "
+            f"{self.count(Completion.OK)} sends ok, {self.count(Completion.INFO)} unknown, "
             f"{sum(len(operation.read) for operation in self.record.history)} records read, "
             f"longest wait for an acknowledgement {self.longest_wait_s:.1f} s, "
             f"slowest read {realtime_lag(self.record.history):.1f} s"

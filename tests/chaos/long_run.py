@@ -20,7 +20,7 @@ from tests.chaos.process_cluster import ProcessCluster
 from tests.chaos.small_disk import NoSmallDisk
 from tests.chaos.transactional_crowd import SETTINGS as TRANSACTIONAL_SETTINGS
 from tidelog.testing.checkers import realtime_lag
-from tidelog.testing.history import Outcome
+from tidelog.testing.history import Completion
 
 DISK_MEGABYTES = 256
 OVERLAP = 0.3
@@ -40,7 +40,7 @@ class Totals:
 
     def add(self, run: Campaign) -> None:
         self.rounds += 1
-        for outcome in Outcome:
+        for outcome in Completion:
             self.outcomes[outcome.value] += run.crowd.count(outcome)
         history = run.crowd.history
         self.records_read += sum(len(operation.read) for operation in history)
@@ -144,8 +144,8 @@ def _strike(run: Campaign, kinds: list[str], totals: Totals) -> None:
     told = kinds[0] if len(kinds) == 1 else SEVERAL
     totals.worst_wait[told] = max(waited, totals.worst_wait.get(told, 0.0))
     _say(
-        f"{' and '.join(kinds):<40} longest wait {waited:4.1f} s, {run.crowd.count(Outcome.OK)} sends ok, "
-        f"{run.crowd.count(Outcome.INFO)} unknown, {len(run.crowd.record.complaints)} complaints"
+        f"{' and '.join(kinds):<40} longest wait {waited:4.1f} s, {run.crowd.count(Completion.OK)} sends ok, "
+        f"{run.crowd.count(Completion.INFO)} unknown, {len(run.crowd.record.complaints)} complaints"
     )
 
 

@@ -19,7 +19,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from tidelog.testing.history import History, Operation, Outcome, Read, Sent
+from tidelog.testing.history import Completion, History, Operation, Read, Sent
 
 RECONNECT = {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 200, "log_level": 0}
 VERDICT_S = 90.0
@@ -87,7 +87,7 @@ class RecordedProducer(RecordedClient):
         self._places = places
         self.acks = acks
         self._pause_s = 1 / sends_per_second
-        self.counts = dict.fromkeys(Outcome, 0)
+        self.counts = dict.fromkeys(Completion, 0)
         self.last_ok = time.monotonic()
         self.longest_wait_s = 0.0
         """Between two acknowledgements, while it had something to send all the time."""
@@ -108,7 +108,7 @@ class RecordedProducer(RecordedClient):
 
     @property
     def acknowledged(self) -> int:
-        return self.counts[Outcome.OK]
+        return self.counts[Completion.OK]
 
     def work(self) -> None:
         self.last_ok = time.monotonic()
@@ -119,7 +119,7 @@ class RecordedProducer(RecordedClient):
             operation = Operation(
                 self.name,
                 "send",
-                Outcome.INFO,
+                Completion.INFO,
                 started=time.monotonic(),
                 sent=[Sent(f"{topic}-{partition}", f"{self.name}-{number}")],
                 acks=self.acks,
@@ -146,7 +146,7 @@ class RecordedProducer(RecordedClient):
     def _delivered(self, operation: Operation, error: KafkaError | None, message: Message) -> None:
         now = operation.ended = time.monotonic()
         if error is None:
-            operation.outcome = Outcome.OK
+            operation.outcome = Completion.OK
             operation.sent[0].offset = message.offset()
             self.longest_wait_s = max(self.longest_wait_s, now - self.last_ok)
             self.last_ok = now

@@ -7,7 +7,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from tests.chaos.campaign import campaign
 from tests.chaos.process_cluster import ProcessCluster
-from tidelog.testing.history import Outcome
+from tidelog.testing.history import Completion
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -68,7 +68,7 @@ def test_no_request_fails(make_cluster) -> None:
         assert not maker.failures
         problems = run.problems()
         assert not problems, "\n".join(problems[:20])
-        assert run.crowd.count(Outcome.INFO) == 0
+        assert run.crowd.count(Completion.INFO) == 0
         # Leaders were moved before the broker went, so nobody had to wait until it was missed.
         for member in cluster.members.values():
             assert "stopping anyway" not in member.log_text()

@@ -14,7 +14,7 @@ from tests.chaos.recorded_clients import Record
 from tests.chaos.replica_files import differing_replicas
 from tests.chaos.small_disk import NoSmallDisk, SmallDisk
 from tidelog.testing.checkers import check
-from tidelog.testing.history import Operation, Outcome, Read, Sent
+from tidelog.testing.history import Completion, Operation, Read, Sent
 from tidelog.wire.record import Record as LogRecord
 from tidelog.wire.record import write_batch
 
@@ -171,7 +171,7 @@ def test_a_lost_record_is_found_in_a_history_of_clients() -> None:
     record = Record()
     for number, offset in ((0, 0), (1, 1), (2, 2)):
         sent = Sent("t-0", f"p1-{number}", offset)
-        record.add(Operation("p1", "send", Outcome.OK, number, number + 0.1, sent=[sent]))
+        record.add(Operation("p1", "send", Completion.OK, number, number + 0.1, sent=[sent]))
     read = [Read("t-0", 0, "p1-0"), Read("t-0", 2, "p1-2")]
     record.add(Operation("c1", "poll", started=4, ended=5, read=read))
     assert {anomaly.rule for anomaly in check(record.history)} == {"lost write", "internal poll skip"}

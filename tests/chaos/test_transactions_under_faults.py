@@ -12,7 +12,7 @@ import pytest
 from tests.chaos.campaign import run_faults
 from tests.chaos.copiers import Told
 from tests.chaos.transactional_crowd import SETTINGS, wrong_order
-from tidelog.testing.history import Outcome
+from tidelog.testing.history import Completion
 
 FAULTS = [
     "crash_client",
@@ -58,6 +58,6 @@ def test_what_a_killed_process_leaves_behind(tmp_path: Path) -> None:
     (tmp_path / "x.err").write_text("")
     told = Told(tmp_path / "x.jsonl")
     _, first, second = told.operations
-    assert (first.outcome, first.sent[0].offset, first.read[0].offset) == (Outcome.OK, 5, 7)
-    assert (second.outcome, second.sent[0].offset) == (Outcome.INFO, None)
+    assert (first.outcome, first.sent[0].offset, first.read[0].offset) == (Completion.OK, 5, 7)
+    assert (second.outcome, second.sent[0].offset) == (Completion.INFO, None)
     assert told.fatal == ["x: fenced"]

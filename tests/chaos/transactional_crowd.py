@@ -18,7 +18,7 @@ from tests.chaos.process_cluster import PATIENCE_S, ProcessCluster
 from tests.chaos.recorded_clients import Places, Record, RecordedConsumer, RecordedProducer
 from tests.chaos.victim import wait_until
 from tidelog.testing.checkers import check
-from tidelog.testing.history import History, Operation, Outcome
+from tidelog.testing.history import Completion, History, Operation
 
 INPUT, OUTPUT, JOURNAL = "t", "copy", "journal"
 GROUP = "copiers"
@@ -212,7 +212,7 @@ class TransactionalCrowd:
         for (_, index), end in self._ends(self._inputs, "read_uncommitted").items():
             yield from wrong_order(copied[index], end, f"copies of {INPUT}-{index}")
 
-    def count(self, outcome: Outcome) -> int:
+    def count(self, outcome: Completion) -> int:
         """Of transactions, so far."""
         told = self._told or [one for copier in self.copiers for one in copier.told()]
         operations = [operation for one in told for operation in one.operations]
@@ -226,8 +226,8 @@ class TransactionalCrowd:
         lives = sum(len(copier.files) for copier in self.processes)
         hung = sum(copier.hung for copier in self.processes)
         return (
-            f"{self.count(Outcome.OK)} transactions committed, {self.count(Outcome.FAIL)} aborted, "
-            f"{self.count(Outcome.INFO)} unknown; {self.readers[0].records} copies read, "
+            f"{self.count(Completion.OK)} transactions committed, {self.count(Completion.FAIL)} aborted, "
+            f"{self.count(Completion.INFO)} unknown; {self.readers[0].records} copies read, "
             f"{lives} processes copied, {hung} of them hung"
         )
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from tidelog.testing.history import Outcome
+from tidelog.testing.history import Completion
 from tidelog.testing.sim.cluster.convergence import why_not_whole
 from tidelog.testing.sim.cluster.machine import Machine
 from tidelog.testing.sim.cluster.scenario import Scenario, scenario_of
@@ -50,7 +50,7 @@ def longest_wait(result: Result) -> float:
     times = sorted(
         operation.ended
         for operation in result.history
-        if operation.kind == "send" and operation.outcome is Outcome.OK
+        if operation.kind == "send" and operation.outcome is Completion.OK
     )
     assert len(times) > 50
     return max(later - earlier for earlier, later in pairwise(times))
@@ -104,7 +104,7 @@ def test_brokers_are_restarted_one_after_the_other(seed: int) -> None:
     result = run(seed, script)
     assert longest_wait(result) < 1.0
     sends = [operation for operation in result.history if operation.kind == "send"]
-    assert [send.error for send in sends if send.outcome is Outcome.FAIL] == []
+    assert [send.error for send in sends if send.outcome is Completion.FAIL] == []
 
 
 def test_all_brokers_lose_power_at_once() -> None:

@@ -14,7 +14,7 @@ Partition = str
 """`topic-index`."""
 
 
-class Outcome(Enum):
+class Completion(Enum):
     OK = "ok"
     FAIL = "fail"  # it certainly did not happen
     INFO = "info"  # unclear
@@ -38,7 +38,7 @@ class Operation(msgspec.Struct, omit_defaults=True):
     """Who did it. A client that was started anew is another process."""
     kind: str
     """send, poll, txn (sends and polls as one), assign, subscribe, crash, final (polled to the very end)."""
-    outcome: Outcome = Outcome.OK
+    outcome: Completion = Completion.OK
     started: float = 0.0
     ended: float = 0.0
     sent: list[Sent] = []

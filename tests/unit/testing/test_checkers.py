@@ -3,7 +3,7 @@
 import pytest
 
 from tidelog.testing.checkers import check, realtime_lag
-from tidelog.testing.history import History, Operation, Outcome, Read, Sent
+from tidelog.testing.history import Completion, History, Operation, Read, Sent
 
 
 def send(
@@ -22,7 +22,7 @@ def poll(process: str, *read: tuple[int, str], partition: str = "t-0", **more: o
 
 
 def txn(process: str, outcome: str = "ok", *, sent: list[Sent] = [], read: list[Read] = []) -> Operation:  # noqa: B006
-    return Operation(process, "txn", Outcome(outcome), sent=sent, read=read, committed_only=True)
+    return Operation(process, "txn", Completion(outcome), sent=sent, read=read, committed_only=True)
 
 
 def assign(process: str) -> Operation:
@@ -37,14 +37,14 @@ BROKEN = {
     "inconsistent offsets of a send": [send("p", "a", 0), poll("d", (0, "b"))],
     "duplicate": [send("p", "a", 0), poll("c", (0, "a"), (1, "a"))],
     "duplicate of a retry": [send("p", "a", 3), poll("c", (0, "a"))],
-    "aborted read": [send("p", "a", None, outcome=Outcome.FAIL), poll("c", (0, "a"))],
+    "aborted read": [send("p", "a", None, outcome=Completion.FAIL), poll("c", (0, "a"))],
     "aborted read of a transaction": [
         txn("p", "fail", sent=[Sent("t-0", "a", 0)]),
         poll("c", (0, "a"), committed_only=True),
     ],
     "lost write": [*ABC, poll("c", (0, "a")), assign("c"), poll("c", (2, "c"))],
     "lost write of an unknown outcome": [
-        Operation("p", "send", Outcome.INFO, sent=[Sent("t-0", "a", 0), Sent("t-0", "b", 1)]),
+        Operation("p", "send", Completion.INFO, sent=[Sent("t-0", "a", 0), Sent("t-0", "b", 1)]),
         poll("c", (1, "b")),
     ],
     "lost write of a transaction that was seen to be committed": [
@@ -93,11 +93,11 @@ LEGAL = {
         FINAL,
     ],
     "an unknown send that was written": [
-        send("p", "a", None, outcome=Outcome.INFO),
+        send("p", "a", None, outcome=Completion.INFO),
         poll("c", (0, "a")),
         FINAL,
     ],
-    "an unknown send that was not written": [send("p", "a", None, outcome=Outcome.INFO), FINAL],
+    "an unknown send that was not written": [send("p", "a", None, outcome=Completion.INFO), FINAL],
     "a record with acks=1 that a new leader never had": [
         send("p", "a", 0, acks=1),
         send("p", "b", 0, acks=1),

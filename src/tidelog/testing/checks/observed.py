@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import cached_property
 
-from tidelog.testing.history import History, Operation, Outcome, Partition, Sent
+from tidelog.testing.history import Completion, History, Operation, Partition, Sent
 
 ACKS_ALL = -1
 TXN = "txn"
@@ -38,7 +38,7 @@ class Observed:
     def is_promised(self, value: str) -> bool:
         """It was acknowledged in a way that must last."""
         writer = self.writers.get(value)
-        return writer is not None and writer.outcome is Outcome.OK and writer.acks == ACKS_ALL
+        return writer is not None and writer.outcome is Completion.OK and writer.acks == ACKS_ALL
 
     def is_read(self, value: str) -> bool:
         return value in self.readers
@@ -54,9 +54,9 @@ class Observed:
         writer = self.writers.get(value)
         if writer is None or writer.kind != TXN:
             return True
-        if writer.outcome is Outcome.FAIL:
+        if writer.outcome is Completion.FAIL:
             return False
-        return writer.outcome is Outcome.OK or self.is_read_committed(value)
+        return writer.outcome is Completion.OK or self.is_read_committed(value)
 
     @cached_property
     def order(self) -> dict[Partition, list[int]]:

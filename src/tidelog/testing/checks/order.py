@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from tidelog.testing.checks.anomaly import Anomaly
 from tidelog.testing.checks.observed import ACKS_ALL, TXN, Observed
-from tidelog.testing.history import Operation, Outcome, Partition
+from tidelog.testing.history import Completion, Operation, Partition
 
 NEW_PLACES = {"assign", "subscribe", "crash"}
 """After these a consumer may go on anywhere."""
@@ -22,7 +22,7 @@ def poll_order(seen: Observed) -> Iterator[Anomaly]:
             continue
         if operation.read:
             yield from _follow(seen, operation, by_process.setdefault(operation.process, {}))
-        if operation.kind == TXN and operation.outcome is not Outcome.OK:
+        if operation.kind == TXN and operation.outcome is not Completion.OK:
             by_process.pop(operation.process, None)  # it goes back to where the transaction began
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tidelog.testing.checks.anomaly import Anomaly
 from tidelog.testing.checks.observed import TXN, Observed
-from tidelog.testing.history import Operation, Outcome
+from tidelog.testing.history import Completion, Operation
 
 
 def torn_transactions(seen: Observed) -> Iterator[Anomaly]:
@@ -50,7 +50,7 @@ def _reads_from(seen: Observed) -> dict[int, list[int]]:
 
 
 def _took_place(operation: Operation) -> bool:
-    return operation.kind == TXN and operation.outcome is not Outcome.FAIL
+    return operation.kind == TXN and operation.outcome is not Completion.FAIL
 
 
 def _strong_components(edges: dict[int, list[int]]) -> Iterator[list[int]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tidelog.testing.checks.anomaly import Anomaly
 from tidelog.testing.checks.observed import TXN, Observed
-from tidelog.testing.history import Outcome
+from tidelog.testing.history import Completion
 
 FINAL = "final"
 
@@ -33,7 +33,7 @@ def duplicates(seen: Observed) -> Iterator[Anomaly]:
 def aborted_reads(seen: Observed) -> Iterator[Anomaly]:
     """A value was read though its writer knows that it was not written (G1a)."""
     for value, writer in seen.writers.items():
-        if writer.outcome is not Outcome.FAIL:
+        if writer.outcome is not Completion.FAIL:
             continue
         # What a transaction took back is there for all to see who do not ask for committed data only.
         if seen.is_read_committed(value) if writer.kind == TXN else seen.is_read(value):
@@ -48,7 +48,7 @@ def lost_writes(seen: Observed) -> Iterator[Anomaly]:
         writer = seen.writers[value]
         # That an open transaction was seen says nothing: only readers of committed data tell how it ended.
         was_seen = seen.is_read_committed if writer.kind == TXN else seen.is_read
-        by_others = writer.outcome is Outcome.INFO and any(was_seen(other.value) for other in writer.sent)
+        by_others = writer.outcome is Completion.INFO and any(was_seen(other.value) for other in writer.sent)
         if seen.is_promised(value) or by_others:
             yield Anomaly(
                 "lost write",

@@ -9,7 +9,7 @@ import random
 from typing import Any, NamedTuple
 
 from tidelog.base.errors import ErrorCode
-from tidelog.testing.sim.network.network import NodeNetwork, SimConnection
+from tidelog.testing.sim.network.network import SimConnection, SimNodeNetwork
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.frame import read_response, write_request
 from tidelog.wire.message import Message
@@ -34,7 +34,7 @@ class Led(NamedTuple):
 
 class Client:
     def __init__(
-        self, name: str, network: NodeNetwork, bootstrap: list[Address], chance: random.Random
+        self, name: str, network: SimNodeNetwork, bootstrap: list[Address], chance: random.Random
     ) -> None:
         self.name = name
         self.chance = chance

@@ -7,10 +7,10 @@ from collections import Counter
 from typing import Any
 
 from tidelog.base.errors import ErrorCode
-from tidelog.testing.history import History, Operation, Outcome, Read, Sent
+from tidelog.testing.history import Completion, History, Operation, Read, Sent
 from tidelog.testing.sim.clients.client import ERRORS, Address, Client
 from tidelog.testing.sim.clients.consumer import Place, SimConsumer
-from tidelog.testing.sim.clients.transactional_client import GaveUp, LookUp, TransactionalClient
+from tidelog.testing.sim.clients.transactional_client import LookUp, TransactionalClient, TransactionGaveUp
 from tidelog.testing.sim.clients.transactional_writes import COME_BACK
 from tidelog.testing.sim.clients.transactor import end_recorded
 from tidelog.testing.sim.runtime.loop import SimLoop
@@ -71,7 +71,7 @@ class Copier:
                 if not self._is_placed:
                     await self._go_to_committed()
                 await self._copy_some()
-            except GaveUp:
+            except TransactionGaveUp:
                 self._transactions.lose_identity()
                 await self._client.pause()
 
@@ -88,7 +88,7 @@ class Copier:
             Operation(
                 self._client.name,
                 "txn",
-                Outcome.INFO,
+                Completion.INFO,
                 started=self._loop.now,
                 read=read,
                 committed_only=True,
@@ -98,7 +98,7 @@ class Copier:
         try:
             await self._write_copies(operation, read)
             await self._commit_positions(after)
-        except GaveUp as failure:
+        except TransactionGaveUp as failure:
             operation.error = str(failure)
             wants_commit = False
         self._is_placed = wants_commit
@@ -154,7 +154,7 @@ class Copier:
         version = 5 if self._transactions.second_protocol else 3
         try:
             await self._ask_group(ApiKey.TXN_OFFSET_COMMIT, version, request, _worst_of_commit)
-        except GaveUp as failure:
+        except TransactionGaveUp as failure:
             if failure.error is not None:
                 self._transactions.expect_reason(failure.error, "committed offsets")
             raise
@@ -182,11 +182,11 @@ class Copier:
             if code is ErrorCode.NONE:
                 return answer
             if code not in COME_BACK and code is not ErrorCode.UNSTABLE_OFFSET_COMMIT:
-                raise GaveUp(code)
+                raise TransactionGaveUp(code)
             if code in {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE}:
                 self._group_coordinator = None
             await self._client.pause()
-        raise GaveUp
+        raise TransactionGaveUp
 
 
 def copies_are_exact(source: list[Read], copies: list[Read]) -> list[str]:

@@ -33,7 +33,7 @@ class StartOver(Exception):
     """The group, its coordinator or the member's place in it has changed."""
 
 
-class GroupMember:
+class SimGroupMember:
     commit_version = COMMIT_VERSION
 
     def __init__(

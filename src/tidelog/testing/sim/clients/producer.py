@@ -7,7 +7,7 @@ its fate is clear. When that takes too long it starts anew under another produce
 import asyncio
 
 from tidelog.base.errors import ErrorCode
-from tidelog.testing.history import History, Operation, Outcome, Sent
+from tidelog.testing.history import Completion, History, Operation, Sent
 from tidelog.testing.sim.clients.client import ERRORS, Address, Client
 from tidelog.testing.sim.clients.transactional_writes import COME_BACK
 from tidelog.testing.sim.runtime.loop import SimLoop
@@ -35,7 +35,7 @@ EXPECTED = COME_BACK | CERTAINLY_NOT_WRITTEN | {ErrorCode.INVALID_TIMESTAMP}
 """A producer that does nothing wrong gets no other errors; the last one if the clock of a broker is wrong."""
 
 
-class Batch:
+class SentBatch:
     """On its way to a partition."""
 
     __slots__ = ("maybe_written", "operation", "sequence", "values")
@@ -98,7 +98,7 @@ class SimProducer:
     async def _send_some(self) -> None:
         topic, index = place = self._client.chance.choice(self._partitions)
         sequence = self._sequences.get(place, 0)
-        batches: list[Batch] = []
+        batches: list[SentBatch] = []
         for _ in range(self._client.chance.choice(IN_FLIGHT)):
             batches.append(self._new_batch(topic, index, sequence))
             sequence += len(batches[-1].values)
@@ -111,10 +111,10 @@ class SimProducer:
         else:
             self._sequences[place] = left[0].sequence
         for batch in left:
-            batch.operation.outcome = Outcome.INFO if batch.maybe_written else Outcome.FAIL
+            batch.operation.outcome = Completion.INFO if batch.maybe_written else Completion.FAIL
             batch.operation.ended = self._loop.now
 
-    def _new_batch(self, topic: str, index: int, sequence: int) -> Batch:
+    def _new_batch(self, topic: str, index: int, sequence: int) -> SentBatch:
         client = self._client
         count = client.chance.choice(RECORDS)
         values = [f"{client.name}-{self._next_value + number}" for number in range(count)]
@@ -124,16 +124,16 @@ class SimProducer:
             Operation(
                 client.name,
                 "send",
-                Outcome.INFO,
+                Completion.INFO,
                 started=self._loop.now,
                 sent=[Sent(f"{topic}-{index}", value) for value in values],
                 acks=self.acks,
                 idempotent=self.acks == ACKS_ALL,
             )
         )
-        return Batch(values, sequence, operation)
+        return SentBatch(values, sequence, operation)
 
-    async def _send_until_clear(self, topic: str, index: int, batches: list[Batch]) -> list[Batch]:
+    async def _send_until_clear(self, topic: str, index: int, batches: list[SentBatch]) -> list[SentBatch]:
         """Those whose fate is still unclear when patience has run out."""
         deadline = self._loop.now + self._patience
         left = batches
@@ -166,13 +166,13 @@ class SimProducer:
                 await self._client.refresh([topic])
         return left
 
-    def _send_blindly(self, address: Address, topic: str, index: int, batches: list[Batch]) -> None:
+    def _send_blindly(self, address: Address, topic: str, index: int, batches: list[SentBatch]) -> None:
         for batch in batches:
             request = self._request(topic, index, batch)
             self._client.post(address, ApiKey.PRODUCE, PRODUCE_BY_NAME, request)
-            batch.operation.outcome, batch.operation.ended = Outcome.INFO, self._loop.now
+            batch.operation.outcome, batch.operation.ended = Completion.INFO, self._loop.now
 
-    async def _attempt(self, address: Address, topic: str, index: int, batch: Batch) -> ErrorCode | None:
+    async def _attempt(self, address: Address, topic: str, index: int, batch: SentBatch) -> ErrorCode | None:
         """NONE: it is written; None: no answer came."""
         version = PRODUCE_BY_ID if self._client.chance.random() < 0.5 else PRODUCE_BY_NAME
         operation = batch.operation
@@ -188,7 +188,7 @@ class SimProducer:
         [partition] = topic_answer.partition_responses
         code = ERRORS[partition.error_code]
         if code is ErrorCode.NONE or (code is ErrorCode.DUPLICATE_SEQUENCE_NUMBER and self.acks == ACKS_ALL):
-            operation.outcome, operation.ended, operation.error = Outcome.OK, self._loop.now, ""
+            operation.outcome, operation.ended, operation.error = Completion.OK, self._loop.now, ""
             if partition.base_offset >= 0:
                 for number, sent in enumerate(operation.sent):
                     sent.offset = partition.base_offset + number
@@ -200,7 +200,7 @@ class SimProducer:
         batch.maybe_written = batch.maybe_written or code not in CERTAINLY_NOT_WRITTEN
         return code
 
-    def _request(self, topic: str, index: int, batch: Batch) -> ProduceRequest:
+    def _request(self, topic: str, index: int, batch: SentBatch) -> ProduceRequest:
         records = [
             Record(number, 1_700_000_000_000, None, value.encode(), [])
             for number, value in enumerate(batch.values)

@@ -8,7 +8,7 @@ from tidelog.testing.history import History, Operation
 from tidelog.testing.sim.clients.client import Client
 from tidelog.testing.sim.clients.consumer import Place
 from tidelog.testing.sim.clients.group_ledger import GroupLedger
-from tidelog.testing.sim.clients.group_member import GroupMember, StartOver
+from tidelog.testing.sim.clients.group_member import SimGroupMember, StartOver
 from tidelog.testing.sim.runtime.loop import SimLoop
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.streams_group_heartbeat import (
@@ -25,7 +25,7 @@ REBALANCE_MS = 2_000
 REJOINS = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND)
 
 
-class StreamsMember(GroupMember):
+class SimStreamsMember(SimGroupMember):
     commit_version = 9  # the first with member epochs
 
     def __init__(

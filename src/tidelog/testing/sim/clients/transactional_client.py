@@ -40,7 +40,7 @@ LookUp = Callable[[str], Transaction | None]
 """How a transaction stands inside the cluster, by its transactional id; None where no coordinator can say."""
 
 
-class GaveUp(Exception):
+class TransactionGaveUp(Exception):
     """No answer in time, or one that ends the transaction."""
 
     def __init__(self, error: ErrorCode | None = None, *, maybe_done: bool = True) -> None:
@@ -79,7 +79,7 @@ class TransactionalClient:
         )
         try:
             answer = await self.ask_coordinator(ApiKey.INIT_PRODUCER_ID, 4, request, lambda a: a.error_code)
-        except GaveUp as failure:
+        except TransactionGaveUp as failure:
             if failure.error is not None:
                 self.complaints.append(
                     f"{self.transactional_id} asked for an epoch and got {failure.error.name}"
@@ -137,11 +137,11 @@ class TransactionalClient:
         )
         error = await writes.run()
         if error is None:
-            raise GaveUp
+            raise TransactionGaveUp
         if error is not ErrorCode.NONE:
             if error is not ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER or not writes.may_be_forgotten:
                 self.expect_reason(error, f"wrote to {place[0]}-{place[1]}")
-            raise GaveUp(error)
+            raise TransactionGaveUp(error)
         self._sequences[place] = sequence
         self._has_written = True
         return [-1 if batch.offset is None else batch.offset for batch in batches]
@@ -220,7 +220,7 @@ class TransactionalClient:
     ) -> Any:
         try:
             return await self.ask_coordinator(api_key, version, request, code_of)
-        except GaveUp as failure:
+        except TransactionGaveUp as failure:
             if failure.error is not None:
                 self.expect_reason(failure.error, what)
             raise
@@ -248,12 +248,12 @@ class TransactionalClient:
             if code is ErrorCode.NONE:
                 return answer
             if code not in COME_BACK:
-                raise GaveUp(code, maybe_done=maybe_done)
+                raise TransactionGaveUp(code, maybe_done=maybe_done)
             maybe_done = maybe_done or code not in CERTAINLY_NOT_DONE
             if code in {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE}:
                 self._coordinator = None
             await self._client.pause()
-        raise GaveUp
+        raise TransactionGaveUp
 
     async def _find_coordinator(self) -> Address:
         if self._coordinator is None:

@@ -5,9 +5,9 @@ A process that takes the place of a dead one uses the same transactional id, whi
 
 import asyncio
 
-from tidelog.testing.history import History, Operation, Outcome, Sent
+from tidelog.testing.history import Completion, History, Operation, Sent
 from tidelog.testing.sim.clients.client import Client
-from tidelog.testing.sim.clients.transactional_client import GaveUp, LookUp, TransactionalClient
+from tidelog.testing.sim.clients.transactional_client import LookUp, TransactionalClient, TransactionGaveUp
 from tidelog.testing.sim.runtime.loop import SimLoop
 
 
@@ -49,13 +49,13 @@ class Transactor:
                     await self._transact()
                 else:
                     await self._transactions.begin()
-            except GaveUp:
+            except TransactionGaveUp:
                 self._transactions.lose_identity()
 
     async def _transact(self) -> None:
         chance = self._client.chance
         operation = self._history.add(
-            Operation(self._client.name, "txn", Outcome.INFO, started=self._loop.now)
+            Operation(self._client.name, "txn", Completion.INFO, started=self._loop.now)
         )
         changes_its_mind = chance.random() < self._fickleness
         wants_commit = not changes_its_mind and chance.random() < 0.85
@@ -67,7 +67,7 @@ class Transactor:
             if changes_its_mind:
                 operation.error = "changed its mind"
                 await self._send_and_leave(operation)
-        except GaveUp as failure:
+        except TransactionGaveUp as failure:
             operation.error = str(failure)
             wants_commit = False
         await end_recorded(self._transactions, operation, commit=wants_commit, loop=self._loop)
@@ -115,15 +115,15 @@ async def end_recorded(
 ) -> None:
     """End the transaction, and tell the history how it ended as far as that is clear."""
     if not commit:
-        operation.outcome = Outcome.FAIL  # whatever becomes of the abort: no client ever asks for a commit
+        operation.outcome = Completion.FAIL  # whatever becomes of the abort: no client ever asks for a commit
     try:
         await transactions.end(commit=commit)
         if commit:
-            operation.outcome = Outcome.OK
-    except GaveUp as failure:
+            operation.outcome = Completion.OK
+    except TransactionGaveUp as failure:
         operation.error = operation.error or str(failure)
         if not failure.maybe_done:
-            operation.outcome = Outcome.FAIL
+            operation.outcome = Completion.FAIL
         raise
     finally:
         operation.ended = loop.now

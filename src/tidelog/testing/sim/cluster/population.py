@@ -6,9 +6,9 @@ from tidelog.testing.history import Operation
 from tidelog.testing.sim.clients.consumer import SimConsumer
 from tidelog.testing.sim.clients.copier import Copier
 from tidelog.testing.sim.clients.group_ledger import GroupLedger
-from tidelog.testing.sim.clients.group_member import GroupMember
+from tidelog.testing.sim.clients.group_member import SimGroupMember
 from tidelog.testing.sim.clients.producer import SimProducer
-from tidelog.testing.sim.clients.streams_member import StreamsMember
+from tidelog.testing.sim.clients.streams_member import SimStreamsMember
 from tidelog.testing.sim.clients.topic_churn import TopicChurn
 from tidelog.testing.sim.clients.transactor import Transactor
 from tidelog.testing.sim.cluster.cluster import SimCluster
@@ -16,7 +16,7 @@ from tidelog.testing.sim.cluster.view import View, transaction_of, views
 from tidelog.testing.sim.runtime.life import Life
 from tidelog.transactions.transaction import Transaction
 
-AnyClient = SimProducer | SimConsumer | GroupMember | TopicChurn | Transactor | Copier
+AnyClient = SimProducer | SimConsumer | SimGroupMember | TopicChurn | Transactor | Copier
 
 
 class Population:
@@ -73,13 +73,13 @@ class Population:
     def _start_member(self) -> None:
         life, client = self._cluster.new_client("m")
         topics = self._cluster.scenario.topics
-        self._begin(life, GroupMember(self._loop, client, self._cluster.history, topics, self.ledger))
+        self._begin(life, SimGroupMember(self._loop, client, self._cluster.history, topics, self.ledger))
 
     def _start_streams_member(self) -> None:
         life, client = self._cluster.new_client("s")
         plan = self._cluster.scenario
         history, ledger = self._cluster.history, self.streams_ledger
-        member = StreamsMember(self._loop, client, history, plan.topics, ledger, replicas=plan.replicas)
+        member = SimStreamsMember(self._loop, client, history, plan.topics, ledger, replicas=plan.replicas)
         self._begin(life, member)
 
     def _start_transactor(self, transactional_id: str) -> None:
@@ -135,9 +135,9 @@ class Population:
             self._start_producer(client.acks)
         elif isinstance(client, SimConsumer):
             self._start_consumer()
-        elif isinstance(client, StreamsMember):
+        elif isinstance(client, SimStreamsMember):
             self._start_streams_member()
-        elif isinstance(client, GroupMember):
+        elif isinstance(client, SimGroupMember):
             self._start_member()
         elif isinstance(client, Transactor):
             self._start_transactor(client.transactional_id)

@@ -37,9 +37,9 @@ class SimNetwork:
         self._servers: dict[tuple[str, int], SimServer] = {}
         self._down: dict[str, None] = {}
 
-    def port_of(self, life: Life, host: str) -> "NodeNetwork":
+    def port_of(self, life: Life, host: str) -> "SimNodeNetwork":
         self._down.pop(host, None)
-        return NodeNetwork(self, life, host)
+        return SimNodeNetwork(self, life, host)
 
     # Servers
 
@@ -74,7 +74,7 @@ class SimNetwork:
         return host in self._down
 
 
-class NodeNetwork:
+class SimNodeNetwork:
     """The network as one life sees it."""
 
     __slots__ = ("_host", "_life", "_network")
@@ -165,5 +165,5 @@ def _joined(frame: Sequence[Buffer]) -> bytearray:
     return bytearray().join(frame)[SIZE_BYTES:]
 
 
-def _check(network: NodeNetwork) -> tuple[Network, Connection]:
+def _check(network: SimNodeNetwork) -> tuple[Network, Connection]:
     return network, network.connect("", 0)  # mypy proves here that they fill the ports

@@ -15,13 +15,13 @@ from tidelog.base.ports import FileSlice
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import PendingReply, Reply
 from tidelog.server.connection.shared_state import RequestDispatcher
-from tidelog.testing.sim.network.tcp import Request, Tcp
+from tidelog.testing.sim.network.tcp import SimRequest, Tcp
 from tidelog.testing.sim.runtime.life import Life
 
 if TYPE_CHECKING:
     from tidelog.testing.sim.network.network import SimNetwork
 
-Outcome = Reply | PendingReply
+ReplyOrPending = Reply | PendingReply
 
 log = logging.getLogger("tidelog.server")
 
@@ -116,15 +116,15 @@ class ServerEnd:
         self.client = client
         self.life = server.life
         self._closed = False
-        self._outcomes: deque[tuple[Request, Outcome]] = deque()
-        self._put_off: deque[Request] = deque()
+        self._outcomes: deque[tuple[SimRequest, ReplyOrPending]] = deque()
+        self._put_off: deque[SimRequest] = deque()
         self._alone = False
 
     @property
     def is_busy(self) -> bool:
         return bool(self._outcomes)
 
-    def receive(self, request: Request) -> None:
+    def receive(self, request: SimRequest) -> None:
         if self._closed or self._server.is_draining:
             return
         self._put_off.append(request)
@@ -139,7 +139,7 @@ class ServerEnd:
             self._alone = not overlaps
             self._dispatch(self._put_off.popleft())
 
-    def _dispatch(self, request: Request) -> None:
+    def _dispatch(self, request: SimRequest) -> None:
         try:
             outcome = self._server.dispatcher.dispatch(memoryview(request.frame), self.client)
         except (ProtocolError, StorageError) as error:

@@ -24,7 +24,7 @@ REPEAT_SECONDS = 1.0
 LATE_END_SECONDS = 0.05
 
 
-class Request:
+class SimRequest:
     """A frame without its size, and the future of the answer; None for one-way messages."""
 
     __slots__ = ("answer", "frame")
@@ -50,7 +50,7 @@ class Tcp:
         self.address = address
         self._on_end = on_end
         self.server_end: ServerEnd | None = None
-        self._waiting: dict[Request, None] = {}
+        self._waiting: dict[SimRequest, None] = {}
         self._client_knows_end = False
         self.is_open = True
         self._last_up = self._last_down = 0.0
@@ -59,7 +59,7 @@ class Tcp:
     # Up: from the client to the server
 
     def send(self, frame: bytearray, answer: "asyncio.Future[memoryview] | None") -> None:
-        request = Request(frame, answer)
+        request = SimRequest(frame, answer)
         if answer is not None:
             self._waiting[request] = None
         self._carry_up(request)
@@ -84,7 +84,7 @@ class Tcp:
         if server is not None and not self._network.paths.between(self.client_host, host).is_blocked:
             self._loop.call_soon(server.receive_stray, frame, self.client_host, context=server.life.context)
 
-    def _carry_up(self, request: Request) -> None:
+    def _carry_up(self, request: SimRequest) -> None:
         if not self.is_open:
             return
         network = self._network
@@ -112,7 +112,7 @@ class Tcp:
             context = self._loop.world.context
             self._loop.call_at_world_time(self._last_up, self._arrive, request, context=context)
 
-    def _arrive(self, request: Request) -> None:
+    def _arrive(self, request: SimRequest) -> None:
         """In the kernel of the server's machine, whatever its process does."""
         if not self.is_open:
             return
@@ -136,11 +136,11 @@ class Tcp:
             return
         end = server.accept(self)
         context = end.life.context
-        self._loop.call_soon(end.receive, Request(frame, None), context=context)
+        self._loop.call_soon(end.receive, SimRequest(frame, None), context=context)
         gone = self._loop.now + self._network.chance.random() * LATE_END_SECONDS
         self._loop.call_at_world_time(gone, end.lost, context=context)
 
-    def _received(self, request: Request) -> None:
+    def _received(self, request: SimRequest) -> None:
         end = self.server_end
         if self.is_open and end is not None:
             self._network.trace.frame(self._loop.now, self.client.name, end.life.name, request.frame)
@@ -154,7 +154,7 @@ class Tcp:
 
     # Down: from the server to the client
 
-    def answer(self, request: Request, frame: bytes) -> None:
+    def answer(self, request: SimRequest, frame: bytes) -> None:
         network = self._network
         if not self.is_open:
             return
@@ -171,7 +171,7 @@ class Tcp:
             self._last_down, self._answered, request, frame, context=self.client.context
         )
 
-    def _answered(self, request: Request, frame: bytes) -> None:
+    def _answered(self, request: SimRequest, frame: bytes) -> None:
         if request in self._waiting:
             del self._waiting[request]
             self._network.trace.frame(self._loop.now, self.address[0], self.client.name, frame)

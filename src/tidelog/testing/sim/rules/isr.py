@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from tidelog.base.ids import Uuid
-from tidelog.testing.history import Outcome
+from tidelog.testing.history import Completion
 from tidelog.testing.sim.cluster.cluster import SimCluster
 from tidelog.testing.sim.cluster.view import Place, View, name_of, newest
 
@@ -57,7 +57,7 @@ class AckedOnIsr:
                 del self._waiting[number]
             elif operation.ended:
                 del self._waiting[number]
-                if operation.outcome is Outcome.OK:
+                if operation.outcome is Completion.OK:
                     for sent in operation.sent:
                         topic, _, index = sent.partition.rpartition("-")
                         if sent.offset is not None:

@@ -20,7 +20,7 @@ class PowerCut(BaseException):
 
 
 @dataclass(slots=True)
-class Fault:
+class DiskFault:
     operation: str
     """'write', 'sync', 'sync_dir', 'truncate', 'rename', 'remove', 'open', 'read', 'make_dirs' or '*'."""
     path_part: str = ""
@@ -35,7 +35,7 @@ class MemoryDisk:
         self._random = random.Random(seed)
         self._root = DirectoryNode()
         self._locks: set[str] = set()
-        self._faults: list[Fault] = []
+        self._faults: list[DiskFault] = []
         self.capacity_bytes = capacity_bytes
         """More than this many bytes in files gives ENOSPC, after writing what fits."""
         self.operations = 0
@@ -46,9 +46,11 @@ class MemoryDisk:
 
     # Faults
 
-    def fail(self, operation: str, path_part: str = "", *, number: int = 1, error: int = errno.EIO) -> Fault:
+    def fail(
+        self, operation: str, path_part: str = "", *, number: int = 1, error: int = errno.EIO
+    ) -> DiskFault:
         """The n-th matching operation from now on raises OSError, and so do all later ones."""
-        fault = Fault(operation, path_part, number, error)
+        fault = DiskFault(operation, path_part, number, error)
         self._faults.append(fault)
         return fault
 

@@ -14,7 +14,7 @@ from tidelog.testing.sim.runtime.loop import SimLoop
 from tidelog.testing.sim.runtime.memory_disk import PowerCut
 
 T = TypeVar("T")
-Outcome = tuple[Any, Exception | None]
+JobResult = tuple[Any, Exception | None]
 
 
 class DiskPace:
@@ -60,7 +60,7 @@ class SimThreads:
         self._closed = True
         await self._idle.wait()
 
-    def _finish(self, future: "asyncio.Future[Any]", outcome: Callable[[], Outcome]) -> None:
+    def _finish(self, future: "asyncio.Future[Any]", outcome: Callable[[], JobResult]) -> None:
         self._jobs -= 1
         if not self._jobs:
             self._idle.set()
@@ -73,7 +73,7 @@ class SimThreads:
             future.set_exception(error)
 
 
-def _do(job: Callable[[], Any]) -> Outcome:
+def _do(job: Callable[[], Any]) -> JobResult:
     try:
         return job(), None
     except PowerCut:
