@@ -9,7 +9,7 @@ they captured.
 from collections.abc import Callable
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import Epoch, Offset, TimestampMs
+from tidelog.base.ids import NO_EPOCH, Epoch, Offset, TimestampMs
 from tidelog.base.ports import Disk
 from tidelog.storage import leader_epochs, retention
 from tidelog.storage.compaction.log_compaction import LogCompaction
@@ -224,6 +224,9 @@ class PartitionLog:
             self.assign_epoch(epoch, self.end)
 
     def assign_epoch(self, epoch: Epoch, start: Offset) -> None:
+        if self.leader_epochs.latest == NO_EPOCH and not self.size_bytes:
+            # A crash may have taken all that was written: the gap in front of the first batch is its own.
+            start = self.start
         self.leader_epochs.assign(epoch, start)
         with self.health.disk_errors():
             self._write_epochs()

@@ -115,3 +115,18 @@ def test_epochs_that_recovery_learned_are_durable_before_the_batches_that_carry_
     assert again.leader_epochs.entries == [(1, 0), (2, 1)]
     flush(again)
     assert open_log(disk, recovery_point=again.recovery_point).leader_epochs.entries == [(1, 0), (2, 1)]
+
+
+def test_a_log_that_lost_all_to_a_crash_still_starts_where_it_did_after_the_next() -> None:
+    disk = MemoryDisk()
+    log = open_log(disk)
+    append(log)
+    log.roll(NOW)
+    log.close(clean=False)
+    disk.open(f"{FOLDER}/{0:020d}.log").truncate(0)
+    disk.remove(f"{FOLDER}/leader-epoch-checkpoint")
+    log = open_log(disk)
+    assert (log.start, log.end) == (0, 1)
+    append(log)
+    log = open_log(disk)
+    assert (log.start, log.end) == (0, 2)
