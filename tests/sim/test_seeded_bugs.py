@@ -97,7 +97,7 @@ def test_a_retry_that_is_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_consumer_that_reads_what_may_be_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Partition, "high_watermark", property(lambda self: self.log.end))
+    monkeypatch.setattr(Partition, "readable_end", lambda self, _: self.log.end)
     problems_until(
         "inconsistent offsets|went from", lambda seed: rough(seed, "isolate", "kill", acks=(-1, 1))
     )

@@ -17,6 +17,9 @@ class Durability(Enum):
     OS = "os"  # the page cache decides
 
 
+FSYNC = Durability.FSYNC  # members of an enum are slow to look up, and every append does
+
+
 class LogSync:
     __slots__ = ("_unsynced_since", "durability", "request", "waiters")
 
@@ -29,11 +32,11 @@ class LogSync:
 
     def durable_end(self, log: PartitionLog) -> Offset:
         """Up to here the log is as durable as the topic asks for."""
-        return log.recovery_point if self.durability is Durability.FSYNC else log.end
+        return log.recovery_point if self.durability is FSYNC else log.end
 
     def is_synced(self, log: PartitionLog) -> bool:
         """Whether the whole log, and the files beside it, are as durable as the topic asks for."""
-        if self.durability is not Durability.FSYNC:
+        if self.durability is not FSYNC:
             return True
         return log.recovery_point >= log.end and not log.has_unsynced_files
 

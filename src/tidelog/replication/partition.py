@@ -22,8 +22,13 @@ from tidelog.replication.follower import FetchPosition, Follower, Truncation
 from tidelog.replication.high_watermark import HighWatermark
 from tidelog.replication.leader import Leader
 from tidelog.replication.leadership import CommittedIsr, IsrProposal
-from tidelog.replication.log_sync import Durability, LogSync
-from tidelog.replication.read_limit import ReadLimit
+from tidelog.replication.log_sync import FSYNC, Durability, LogSync
+from tidelog.replication.read_limit import (
+    HIGH_WATERMARK,
+    LAST_STABLE_OFFSET,
+    REPLICATED_END,
+    ReadLimit,
+)
 from tidelog.storage.admission import admit
 from tidelog.storage.log import Batches, PartitionLog
 from tidelog.storage.producers.verification import VerificationGuard
@@ -189,7 +194,7 @@ class Partition:
         """Move the high watermark as far as log, durability and the other replicas allow."""
         log, sync = self.log, self.sync
         end = log.end
-        if sync.durability is Durability.FSYNC and log.recovery_point < end:
+        if sync.durability is FSYNC and log.recovery_point < end:
             end = log.recovery_point
             sync.request()
         elif sync.waiters:
@@ -328,12 +333,12 @@ class Partition:
     # Reading
 
     def readable_end(self, limit: ReadLimit) -> Offset:
-        if limit is ReadLimit.HIGH_WATERMARK:
-            return self.high_watermark
-        if limit is ReadLimit.LAST_STABLE_OFFSET:
+        if limit is HIGH_WATERMARK:
+            return self.mark.offset
+        if limit is LAST_STABLE_OFFSET:
             return self.last_stable_offset
-        if limit is ReadLimit.REPLICATED_END and self.has_enough_in_sync:
-            return self.high_watermark
+        if limit is REPLICATED_END and self.has_enough_in_sync:
+            return self.mark.offset
         return self.log.end
 
     def divergence(self, last_epoch: Epoch, offset: Offset) -> tuple[Epoch, Offset] | None:

@@ -17,6 +17,13 @@ class ReadLimit(Enum):
     """Coordinators that load their state: all that the in-sync replicas have, even if they are too few for
     the high watermark to move."""
 
-    @classmethod
-    def of_consumer(cls, isolation_level: int) -> "ReadLimit":
-        return cls.LAST_STABLE_OFFSET if isolation_level == READ_COMMITTED else cls.HIGH_WATERMARK
+
+# Members of an enum are slow to look up, and every fetch does.
+LOG_END = ReadLimit.LOG_END
+HIGH_WATERMARK = ReadLimit.HIGH_WATERMARK
+LAST_STABLE_OFFSET = ReadLimit.LAST_STABLE_OFFSET
+REPLICATED_END = ReadLimit.REPLICATED_END
+
+
+def limit_of_consumer(isolation_level: int) -> ReadLimit:
+    return LAST_STABLE_OFFSET if isolation_level == READ_COMMITTED else HIGH_WATERMARK

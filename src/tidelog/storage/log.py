@@ -212,8 +212,15 @@ class PartitionLog:
         return self.leader_epochs.end_of(epoch, self.end)
 
     def first_unstable(self, high_watermark: Offset) -> Offset | None:
-        """Where the oldest transaction begins that is not decided for good."""
-        first = self.producer_state.first_unstable(high_watermark)
+        """Where the oldest transaction begins that is not decided for good.
+
+        Decided is not enough: a marker at or above the high watermark may be lost with its leader.
+        """
+        producers = self.producer_state.producers
+        if producers.first_open is None and not producers.ended:  # as in most logs, at most times
+            return None
+        producers.forget_ended(high_watermark)
+        first = producers.first_unstable(high_watermark)
         return None if first is None else max(first, self.start)
 
     # Leader epochs

@@ -11,7 +11,7 @@ from tidelog.base.ports import FileSlice
 from tidelog.broker.log_dirs.flusher import RunInThread
 from tidelog.replication.acks_waiters import Done
 from tidelog.replication.partition import Partition
-from tidelog.replication.read_limit import ReadLimit
+from tidelog.replication.read_limit import REPLICATED_END
 from tidelog.wire.batch import BatchHeader, iter_batches
 from tidelog.wire.record import Control, read_control
 
@@ -62,7 +62,7 @@ async def load_batches(partition: Partition, take: TakeBatch, run_in_thread: Run
     """
     count = 0
     offset = partition.log.start
-    while offset < (end := partition.readable_end(ReadLimit.REPLICATED_END)):
+    while offset < (end := partition.readable_end(REPLICATED_END)):
         found = partition.log.read(offset, CHUNK_BYTES, end=end)
         if found is None:
             break

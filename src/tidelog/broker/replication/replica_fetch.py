@@ -75,12 +75,13 @@ from tidelog.base.ports import Clock, Random
 from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.broker.replication.quota import ReplicationQuota
 from tidelog.broker.replication.replica_sessions import FollowedPartition, ReplicaSession, ReplicaSessions
-from tidelog.broker.requests.fetch_sessions import NO_SESSION, TopicKey
+from tidelog.broker.requests.fetch_pass import FetchPass, by_topic
+from tidelog.broker.requests.fetch_sessions import NO_SESSION
 from tidelog.replication import refusals
 from tidelog.replication.partition import Partition
+from tidelog.replication.read_limit import LOG_END
 from tidelog.wire.messages.fetch import (
     EpochEndOffset,
-    FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
     PartitionData,
@@ -123,15 +124,14 @@ class ReplicaFetches:
         except KafkaError as error:
             return FetchResponse(error_code=error.code)
         self._sweep(session, self._clock.monotonic())
-        reading = _Reading(request, self._config().int("fetch.max.bytes"))
-        self._read(session, reading)
-        enough = reading.bytes >= request.min_bytes or reading.must_answer
+        reading = self._read(session, request)
+        enough = reading.bytes_read >= request.min_bytes or reading.must_answer
         if enough or request.max_wait_ms <= 0 or not session.followed:
             return self._respond(session, reading)
-        for followed in reading.given:  # too little: it is read again when there is more
+        for followed, _ in reading.answers:  # too little: it is read again when there is more
             followed.is_answered = False
             session.dirty[followed] = None
-        missing = request.min_bytes - reading.bytes
+        missing = request.min_bytes - reading.bytes_read
         waiting = _WaitingFetch(session, missing, min(request.max_wait_ms, WAIT_MS_MAX) / 1000, self._finish)
         waiting.request = request
         session.waiting = waiting
@@ -140,60 +140,51 @@ class ReplicaFetches:
         return waiting.future
 
     def _finish(self, session: ReplicaSession, request: FetchRequest) -> FetchResponse:
-        reading = _Reading(request, self._config().int("fetch.max.bytes"))
-        self._read(session, reading)
-        return self._respond(session, reading)
+        return self._respond(session, self._read(session, request))
 
     # Reading
 
-    def _read(self, session: ReplicaSession, reading: "_Reading") -> None:
+    def _read(self, session: ReplicaSession, request: FetchRequest) -> FetchPass[FollowedPartition]:
+        bytes_max = min(request.max_bytes, self._config().int("fetch.max.bytes"))
+        reading: FetchPass[FollowedPartition] = FetchPass(bytes_max, LOG_END)
         dirty, session.dirty = session.dirty, {}
-        for followed in dirty:
-            if followed.is_answered:
-                continue
-            answer = PartitionData(partition_index=followed.key[1], high_watermark=-1, records=b"")
-            try:
-                self._look(followed, answer, reading)
-            except KafkaError as error:
-                self._refuse(followed, answer, error)
-                reading.must_answer = True
-                reading.put(followed, answer)
+        reading.run((one for one in dirty if not one.is_answered), self._read_one, self._refusal)
+        return reading
 
-    def _look(self, followed: FollowedPartition, answer: PartitionData, reading: "_Reading") -> None:
+    def _read_one(
+        self, followed: FollowedPartition, reading: FetchPass[FollowedPartition]
+    ) -> PartitionData | None:
         session, asked = followed.session, followed.asked
         partition = self._partitions.find_any(*followed.key)
         self._check(partition, followed)
         followed.watch(partition)
-        offset, log = asked.fetch_offset, partition.log
+        answer = PartitionData(partition_index=followed.key[1], high_watermark=-1, records=b"")
         if followed.is_named:
-            fork = partition.divergence(asked.last_fetched_epoch, offset)
+            fork = partition.divergence(asked.last_fetched_epoch, asked.fetch_offset)
             if fork is not None:
                 answer.diverging_epoch = EpochEndOffset(epoch=fork[0], end_offset=fork[1])
                 reading.must_answer = True
-                self._give(followed, answer, reading)
-                return
+                followed.is_answered = True
+                return answer
             followed.is_named = False
             self._note(partition, followed, self._clock.monotonic())
             if followed.is_stale:
                 session.stale[followed] = None
-        if offset >= log.end:
-            return
-        room = min(reading.room, asked.partition_max_bytes)
+        end = partition.readable_end(reading.limit)
+        if asked.fetch_offset >= end:
+            return None
         limited = self._is_limited(partition, session.replica_id)
-        # The first batch is always given, however large: else nobody would get past it.
-        first = not reading.bytes
-        if (room <= 0 and not first) or (limited and self._quota.is_exceeded()):
+        if limited and self._quota.is_exceeded():
             session.dirty[followed] = None  # next time
-            return
-        found = log.read(offset, max(room, 0), end=log.end, min_one=first)
-        if found is None:
+            return None
+        read = reading.read(partition, asked, end, answer)
+        if read is None:
             session.dirty[followed] = None
-            return
-        answer.records = found.slice
-        reading.bytes += found.slice.length
+            return None
         if limited:
-            self._quota.record(found.slice.length)
-        self._give(followed, answer, reading)
+            self._quota.record(read.slice.length)
+        followed.is_answered = True
+        return answer
 
     @staticmethod
     def _check(partition: Partition, followed: FollowedPartition) -> None:
@@ -203,22 +194,21 @@ class ReplicaFetches:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "a follower that does not say whom it follows")
         partition.check_epoch(epoch)
 
-    def _give(self, followed: FollowedPartition, answer: PartitionData, reading: "_Reading") -> None:
+    @staticmethod
+    def _refusal(followed: FollowedPartition, error: KafkaError) -> PartitionData:
+        answer = PartitionData(
+            partition_index=followed.key[1], error_code=error.code, high_watermark=-1, records=b""
+        )
         followed.is_answered = True
-        reading.given.append(followed)
-        reading.put(followed, answer)
-
-    def _refuse(self, followed: FollowedPartition, answer: PartitionData, error: KafkaError) -> None:
-        followed.is_answered = True
-        answer.error_code = error.code
         partition = followed.partition
         if error.code is ErrorCode.OFFSET_OUT_OF_RANGE and partition is not None:
-            # From where to where it could have asked, so that it need not ask for that first.
+            # The bounds of the log, so that the follower need not ask for them first.
             answer.log_start_offset = partition.log.start
             answer.diverging_epoch = EpochEndOffset(
                 epoch=partition.leader_epoch, end_offset=partition.log.end
             )
         followed.unwatch()
+        return answer
 
     def _note(self, partition: Partition, followed: FollowedPartition, now: float) -> None:
         session, asked, leader = followed.session, followed.asked, partition.leader
@@ -263,46 +253,23 @@ class ReplicaFetches:
 
     # Answering
 
-    def _respond(self, session: ReplicaSession, reading: "_Reading") -> FetchResponse:
+    def _respond(self, session: ReplicaSession, reading: FetchPass[FollowedPartition]) -> FetchResponse:
+        answers = reading.answers
         stale, session.stale = session.stale, {}
         for followed in stale:
-            # One that was given something tells first where it is then, and hears the rest after that.
+            # A follower that was given something says first where it is then, and hears the rest after that.
             if followed.is_stale and not followed.is_answered:
-                reading.put(followed, PartitionData(partition_index=followed.key[1], records=b""))
-        topics: dict[TopicKey, FetchableTopicResponse] = {}
-        for followed, answer in reading.answers.items():
+                answers.append((followed, PartitionData(partition_index=followed.key[1], records=b"")))
+        for followed, answer in answers:
             partition = followed.partition
             if partition is not None:
                 answer.high_watermark = followed.sent_high_watermark = partition.high_watermark
                 answer.last_stable_offset = partition.last_stable_offset
                 answer.log_start_offset = followed.sent_log_start = partition.log.start
-            topic = topics.get(followed.topic)
-            if topic is None:
-                topic = topics[followed.topic] = _topic_answer(followed.topic)
-            topic.partitions.append(answer)
+        responses = by_topic(answers)
         if session.id == NO_SESSION:
             session.end()
-        return FetchResponse(session_id=session.id, responses=list(topics.values()))
-
-
-class _Reading:
-    """One look at what there is for a follower."""
-
-    __slots__ = ("_bytes_max", "answers", "bytes", "given", "must_answer")
-
-    def __init__(self, request: FetchRequest, bytes_max: int) -> None:
-        self._bytes_max = min(request.max_bytes, bytes_max)
-        self.answers: dict[FollowedPartition, PartitionData] = {}
-        self.given: list[FollowedPartition] = []
-        self.bytes = 0
-        self.must_answer = False
-
-    @property
-    def room(self) -> int:
-        return self._bytes_max - self.bytes
-
-    def put(self, followed: FollowedPartition, answer: PartitionData) -> None:
-        self.answers[followed] = answer
+        return FetchResponse(session_id=session.id, responses=responses)
 
 
 class _WaitingFetch:
@@ -368,11 +335,3 @@ class _WaitingFetch:
         self._forget()
         if self._session.id == NO_SESSION:
             self._session.end()
-
-
-def _topic_answer(topic: TopicKey) -> FetchableTopicResponse:
-    return (
-        FetchableTopicResponse(topic=topic)
-        if isinstance(topic, str)
-        else FetchableTopicResponse(topic_id=topic)
-    )

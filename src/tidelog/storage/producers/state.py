@@ -112,17 +112,6 @@ class ProducerState:
 
     # Readers of transactions
 
-    def first_unstable(self, high_watermark: Offset) -> Offset | None:
-        """Where the oldest transaction begins that is not decided for good.
-
-        Decided is not enough: a marker at or above the high watermark may be lost with its leader.
-        """
-        producers = self.producers
-        if producers.first_open is None and not producers.ended:  # as in most logs, at most times
-            return None
-        producers.forget_ended(high_watermark)
-        return producers.first_unstable(high_watermark)
-
     def aborted_between(self, start: Offset, end: Offset) -> list[tuple[ProducerId, Offset]]:
         """(producer id, first offset) of the aborted transactions with records from `start` up to `end`."""
         with self._health.read_errors():

@@ -8,18 +8,19 @@ records to damage reads all that any replica has, whoever leads.
 import asyncio
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import NO_EPOCH, Epoch, NodeId, Offset
+from tidelog.base.ids import NO_EPOCH, NodeId, Offset
 from tidelog.broker.requests.context import Context
 from tidelog.broker.requests.delayed_fetch import DelayedFetch
-from tidelog.broker.requests.fetch_sessions import FetchPlan, TopicKey, Wanted
+from tidelog.broker.requests.fetch_pass import FetchPass, by_topic
+from tidelog.broker.requests.fetch_sessions import FetchPlan, Wanted
 from tidelog.broker.requests.readable import READABLE_SECONDS
 from tidelog.replication import refusals
 from tidelog.replication.partition import Partition
 from tidelog.replication.preferred_replica import preferred_replica
+from tidelog.replication.read_limit import LOG_END, READ_COMMITTED, limit_of_consumer
 from tidelog.wire.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
-    FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
     LeaderIdAndEpoch,
@@ -27,7 +28,6 @@ from tidelog.wire.messages.fetch import (
     PartitionData,
 )
 
-READ_COMMITTED = 1
 ANY_REPLICA = -2
 """Kafka's id of a debugging consumer, in place of a follower's: it reads any replica, up to its end."""
 FOLLOWERS_SINCE = 11
@@ -38,22 +38,24 @@ WAIT_MS_MAX = 5 * 60_000  # nobody needs to hold a request open for longer
 
 
 def handle(context: Context, request: FetchRequest) -> "FetchResponse | asyncio.Future[FetchResponse]":
-    replica_id, broker_epoch = _who_asks(request)
+    state = request.replica_state
+    replica_id = request.replica_id if state is None else state.replica_id
     is_peer = replica_id >= 0 or replica_id == ANY_REPLICA
     if is_peer and context.connection.listener != context.services.inter_broker_listener:
         return FetchResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     if replica_id >= 0:
+        broker_epoch = NO_EPOCH if state is None else state.replica_epoch
         return context.services.replication.fetches.handle(request, context.version, replica_id, broker_epoch)
     try:
         plan = context.services.sessions.plan(request, context.version)
     except KafkaError as error:
         return FetchResponse(error_code=error.code)
     job = FetchJob(context, request, plan, reads_all=replica_id == ANY_REPLICA)
-    answers = job.read()
-    missing = request.min_bytes - job.bytes_read
-    if missing <= 0 or job.must_answer or request.max_wait_ms <= 0 or not plan.wanted:
-        if job.bytes_read or job.must_answer or not job.is_short_of_a_sync:
-            return job.respond(answers)
+    reading = job.read()
+    missing = request.min_bytes - reading.bytes_read
+    if missing <= 0 or reading.must_answer or request.max_wait_ms <= 0 or not plan.wanted:
+        if reading.bytes_read or reading.must_answer or not job.is_short_of_a_sync:
+            return job.respond(reading)
         wait_ms = int(READABLE_SECONDS * 1000)
         return DelayedFetch(job.partitions, 1, wait_ms, answer=lambda: job.respond(job.read())).future
     return DelayedFetch(
@@ -61,17 +63,9 @@ def handle(context: Context, request: FetchRequest) -> "FetchResponse | asyncio.
         missing,
         min(request.max_wait_ms, WAIT_MS_MAX),
         answer=lambda: job.respond(job.read()),
-        # What has arrived may still be undecided: then the reader waits on.
+        # The transactions of what arrived may still be undecided: then the reader waits on.
         missing_now=(lambda: job.missing(request.min_bytes)) if job.read_committed else None,
     ).future
-
-
-def _who_asks(request: FetchRequest) -> tuple[NodeId, Epoch]:
-    """A follower's id and the epoch of its registration; -1 for a consumer."""
-    state = request.replica_state
-    if state is not None:
-        return state.replica_id, state.replica_epoch
-    return request.replica_id, NO_EPOCH
 
 
 class FetchJob:
@@ -82,11 +76,9 @@ class FetchJob:
         "_context",
         "_find",
         "_leaders",
+        "_limit",
         "_plan",
         "_rack",
-        "_reads_all",
-        "bytes_read",
-        "must_answer",
         "partitions",
         "read_committed",
     )
@@ -95,47 +87,36 @@ class FetchJob:
         self, context: Context, request: FetchRequest, plan: FetchPlan, *, reads_all: bool = False
     ) -> None:
         services = context.services
-        self._reads_all = reads_all
         self._context = context
+        self._rack = request.rack_id
         self._plan = plan
         self._bytes_max = min(request.max_bytes, services.config.int("fetch.max.bytes"))
         self.read_committed = request.isolation_level == READ_COMMITTED
-        self._rack = request.rack_id
+        self._limit = LOG_END if reads_all else limit_of_consumer(request.isolation_level)
         # Older consumers cannot be sent to a follower, so one that comes to one is lost.
         reads_followers = context.version >= FOLLOWERS_SINCE
         self._find = services.partitions.find_any if reads_followers else services.partitions.find
-        self._leaders: dict[NodeId, None] = {}  # told of, to whom it was not known where they are
-        self.bytes_read = 0
-        self.must_answer = False  # an error or a diverging log is told at once
+        self._leaders: dict[NodeId, None] = {}  # named in the answer, whose endpoints go with it
         self.partitions: list[Partition] = []
 
-    def read(self) -> list[tuple[Wanted, PartitionData]]:
-        self.bytes_read = 0
+    def read(self) -> FetchPass[Wanted]:
         self.partitions = []
-        return [(wanted, self._read_one(wanted)) for wanted in self._plan.wanted]
+        reading: FetchPass[Wanted] = FetchPass(self._bytes_max, self._limit)
+        reading.run(self._plan.wanted, self._read_one, self._refusal)
+        return reading
 
-    def _read_one(self, wanted: Wanted) -> PartitionData:
+    def _read_one(self, wanted: Wanted, reading: FetchPass[Wanted]) -> PartitionData:
         asked = wanted.request
         answer = PartitionData(partition_index=asked.partition, high_watermark=-1, records=b"")
         if self.read_committed:
             answer.aborted_transactions = []
-        try:
-            partition = self._find(wanted.topic, asked.partition)
-            partition.check_epoch(asked.current_leader_epoch)
-            self._fill(answer, partition, wanted)
-            self.partitions.append(partition)
-        except KafkaError as error:
-            self.must_answer = True
-            return self._refusal(wanted, error)
-        return answer
-
-    def _fill(self, answer: PartitionData, partition: Partition, wanted: Wanted) -> None:
-        asked = wanted.request
+        partition = self._find(wanted.topic, asked.partition)
+        partition.check_epoch(asked.current_leader_epoch)
         log, offset = partition.log, asked.fetch_offset
+        if log.lost is not None:
+            raise refusals.lost_records(partition)  # another replica may have the missing records
         fork = None
-        if partition.log.lost is not None:
-            raise refusals.lost_records(partition)  # what is missing here may be there elsewhere
-        if partition.is_leader or self._reads_all:
+        if partition.is_leader or self._limit is LOG_END:
             fork = partition.divergence(asked.last_fetched_epoch, offset)
         else:
             _check_follower(partition, offset)
@@ -144,30 +125,20 @@ class FetchJob:
         answer.log_start_offset = log.start
         if fork is not None:
             answer.diverging_epoch = EpochEndOffset(epoch=fork[0], end_offset=fork[1])
-            self.must_answer = True
-            return
-        if self._rack and (closer := self._closer_replica(partition, offset)) is not None:
+            reading.must_answer = True
+        elif self._rack and (closer := self._closer_replica(partition, offset)) is not None:
             answer.preferred_read_replica = closer
-            self.must_answer = True
-            return
-        if self._reads_all:
-            end = log.end
+            reading.must_answer = True
         else:
-            end = partition.last_stable_offset if self.read_committed else partition.high_watermark
-        room = min(self._bytes_max - self.bytes_read, asked.partition_max_bytes)
-        # The first batch is always returned, however large: else nobody would get past it.
-        first = self.bytes_read == 0
-        if offset >= end or (room <= 0 and not first):
-            return
-        found = log.read(offset, max(room, 0), end=end, min_one=first)
-        if found is not None:
-            answer.records = found.slice
-            self.bytes_read += found.slice.length
-            if self.read_committed:
+            end = partition.readable_end(self._limit)
+            read = reading.read(partition, asked, end, answer)
+            if read is not None and self.read_committed:
                 answer.aborted_transactions = [
                     AbortedTransaction(producer_id=producer_id, first_offset=first_offset)
-                    for producer_id, first_offset in log.producer_state.aborted_in(found, offset, end)
+                    for producer_id, first_offset in log.producer_state.aborted_in(read, offset, end)
                 ]
+        self.partitions.append(partition)
+        return answer
 
     def _closer_replica(self, partition: Partition, offset: Offset) -> NodeId | None:
         services = self._context.services
@@ -210,17 +181,12 @@ class FetchJob:
 
     def missing(self, min_bytes: int) -> int:
         """How much more must be readable before an answer is due."""
-        self.read()
-        return 0 if self.must_answer else min_bytes - self.bytes_read
+        reading = self.read()
+        return 0 if reading.must_answer else min_bytes - reading.bytes_read
 
-    def respond(self, answers: list[tuple[Wanted, PartitionData]]) -> FetchResponse:
-        topics: dict[TopicKey, FetchableTopicResponse] = {}
-        for wanted, answer in self._plan.trim(answers):
-            topic = topics.get(wanted.topic)
-            if topic is None:
-                topic = topics[wanted.topic] = _topic_answer(wanted.topic)
-            topic.partitions.append(answer)
-        response = FetchResponse(session_id=self._plan.session_id, responses=list(topics.values()))
+    def respond(self, reading: FetchPass[Wanted]) -> FetchResponse:
+        topics = by_topic(self._plan.trim(reading.answers))
+        response = FetchResponse(session_id=self._plan.session_id, responses=topics)
         if self._leaders:
             response.node_endpoints = self._where_leaders_are()
         return response
@@ -241,11 +207,3 @@ def _check_follower(partition: Partition, offset: Offset) -> None:
         raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE)
     if offset < partition.log.start:
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
-
-
-def _topic_answer(topic: TopicKey) -> FetchableTopicResponse:
-    return (
-        FetchableTopicResponse(topic=topic)
-        if isinstance(topic, str)
-        else FetchableTopicResponse(topic_id=topic)
-    )

@@ -9,7 +9,7 @@ from tidelog.base.ids import Offset
 from tidelog.broker.requests.context import Context
 from tidelog.broker.requests.readable import not_readable_yet, until_readable
 from tidelog.replication.partition import Partition
-from tidelog.replication.read_limit import ReadLimit
+from tidelog.replication.read_limit import LOG_END, limit_of_consumer
 from tidelog.wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -88,12 +88,12 @@ def _check_version(timestamp: int, version: int) -> None:
 
 def _readable_end(partition: Partition, request: ListOffsetsRequest, version: int) -> Offset:
     if request.replica_id >= 0:
-        return partition.readable_end(ReadLimit.LOG_END)
+        return partition.readable_end(LOG_END)
     if not partition.high_watermark_is_current:
         # A new leader does not know yet how far its followers are: what consumers have read may lie above.
         older = ErrorCode.LEADER_NOT_AVAILABLE
         raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE if version >= NOT_AVAILABLE_SINCE else older)
-    return partition.readable_end(ReadLimit.of_consumer(request.isolation_level))
+    return partition.readable_end(limit_of_consumer(request.isolation_level))
 
 
 def _look_up(
