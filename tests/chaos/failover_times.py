@@ -17,9 +17,7 @@ from tests.chaos.recorded_clients import Record, RecordedProducer
 from tests.chaos.victim import wait_until
 
 TOPIC = "t"
-NOTICED = re.compile(
-    r"^(\S+ \S+) WARNING broker.controller broker (\d+) is silent for too long", re.MULTILINE
-)
+NOTICED = re.compile(r"^(\S+ \S+) WARNING broker.controller broker (\d+) sent no heartbeat for", re.MULTILINE)
 
 
 def main() -> None:

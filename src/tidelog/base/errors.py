@@ -1,4 +1,4 @@
-"""Kafka's error codes: the words brokers and clients share, with whether a retry can help.
+"""Kafka's error codes, each with a text and whether a retry can help.
 
 Raise `KafkaError` where a request must be refused; the handler turns it into the code on the wire.
 """
@@ -19,11 +19,12 @@ class ErrorCode(IntEnum):
 
     @classmethod
     def of(cls, code: int) -> "ErrorCode":
-        """The error with this number; a number that a newer peer made up is one we did not expect."""
+        """Returns the error with this code; UNKNOWN_SERVER_ERROR for a code that this version does not
+        know."""
         found = cls._value2member_map_.get(code)
         return found if isinstance(found, cls) else cls.UNKNOWN_SERVER_ERROR
 
-    UNKNOWN_SERVER_ERROR = (-1, False, "The broker met an error it did not expect; its log says which.")
+    UNKNOWN_SERVER_ERROR = (-1, False, "The broker hit an unexpected error; see its log.")
     NONE = (0, False, "No error.")
     OFFSET_OUT_OF_RANGE = (1, False, "The offset is not within the range the broker holds.")
     CORRUPT_MESSAGE = (2, True, "The message failed its CRC, has an invalid size, or is otherwise corrupt.")
@@ -37,13 +38,13 @@ class ErrorCode(IntEnum):
     MESSAGE_TOO_LARGE = (10, False, "The message is larger than the broker accepts.")
     STALE_CONTROLLER_EPOCH = (11, False, "The controller moved to another broker.")
     OFFSET_METADATA_TOO_LARGE = (12, False, "The metadata of the offset commit is too large.")
-    NETWORK_EXCEPTION = (13, True, "The server disconnected before an answer came.")
+    NETWORK_EXCEPTION = (13, True, "The server disconnected before it sent a response.")
     COORDINATOR_LOAD_IN_PROGRESS = (14, True, "The coordinator is loading and cannot answer yet.")
     COORDINATOR_NOT_AVAILABLE = (15, True, "The coordinator is not available.")
     NOT_COORDINATOR = (16, True, "This broker is not the coordinator.")
     INVALID_TOPIC_EXCEPTION = (17, False, "The topic name is not valid.")
-    RECORD_LIST_TOO_LARGE = (18, False, "The batch is larger than a segment may be.")
-    NOT_ENOUGH_REPLICAS = (19, True, "Fewer replicas are in sync than min.insync.replicas asks for.")
+    RECORD_LIST_TOO_LARGE = (18, False, "The batch is larger than the maximum segment size.")
+    NOT_ENOUGH_REPLICAS = (19, True, "Fewer replicas are in sync than min.insync.replicas requires.")
     NOT_ENOUGH_REPLICAS_AFTER_APPEND = (
         20,
         True,
@@ -100,13 +101,13 @@ class ErrorCode(IntEnum):
         False,
         "The operation was not attempted, since an earlier one of its batch failed.",
     )
-    KAFKA_STORAGE_ERROR = (56, True, "The log directory of this partition is offline after a disk error.")
-    LOG_DIR_NOT_FOUND = (57, False, "The log directory is not one of the broker's.")
+    KAFKA_STORAGE_ERROR = (56, True, "The log dir of this partition is offline after a disk error.")
+    LOG_DIR_NOT_FOUND = (57, False, "The broker has no such log dir.")
     SASL_AUTHENTICATION_FAILED = (58, False, "SASL authentication failed.")
     UNKNOWN_PRODUCER_ID = (59, False, "The broker has no metadata for the producer id.")
     REASSIGNMENT_IN_PROGRESS = (60, False, "A partition reassignment is under way.")
     DELEGATION_TOKEN_AUTH_DISABLED = (61, False, "Delegation tokens are disabled.")
-    DELEGATION_TOKEN_NOT_FOUND = (62, False, "The delegation token is not known.")
+    DELEGATION_TOKEN_NOT_FOUND = (62, False, "The delegation token is unknown.")
     DELEGATION_TOKEN_OWNER_MISMATCH = (63, False, "The principal is not the token's owner or renewer.")
     DELEGATION_TOKEN_REQUEST_NOT_ALLOWED = (
         64,
@@ -118,7 +119,7 @@ class ErrorCode(IntEnum):
     INVALID_PRINCIPAL_TYPE = (67, False, "The principal type is not supported.")
     NON_EMPTY_GROUP = (68, False, "The group is not empty.")
     GROUP_ID_NOT_FOUND = (69, False, "The group does not exist.")
-    FETCH_SESSION_ID_NOT_FOUND = (70, True, "The fetch session is not known.")
+    FETCH_SESSION_ID_NOT_FOUND = (70, True, "The fetch session is unknown.")
     INVALID_FETCH_SESSION_EPOCH = (71, True, "The epoch of the fetch session is not the expected one.")
     LISTENER_NOT_FOUND = (72, True, "The leader has no listener of the name this request came in on.")
     TOPIC_DELETION_DISABLED = (73, False, "Topic deletion is disabled.")
@@ -136,7 +137,7 @@ class ErrorCode(IntEnum):
     NO_REASSIGNMENT_IN_PROGRESS = (85, False, "No partition reassignment is under way.")
     GROUP_SUBSCRIBED_TO_TOPIC = (86, False, "A consumer of the group is subscribed to the topic.")
     INVALID_RECORD = (87, False, "A record failed the broker's validation.")
-    UNSTABLE_OFFSET_COMMIT = (88, True, "There are offsets that wait for a transaction to end.")
+    UNSTABLE_OFFSET_COMMIT = (88, True, "Some offsets are pending until a transaction ends.")
     THROTTLING_QUOTA_EXCEEDED = (89, True, "The throttling quota has been exceeded.")
     PRODUCER_FENCED = (90, False, "A newer producer with the same transactional id fences this one.")
     RESOURCE_NOT_FOUND = (91, False, "The resource does not exist.")
@@ -153,7 +154,7 @@ class ErrorCode(IntEnum):
     BROKER_ID_NOT_REGISTERED = (102, False, "The broker id is not registered.")
     INCONSISTENT_TOPIC_ID = (103, True, "The topic id of the log differs from the request's.")
     INCONSISTENT_CLUSTER_ID = (104, False, "The cluster id of the request differs from the broker's.")
-    TRANSACTIONAL_ID_NOT_FOUND = (105, False, "The transactional id is not known.")
+    TRANSACTIONAL_ID_NOT_FOUND = (105, False, "The transactional id is unknown.")
     FETCH_SESSION_TOPIC_ID_ERROR = (106, True, "The fetch session mixes topic names and ids.")
     INELIGIBLE_REPLICA = (107, False, "The replica may not join the in-sync set.")
     NEW_LEADER_ELECTED = (108, False, "The change elected a new leader.")
@@ -164,8 +165,8 @@ class ErrorCode(IntEnum):
     STALE_MEMBER_EPOCH = (113, False, "The member epoch is stale; retry after a heartbeat.")
     MISMATCHED_ENDPOINT_TYPE = (114, False, "The request went to an endpoint of the wrong kind.")
     UNSUPPORTED_ENDPOINT_TYPE = (115, False, "This kind of endpoint is not supported.")
-    UNKNOWN_CONTROLLER_ID = (116, False, "The controller id is not known.")
-    UNKNOWN_SUBSCRIPTION_ID = (117, False, "The telemetry subscription is not known.")
+    UNKNOWN_CONTROLLER_ID = (116, False, "The controller id is unknown.")
+    UNKNOWN_SUBSCRIPTION_ID = (117, False, "The telemetry subscription is unknown.")
     TELEMETRY_TOO_LARGE = (118, False, "The telemetry push is larger than allowed.")
     INVALID_REGISTRATION = (119, False, "The broker registration is not valid.")
     TRANSACTION_ABORTABLE = (
@@ -174,7 +175,7 @@ class ErrorCode(IntEnum):
         "The transaction must be aborted; the producer may go on after that.",
     )
     INVALID_RECORD_STATE = (121, False, "The record is not in the state the operation needs.")
-    SHARE_SESSION_NOT_FOUND = (122, True, "The share session is not known.")
+    SHARE_SESSION_NOT_FOUND = (122, True, "The share session is unknown.")
     INVALID_SHARE_SESSION_EPOCH = (123, True, "The epoch of the share session is not the expected one.")
     FENCED_STATE_EPOCH = (124, False, "The state epoch of the share group is fenced.")
     INVALID_VOTER_KEY = (125, False, "The voter key does not match the receiver's.")
@@ -206,4 +207,4 @@ class KafkaError(TidelogError):
 
 
 class StorageError(TidelogError):
-    """The disk failed or holds something that is not ours; says which file, and where in it."""
+    """The disk failed or holds invalid data; names the file and the position in it."""

@@ -13,7 +13,7 @@ from typing import Any
 Sync = Callable[[int], object]
 
 _NOT_HERE = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY)
-"""File systems that do not know F_FULLFSYNC, such as those of a network, say so. Any other error is one."""
+"""The error of file systems without F_FULLFSYNC, such as network file systems. Any other error is real."""
 
 
 def best_sync(otherwise: Sync, fcntl_module: Any = fcntl) -> Sync:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tidelog.base.broker_settings import BROKER_SETTINGS
 from tidelog.base.config.setting import Dynamic, Kind, Setting, Unit, Value
 
-_KEPT = "Kept for share groups (KIP-932), which brokers do not offer: nothing obeys it."
+_KEPT = "Reserved for share groups (KIP-932), which brokers do not offer: it has no effect."
 
 
 class Limits(NamedTuple):
@@ -43,7 +43,7 @@ def _check_reset(value: Value) -> str | None:
     text = str(value)
     if text in ("earliest", "latest") or (text.startswith("by_duration:P") and len(text) > 13):
         return None
-    return "earliest, latest or by_duration: with a duration such as P1DT2H is wanted"
+    return "use earliest, latest, or by_duration: with a duration such as P1DT2H"
 
 
 GROUP_SETTINGS: dict[str, Setting] = {
@@ -51,29 +51,31 @@ GROUP_SETTINGS: dict[str, Setting] = {
     for setting in (
         _group(
             "consumer.session.timeout.ms",
-            "After how much silence a member of this group counts as dead; for the new protocol (KIP-848).",
+            "How long a member of this consumer group (KIP-848) may send no heartbeat before it is removed.",
         ),
         _group(
             "consumer.heartbeat.interval.ms",
-            "How often the members of this group are told to send a heartbeat; for the new protocol "
-            "(KIP-848).",
+            "How often the members of this consumer group (KIP-848) send heartbeats.",
         ),
-        _group("streams.session.timeout.ms", "After how much silence a member of this group counts as dead."),
+        _group(
+            "streams.session.timeout.ms",
+            "How long a member of this group may send no heartbeat before it is removed.",
+        ),
         _group(
             "streams.heartbeat.interval.ms",
-            "How often the members of this group are told to send a heartbeat.",
+            "How often the members of this group send heartbeats.",
         ),
         _group(
             "streams.num.standby.replicas",
-            "How many copies of each stateful task's state other members of this group keep up to date.",
+            "The number of standby replicas of each stateful task of this group.",
         ),
         _group(
             "streams.initial.rebalance.delay.ms",
-            "How long this group, when it is new, waits for more members before it hands out tasks.",
+            "How long this group waits for more members before its first assignment.",
         ),
         _group(
             "streams.assignment.interval.ms",
-            "How long this group keeps an assignment at least before it hands out tasks anew.",
+            "The minimum time between two assignments of this group.",
         ),
         _share("share.session.timeout.ms", 45_000, 45_000, 60_000, Unit.MILLISECONDS),
         _share("share.heartbeat.interval.ms", 5_000, 5_000, 15_000, Unit.MILLISECONDS),

@@ -36,7 +36,7 @@ def uuid_parse(text: str) -> Uuid:
     except ValueError:
         raw = b""
     if len(raw) != 16:
-        raise ValueError(f"{text!r} is not an id: 22 characters of url-safe base64 are wanted")
+        raise ValueError(f"{text!r} is not an id: expected 22 characters of url-safe base64")
     return raw
 
 

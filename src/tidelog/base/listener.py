@@ -1,4 +1,5 @@
-"""Listeners: `NAME://host:port`, where a broker waits for clients and where it tells them to come."""
+"""Listeners: `NAME://host:port`, the addresses that a broker listens on, and those that it advertises to
+clients."""
 
 import re
 from typing import NamedTuple
@@ -39,9 +40,9 @@ def parse_listener(text: str) -> Listener:
 
 
 def check_listeners(value: object) -> str | None:
-    """Why a list of listeners cannot stand, or None: each name and each address once."""
+    """Why a list of listeners is invalid, or None: each name and each address may appear once."""
     if not isinstance(value, tuple) or not value:
-        return "at least one listener is wanted"
+        return "name at least one listener"
     try:
         listeners = [parse_listener(text) for text in value]
     except ValueError as error:
@@ -56,11 +57,11 @@ def check_listeners(value: object) -> str | None:
 
 
 def check_advertised(value: object) -> str | None:
-    """Why addresses cannot be given to clients, or None. Several names may lead to one address."""
+    """Why addresses cannot be advertised, or None. Several names may share an address."""
     if value is None:
         return None
     if not isinstance(value, tuple) or not value:
-        return "at least one listener is wanted"
+        return "name at least one listener"
     try:
         listeners = [parse_listener(text) for text in value]
     except ValueError as error:

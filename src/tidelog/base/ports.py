@@ -40,7 +40,7 @@ class File(Protocol):
     def path(self) -> str: ...
 
     def write_at(self, position: int, buffers: Sequence[Buffer]) -> int:
-        """Write all the bytes of all buffers, or raise OSError. Answers how many that was."""
+        """Write all the bytes of all buffers, or raise OSError. Returns the number of bytes."""
         ...
 
     def read_at(self, position: int, length: int) -> bytes:
@@ -113,7 +113,7 @@ class Disk(Protocol):
 
 
 class Connection(Protocol):
-    """To another broker. Made when it is first used; made again after it broke."""
+    """A connection to another broker: opened on first use, and reopened after it broke."""
 
     def call(self, frame: Sequence[Buffer]) -> Awaitable[memoryview]:
         """Send one request, with its size in front, and wait for its answer, without the size.
@@ -123,7 +123,7 @@ class Connection(Protocol):
         ...
 
     def send(self, frame: Sequence[Buffer]) -> None:
-        """Send a request that is not answered; it may be lost without a word."""
+        """Send a request without a response; it may be lost silently."""
         ...
 
     def close(self) -> None: ...

@@ -28,7 +28,7 @@ class Timer(Generic[StepT]):
         """The entry of the heap that stands for this timer; never later than its deadline."""
 
     def start(self, deadline: float) -> None:
-        """Run at `deadline`; replaces an earlier wish, sooner or later."""
+        """Run at `deadline`; replaces an earlier deadline."""
         if self.deadline is None and self.queued is not None:
             self._timers.revived()
         self.deadline = deadline
@@ -51,7 +51,7 @@ class Timers(Generic[StepT]):
         self._cancelled = 0
 
     def __len__(self) -> int:
-        """Entries in the heap, those included that stand for nothing any more."""
+        """The number of entries in the heap, including stale ones."""
         return len(self._heap)
 
     def timer(self, action: Callable[[StepT], None]) -> Timer[StepT]:
@@ -75,7 +75,7 @@ class Timers(Generic[StepT]):
         return None
 
     def pop_due(self, now: float) -> Timer[StepT] | None:
-        """The earliest timer that is due, stopped; None when there is no more."""
+        """Returns the earliest expired timer, stopped; None when there is no more."""
         deadline = self.next_deadline
         if deadline is None or deadline > now:
             return None

@@ -33,7 +33,7 @@ def parse_bytes(text: str) -> int:
     """`64 KiB`, `1.5GiB` or `10 MB` as a number of bytes."""
     match = _PART.fullmatch(text)
     if match is None:
-        raise ValueError("a size such as 65536, 64 KiB or 1 GiB is wanted")
+        raise ValueError("expected a size such as 65536, 64 KiB or 1 GiB")
     return _scaled(match, BYTES, "KiB, MiB, GiB, TiB (powers of 1024) or kB, MB, GB, TB (of 1000)")
 
 
@@ -47,7 +47,7 @@ def parse_milliseconds(text: str) -> int:
         total += _scaled(match, MILLISECONDS, "ms, s, m, h, d or w")
         position = match.end()
     if position == 0 or position < len(text):
-        raise ValueError("a duration such as 500ms, 30s, 1h 30m or 7d is wanted")
+        raise ValueError("expected a duration such as 500ms, 30s, 1h 30m or 7d")
     return total
 
 

@@ -28,7 +28,7 @@ def parse_voters(texts: Iterable[str]) -> list[VoterAddress]:
             raise ValueError(f"{text!r} is not a voter; write its node.id and address as 1@host:9092")
         voter = VoterAddress(int(found["id"]), found["host"].strip("[]"), int(found["port"]))
         if not 0 < voter.port < 65_536:
-            raise ValueError(f"{text!r} names port {voter.port}; 1 to 65535 is wanted")
+            raise ValueError(f"{text!r} names port {voter.port}; use 1 to 65535")
         if voter.id in voters:
             raise ValueError(f"node {voter.id} is named twice")
         voters[voter.id] = voter
@@ -42,5 +42,5 @@ def parse_address(text: str) -> tuple[str, int]:
     if not host or not host.isprintable() or not re.fullmatch("[0-9]{1,5}", port):
         raise ValueError(f"{text!r} is not an address; write host:port")
     if not 0 < int(port) < 65_536:
-        raise ValueError(f"{text!r} names port {int(port)}; 1 to 65535 is wanted")
+        raise ValueError(f"{text!r} names port {int(port)}; use 1 to 65535")
     return host, int(port)

@@ -1,6 +1,6 @@
-"""What a decision hands back: the records to append and the answer for each item of the request.
+"""What a decision returns: the records to append and the result for each item of the request.
 
-Decisions are pure. The shell appends the records durably, applies them, and only then gives the answers.
+Decisions are pure. The shell appends the records durably, applies them, and only then responds.
 """
 
 from collections.abc import Generator, Sequence
@@ -22,11 +22,11 @@ class Decision(msgspec.Struct, Generic[ResultT], frozen=True):
 
 
 Steps: TypeAlias = Generator[None, None, Decision[ResultT]]
-"""A decision on so many items that it rests at each `yield`, so that others have their turn meanwhile."""
+"""A decision on so many items that it pauses at each `yield`, so that other tasks can run."""
 
 
 def decide_at_once(steps: Steps[ResultT]) -> Decision[ResultT]:
-    """Without a rest."""
+    """Run all steps without a pause."""
     while True:
         try:
             next(steps)
@@ -36,7 +36,7 @@ def decide_at_once(steps: Steps[ResultT]) -> Decision[ResultT]:
 
 
 class ItemResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The part that every answer has."""
+    """The fields that the result of every item has."""
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None
@@ -47,5 +47,5 @@ class ItemResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def refused(cls, error: KafkaError, **identity: Any) -> Self:
-        """The answer for an item that was refused; `identity` says which item it was."""
+        """The result for a refused item; `identity` says which item it is."""
         return cls(error=error.code, message=error.message, **identity)

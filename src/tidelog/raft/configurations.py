@@ -1,5 +1,5 @@
 """Which configuration is in force. A configuration entry counts from the moment it is in the log, committed
-or not, and stops counting when it is truncated; so the older ones must be remembered.
+or not, and stops counting when it is truncated; so older ones are kept.
 """
 
 from tidelog.base.ids import NodeId, Uuid
@@ -20,13 +20,13 @@ class Configurations:
         self._refresh()
 
     def _refresh(self) -> None:
-        """What every message asks for is worked out once."""
+        """Derived values that every message needs, computed once."""
         self.current_index, self.current = self._history[-1]
         self.counted = self.current.counted
         self.is_voter = self.recognizes(self._node_id, self._storage)
 
     def recognizes(self, node_id: NodeId, storage: Uuid) -> bool:
-        """Do the promises of this node, kept on this disk, count?"""
+        """Whether votes and acknowledgements of this node, made on this disk, count."""
         voter = self.current.find(node_id)
         return voter is not None and voter.is_held_by(storage)
 
@@ -44,7 +44,7 @@ class Configurations:
         self._put(index, configuration)
 
     def compacted_to(self, index: Index) -> None:
-        """Nobody will ask for configurations that were superseded at or before index."""
+        """Drop configurations that were superseded at or before `index`."""
         while len(self._history) > 1 and self._history[1][0] <= index:
             del self._history[0]
 

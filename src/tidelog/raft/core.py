@@ -36,7 +36,8 @@ class Raft:
         snapshot_source: SnapshotSource,
         seeds: tuple[Voter, ...] = (),
     ) -> None:
-        """`seeds`: voters that the settings name, asked for a leader too where the log's are out of date."""
+        """`seeds`: voters named in the settings, asked for the leader too in case those in the log are out of
+        date."""
         self._node = node = RaftNode(
             node_id=node_id,
             storage=storage_id,
@@ -52,7 +53,7 @@ class Raft:
         if node.is_voter and len(node.counted) == 1:
             election.campaign(node, now)
         else:
-            # Soon, since nobody may lead. If somebody does, the pre-vote will be refused and do no harm.
+            # Soon, since there may be no leader. If there is one, the pre-vote is refused and does no harm.
             node.deadline = now + settings.heartbeat_interval * node.timeout / settings.election_timeout
 
     @property
@@ -110,7 +111,7 @@ class Raft:
         return describe(self._node)
 
     def step(self, message: AnyMessage, now: float) -> None:
-        """A message has come. Whatever it says, this does not raise."""
+        """Handle a message. Never raises, whatever the message says."""
         self._now = now
         route(self._node, message, now)
 
@@ -133,11 +134,11 @@ class Raft:
             election.on_deadline(self._node, now)
 
     def propose(self, data: bytes, now: float) -> Index:
-        """The index that the entry will have if it is committed in this term."""
+        """Returns the index that the entry has if it is committed in this term."""
         node, lead = self._node, self._leadership()
         self._now = now
         if lead.transfer is not None:
-            raise NotLeader(lead.transfer.target, "leadership is being handed over")
+            raise NotLeader(lead.transfer.target, "leadership is being transferred")
         node.append([Entry(node.term, EntryKind.DATA, data)])
         return node.log.last_index
 
@@ -146,11 +147,12 @@ class Raft:
         return membership.change(self._node, self._leadership(), configuration, now)
 
     def transfer_leadership(self, to: NodeId | None, now: float) -> None:
-        """Hand over to a voter, or to the best one. Until that is done or fails, proposals are refused."""
+        """Transfer leadership to a voter, or to the best one. Proposals are refused until that succeeds or
+        fails."""
         transfer.start(self._node, self._leadership(), to, now)
 
     def resign(self, now: float) -> None:
-        """Stop leading at once. The messages of the next Ready help a successor to rise."""
+        """Step down at once. The messages of the next Ready speed up the election of a successor."""
         if self._node.leadership is not None:
             transfer.resign(self._node, self._node.leadership, now)
 
@@ -171,7 +173,7 @@ class Raft:
         node.configurations.compacted_to(node.log.base_index)
 
     def ready(self) -> Ready | None:
-        """Everything to do now; None: nothing."""
+        """Returns everything to do now; None if there is nothing."""
         node = self._node
         if node.leadership is not None:
             sending.replicate(node, node.leadership)
@@ -203,20 +205,21 @@ class Raft:
         return ready
 
     def heartbeats_during(self, ready: Ready) -> list[Addressed]:
-        """What a leader may send while the disk is still busy with this Ready, to be known to be there."""
+        """The heartbeats that a leader may send while the disk is still busy with this Ready."""
         node = self._node
         if node.leadership is None or ready.hard_state is not None:
             return []
         return heartbeats.requests(node, node.leadership)
 
     def heartbeat_response_during(self, ready: Ready, message: AnyMessage) -> Addressed | None:
-        """What a follower may send while the disk is still busy, besides the answer that is due later."""
+        """The response that a follower may send to a heartbeat while the disk is still busy with this
+        Ready."""
         if ready.hard_state is not None or ready.install is not None:
             return None
         return heartbeats.response(self._node, message)
 
     def done(self, ready: Ready) -> None:
-        """The disk has all of it, the messages are sent."""
+        """Everything in this Ready is durable, and its messages are sent."""
         node = self._node
         if ready.entries:
             node.log.mark_synced(ready.last_index)

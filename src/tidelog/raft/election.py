@@ -1,8 +1,8 @@
-"""Elections: who asks for votes, who gets them, when a leader is protected from them.
+"""Elections: when a voter campaigns, when it grants a vote, and when a working leader is protected.
 
-A voter votes once per term, and only for a log that has all that its own has. So a winner, having a
-majority, has every committed entry. A round of pre-votes comes first: it changes nothing, and who would
-not win goes no further.
+A voter votes once per term, and only for a log that is at least as up-to-date as its own. So a winner, with a
+majority, has every committed entry. A round of pre-votes comes first: it changes nothing, and a candidate
+that would not win stops there.
 """
 
 from tidelog.raft import leading
@@ -21,7 +21,7 @@ from tidelog.raft.state import RaftNode, Role
 
 
 def on_deadline(node: RaftNode, now: float) -> None:
-    """Too long without a leader."""
+    """The election timeout has passed without a leader."""
     node.leader_id = None
     if node.is_voter:
         pre_campaign(node, now)
@@ -31,7 +31,8 @@ def on_deadline(node: RaftNode, now: float) -> None:
 
 
 def find_leader(node: RaftNode) -> None:
-    """A leader that does not know us, or not our disk or address, learns of us. Others ignore it."""
+    """A leader that does not know this node, its disk or its address learns of them. Other nodes
+    ignore it."""
     request = FindLeader(node.id, node.storage, node.term, node.address)
     known = {voter.id: None for voter in (*node.configuration.voters, *node.seeds) if voter.id != node.id}
     for voter_id in known:
@@ -95,7 +96,7 @@ def on_request_vote(node: RaftNode, request: RequestVote, now: float) -> None:
 
 
 def may_vote_for(node: RaftNode, request: RequestVote) -> bool:
-    """One vote a term. Repeating it is fine, if the very same candidate asks again."""
+    """One vote per term. Repeating it is fine if the same candidate asks again."""
     if node.voted_for is None:
         return node.leader_id is None
     return (node.voted_for, node.voted_storage) == (request.sender, request.storage)
@@ -112,7 +113,7 @@ def on_request_vote_response(node: RaftNode, answer: RequestVoteResponse, now: f
 
 
 def _record(node: RaftNode, answer: PreVoteResponse | RequestVoteResponse, now: float) -> None:
-    """The word of a node, or of a disk, that has no seat does not count."""
+    """Ignores the vote of a node, or of a disk, that has no seat."""
     if node.recognizes(answer.sender, answer.storage):
         if answer.granted:
             node.votes[answer.sender] = answer.storage
@@ -138,6 +139,7 @@ def _count(node: RaftNode, now: float) -> None:
 
 
 def on_timeout_now(node: RaftNode, order: TimeoutNow, now: float) -> None:
-    """The leader hands over to us: no pre-vote, and others need not protect it."""
+    """The leader transfers leadership to this node: no pre-vote, and other voters need not protect the
+    leader."""
     if node.is_voter and node.leader_id == order.sender:
         campaign(node, now, transfer=True)

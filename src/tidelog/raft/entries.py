@@ -1,4 +1,4 @@
-"""What the replicated log is made of: entries, and the configuration that says whose votes count.
+"""The replicated log: entries, and the configuration that names the voters.
 
 Indexes begin at 0, as offsets do, so the last index of an empty log is NO_INDEX, and its last term NO_TERM.
 """
@@ -68,7 +68,7 @@ class Voter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Configuration(msgspec.Struct, frozen=True):
-    """Who votes. `counted` leaves out vacant seats; all majorities are over it."""
+    """The voters. `counted` leaves out vacant seats; all majorities are over it."""
 
     voters: tuple[Voter, ...]
 

@@ -1,11 +1,11 @@
-"""Refusals that the caller of Raft can answer to whoever asked."""
+"""Refusals that callers of Raft pass on to their clients."""
 
 from tidelog.base.errors import TidelogError
 from tidelog.base.ids import NodeId
 
 
 class NotLeader(TidelogError):
-    """Ask `leader_id` instead; None: nobody is known to lead."""
+    """Ask `leader_id` instead; None if no leader is known."""
 
     def __init__(self, leader_id: NodeId | None, reason: str = "this node does not lead the quorum") -> None:
         super().__init__(reason)

@@ -13,7 +13,7 @@ from tidelog.raft.state import RaftNode
 
 
 def accept_leader(node: RaftNode, message: AppendEntries | InstallSnapshot, now: float) -> bool:
-    """Is this from the one leader of our term? Then follow it."""
+    """Whether this comes from the leader of our term; then follow it."""
     if node.leadership is not None or node.leader_id not in (None, message.sender):
         return False  # A second leader in one term: it was not elected.
     node.follow(message.sender, now)
@@ -59,7 +59,7 @@ def _is_configuration(data: bytes) -> bool:
 
 
 def above_commit(node: RaftNode, message: AppendEntries) -> tuple[Index, tuple[Entry, ...]]:
-    """Cut off what we know to be committed: there the logs agree, and nothing may ever change."""
+    """Skip entries that are known to be committed: there the logs agree, and nothing may change."""
     known = node.commit_index - message.previous_index
     if known <= 0:
         return message.previous_index, message.entries
@@ -138,7 +138,7 @@ def on_install_snapshot(node: RaftNode, chunk: InstallSnapshot, now: float) -> N
 def _install(node: RaftNode, incoming: IncomingSnapshot, chunk: InstallSnapshot) -> None:
     node.commit_index = chunk.index
     if node.log.term_at(chunk.index) == chunk.index_term:
-        return  # Our log has all that the snapshot stands for.
+        return  # Our log has everything that the snapshot covers.
     snapshot = incoming.finish(chunk)
     node.install = snapshot
     node.log.replace(snapshot.index, snapshot.term)

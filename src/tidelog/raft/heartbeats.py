@@ -1,8 +1,8 @@
-"""What a node may say while its disk is busy with a Ready: only what that write does not have to keep.
+"""Heartbeats while the disk is busy with a Ready: they contain only what is durable already.
 
-A disk can take seconds. A leader that fell silent for that long would be replaced, and its followers would be
-taken for dead, though all of them are there. So a leader says that it leads, and a follower that it follows,
-as of what is on their disks already. Nothing changes by this: what comes in waits until the write is done.
+A write can take seconds. Without heartbeats for that long a leader would be replaced, and its followers would
+count as dead. So a leader keeps sending heartbeats, and a follower keeps responding, as of what is on their
+disks already. This changes no state: incoming messages wait until the write is done.
 """
 
 from tidelog.raft.entries import Index
@@ -13,7 +13,7 @@ from tidelog.raft.state import RaftNode
 
 
 def requests(node: RaftNode, lead: Leadership) -> list[Addressed]:
-    """Empty appends. The term is on the disk: it was there before anybody was asked for a vote."""
+    """Empty AppendEntries. The term is durable: it was written before the first request for a vote."""
     return [(peer.id, _heartbeat(node, lead, peer)) for peer in lead.peers.values()]
 
 
@@ -21,24 +21,24 @@ def _heartbeat(node: RaftNode, lead: Leadership, peer: Progress) -> AppendEntrie
     previous = _agreed_on(peer)
     term = node.log.term_at(previous)
     if term is None:
-        # As where no snapshot is to be had for it: it will refuse this, but know that there is a leader.
+        # There is no snapshot for it yet. It will reject this, but learn that there is a leader.
         previous, term = node.log.last_index, node.log.last_term
     me = (node.id, node.storage, node.term, node.address)
     return AppendEntries(*me, previous, term, min(node.commit_index, previous), lead.round, ())
 
 
 def _agreed_on(peer: Progress) -> Index:
-    """Not what was sent ahead: that may still wait for the disk, and would be missed."""
+    """Not the entries sent ahead: they may not be durable there yet."""
     return peer.next - 1 if peer.state is ProgressState.PROBE else peer.match
 
 
 def response(node: RaftNode, message: AnyMessage) -> Addressed | None:
-    """To the leader, at once: its message has come. What it asks for is answered after the write."""
+    """An immediate response to the leader. The actual response follows after the write."""
     if not isinstance(message, AppendEntries) or node.leadership is not None:
         return None
     if message.term != node.term or message.sender != node.leader_id:
         return None
-    # Committed entries are the leader's too, and these are on this disk.
+    # The leader has all committed entries too, and these are durable here.
     index = min(node.commit_index, node.log.stable)
     answer = AppendEntriesResponse(
         node.id, node.storage, node.term, message.round, accepted=True, index=index

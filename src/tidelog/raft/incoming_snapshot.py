@@ -1,4 +1,4 @@
-"""A snapshot that arrives in chunks. Memory grows with what has come, never with what was announced."""
+"""A snapshot that arrives in chunks. Memory grows with the bytes received, never with the announced size."""
 
 from tidelog.base.ids import NodeId
 from tidelog.raft.entries import Configuration, Index, Term
@@ -26,7 +26,7 @@ class IncomingSnapshot:
         return self._key == key_of(chunk)
 
     def take(self, chunk: InstallSnapshot) -> None:
-        """Chunks that are out of order are dropped: the answer tells which one is wanted."""
+        """Drops a chunk that is out of order: the response names the expected position."""
         if chunk.position == len(self._data):
             self._data += chunk.data
 

@@ -1,4 +1,4 @@
-"""What exists only while a node leads, and is forgotten when it steps down."""
+"""The volatile state of a leader, dropped when it steps down."""
 
 from dataclasses import dataclass, field
 
@@ -39,7 +39,7 @@ class Leadership:
     transfer: Transfer | None = None
 
     def progress_of(self, voter: Voter) -> Progress | None:
-        """The peer's progress, if it speaks from the disk that holds the seat."""
+        """The voter's progress, if its responses come from the disk that holds its seat."""
         peer = self.peers.get(voter.id)
         if peer is None or peer.storage is None or not voter.is_held_by(peer.storage):
             return None

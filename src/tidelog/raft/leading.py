@@ -1,4 +1,5 @@
-"""The leader: begin a term, count acknowledgements, move the commit index, notice when a majority is gone."""
+"""The leader: begin a term, count acknowledgements, advance the commit index, step down without a
+majority."""
 
 import math
 
@@ -64,7 +65,7 @@ def on_install_snapshot_response(
 
 
 def on_find_leader(node: RaftNode, lead: Leadership, request: FindLeader, now: float) -> None:
-    """A node without a leader: replicate to it. It counts as heard of only when it answers that."""
+    """Start to replicate to a node without a leader. It counts as live only when it responds to that."""
     peer = lead.peers.get(request.sender)
     if peer is None:
         if len(lead.peers) >= node.settings.observers_max:
@@ -86,7 +87,7 @@ def record_contact(
 
 
 def retry_index(node: RaftNode, refusal: AppendEntriesResponse) -> Index:
-    """Where the follower's log may agree with ours: skips a term of its log at a time, not an entry."""
+    """The next index to try: skips a whole term of the follower's log at a time, not one entry."""
     candidate = refusal.conflict_index
     if refusal.conflict_term != NO_TERM:
         last = node.log.last_up_to_term(refusal.index - 1, refusal.conflict_term)
@@ -104,7 +105,8 @@ def advance_commit(node: RaftNode, lead: Leadership, now: float) -> None:
 
 
 def acknowledged(node: RaftNode, lead: Leadership) -> list[Index]:
-    """How far each counted voter's disk has got; one that was never heard of has got nowhere."""
+    """The index up to which each counted voter's disk has the log; NO_INDEX for a voter that never
+    responded."""
     indexes = []
     for voter in node.counted:
         if voter.id == node.id:
@@ -139,7 +141,7 @@ def tick(node: RaftNode, lead: Leadership, now: float) -> None:
 
 
 def majority_heard_at(node: RaftNode, lead: Leadership, now: float) -> float:
-    """A majority has spoken since then. A leader cut off from it must not go on as if it led."""
+    """The last time at which a majority had responded. A leader isolated from it must step down."""
     times = []
     for voter in node.counted:
         peer = lead.progress_of(voter)
@@ -166,7 +168,7 @@ def forget_inactive(node: RaftNode, lead: Leadership, now: float) -> None:
 
 
 def next_deadline(lead: Leadership) -> float:
-    """A leader without peers has nothing to wait for."""
+    """Never for a leader without peers."""
     if not lead.peers:
         return math.inf
     deadline = min(lead.heartbeat_deadline, lead.quorum_deadline)

@@ -1,4 +1,4 @@
-"""The log in memory: the entries after a base, and how far the disk has got with them.
+"""The log in memory: the entries after a base, and which of them are durable.
 
 The base is the last entry that was compacted away: its index and term are all that is left of it.
 base <= stable <= written <= last: `written` was handed to the shell, `stable` is known to be synced.
@@ -33,7 +33,7 @@ class RaftLog:
         return self._entries[-1].term if self._entries else self.base_term
 
     def term_at(self, index: Index) -> Term | None:
-        """None where the log does not reach, or was compacted away."""
+        """None beyond the log, and for compacted entries."""
         if index == self.base_index:
             return self.base_term
         if self.base_index < index <= self.last_index:
@@ -62,7 +62,8 @@ class RaftLog:
         return tuple(self.between(first, end - 1)), size
 
     def is_up_to_date(self, last_index: Index, last_term: Term) -> bool:
-        """Is a log that ends so at least as good as this one? Only then may its owner get a vote."""
+        """Whether a log that ends there is at least as up-to-date as this one. Only then may its owner get a
+        vote."""
         return (last_term, last_index) >= (self.last_term, self.last_index)
 
     def first_of_term(self, index: Index) -> Index:
@@ -95,7 +96,7 @@ class RaftLog:
         self.stable = min(self.stable, self.written)
 
     def replace(self, index: Index, term: Term) -> None:
-        """A snapshot stands for everything up to index; nothing follows it yet."""
+        """Replace the whole log by a snapshot at `index`."""
         self._entries.clear()
         self.base_index = self.last_index = self.written = self.stable = index
         self.base_term = term
@@ -118,12 +119,12 @@ class RaftLog:
         self.base_index, self.base_term = new_base, term
 
     def take_unwritten(self) -> tuple[Index | None, Index, list[Entry]]:
-        """(where the disk must be cut first, index of the first entry, entries) for the shell to write."""
-        cut, self.truncated_from = self.truncated_from, None
+        """(index to truncate from first, index of the first entry, entries) for the shell to write."""
+        truncate_from, self.truncated_from = self.truncated_from, None
         first = self.written + 1
         entries = self.between(first, self.last_index) if first <= self.last_index else []
         self.written = self.last_index
-        return cut, first, entries
+        return truncate_from, first, entries
 
     def mark_synced(self, index: Index) -> None:
         """The disk has what was written up to index, unless that was truncated in the meantime."""

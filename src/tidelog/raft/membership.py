@@ -17,7 +17,7 @@ from tidelog.raft.state import RaftNode
 
 
 def seat_voters(node: RaftNode, lead: Leadership, now: float) -> None:
-    """Every voter has a progress, so that it is sent to even if it never said anything."""
+    """Track every voter, so that entries are sent to it even if it never responded."""
     for voter in node.configuration.voters:
         if voter.id != node.id and voter.id not in lead.peers:
             lead.peers[voter.id] = Progress(voter.id, node.log.last_index + 1, now)
@@ -25,7 +25,7 @@ def seat_voters(node: RaftNode, lead: Leadership, now: float) -> None:
 
 def append_configuration(node: RaftNode, lead: Leadership, configuration: Configuration, now: float) -> Index:
     for voter in node.configuration.voters:
-        if configuration.find(voter.id) is None:  # It goes on as an observer, so we must know where it is.
+        if configuration.find(voter.id) is None:  # It stays as an observer, so its address is needed.
             node.learn_address(voter.id, node.address_of(voter.id) or voter.address)
     node.append([Entry(node.term, EntryKind.CONFIG, configuration.encode())])
     seat_voters(node, lead, now)
@@ -42,7 +42,7 @@ def after_commit(node: RaftNode, lead: Leadership, now: float) -> None:
     if node.is_voter:
         maintain(node, lead, now)
         return
-    # The leader has removed itself. Tell the others that this is committed, then leave the lead to them.
+    # The leader has removed itself. Send the commit index to the others, then step down.
     transfer.resign(node, lead, now)
 
 
@@ -58,7 +58,7 @@ def maintain(node: RaftNode, lead: Leadership, now: float) -> None:
 
 
 def refreshed(node: RaftNode, lead: Leadership) -> Configuration:
-    """With the disks and addresses that we have heard of. The members stay the same."""
+    """With the disks and addresses that the voters announced. The members stay the same."""
     configuration = node.configuration
     for voter in node.counted:
         known = _known_voter(node, lead, voter)
@@ -98,11 +98,11 @@ def change(node: RaftNode, lead: Leadership, wanted: Configuration, now: float) 
     if is_pending(node):
         raise ChangeRefused("another change of the voters is under way: try again when it is committed")
     if lead.transfer is not None:
-        raise ChangeRefused("leadership is being handed over: try again with the new leader")
+        raise ChangeRefused("leadership is being transferred: try again with the new leader")
     configuration = checked(node, lead, wanted, now)
     try:
         Configuration.decode(configuration.encode())
-    except ProtocolError as error:  # once in the log, nobody could read it, nor anything after it
+    except ProtocolError as error:  # once in the log, it could not be read, nor anything after it
         raise ChangeRefused(str(error)) from error
     return append_configuration(node, lead, configuration, now)
 
@@ -144,7 +144,7 @@ def _admitted(node: RaftNode, lead: Leadership, voter: Voter, now: float) -> Vot
 
 
 def lacks(node: RaftNode, peer: Progress) -> int | None:
-    """How many entries a newcomer still lacks; None if it is close enough to vote."""
+    """The number of entries that a new voter still lacks; None if it is close enough to vote."""
     missing = node.log.last_index - peer.match
     return missing if missing > node.settings.catch_up_entries_max else None
 

@@ -1,6 +1,6 @@
-"""What nodes say to each other, and its bytes: msgpack arrays whose first element names the message.
+"""The messages between nodes and their encoding: msgpack arrays whose first element names the message.
 
-Every message says who speaks, from which disk (see `entries.Voter`) and in which term the speaker is.
+Every message carries its sender, the sender's disk (see `entries.Voter`) and the sender's term.
 """
 
 from typing import Annotated, TypeAlias
@@ -34,14 +34,14 @@ class Message(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_field
 
 
 class Request(Message, frozen=True):
-    """Wants an answer, and says where to: addresses on file may be out of date."""
+    """Expects a response, and carries the sender's address: stored addresses may be out of date."""
 
     address: WireAddress
 
 
 class PreVote(Request, frozen=True, tag="pre-vote"):
-    """Would you vote for me in the term after `term`? Asked first, so that a node that was cut off for a
-    while does not unseat a working leader when it returns with a higher term."""
+    """Would the receiver vote for the sender in the term after `term`? Sent first, so that a node that was
+    isolated for a while does not disrupt a working leader when it returns with a higher term."""
 
     last_index: WireIndex
     last_term: WireTerm
@@ -52,7 +52,8 @@ class PreVoteResponse(Message, frozen=True, tag="pre-vote-answer"):
 
 
 class RequestVote(Request, frozen=True, tag="vote"):
-    """Vote for me in `term`. `transfer`: the leader itself asked me to take over, so don't protect it."""
+    """Asks for a vote in `term`. `transfer`: the leader itself started this election, so it is not
+    protected."""
 
     last_index: WireIndex
     last_term: WireTerm
@@ -77,7 +78,7 @@ class AppendEntries(Request, frozen=True, tag="append"):
 
 
 class AppendEntriesResponse(Message, frozen=True, tag="append-answer"):
-    """Accepted: the follower's disk agrees with the leader up to `index`.
+    """Accepted: the follower's durable log matches the leader's up to `index`.
 
     Refused: its entry at `index` (the leader's previous_index) is another one or missing. Then
     `conflict_term` is the term it has there and `conflict_index` the first index of that term;
@@ -112,14 +113,14 @@ class InstallSnapshotResponse(Message, frozen=True, tag="snapshot-answer"):
 
 
 class TimeoutNow(Message, frozen=True, tag="timeout-now"):
-    """The leader asks a voter that has everything to be elected at once in its place."""
+    """The leader asks a voter that has the whole log to start an election at once."""
 
 
 class FindLeader(Request, frozen=True, tag="hello"):
-    """A node that hears from no leader says where it can be reached, so that one may replicate to it."""
+    """A node without a leader announces its address, so that the leader starts to replicate to it."""
 
     is_forwarded: bool = False
-    """A voter that does not lead has passed it on to the one that does."""
+    """A voter that does not lead has forwarded it to the leader."""
 
 
 AnyMessage: TypeAlias = (

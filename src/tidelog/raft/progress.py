@@ -1,8 +1,8 @@
-"""What a leader knows of one follower or observer: what it has, what is on its way, when it last spoke.
+"""A leader's view of one follower or observer: what it has, what is in flight, when it last responded.
 
-PROBE: we don't know where its log agrees with ours; one message at a time finds out.
-REPLICATE: we know; entries are sent ahead of their answers, as many as the window allows.
-SNAPSHOT: it needs entries that are compacted away; chunks go one at a time.
+PROBE: the leader does not know where the logs match, and sends one message at a time to find out.
+REPLICATE: the leader knows, and sends entries ahead of their responses, as many as the window allows.
+SNAPSHOT: the follower needs compacted entries; chunks of a snapshot are sent one at a time.
 """
 
 from collections import deque
@@ -44,7 +44,7 @@ class Progress:
         self.id = node_id
         self.address: str | None = None
         self.storage: Uuid | None = None
-        """The disk that answered last. None: none did."""
+        """The disk that responded last; None if none did."""
         self.storage_since = now
         self.heard_at: float | None = None
         self.caught_up_at: float | None = None
@@ -52,15 +52,15 @@ class Progress:
 
     def reset(self, next_index: Index) -> None:
         self.match: Index = NO_INDEX
-        """Its disk agrees with our log up to here."""
+        """Its durable log matches ours up to here."""
         self.next = next_index
         self.round = 0
-        """The last round of heartbeats that it answered: see `reads.py`."""
+        """The last heartbeat round that it responded to: see `reads.py`."""
         self.sent_commit: Index = NO_INDEX
         self.probe_from(next_index)
 
     def record_contact(self, storage: Uuid, next_index: Index, now: float) -> None:
-        """It spoke. Another disk than before has made none of the promises that we know of."""
+        """It responded. A new disk has made none of the promises of the old one."""
         if storage != self.storage:
             if self.storage is not None:
                 self.reset(next_index)
@@ -91,7 +91,7 @@ class Progress:
         self.snapshot = None
 
     def sent(self, last: Index, size: int) -> None:
-        """Entries from `next` to last are on their way."""
+        """Entries from `next` to `last` are in flight."""
         if self.state is ProgressState.PROBE:
             self.is_waiting = True
             return
@@ -100,13 +100,13 @@ class Progress:
         self.window_bytes += size
 
     def room(self, window_bytes: int, window_entries: int) -> int:
-        """How many entries may be sent now."""
+        """Returns the number of entries that may be sent now."""
         if self.state is not ProgressState.REPLICATE:
             return 0 if self.is_waiting else window_entries
         return window_entries - (self.next - 1 - self.match) if self.window_bytes < window_bytes else 0
 
     def accepted(self, index: Index) -> None:
-        """Its disk has everything up to index. Late and repeated answers change nothing."""
+        """Its disk has everything up to `index`. Late and repeated responses change nothing."""
         if index > self.match:
             self.match = index
             self.next = max(self.next, index + 1)
@@ -124,14 +124,15 @@ class Progress:
             self.state = ProgressState.REPLICATE
 
     def received_of_snapshot(self, received: int) -> None:
-        """Go on from there. No progress means that the last chunk is lost, but only if we asked after it."""
+        """Continue from there. No progress means that the last chunk is lost, but only if we asked after
+        sending it."""
         if received != self.snapshot_position or self.is_asked:
             self.snapshot_position = received
             self.is_waiting = False
             self.is_asked = False
 
     def is_current(self, refused: Index) -> bool:
-        """Can this refusal be about what we sent last? An old one must not turn us back."""
+        """Whether this rejection can be about the last message. A stale one must not reset the progress."""
         if self.state is ProgressState.REPLICATE:
             return refused > self.match
         return self.state is ProgressState.PROBE and refused == self.next - 1

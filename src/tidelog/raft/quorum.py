@@ -1,4 +1,4 @@
-"""Quorum maths, free of everything else: any two majorities share a member, and all of Raft rests on that."""
+"""Majorities: any two of them share a member, and all of Raft rests on that."""
 
 from collections.abc import Collection
 from enum import Enum
@@ -19,10 +19,10 @@ def reached_by_majority(values: Collection[Number]) -> Number:
 
 
 def votes_needed(configuration: Configuration) -> int:
-    """A majority; but everybody, as long as a voter's disk is not pinned.
+    """A majority; but all voters, as long as a voter's disk is not pinned.
 
-    An unpinned voter may have lost its disk, and with it entries that it acknowledged, and nobody could tell.
-    Its vote is then worth nothing, unless the others' votes alone would do. So a new cluster is born with all
+    An unpinned voter may have lost its disk, and with it entries that it acknowledged, without a trace.
+    Its vote is then worthless, unless the votes of the others are enough. So a new cluster is born with all
     of its voters present, and its first leader pins them: from then on, a majority is enough.
     """
     seats = len(configuration.counted)

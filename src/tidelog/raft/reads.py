@@ -1,7 +1,7 @@
-"""Read index: what must be applied before a read is as fresh as any read may ask for.
+"""Read index: the index that must be applied before a read is linearizable.
 
 A leader knows what is committed, but not whether it still leads. So a read waits until a majority has
-answered a heartbeat that was sent after the read came: rounds of heartbeats are numbered for this.
+responded to a heartbeat that was sent after the read came: heartbeat rounds are numbered for this.
 """
 
 from tidelog.raft.entries import Index

@@ -35,7 +35,7 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All that the entries up to and including `index` add up to."""
+    """The state after all entries up to and including `index`."""
 
     index: Index
     term: Term
@@ -53,7 +53,7 @@ class ReadTicket(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """The ticket's answer: state that includes `index` is fresh. None: leadership was lost, ask again."""
+    """The result for a ticket: state that includes `index` is fresh. None: leadership was lost, ask again."""
 
     ticket: ReadTicket
     index: Index | None

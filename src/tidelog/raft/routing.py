@@ -1,4 +1,4 @@
-"""Every message passes here first: is its speaker's term older than ours, ours, or newer?"""
+"""Every message passes here first: its sender's term is older than ours, equal, or newer."""
 
 import msgspec
 
@@ -21,7 +21,7 @@ from tidelog.raft.messages import (
 from tidelog.raft.state import RaftNode
 
 TERM_JUMP_MAX: Term = 1 << 20
-"""No cluster has so many elections while a node is away. A peer that says so would use up our terms."""
+"""No cluster has so many elections while a node is away. A faulty peer could use up our terms."""
 
 
 def route(node: RaftNode, message: AnyMessage, now: float) -> None:
@@ -44,7 +44,7 @@ def route(node: RaftNode, message: AnyMessage, now: float) -> None:
 
 
 def _is_disruptive(node: RaftNode, message: AnyMessage, now: float) -> bool:
-    """A candidate of a later term, while our leader works. It must not even move our term."""
+    """Whether this is a candidate of a later term while our leader works. It must not even raise our term."""
     if isinstance(message, RequestVote):
         return not message.transfer and node.has_live_leader(now)
     return isinstance(message, PreVote) and node.has_live_leader(now)
@@ -58,7 +58,7 @@ def _refuse_candidate(node: RaftNode, message: AnyMessage) -> None:
 
 
 def _answer_stale(node: RaftNode, message: AnyMessage, now: float) -> None:
-    """Who asks is told our term. Late answers, and orders of a leader that was, are nothing to us."""
+    """Respond to stale requests with our term. Ignore stale responses and orders of a former leader."""
     match message:
         case RequestVote() | PreVote():
             _refuse_candidate(node, message)

@@ -24,7 +24,8 @@ def replicate(node: RaftNode, lead: Leadership) -> None:
 
 
 def _hand_over(node: RaftNode, lead: Leadership, transfer: Transfer) -> None:
-    """Once the successor has everything, tell it to rise: last, so that it hears the commit index before."""
+    """Once the target has the whole log, tell it to campaign: last, so that it gets the commit index
+    before."""
     peer = lead.peers.get(transfer.target)
     if peer is not None and peer.match == node.log.last_index and not transfer.is_sent:
         transfer.is_sent = True
@@ -44,7 +45,7 @@ def _send_entries(node: RaftNode, lead: Leadership, peer: Progress, is_heartbeat
         _send_append(node, lead, peer, entries)
         peer.sent(peer.next + len(entries) - 1, size)
         is_silent = False
-    # An empty append says that we still lead, how far the commit index is, and asks whether all has arrived.
+    # An empty AppendEntries says that we still lead, carries the commit index, and checks what has arrived.
     commit_advanced = peer.sent_commit < node.commit_index and peer.state is ProgressState.REPLICATE
     if is_silent and (is_heartbeat or commit_advanced):
         _send_append(node, lead, peer, ())
@@ -54,7 +55,7 @@ def _send_append(node: RaftNode, lead: Leadership, peer: Progress, entries: tupl
     previous = peer.next - 1
     term = node.log.term_at(previous)
     if term is None:
-        # No snapshot to be had for it yet. It will refuse this, but know that there is a leader.
+        # There is no snapshot for it yet. It will reject this, but learn that there is a leader.
         previous, term = node.log.last_index, node.log.last_term
     commit = peer.sent_commit = node.commit_index
     me = (node.id, node.storage, node.term, node.address)
@@ -70,7 +71,8 @@ def _start_snapshot(node: RaftNode, peer: Progress) -> bool:
 
 
 def _send_chunk(node: RaftNode, lead: Leadership, peer: Progress, is_heartbeat: bool) -> None:
-    """One chunk at a time. A heartbeat while it is under way is empty: the answer tells if it was lost."""
+    """One chunk at a time. A heartbeat in the meantime is empty: the response shows whether the chunk was
+    lost."""
     snapshot = peer.snapshot
     if snapshot is None:
         return

@@ -30,7 +30,8 @@ class Role(Enum):
 
 
 IMPOSTOR_TIMEOUTS = 2
-"""So many election timeouts without a word, and a voter may have lost its disk and come back with another."""
+"""After this many election timeouts without contact, a voter may have lost its disk and returned with
+another."""
 
 
 class RaftNode:
@@ -72,15 +73,15 @@ class RaftNode:
         self.role = Role.FOLLOWER
         self.leader_id: NodeId | None = None
         self.addresses: dict[NodeId, str] = {}
-        """Where nodes said that they can be reached."""
+        """The addresses that nodes announced for themselves."""
         self.heard_from_voter_at: dict[NodeId, float] = {}
-        """When a voter was last heard of that speaks from the disk which holds its seat."""
+        """When each voter last sent a message from the disk that holds its seat."""
         self.heard_from_leader_at = float("-inf")
         self.deadline = 0.0
-        """When to seek election, or as an observer a leader. Not used while leading."""
+        """When to start an election, or as an observer to look for the leader. Not used while leading."""
         self.timeout = self.draw_timeout()
         self.votes: dict[NodeId, Uuid | None] = {}
-        """Answers of recognized voters to our request for (pre-)votes: the disk that grants it, or None."""
+        """Responses of recognized voters to our (pre-)vote request: the disk that granted it, or None."""
         self.leadership: Leadership | None = None
         self.incoming: IncomingSnapshot | None = None
 
@@ -89,7 +90,8 @@ class RaftNode:
         self.read_results: list[ReadResult] = []
 
     def is_impostor(self, sender: NodeId, storage: Uuid, now: float) -> bool:
-        """Another disk speaks for a voter that is alive: a second process with its id, not its successor."""
+        """Whether the message comes from another disk than that of a live voter: a second process with its
+        id."""
         voter = self.configuration.find(sender)
         if voter is None or voter.storage is None:
             return False
@@ -126,7 +128,8 @@ class RaftNode:
             self.addresses[node_id] = address
 
     def address_of(self, node_id: NodeId) -> str | None:
-        """What it said itself; else the settings, which people keep; else the log, which may be old."""
+        """The address that the node announced; else that in the settings; else that in the log, which may be
+        old."""
         record_contact = self.addresses.get(node_id)
         if record_contact is not None:
             return record_contact
@@ -153,7 +156,7 @@ class RaftNode:
         self.voted_storage = None
 
     def follow(self, leader_id: NodeId | None, now: float) -> None:
-        """Be a follower in the present term, whatever this node was."""
+        """Become a follower in the current term."""
         if self.role is not Role.FOLLOWER:
             self.role = Role.FOLLOWER
             self.votes.clear()
@@ -172,14 +175,14 @@ class RaftNode:
         self.deadline = now + self.wait
 
     def has_live_leader(self, now: float) -> bool:
-        """Then requests for votes are not heard, so that nobody unseats a leader that works."""
+        """Requests for votes are then ignored, so that no candidate disrupts a working leader."""
         if self.leadership is not None:
             return True
         return self.leader_id is not None and now < self.heard_from_leader_at + self.settings.election_timeout
 
     @property
     def wait(self) -> float:
-        """How long to go without a leader before doing something about it."""
+        """How long to wait without a leader."""
         return self.timeout if self.is_voter else 3 * self.settings.heartbeat_interval
 
     def restart_timer(self, now: float) -> None:
@@ -187,5 +190,5 @@ class RaftNode:
         self.deadline = now + self.wait
 
     def draw_timeout(self) -> float:
-        """From one to two election timeouts, so that voters rarely rise at once and split the vote."""
+        """From one to two election timeouts, so that voters rarely campaign at once and split the vote."""
         return self.settings.election_timeout * (1 + self.random.below(TIMEOUT_STEPS) / TIMEOUT_STEPS)

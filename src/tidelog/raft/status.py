@@ -1,4 +1,4 @@
-"""What a node knows of its quorum, for people: see DescribeQuorum."""
+"""The state of the quorum as this node sees it, for DescribeQuorum."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from tidelog.raft.state import RaftNode
 
 @dataclass(frozen=True, slots=True)
 class ReplicaStatus:
-    """One voter or observer as the leader sees it; times are monotonic, None where it was never heard of."""
+    """One voter or observer as the leader sees it; times are monotonic, None if it never responded."""
 
     id: NodeId
     storage: Uuid | None

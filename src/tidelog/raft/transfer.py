@@ -29,7 +29,7 @@ def tick(lead: Leadership, now: float) -> None:
 
 
 def resign(node: RaftNode, lead: Leadership, now: float) -> None:
-    """Stop leading now; if another voter has everything, let it rise without a pause."""
+    """Step down now; if another voter has the whole log, let it campaign at once."""
     sending.replicate(node, lead)
     peer = best_successor(node, lead, now)
     if peer is not None and peer.match == node.log.last_index:
@@ -38,7 +38,7 @@ def resign(node: RaftNode, lead: Leadership, now: float) -> None:
 
 
 def best_successor(node: RaftNode, lead: Leadership, now: float) -> Progress | None:
-    """The voter that has most and, among equals, spoke last."""
+    """The voter with the longest log and, among equals, the latest response."""
     timeout = node.settings.election_timeout
     peers = [lead.progress_of(voter) for voter in node.counted if voter.id != node.id]
     live = [peer for peer in peers if peer is not None and peer.is_live(now, timeout)]

@@ -203,7 +203,7 @@ def _fault(header: BatchHeader, available: int) -> KafkaError:
     if header.magic in (0, 1):
         return _legacy(header.magic)
     if header.magic != MAGIC:
-        return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"batch with magic {header.magic}, 2 is wanted")
+        return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"batch with magic {header.magic} instead of 2")
     if header.length < LENGTH_MIN:
         return KafkaError(
             ErrorCode.CORRUPT_MESSAGE, f"batch of length {header.length}, the least is {LENGTH_MIN}"
@@ -252,7 +252,7 @@ def _leftover(rest: memoryview) -> KafkaError:
     if len(rest) > MAGIC_AT and rest[MAGIC_AT] in (0, 1):
         return _legacy(rest[MAGIC_AT])
     if len(rest) == 0:
-        return KafkaError(ErrorCode.INVALID_RECORD, "no record batch where at least one is wanted")
+        return KafkaError(ErrorCode.INVALID_RECORD, "the request holds no record batch")
     return KafkaError(ErrorCode.INVALID_RECORD, f"{len(rest)} bytes that are not a whole batch")
 
 

@@ -32,14 +32,14 @@ def find_warnings(config: "BrokerConfig") -> Iterator[str]:
     if in_sync > replicas:
         yield (
             f"min.insync.replicas is {in_sync} and default.replication.factor {replicas}: "
-            "a topic with defaults asks for no more replicas in sync than it has"
+            "a topic with these defaults requires only as many in-sync replicas as it has"
         )
     batch, segment = config.int("message.max.bytes"), config.int("log.segment.bytes")
     if batch > segment:
         yield f"message.max.bytes is {batch}, but a batch must fit a segment: log.segment.bytes is {segment}"
     request = config.int("socket.request.max.bytes")
     if batch > request:
-        yield f"message.max.bytes is {batch}, but socket.request.max.bytes ends a request at {request}"
+        yield f"message.max.bytes is {batch}, but socket.request.max.bytes limits a request to {request}"
     for chain in BROKER_SYNONYMS.values():
         given = [name for name in chain if config.is_given(name)]
         for hidden in given[1:]:
@@ -50,7 +50,7 @@ def _cluster(config: ConfigValues) -> Iterator[Problem]:
     if config.list("controller.quorum.voters") and config.int("socket.request.max.bytes") < _PEER_FRAME_MIN:
         yield Problem(
             "socket.request.max.bytes",
-            f"brokers of a cluster send each other up to {_PEER_FRAME_MIN} bytes at once; let it be as much",
+            f"brokers of a cluster send each other up to {_PEER_FRAME_MIN} bytes at once; set at least that",
         )
     name = config["inter.broker.listener.name"]
     names = [parse_listener(text).name for text in config.list("listeners")]
@@ -62,16 +62,16 @@ def _listeners(config: ConfigValues) -> Iterator[Problem]:
     listeners = [parse_listener(text) for text in config.list("listeners")]
     advertised = [parse_listener(text) for text in config.list("advertised.listeners")]
     names = {listener.name for listener in listeners}
-    told = {listener.name for listener in advertised}
+    advertised_names = {listener.name for listener in advertised}
     for listener in advertised:
         if listener.name not in names:
             known = ", ".join(sorted(names))
             yield Problem("advertised.listeners", f"listeners has no {listener.name}, only {known}")
     for listener in listeners:
-        if listener.is_every_interface and listener.name not in told:
+        if listener.is_every_interface and listener.name not in advertised_names:
             yield Problem(
                 "listeners",
-                f"{listener} listens on every interface, so clients must be told an address; "
+                f"{listener} listens on every interface, so clients need an address; "
                 f"add advertised.listeners, such as {listener.name}://this-host:{listener.port}",
             )
 
@@ -81,7 +81,7 @@ def _memory(config: ConfigValues) -> Iterator[Problem]:
     if 0 <= total < one:
         yield Problem(
             "queued.max.request.bytes",
-            f"{total} is less than one request may take: socket.request.max.bytes is {one}",
+            f"{total} is less than the maximum size of a request, socket.request.max.bytes, which is {one}",
         )
     threads, buffer = config.int("log.cleaner.threads"), config.int("log.cleaner.dedupe.buffer.size")
     if buffer < threads * _DEDUPE_BYTES_PER_THREAD_MIN:
@@ -114,7 +114,7 @@ def _groups(config: ConfigValues) -> Iterator[Problem]:
 
 
 def _within(config: ConfigValues, name: str, limits: Limits) -> Iterator[Problem]:
-    """What holds for groups without settings of their own must be something that a group may have."""
+    """The default for groups must lie within the limits for groups."""
     value = config.int(name)
     if limits.least is not None and value < config.int(limits.least):
         least = config.int(limits.least)

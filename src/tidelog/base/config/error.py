@@ -29,7 +29,7 @@ class ConfigError(TidelogError):
 
 NO_SUCH_SETTING = "no such setting"
 
-# Names that people bring along from Kafka and that spelling alone would not lead home.
+# Kafka's names that no similar spelling here would suggest.
 _KNOWN_AS = {
     "broker.id": "node.id",
     "host.name": "listeners",
@@ -41,7 +41,7 @@ _KNOWN_AS = {
 
 
 def unknown(name: str, names: Iterable[str], instead: str | None = None) -> str:
-    """The reason to refuse a name that is no setting; `instead` is the right one where it is known."""
+    """The reason to refuse an unknown setting; `instead` is the right name if there is one."""
     known = list(names)
     if instead is None and _KNOWN_AS.get(name) in known:
         instead = _KNOWN_AS[name]

@@ -79,5 +79,5 @@ def _raw(node: "Node") -> str | list[str]:
     if isinstance(node.value, str):
         return node.value
     if not all(isinstance(item.value, str) for item in node.value):
-        raise ValueError("a list of texts is wanted")
+        raise ValueError("expected a list of strings")
     return [item.value for item in node.value]

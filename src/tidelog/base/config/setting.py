@@ -144,7 +144,7 @@ def _parse(setting: Setting, raw: object, human: bool) -> Value:
     if isinstance(raw, bool):
         raw = "true" if raw else "false"
     if not isinstance(raw, (str, int, float)):
-        raise ValueError(f"one value is wanted, not a {type(raw).__name__}")
+        raise ValueError(f"expected one value, not a {type(raw).__name__}")
     text = str(raw).strip()
     if kind is Kind.BOOL:
         return _bool(text, human)
@@ -168,7 +168,7 @@ def _list(raw: object) -> tuple[str, ...]:
     if isinstance(raw, str):
         return tuple(item.strip() for item in raw.split(",")) if raw.strip() else ()
     if not isinstance(raw, (list, tuple)) or not all(isinstance(item, str) for item in raw):
-        raise ValueError("a list of texts is wanted")
+        raise ValueError("expected a list of strings")
     if any("," in item for item in raw):
         raise ValueError("an item must not contain a comma")
     return tuple(item.strip() for item in raw)

@@ -46,7 +46,7 @@ def resolve_topic(overrides: Mapping[str, str], broker: BrokerConfig) -> TopicCo
 
 
 def topic_setting(name: str, overrides: Mapping[str, str], broker: BrokerConfig) -> Value:
-    """One setting of a topic, without resolving all the others: where thousands of topics are looked at."""
+    """One setting of a topic, without resolving all the others: for loops over thousands of topics."""
     if name in overrides:
         try:
             return parse(TOPIC_SETTINGS[name], overrides[name])
@@ -58,7 +58,7 @@ def topic_setting(name: str, overrides: Mapping[str, str], broker: BrokerConfig)
 def parse_topic_overrides(
     texts: Mapping[str, str | None], broker: BrokerConfig | None = None
 ) -> dict[str, Value]:
-    """What a client wants a topic's overrides to be, in Kafka's plain form.
+    """The overrides that a client sets for a topic, in Kafka's plain form.
 
     All of a topic's overrides belong together: some rules hold between them. ConfigError names every reason.
     """

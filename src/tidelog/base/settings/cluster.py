@@ -1,4 +1,4 @@
-"""A cluster of brokers: who votes on its metadata, how followers copy, how the dead are noticed."""
+"""A cluster of brokers: the metadata quorum, replication, and the detection of failed brokers."""
 
 from tidelog.base.config.setting import INT_MAX, LONG_MAX, Dynamic, Importance, Kind, Setting, Unit, Value
 from tidelog.base.voters import parse_voters
@@ -20,16 +20,17 @@ def _check_throttled(value: Value) -> str | None:
     return None
 
 
-_THROTTLED = "replicas whose copying is limited, as partition:broker pairs, or * for all of them"
+_THROTTLED = "throttled replicas, as partition:broker pairs, or * for all replicas"
 
 SETTINGS = (
     Setting(
         "controller.quorum.voters",
         Kind.LIST,
         (),
-        "The brokers that vote on the cluster's metadata when it begins, as id@host:port, the same list on "
-        "each of them: three or five. A broker that is not among them follows the metadata without a vote. "
-        "Later changes are made with `tidelog cluster add-voter` and `remove-voter`, and remembered.",
+        "The brokers that vote in the metadata quorum of a new cluster, as id@host:port; three or five, "
+        "with the same list on each of them. A broker that is not in the list follows the metadata without "
+        "a vote. `tidelog cluster add-voter` and `remove-voter` change the voters later; the metadata log "
+        "stores these changes.",
         importance=Importance.HIGH,
         special="not set: this broker alone, a cluster of one",
         kafka_default="none",
@@ -39,15 +40,15 @@ SETTINGS = (
         "broker.rack",
         Kind.STRING,
         None,
-        "Where this broker stands. Replicas of a partition are spread over racks, and consumers may read "
-        "from the replica in theirs.",
+        "The rack of this broker. Replicas of a partition are spread across racks, and consumers can fetch "
+        "from the replica in their own rack.",
         special="not set: no rack",
     ),
     Setting(
         "inter.broker.listener.name",
         Kind.STRING,
         None,
-        "The listener by which other brokers reach this one.",
+        "The listener that other brokers use to reach this broker.",
         special="not set: the first of `listeners`",
         kafka_default="PLAINTEXT by its protocol",
     ),
@@ -55,8 +56,8 @@ SETTINGS = (
         "controller.quorum.election.timeout.ms",
         Kind.INT,
         1_000,
-        "How long a voter hears nothing of the controller before it asks the others for their votes; each "
-        "waits up to twice that, by chance, so that they rarely ask at the same time.",
+        "How long a voter waits without hearing from the controller before it starts an election. Each "
+        "voter waits a random time of up to twice this value, so that two rarely start at once.",
         minimum=50,
         unit=Unit.MILLISECONDS,
         importance=Importance.HIGH,
@@ -65,7 +66,7 @@ SETTINGS = (
         "controller.quorum.heartbeat.interval.ms",
         Kind.INT,
         200,
-        "How often the controller tells the voters that it is there.",
+        "How often the controller sends heartbeats to the other voters.",
         minimum=10,
         unit=Unit.MILLISECONDS,
         ours=True,
@@ -74,7 +75,7 @@ SETTINGS = (
         "broker.heartbeat.interval.ms",
         Kind.INT,
         2_000,
-        "How often a broker tells the controller that it is alive.",
+        "How often a broker sends a heartbeat to the controller.",
         minimum=10,
         unit=Unit.MILLISECONDS,
     ),
@@ -82,7 +83,8 @@ SETTINGS = (
         "broker.session.timeout.ms",
         Kind.INT,
         9_000,
-        "After how much silence the controller takes a broker for dead and lets others lead its partitions.",
+        "How long the controller waits without a heartbeat from a broker before it fences the broker and "
+        "elects other leaders for its partitions.",
         minimum=50,
         unit=Unit.MILLISECONDS,
     ),
@@ -90,8 +92,8 @@ SETTINGS = (
         "replica.lag.time.max.ms",
         Kind.LONG,
         30_000,
-        "How long a follower may be behind its leader before it is no longer in sync; writes with acks=all "
-        "wait for it that long.",
+        "How long a follower may lag behind its leader before it leaves the in-sync replicas. Writes with "
+        "acks=all wait up to this long for it.",
         minimum=1,
         unit=Unit.MILLISECONDS,
         importance=Importance.HIGH,
@@ -100,7 +102,8 @@ SETTINGS = (
         "replica.fetch.max.bytes",
         Kind.INT,
         1_048_576,
-        "What a follower asks for at a time, of each partition. A larger batch is still copied.",
+        "The number of bytes that a follower fetches per partition and request. A batch larger than this "
+        "is still fetched.",
         minimum=0,
         unit=Unit.BYTES,
     ),
@@ -108,7 +111,7 @@ SETTINGS = (
         "replica.fetch.response.max.bytes",
         Kind.INT,
         10_485_760,
-        "What a follower asks for at a time, of all partitions of one leader.",
+        "The number of bytes that a follower fetches per request from one leader, across all partitions.",
         minimum=0,
         unit=Unit.BYTES,
     ),
@@ -116,8 +119,8 @@ SETTINGS = (
         "replica.fetch.wait.max.ms",
         Kind.INT,
         500,
-        "How long a leader lets a follower wait for new records. Less than replica.lag.time.max.ms, or "
-        "followers of quiet partitions fall out of sync.",
+        "How long a leader delays a follower's fetch while there are no new records. Keep it below "
+        "replica.lag.time.max.ms, or followers of idle partitions leave the in-sync replicas.",
         minimum=1,
         unit=Unit.MILLISECONDS,
         importance=Importance.HIGH,
@@ -126,7 +129,7 @@ SETTINGS = (
         "replica.fetch.min.bytes",
         Kind.INT,
         1,
-        "How much there should be before a waiting follower is answered.",
+        "The number of bytes that must be available before a leader answers a waiting follower.",
         minimum=0,
         unit=Unit.BYTES,
         importance=Importance.HIGH,
@@ -135,7 +138,7 @@ SETTINGS = (
         "replica.fetch.backoff.ms",
         Kind.INT,
         1_000,
-        "How long a follower waits after an error before it asks again.",
+        "How long a follower waits after an error before it fetches again.",
         minimum=1,
         unit=Unit.MILLISECONDS,
     ),
@@ -143,7 +146,7 @@ SETTINGS = (
         "replica.socket.timeout.ms",
         Kind.INT,
         30_000,
-        "How long a follower waits for its leader's answer before it takes the connection for dead.",
+        "How long a follower waits for a response from its leader before it closes the connection.",
         minimum=1,
         unit=Unit.MILLISECONDS,
         importance=Importance.HIGH,
@@ -152,7 +155,7 @@ SETTINGS = (
         "replica.high.watermark.checkpoint.interval.ms",
         Kind.LONG,
         5_000,
-        "How often the high watermarks are written down, for a start after a crash.",
+        "How often the high watermarks are written to disk, for a start after a crash.",
         minimum=1,
         unit=Unit.MILLISECONDS,
         importance=Importance.HIGH,
@@ -161,22 +164,23 @@ SETTINGS = (
         "replica.selector.class",
         Kind.STRING,
         None,
-        "Which replica a consumer with a rack is sent to. A class whose name ends with "
-        "`RackAwareReplicaSelector` sends it to one in its own rack; anything else to the leader.",
+        "How a consumer with a rack is assigned a replica to fetch from. A class name that ends with "
+        "`RackAwareReplicaSelector` selects a replica in the consumer's rack; any other value selects the "
+        "leader.",
         special="not set: the leader",
     ),
     Setting(
         "auto.leader.rebalance.enable",
         Kind.BOOL,
         True,
-        "Give partitions back to their preferred leader, the first of their replicas, once it is in sync.",
+        "Move leadership back to the preferred leader, the first replica in the list, once it is in sync.",
         importance=Importance.HIGH,
     ),
     Setting(
         "leader.imbalance.check.interval.seconds",
         Kind.LONG,
         300,
-        "How often the controller looks for partitions that their preferred leader could lead again.",
+        "How often the controller checks for partitions whose preferred leader is in sync but does not lead.",
         minimum=1,
         importance=Importance.HIGH,
     ),
@@ -184,7 +188,8 @@ SETTINGS = (
         "leader.imbalance.per.broker.percentage",
         Kind.INT,
         10,
-        "How many percent of a broker's preferred partitions others may lead before they are given back.",
+        "The percentage of a broker's preferred partitions that other brokers may lead before the "
+        "controller moves leadership back.",
         minimum=0,
         importance=Importance.HIGH,
         kafka_default="10; since 4.1 it is no longer read there",
@@ -193,13 +198,13 @@ SETTINGS = (
         "controlled.shutdown.enable",
         Kind.BOOL,
         True,
-        "Hand over the partitions that this broker leads before it stops, so that no request fails.",
+        "Move leadership to other brokers before this broker stops, so that no request fails.",
     ),
     Setting(
         "controlled.shutdown.timeout.ms",
         Kind.LONG,
         10_000,
-        "How long a stopping broker waits for that.",
+        "How long a stopping broker waits for other brokers to take over its leadership.",
         minimum=0,
         unit=Unit.MILLISECONDS,
         ours=True,
@@ -208,7 +213,8 @@ SETTINGS = (
         "leader.replication.throttled.rate",
         Kind.LONG,
         INT_MAX,
-        "Bytes a second that this broker, as leader, gives to throttled followers that are not in sync.",
+        "The bytes per second that this broker, as a leader, sends to throttled followers that are not in "
+        "sync.",
         minimum=0,
         unit=Unit.BYTES_PER_SECOND,
         dynamic=Dynamic.CLUSTER_WIDE,
@@ -217,7 +223,8 @@ SETTINGS = (
         "follower.replication.throttled.rate",
         Kind.LONG,
         INT_MAX,
-        "Bytes a second that this broker, as follower that is not in sync, takes for throttled replicas.",
+        "The bytes per second that this broker, as a follower, fetches for throttled replicas that are not "
+        "in sync.",
         minimum=0,
         unit=Unit.BYTES_PER_SECOND,
         dynamic=Dynamic.CLUSTER_WIDE,
@@ -226,8 +233,8 @@ SETTINGS = (
         "replica.alter.log.dirs.io.max.bytes.per.second",
         Kind.LONG,
         LONG_MAX,
-        "Bytes a second that this broker copies, on average over ten seconds, when replicas move from one of "
-        "its log dirs to another.",
+        "The bytes per second, averaged over ten seconds, that this broker copies when replicas move "
+        "between its log dirs.",
         minimum=1,
         unit=Unit.BYTES_PER_SECOND,
         dynamic=Dynamic.CLUSTER_WIDE,
@@ -239,7 +246,7 @@ TOPIC_ONLY = (
         "leader.replication.throttled.replicas",
         Kind.LIST,
         (),
-        f"Leaders' side: {_THROTTLED}. See leader.replication.throttled.rate.",
+        f"On the leader: {_THROTTLED}. See leader.replication.throttled.rate.",
         dynamic=Dynamic.CLUSTER_WIDE,
         check=_check_throttled,
     ),
@@ -247,7 +254,7 @@ TOPIC_ONLY = (
         "follower.replication.throttled.replicas",
         Kind.LIST,
         (),
-        f"Followers' side: {_THROTTLED}. See follower.replication.throttled.rate.",
+        f"On the follower: {_THROTTLED}. See follower.replication.throttled.rate.",
         dynamic=Dynamic.CLUSTER_WIDE,
         check=_check_throttled,
     ),

@@ -1,4 +1,4 @@
-"""Consumer groups, committed offsets and the topic that holds both."""
+"""Consumer groups, committed offsets, and the topic `__consumer_offsets`."""
 
 from tidelog.base.config.setting import INT_MAX, Importance, Kind, Setting, Unit, Value
 
@@ -12,7 +12,7 @@ SETTINGS = (
         "group.min.session.timeout.ms",
         Kind.INT,
         6_000,
-        "The shortest session timeout that a member of a group may ask for. A shorter one finds dead "
+        "The minimum session timeout that a group member may request. A shorter timeout detects failed "
         "members sooner and costs more heartbeats.",
         minimum=1,
         unit=Unit.MILLISECONDS,
@@ -21,8 +21,8 @@ SETTINGS = (
         "group.max.session.timeout.ms",
         Kind.INT,
         1_800_000,
-        "The longest session timeout that a member of a group may ask for. Its partitions lie idle that "
-        "long after it died.",
+        "The maximum session timeout that a group member may request. Its partitions are idle for that "
+        "long after it fails.",
         minimum=1,
         unit=Unit.MILLISECONDS,
     ),
@@ -30,9 +30,9 @@ SETTINGS = (
         "group.initial.rebalance.delay.ms",
         Kind.INT,
         0,
-        "How long an empty group waits for more members before it hands out partitions for the first "
-        "time. With 0 a lone consumer starts at once, which is what tests and small deployments want; a few "
-        "seconds spare a group of many members a rebalance for each of them at the start.",
+        "How long an empty group waits for more members before its first rebalance. With 0 a single "
+        "consumer starts at once, which suits tests and small deployments; a few seconds spare a large "
+        "group a rebalance for each member at the start.",
         minimum=0,
         unit=Unit.MILLISECONDS,
         kafka_default="3000; its example file says 0",
@@ -41,7 +41,7 @@ SETTINGS = (
         "group.max.size",
         Kind.INT,
         10_000,
-        "How many members a group may have. One more is refused.",
+        "The maximum number of members of a group. The broker rejects any further member.",
         minimum=1,
         kafka_default=str(INT_MAX),
     ),
@@ -49,8 +49,8 @@ SETTINGS = (
         "group.consumer.session.timeout.ms",
         Kind.INT,
         45_000,
-        "After how much silence a member of a group of the new protocol (KIP-848) counts as dead. There the "
-        "broker says, not the client. A group may have its own, as `consumer.session.timeout.ms`.",
+        "How long a member of a consumer group (KIP-848) may send no heartbeat before it is removed. The "
+        "broker sets this, not the client. A group can override it with `consumer.session.timeout.ms`.",
         minimum=1,
         unit=Unit.MILLISECONDS,
     ),
@@ -58,7 +58,7 @@ SETTINGS = (
         "group.consumer.min.session.timeout.ms",
         Kind.INT,
         45_000,
-        "The shortest session timeout that a group of the new protocol may have.",
+        "The minimum session timeout of a consumer group (KIP-848).",
         minimum=1,
         unit=Unit.MILLISECONDS,
     ),
@@ -66,7 +66,7 @@ SETTINGS = (
         "group.consumer.max.session.timeout.ms",
         Kind.INT,
         60_000,
-        "The longest session timeout that a group of the new protocol may have.",
+        "The maximum session timeout of a consumer group (KIP-848).",
         minimum=1,
         unit=Unit.MILLISECONDS,
     ),
@@ -74,9 +74,9 @@ SETTINGS = (
         "group.consumer.heartbeat.interval.ms",
         Kind.INT,
         5_000,
-        "How often members of groups of the new protocol are told to send a heartbeat. A rebalance moves on "
-        "by heartbeats, so a shorter interval makes it quicker and costs more requests. A group may have its "
-        "own, as `consumer.heartbeat.interval.ms`.",
+        "How often members of consumer groups (KIP-848) send heartbeats. Rebalances progress with "
+        "heartbeats, so a shorter interval makes them faster and costs more requests. A group can override "
+        "it with `consumer.heartbeat.interval.ms`.",
         minimum=1,
         unit=Unit.MILLISECONDS,
     ),
@@ -84,7 +84,7 @@ SETTINGS = (
         "group.consumer.min.heartbeat.interval.ms",
         Kind.INT,
         5_000,
-        "The shortest heartbeat interval that a group of the new protocol may have.",
+        "The minimum heartbeat interval of a consumer group (KIP-848).",
         minimum=1,
         unit=Unit.MILLISECONDS,
     ),
@@ -92,7 +92,7 @@ SETTINGS = (
         "group.consumer.max.heartbeat.interval.ms",
         Kind.INT,
         15_000,
-        "The longest heartbeat interval that a group of the new protocol may have.",
+        "The maximum heartbeat interval of a consumer group (KIP-848).",
         minimum=1,
         unit=Unit.MILLISECONDS,
     ),
@@ -100,7 +100,7 @@ SETTINGS = (
         "group.consumer.max.size",
         Kind.INT,
         10_000,
-        "How many members a group of the new protocol may have. One more is refused.",
+        "The maximum number of members of a consumer group (KIP-848). The broker rejects any further member.",
         minimum=1,
         kafka_default=str(INT_MAX),
     ),
@@ -108,9 +108,9 @@ SETTINGS = (
         "group.consumer.assignors",
         Kind.LIST,
         ("uniform", "range"),
-        "How the broker can share partitions among the members of groups of the new protocol; the first is "
-        "for members that do not choose. `uniform` gives everybody the same number and moves as little as it "
-        "can; `range` keeps partitions of the same number in topics of the same size together.",
+        "The assignors that the broker offers to consumer groups (KIP-848); members that choose none get "
+        "the first. `uniform` gives every member the same number of partitions and moves as few as "
+        "possible; `range` co-locates partitions with the same number across topics of the same size.",
         choices=("uniform", "range"),
         check=check_assignors,
     ),
@@ -118,17 +118,17 @@ SETTINGS = (
         "group.consumer.migration.policy",
         Kind.ENUM,
         "bidirectional",
-        "Whether a group may change between the classic and the new protocol while it has members. "
-        "`upgrade`: when a member of the new protocol joins. `downgrade`: when the last such member goes. "
-        "`bidirectional`: both. `disabled`: only empty groups change.",
+        "Whether a group may switch between the classic and the consumer protocol while it has members. "
+        "`upgrade`: when a member with the consumer protocol joins. `downgrade`: when the last such member "
+        "leaves. `bidirectional`: both. `disabled`: only empty groups switch.",
         choices=("bidirectional", "upgrade", "downgrade", "disabled"),
     ),
     Setting(
         "offset.metadata.max.bytes",
         Kind.INT,
         4096,
-        "How long the text may be that a client stores beside a committed offset; counted in characters, as "
-        "Kafka does.",
+        "The maximum length of the metadata string that a client stores with a committed offset; counted "
+        "in characters, as in Kafka.",
         minimum=0,
         unit=Unit.BYTES,
     ),
@@ -136,8 +136,8 @@ SETTINGS = (
         "offsets.retention.minutes",
         Kind.INT,
         7 * 24 * 60,
-        "How long committed offsets are kept once nobody needs them: after the group lost its last "
-        "member, or after the last commit for a topic that the group no longer reads.",
+        "How long committed offsets are kept after the group loses its last member, or after the last "
+        "commit for a topic that the group no longer subscribes to.",
         minimum=1,
         unit=Unit.MINUTES,
         importance=Importance.HIGH,
@@ -146,7 +146,7 @@ SETTINGS = (
         "offsets.retention.check.interval.ms",
         Kind.LONG,
         600_000,
-        "How often the broker looks for committed offsets and groups that are past their retention.",
+        "How often the broker checks for committed offsets and groups that are past their retention.",
         minimum=1,
         unit=Unit.MILLISECONDS,
         importance=Importance.HIGH,
@@ -155,8 +155,8 @@ SETTINGS = (
         "offsets.commit.timeout.ms",
         Kind.INT,
         5_000,
-        "How long a change of a group or offset may take to become safe before the client is told to try "
-        "again.",
+        "How long a change to a group or offset may take to be committed before the broker tells the "
+        "client to retry.",
         minimum=1,
         unit=Unit.MILLISECONDS,
         importance=Importance.HIGH,
@@ -165,8 +165,8 @@ SETTINGS = (
         "offsets.topic.num.partitions",
         Kind.INT,
         50,
-        "How many partitions `__consumer_offsets` is created with. Groups are spread over them by the hash "
-        "of their name, so the number must not change once the topic exists.",
+        "The number of partitions of `__consumer_offsets`. Groups are distributed by the hash of their id, "
+        "so the number must not change once the topic exists.",
         minimum=1,
         importance=Importance.HIGH,
     ),
@@ -174,7 +174,7 @@ SETTINGS = (
         "offsets.topic.replication.factor",
         Kind.SHORT,
         -1,
-        "How many brokers hold each partition of `__consumer_offsets`, taken when the topic is created.",
+        "The replication factor of `__consumer_offsets`, used when the topic is created.",
         minimum=-1,
         importance=Importance.HIGH,
         special="-1: 3, or as many as the cluster has",
@@ -184,8 +184,8 @@ SETTINGS = (
         "offsets.topic.segment.bytes",
         Kind.INT,
         100 * 1024 * 1024,
-        "The segment size of `__consumer_offsets`. Smaller segments are compacted sooner, which makes a new "
-        "coordinator load faster.",
+        "The segment size of `__consumer_offsets`. Smaller segments are compacted sooner, so a new "
+        "coordinator loads faster.",
         minimum=1024,
         unit=Unit.BYTES,
         importance=Importance.HIGH,

@@ -1,4 +1,4 @@
-"""The logs on disk: segments, indexes, when they reach the disk, and when they are deleted."""
+"""Logs on disk: segments, indexes, syncs, and retention."""
 
 from tidelog.base.config.setting import INT_MAX, LONG_MAX, Dynamic, Importance, Kind, Setting, Unit
 
@@ -7,10 +7,11 @@ SETTINGS = (
         "durability",
         Kind.ENUM,
         "fsync",
-        "What an acknowledgement with acks=all promises. `fsync`: the records are on the disk; requests "
-        "that wait together share one fsync. `interval`: they are in the page cache, and reach the disk "
-        "within `durability.interval.ms`. `os`: they are in the page cache, and the system decides. With "
-        "the last two a power cut can lose acknowledged records; the death of the process cannot.",
+        "What an acknowledgement with acks=all guarantees. `fsync`: the records are on disk; concurrent "
+        "requests share one fsync. `interval`: the records are in the page cache and reach the disk within "
+        "`durability.interval.ms`. `os`: the records are in the page cache, and the operating system "
+        "decides when to write them. With `interval` and `os` a power cut can lose acknowledged records; a "
+        "crash of the process cannot.",
         choices=("fsync", "interval", "os"),
         dynamic=Dynamic.CLUSTER_WIDE,
         importance=Importance.HIGH,
@@ -20,7 +21,7 @@ SETTINGS = (
         "durability.interval.ms",
         Kind.LONG,
         1000,
-        "With `durability` set to `interval`: how often what was written is brought to the disk.",
+        "With `durability=interval`: how often the broker syncs written records to disk.",
         minimum=1,
         unit=Unit.MILLISECONDS,
         dynamic=Dynamic.CLUSTER_WIDE,
@@ -30,7 +31,7 @@ SETTINGS = (
         "log.flush.interval.messages",
         Kind.LONG,
         LONG_MAX,
-        "Bring a partition to the disk after this many records at the latest, whatever `durability` says.",
+        "Sync a partition to disk after at most this many records, whatever `durability` says.",
         minimum=1,
         dynamic=Dynamic.CLUSTER_WIDE,
         importance=Importance.HIGH,
@@ -40,7 +41,7 @@ SETTINGS = (
         "log.flush.interval.ms",
         Kind.LONG,
         LONG_MAX,
-        "Bring a partition to the disk this long after a write at the latest, whatever `durability` says.",
+        "Sync a partition to disk at most this long after a write, whatever `durability` says.",
         minimum=0,
         unit=Unit.MILLISECONDS,
         dynamic=Dynamic.CLUSTER_WIDE,
@@ -51,8 +52,8 @@ SETTINGS = (
         "log.flush.offset.checkpoint.interval.ms",
         Kind.INT,
         60_000,
-        "How often the broker notes down how far each partition is on the disk and where it starts. "
-        "After a crash a partition is read again from there.",
+        "How often the broker checkpoints the recovery point and the start offset of each partition. After "
+        "a crash it recovers each partition from its recovery point.",
         minimum=1,
         unit=Unit.MILLISECONDS,
         importance=Importance.HIGH,
@@ -61,8 +62,7 @@ SETTINGS = (
         "log.segment.bytes",
         Kind.INT,
         1024**3,
-        "The size at which a partition starts a new segment file. Data is deleted and compacted by whole "
-        "segments.",
+        "The maximum size of a segment file. Retention and compaction work on whole segments.",
         minimum=1024,
         unit=Unit.BYTES,
         dynamic=Dynamic.CLUSTER_WIDE,
@@ -72,7 +72,7 @@ SETTINGS = (
         "log.roll.ms",
         Kind.LONG,
         None,
-        "The age at which a partition starts a new segment file though the last one is not full.",
+        "The age at which a partition rolls a new segment even if the current one is not full.",
         minimum=1,
         unit=Unit.MILLISECONDS,
         dynamic=Dynamic.CLUSTER_WIDE,
@@ -92,8 +92,8 @@ SETTINGS = (
         "log.roll.jitter.ms",
         Kind.LONG,
         None,
-        "Roll up to this much earlier, a random time for each segment, so that partitions do not roll "
-        "all at once.",
+        "The maximum random time by which each segment rolls early, so that partitions do not roll at the "
+        "same moment.",
         minimum=0,
         unit=Unit.MILLISECONDS,
         dynamic=Dynamic.CLUSTER_WIDE,
@@ -113,8 +113,8 @@ SETTINGS = (
         "log.retention.ms",
         Kind.LONG,
         None,
-        "How long records are kept where `cleanup.policy` has `delete`: a segment goes when its newest "
-        "record is older than this.",
+        "How long records are kept if `cleanup.policy` includes `delete`: the broker deletes a segment "
+        "when its newest record is older than this.",
         minimum=-1,
         unit=Unit.MILLISECONDS,
         dynamic=Dynamic.CLUSTER_WIDE,
@@ -145,8 +145,8 @@ SETTINGS = (
         "log.retention.bytes",
         Kind.LONG,
         -1,
-        "How large one partition may grow where `cleanup.policy` has `delete`: the oldest segments "
-        "beyond it go.",
+        "The maximum size of a partition if `cleanup.policy` includes `delete`: the broker deletes the "
+        "oldest segments beyond this size.",
         minimum=-1,
         unit=Unit.BYTES,
         dynamic=Dynamic.CLUSTER_WIDE,
@@ -157,7 +157,7 @@ SETTINGS = (
         "log.retention.check.interval.ms",
         Kind.LONG,
         300_000,
-        "How often the broker looks for segments that retention lets go.",
+        "How often the broker checks for segments that are past their retention.",
         minimum=1,
         unit=Unit.MILLISECONDS,
     ),
@@ -165,8 +165,8 @@ SETTINGS = (
         "log.segment.delete.delay.ms",
         Kind.LONG,
         60_000,
-        "How long a deleted segment stays on the disk under the name `.deleted`, so that reads that are "
-        "under way can end.",
+        "How long a deleted segment stays on disk with the suffix `.deleted`, so that reads in progress "
+        "can finish.",
         minimum=0,
         unit=Unit.MILLISECONDS,
         dynamic=Dynamic.CLUSTER_WIDE,
@@ -176,8 +176,8 @@ SETTINGS = (
         "log.index.interval.bytes",
         Kind.INT,
         4096,
-        "How many bytes of records lie between two entries of the offset index. Fewer make reads start "
-        "closer to their offset and the index larger.",
+        "The number of bytes of records between two entries of the offset index. A smaller value makes "
+        "lookups more precise and the index larger.",
         minimum=0,
         unit=Unit.BYTES,
         dynamic=Dynamic.CLUSTER_WIDE,
@@ -186,7 +186,7 @@ SETTINGS = (
         "log.index.size.max.bytes",
         Kind.INT,
         10 * 1024 * 1024,
-        "The largest index file. When it is full the partition starts a new segment.",
+        "The maximum size of an index file. When it is full, the partition rolls a new segment.",
         minimum=1024,
         maximum=INT_MAX,
         unit=Unit.BYTES,
@@ -196,7 +196,7 @@ SETTINGS = (
         "log.preallocate",
         Kind.BOOL,
         False,
-        "Reserve the whole space of a new segment file at once.",
+        "Reserve the full space of a new segment file when it is created.",
         dynamic=Dynamic.CLUSTER_WIDE,
     ),
 )

@@ -1,4 +1,4 @@
-"""Listeners, connections and the limits that keep a flood of requests from taking the broker's memory."""
+"""Listeners, connections, and the limits that protect the broker's memory."""
 
 from tidelog.base.config.setting import INT_MAX, Dynamic, Importance, Kind, Setting, Unit, Value
 from tidelog.base.listener import check_advertised, check_listeners
@@ -13,9 +13,10 @@ SETTINGS = (
         "listeners",
         Kind.LIST,
         ("PLAINTEXT://localhost:9092",),
-        "Where the broker waits for clients, as `NAME://host:port`. Port 0 takes a free port. `0.0.0.0` "
-        "or no host means every interface; then `advertised.listeners` must say how clients get here. "
-        "The default serves this machine alone, since anyone who can connect can read and write.",
+        "The addresses that the broker listens on, as `NAME://host:port`. Port 0 picks a free port. "
+        "`0.0.0.0` or an empty host means every interface; `advertised.listeners` must then name an "
+        "address that clients can reach. The default accepts connections from this machine only, since any "
+        "client that can connect can read and write.",
         importance=Importance.HIGH,
         kafka_default="PLAINTEXT://:9092",
         check=check_listeners,
@@ -24,8 +25,8 @@ SETTINGS = (
         "advertised.listeners",
         Kind.LIST,
         None,
-        "The addresses that clients are told to connect to, by listener name, where they differ from "
-        "`listeners`: behind a proxy, in a container, or when listening on every interface.",
+        "The addresses that clients connect to, by listener name, where they differ from `listeners`: "
+        "behind a proxy, in a container, or when the broker listens on every interface.",
         importance=Importance.HIGH,
         special="not set: as in listeners",
         check=check_advertised,
@@ -34,8 +35,8 @@ SETTINGS = (
         "socket.request.max.bytes",
         Kind.INT,
         100 * 1024 * 1024,
-        "The largest request. A longer one is refused as soon as its length is read, and the connection "
-        "closed.",
+        "The maximum size of a request. The broker rejects a larger request as soon as it reads the "
+        "length, and closes the connection.",
         minimum=1,
         unit=Unit.BYTES,
         importance=Importance.HIGH,
@@ -44,7 +45,7 @@ SETTINGS = (
         "socket.send.buffer.bytes",
         Kind.INT,
         -1,
-        "The kernel's send buffer of a connection (SO_SNDBUF). Left at -1 the kernel sizes it as needed.",
+        "The size of the kernel's send buffer per connection (SO_SNDBUF). With -1 the kernel adjusts it.",
         minimum=-1,
         unit=Unit.BYTES,
         importance=Importance.HIGH,
@@ -56,7 +57,7 @@ SETTINGS = (
         "socket.receive.buffer.bytes",
         Kind.INT,
         -1,
-        "The kernel's receive buffer of a connection (SO_RCVBUF). Left at -1 the kernel sizes it as needed.",
+        "The size of the kernel's receive buffer per connection (SO_RCVBUF). With -1 the kernel adjusts it.",
         minimum=-1,
         unit=Unit.BYTES,
         importance=Importance.HIGH,
@@ -68,8 +69,8 @@ SETTINGS = (
         "socket.listen.backlog.size",
         Kind.INT,
         1024,
-        "How many new connections may wait in the kernel to be accepted. The system's own limit "
-        "(`somaxconn`) also bounds it.",
+        "The maximum number of connections that wait in the kernel to be accepted. The system's own limit "
+        "(`somaxconn`) also applies.",
         minimum=1,
         kafka_default="50",
     ),
@@ -77,8 +78,8 @@ SETTINGS = (
         "max.connections",
         Kind.INT,
         INT_MAX,
-        "The most connections at one time. One more is closed at once. The system's limit of open files "
-        "(`ulimit -n`) also bounds it.",
+        "The maximum number of connections. The broker closes any further connection at once. The system's "
+        "limit on open files (`ulimit -n`) also applies.",
         minimum=0,
         dynamic=Dynamic.CLUSTER_WIDE,
     ),
@@ -86,7 +87,8 @@ SETTINGS = (
         "max.connections.per.ip",
         Kind.INT,
         INT_MAX,
-        "The most connections from one address at one time. One more is closed at once.",
+        "The maximum number of connections from one IP address. The broker closes any further connection "
+        "at once.",
         minimum=0,
         dynamic=Dynamic.CLUSTER_WIDE,
     ),
@@ -94,7 +96,7 @@ SETTINGS = (
         "connections.max.idle.ms",
         Kind.LONG,
         600_000,
-        "A connection without a request, and without one being answered, for this long is closed.",
+        "The broker closes a connection after this long without a request in progress.",
         minimum=-1,
         unit=Unit.MILLISECONDS,
         special="-1: never",
@@ -103,8 +105,8 @@ SETTINGS = (
         "connections.half.frame.timeout.ms",
         Kind.LONG,
         30_000,
-        "A connection that has sent a part of a request and then nothing for this long is closed; so is one "
-        "that has waited as long for memory for the rest of it.",
+        "The broker closes a connection that has sent part of a request and then nothing for this long, or "
+        "whose request has waited this long for memory.",
         minimum=1,
         unit=Unit.MILLISECONDS,
         ours=True,
@@ -113,7 +115,7 @@ SETTINGS = (
         "connections.unread.answer.timeout.ms",
         Kind.LONG,
         30_000,
-        "A connection that has taken no byte of an answer that waits for it for this long is closed.",
+        "The broker closes a connection whose client has read nothing of a pending response for this long.",
         minimum=1,
         unit=Unit.MILLISECONDS,
         ours=True,
@@ -122,8 +124,8 @@ SETTINGS = (
         "queued.max.request.bytes",
         Kind.LONG,
         256 * 1024 * 1024,
-        "The memory that requests may hold in total, from their first byte to their answer. At the limit "
-        "the broker stops reading from the connections until some are answered.",
+        "The maximum memory for all requests together, from their first byte to their response. At the "
+        "limit the broker stops reading from connections until it has answered some requests.",
         minimum=-1,
         unit=Unit.BYTES,
         special="-1: no limit",
@@ -133,8 +135,8 @@ SETTINGS = (
         "max.in.flight.requests.per.connection",
         Kind.INT,
         100,
-        "How many requests of one connection may be under way; the next is not read until one is "
-        "answered. Answers go out in the order of the requests.",
+        "The maximum number of requests in progress per connection; the broker reads the next one after it "
+        "has answered another. Responses leave in the order of the requests.",
         minimum=1,
         ours=True,
     ),
@@ -142,8 +144,8 @@ SETTINGS = (
         "fetch.max.bytes",
         Kind.INT,
         55 * 1024 * 1024,
-        "The most bytes of records in one fetch answer, whatever the client asks for. The first batch is "
-        "always sent whole, so that a consumer can go on.",
+        "The maximum number of bytes of records in a fetch response, whatever the client requests. The "
+        "first batch is always complete, so that the consumer makes progress.",
         minimum=1024,
         unit=Unit.BYTES,
     ),
@@ -151,7 +153,7 @@ SETTINGS = (
         "max.incremental.fetch.session.cache.slots",
         Kind.INT,
         1000,
-        "How many incremental fetch sessions the broker keeps. A client without one sends its whole list "
+        "The maximum number of incremental fetch sessions. A client without a session sends its full list "
         "of partitions with every fetch.",
         minimum=0,
         special="0: no sessions",
@@ -160,7 +162,8 @@ SETTINGS = (
         "min.incremental.fetch.session.eviction.ms",
         Kind.LONG,
         120_000,
-        "When the cache is full, a fetch session that was idle for this long may be dropped for a new one.",
+        "How long a fetch session must be idle before the broker may evict it for a new one when the cache "
+        "is full.",
         minimum=0,
         unit=Unit.MILLISECONDS,
         importance=Importance.LOW,

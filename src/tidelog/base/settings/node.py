@@ -1,4 +1,4 @@
-"""Who this broker is, where its data lies, and how its process behaves."""
+"""The identity of this broker, its log dirs, and its process."""
 
 import re
 
@@ -9,12 +9,12 @@ _CLUSTER_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 def _check_cluster_id(value: Value) -> str | None:
     if value is not None and not _CLUSTER_ID.fullmatch(str(value)):
-        return f"{value!r} is not a cluster id: up to 64 letters, digits, '-' and '_' are wanted"
+        return f"{value!r} is not a cluster id: use up to 64 letters, digits, '-' and '_'"
     return None
 
 
 def _check_dirs(value: Value) -> str | None:
-    return None if value else "at least one log dir is wanted"
+    return None if value else "name at least one log dir"
 
 
 SETTINGS = (
@@ -22,8 +22,8 @@ SETTINGS = (
         "node.id",
         Kind.INT,
         1,
-        "The number by which clients and other brokers know this broker; unique in the cluster. It is "
-        "written into every log dir, and a log dir of another node is refused.",
+        "The id by which clients and other brokers know this broker; unique in the cluster. The broker "
+        "writes it into every log dir and refuses a log dir of another broker.",
         minimum=0,
         importance=Importance.HIGH,
         kafka_default="none, it must be given",
@@ -32,10 +32,10 @@ SETTINGS = (
         "cluster.id",
         Kind.STRING,
         None,
-        "The id of the cluster this broker belongs to. Left out, the first start makes one and keeps it "
-        "in the log dirs; given, it must be the one that is kept there.",
+        "The id of the cluster that this broker belongs to. If not set, the first start generates an id "
+        "and stores it in the log dirs; if set, it must match the stored id.",
         importance=Importance.HIGH,
-        special="not set: made at the first start",
+        special="not set: generated at the first start",
         ours=True,
         check=_check_cluster_id,
     ),
@@ -43,8 +43,9 @@ SETTINGS = (
         "log.dirs",
         Kind.LIST,
         ("tidelog-data",),
-        "The log dirs that hold the partitions. A new partition goes to the log dir with the fewest; a "
-        "log dir whose disk fails goes offline and the others go on.",
+        "The directories that hold the partitions. A new partition goes to the log dir with the fewest "
+        "partitions. A log dir whose disk fails goes offline; the broker continues to serve the partitions "
+        "in the others.",
         importance=Importance.HIGH,
         kafka_default="/tmp/kafka-logs",
         check=_check_dirs,
@@ -53,7 +54,7 @@ SETTINGS = (
         "num.recovery.threads.per.data.dir",
         Kind.INT,
         2,
-        "How many partitions of a log dir are recovered at the same time after an unclean stop.",
+        "The number of partitions per log dir that are recovered in parallel after an unclean shutdown.",
         minimum=1,
         maximum=256,
         importance=Importance.HIGH,
@@ -62,7 +63,8 @@ SETTINGS = (
         "background.threads",
         Kind.INT,
         10,
-        "Threads for what must not block the event loop: fsync, deletion of files, compaction of logs.",
+        "The number of threads for work that must not block the event loop: fsync, file deletion, log "
+        "compaction.",
         minimum=1,
         maximum=256,
         importance=Importance.HIGH,
@@ -71,7 +73,7 @@ SETTINGS = (
         "event.loop",
         Kind.ENUM,
         "auto",
-        "The event loop that serves the connections. `auto` takes uvloop where it is installed.",
+        "The event loop that serves the connections. `auto` uses uvloop if it is installed.",
         choices=("auto", "asyncio", "uvloop"),
         importance=Importance.LOW,
         ours=True,
@@ -80,8 +82,7 @@ SETTINGS = (
         "shutdown.grace.ms",
         Kind.LONG,
         10_000,
-        "How long a stopping broker waits for the requests it has begun to be answered before it closes "
-        "their connections.",
+        "How long a stopping broker waits for requests in progress before it closes their connections.",
         minimum=0,
         unit=Unit.MILLISECONDS,
         ours=True,
@@ -90,7 +91,7 @@ SETTINGS = (
         "logging.level",
         Kind.ENUM,
         "info",
-        "The least severe messages that the broker's own log shows.",
+        "The lowest severity of messages in the broker's own log.",
         choices=("debug", "info", "warning", "error"),
         importance=Importance.LOW,
         ours=True,
@@ -99,7 +100,8 @@ SETTINGS = (
         "logging.format",
         Kind.ENUM,
         "text",
-        "How the broker's own log is written: `text` for people, `json` with one object a line for machines.",
+        "The format of the broker's own log: `text` for people, `json` with one object per line for "
+        "machines.",
         choices=("text", "json"),
         importance=Importance.LOW,
         ours=True,

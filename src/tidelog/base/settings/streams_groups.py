@@ -1,4 +1,4 @@
-"""Groups of Kafka Streams instances (KIP-1071): their timeouts and standby tasks, and a group's limits."""
+"""Streams groups (KIP-1071): timeouts, standby tasks, and limits."""
 
 from tidelog.base.config.setting import INT_MAX, Kind, Setting, Unit
 
@@ -7,8 +7,8 @@ SETTINGS = (
         "group.streams.session.timeout.ms",
         Kind.INT,
         45_000,
-        "After how much silence a member of a streams group counts as dead. A group may have its own, as "
-        "`streams.session.timeout.ms`.",
+        "How long a member of a streams group may send no heartbeat before it is removed. A group can "
+        "override it with `streams.session.timeout.ms`.",
         minimum=1,
         unit=Unit.MILLISECONDS,
     ),
@@ -16,7 +16,7 @@ SETTINGS = (
         "group.streams.min.session.timeout.ms",
         Kind.INT,
         45_000,
-        "The shortest session timeout that a streams group may have.",
+        "The minimum session timeout of a streams group.",
         minimum=1,
         unit=Unit.MILLISECONDS,
     ),
@@ -24,7 +24,7 @@ SETTINGS = (
         "group.streams.max.session.timeout.ms",
         Kind.INT,
         60_000,
-        "The longest session timeout that a streams group may have.",
+        "The maximum session timeout of a streams group.",
         minimum=1,
         unit=Unit.MILLISECONDS,
     ),
@@ -32,7 +32,7 @@ SETTINGS = (
         "group.streams.heartbeat.interval.ms",
         Kind.INT,
         5_000,
-        "How often members of streams groups are told to send a heartbeat. A group may have its own, as "
+        "How often members of streams groups send heartbeats. A group can override it with "
         "`streams.heartbeat.interval.ms`.",
         minimum=1,
         unit=Unit.MILLISECONDS,
@@ -41,7 +41,7 @@ SETTINGS = (
         "group.streams.min.heartbeat.interval.ms",
         Kind.INT,
         5_000,
-        "The shortest heartbeat interval that a streams group may have.",
+        "The minimum heartbeat interval of a streams group.",
         minimum=1,
         unit=Unit.MILLISECONDS,
     ),
@@ -49,7 +49,7 @@ SETTINGS = (
         "group.streams.max.heartbeat.interval.ms",
         Kind.INT,
         15_000,
-        "The longest heartbeat interval that a streams group may have.",
+        "The maximum heartbeat interval of a streams group.",
         minimum=1,
         unit=Unit.MILLISECONDS,
     ),
@@ -57,7 +57,7 @@ SETTINGS = (
         "group.streams.max.size",
         Kind.INT,
         10_000,
-        "How many members a streams group may have. One more is refused.",
+        "The maximum number of members of a streams group. The broker rejects any further member.",
         minimum=1,
         kafka_default=str(INT_MAX),
     ),
@@ -65,23 +65,23 @@ SETTINGS = (
         "group.streams.num.standby.replicas",
         Kind.INT,
         0,
-        "How many copies of each stateful task's state other members keep up to date. A group may have its "
-        "own, as `streams.num.standby.replicas`.",
+        "The number of standby replicas of each stateful task. A group can override it with "
+        "`streams.num.standby.replicas`.",
         minimum=0,
     ),
     Setting(
         "group.streams.max.standby.replicas",
         Kind.INT,
         2,
-        "The most standby copies that a streams group may ask for.",
+        "The maximum number of standby replicas that a streams group may request.",
         minimum=0,
     ),
     Setting(
         "group.streams.initial.rebalance.delay.ms",
         Kind.INT,
         3_000,
-        "How long a new streams group waits for more members before it hands out tasks for the first time. A "
-        "group may have its own, as `streams.initial.rebalance.delay.ms`.",
+        "How long a new streams group waits for more members before its first assignment. A group can "
+        "override it with `streams.initial.rebalance.delay.ms`.",
         minimum=0,
         unit=Unit.MILLISECONDS,
     ),
@@ -89,9 +89,8 @@ SETTINGS = (
         "group.streams.assignment.interval.ms",
         Kind.INT,
         1_000,
-        "How long a streams group keeps an assignment at least before it hands out tasks anew, so that "
-        "members that come or go together cost one rebalance. A group may have its own, as "
-        "`streams.assignment.interval.ms`.",
+        "The minimum time between two assignments of a streams group, so that members that join or leave "
+        "together cause one rebalance. A group can override it with `streams.assignment.interval.ms`.",
         minimum=0,
         unit=Unit.MILLISECONDS,
     ),
@@ -99,7 +98,7 @@ SETTINGS = (
         "group.streams.min.assignment.interval.ms",
         Kind.INT,
         0,
-        "The shortest interval between two assignments that a streams group may have.",
+        "The minimum assignment interval of a streams group.",
         minimum=0,
         unit=Unit.MILLISECONDS,
     ),
@@ -107,7 +106,7 @@ SETTINGS = (
         "group.streams.max.assignment.interval.ms",
         Kind.INT,
         15_000,
-        "The longest interval between two assignments that a streams group may have.",
+        "The maximum assignment interval of a streams group.",
         minimum=0,
         unit=Unit.MILLISECONDS,
     ),

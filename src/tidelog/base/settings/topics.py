@@ -1,4 +1,4 @@
-"""How topics come to be and what the broker checks when records are written to them."""
+"""Defaults of new topics, and what the broker checks on writes."""
 
 from tidelog.base.config.setting import LONG_MAX, Dynamic, Importance, Kind, Setting, Unit, Value
 
@@ -14,14 +14,15 @@ SETTINGS = (
         "num.partitions",
         Kind.INT,
         1,
-        "Partitions of a new topic whose creator names no number, and of one that is created on first use.",
+        "The number of partitions of a new topic if the request does not set one, and of an auto-created "
+        "topic.",
         minimum=1,
     ),
     Setting(
         "default.replication.factor",
         Kind.INT,
         1,
-        "Copies of each partition of a new topic whose creator names no number.",
+        "The replication factor of a new topic if the request does not set one.",
         minimum=1,
         maximum=32_767,
     ),
@@ -29,7 +30,7 @@ SETTINGS = (
         "auto.create.topics.enable",
         Kind.BOOL,
         True,
-        "Create a topic when a client that allows it asks for metadata of one that does not exist.",
+        "Create a topic when a client that allows it requests metadata of a topic that does not exist.",
         importance=Importance.HIGH,
     ),
     Setting(
@@ -43,7 +44,7 @@ SETTINGS = (
         "message.max.bytes",
         Kind.INT,
         1_048_588,
-        "The largest record batch, as it is sent: after compression.",
+        "The maximum size of a record batch after compression.",
         minimum=0,
         unit=Unit.BYTES,
         dynamic=Dynamic.CLUSTER_WIDE,
@@ -53,7 +54,7 @@ SETTINGS = (
         "min.insync.replicas",
         Kind.INT,
         1,
-        "How many replicas must be in sync for a write with acks=all to be accepted.",
+        "The minimum number of in-sync replicas for a write with acks=all to be accepted.",
         minimum=1,
         dynamic=Dynamic.CLUSTER_WIDE,
         importance=Importance.HIGH,
@@ -62,8 +63,8 @@ SETTINGS = (
         "unclean.leader.election.enable",
         Kind.BOOL,
         False,
-        "Let a replica that is not in sync lead when no other is left: the partition is available again, "
-        "and records that only the lost replicas held are gone.",
+        "Allow a replica that is not in sync to become leader when no in-sync replica is left. The "
+        "partition becomes available again, and records that only the lost replicas held are gone.",
         dynamic=Dynamic.CLUSTER_WIDE,
         importance=Importance.HIGH,
     ),
@@ -71,8 +72,8 @@ SETTINGS = (
         "compression.type",
         Kind.ENUM,
         "producer",
-        "How batches are stored. `producer` keeps what the producer chose, and costs nothing; with any "
-        "other value the broker compresses again each batch that differs.",
+        "The codec of stored batches. `producer` keeps the producer's codec at no cost; with any other "
+        "value the broker recompresses each batch that differs.",
         choices=CODECS,
         dynamic=Dynamic.CLUSTER_WIDE,
         importance=Importance.HIGH,
@@ -81,7 +82,7 @@ SETTINGS = (
         "compression.gzip.level",
         Kind.INT,
         -1,
-        "The level where the broker compresses with gzip: 1 is fast, 9 is small.",
+        "The level for gzip when the broker compresses: 1 is the fastest, 9 the smallest.",
         minimum=-1,
         maximum=9,
         dynamic=Dynamic.CLUSTER_WIDE,
@@ -92,7 +93,7 @@ SETTINGS = (
         "compression.lz4.level",
         Kind.INT,
         9,
-        "The level where the broker compresses with lz4: 1 is fast, 17 is small.",
+        "The level for lz4 when the broker compresses: 1 is the fastest, 17 the smallest.",
         minimum=1,
         maximum=17,
         dynamic=Dynamic.CLUSTER_WIDE,
@@ -101,8 +102,7 @@ SETTINGS = (
         "compression.zstd.level",
         Kind.INT,
         3,
-        "The level where the broker compresses with zstd: 22 is the smallest, negative levels are the "
-        "fastest.",
+        "The level for zstd when the broker compresses: negative levels are the fastest, 22 is the smallest.",
         minimum=-131_072,
         maximum=22,
         dynamic=Dynamic.CLUSTER_WIDE,
@@ -111,7 +111,8 @@ SETTINGS = (
         "log.message.timestamp.type",
         Kind.ENUM,
         "CreateTime",
-        "Whose clock stamps a record: the producer's (`CreateTime`) or the broker's (`LogAppendTime`).",
+        "Which clock sets a record's timestamp: the producer's (`CreateTime`) or the broker's "
+        "(`LogAppendTime`).",
         choices=("CreateTime", "LogAppendTime"),
         dynamic=Dynamic.CLUSTER_WIDE,
     ),
@@ -119,7 +120,7 @@ SETTINGS = (
         "log.message.timestamp.before.max.ms",
         Kind.LONG,
         LONG_MAX,
-        "With `CreateTime`, refuse a record whose timestamp lies further in the past than this.",
+        "With `CreateTime`, reject a record whose timestamp is further in the past than this.",
         minimum=0,
         unit=Unit.MILLISECONDS,
         dynamic=Dynamic.CLUSTER_WIDE,
@@ -129,8 +130,8 @@ SETTINGS = (
         "log.message.timestamp.after.max.ms",
         Kind.LONG,
         3_600_000,
-        "With `CreateTime`, refuse a record whose timestamp lies further in the future than this: such a "
-        "record would keep its segment from being deleted by age.",
+        "With `CreateTime`, reject a record whose timestamp is further in the future than this: it would "
+        "keep its segment from being deleted by age.",
         minimum=0,
         unit=Unit.MILLISECONDS,
         dynamic=Dynamic.CLUSTER_WIDE,
@@ -140,9 +141,9 @@ SETTINGS = (
         "produce.validation",
         Kind.ENUM,
         "header",
-        "How deep the broker looks into a batch before it stores it. `header` checks the header and the "
-        "CRC of the whole batch and trusts its inside; `records` also walks every record, compressed "
-        "ones too, and refuses a batch whose records do not fit its header.",
+        "How thoroughly the broker validates a batch before it stores it. `header` checks the header and "
+        "the CRC of the whole batch and trusts the records inside; `records` also reads every record, "
+        "including compressed ones, and rejects a batch whose records do not match its header.",
         choices=("header", "records"),
         dynamic=Dynamic.CLUSTER_WIDE,
         ours=True,
@@ -151,8 +152,8 @@ SETTINGS = (
         "producer.id.expiration.ms",
         Kind.INT,
         86_400_000,
-        "How long a partition remembers an idempotent producer that writes no more. A retry that comes "
-        "later is not recognised as a duplicate.",
+        "How long a partition keeps the state of an idle idempotent producer. A retry after that is not "
+        "recognized as a duplicate.",
         minimum=1,
         unit=Unit.MILLISECONDS,
         importance=Importance.LOW,

@@ -1,4 +1,4 @@
-"""Transactions: how long they may take, how long their ids are kept, and the topic that holds them."""
+"""Transactions: timeouts, expiration of ids, and the topic `__transaction_state`."""
 
 from tidelog.base.config.setting import Importance, Kind, Setting, Unit
 
@@ -7,8 +7,9 @@ SETTINGS = (
         "transaction.max.timeout.ms",
         Kind.INT,
         900_000,
-        "The longest timeout that a producer may ask for its transactions. A transaction that stays open for "
-        "longer than its timeout is aborted: until then consumers that read committed records wait for it.",
+        "The maximum transaction timeout that a producer may request. The coordinator aborts a transaction "
+        "that stays open longer than its timeout; until then it blocks consumers that read committed "
+        "records.",
         minimum=1,
         unit=Unit.MILLISECONDS,
         importance=Importance.HIGH,
@@ -17,8 +18,8 @@ SETTINGS = (
         "transactional.id.expiration.ms",
         Kind.INT,
         7 * 24 * 3_600_000,
-        "How long a transactional id is remembered that nobody uses. Its producer gets a new producer id "
-        "when it comes back later.",
+        "How long the coordinator keeps an unused transactional id. A producer that returns later gets a "
+        "new producer id.",
         minimum=1,
         unit=Unit.MILLISECONDS,
         importance=Importance.HIGH,
@@ -27,7 +28,7 @@ SETTINGS = (
         "transaction.remove.expired.transaction.cleanup.interval.ms",
         Kind.INT,
         3_600_000,
-        "How often the broker looks for transactional ids that are past their expiration.",
+        "How often the broker checks for expired transactional ids.",
         minimum=1,
         unit=Unit.MILLISECONDS,
         importance=Importance.LOW,
@@ -36,26 +37,26 @@ SETTINGS = (
         "transaction.partition.verification.enable",
         Kind.BOOL,
         True,
-        "Whether a partition's leader asks the coordinator, before the first record of a transaction, if the "
-        "partition is part of it. Without that a record that arrives late can open a transaction that nobody "
-        "ends, and hold up consumers. Clients of the newest protocol are always checked.",
+        "Before the first record of a transaction, verify with the coordinator that the partition is part "
+        "of it. Without verification a delayed record can open a transaction that never ends and blocks "
+        "consumers. Clients of the newest protocol are always verified.",
         importance=Importance.LOW,
     ),
     Setting(
         "transaction.two.phase.commit.enable",
         Kind.BOOL,
         False,
-        "Whether producers may hold a prepared transaction for as long as an outside coordinator likes, "
-        "through restarts of their own. Such a transaction has no timeout: one that is forgotten holds up "
-        "consumers until somebody aborts it.",
+        "Allow producers to keep a prepared transaction open for as long as an external coordinator needs, "
+        "across restarts. Such a transaction has no timeout: if it is forgotten, it blocks consumers until "
+        "an operator aborts it.",
         importance=Importance.LOW,
     ),
     Setting(
         "transaction.state.log.num.partitions",
         Kind.INT,
         50,
-        "How many partitions `__transaction_state` is created with. Transactional ids are spread over them "
-        "by their hash, so the number must not change once the topic exists.",
+        "The number of partitions of `__transaction_state`. Transactional ids are distributed by their "
+        "hash, so the number must not change once the topic exists.",
         minimum=1,
         importance=Importance.HIGH,
     ),
@@ -63,7 +64,7 @@ SETTINGS = (
         "transaction.state.log.replication.factor",
         Kind.SHORT,
         -1,
-        "How many brokers hold each partition of `__transaction_state`, taken when the topic is created.",
+        "The replication factor of `__transaction_state`, used when the topic is created.",
         minimum=-1,
         importance=Importance.HIGH,
         special="-1: three, or as many as the cluster has",
@@ -73,8 +74,9 @@ SETTINGS = (
         "transaction.state.log.min.isr",
         Kind.INT,
         2,
-        "How many in-sync replicas must have a decision about a transaction before it is acted on. Taken "
-        "when `__transaction_state` is created, and never more than all of its replicas but one.",
+        "The `min.insync.replicas` of `__transaction_state`, used when the topic is created and at most "
+        "its number of replicas minus one. The coordinator acts on a decision only when that many replicas "
+        "have it.",
         minimum=1,
         importance=Importance.HIGH,
     ),
@@ -82,8 +84,8 @@ SETTINGS = (
         "transaction.state.log.segment.bytes",
         Kind.INT,
         100 * 1024 * 1024,
-        "The segment size of `__transaction_state`. Smaller segments are compacted sooner, which makes a new "
-        "coordinator load faster.",
+        "The segment size of `__transaction_state`. Smaller segments are compacted sooner, so a new "
+        "coordinator loads faster.",
         minimum=1024,
         unit=Unit.BYTES,
         importance=Importance.HIGH,

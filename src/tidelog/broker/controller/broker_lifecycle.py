@@ -1,7 +1,7 @@
-"""This broker's standing in the cluster: registered, kept alive by heartbeats, and taken leave of in order.
+"""This broker's lifecycle in the cluster: registration, heartbeats, and controlled shutdown.
 
-A broker registers fenced, says how far it follows the metadata, and is let in by the controller once it knows
-of its own registration. From then on it leads and follows as the image says.
+A broker registers as fenced and reports its metadata offset; the controller unfences it once it has applied
+its own registration. From then on it leads and follows partitions as the image says.
 """
 
 import asyncio
@@ -76,7 +76,7 @@ class BrokerLifecycle:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def register(self) -> None:
-        """Until the controller agrees. StorageError with the reason where it never will."""
+        """Retries until the controller accepts. StorageError with the reason if it never will."""
         patience = 1.5 * self._metadata.config.int("broker.session.timeout.ms") / 1000
         began = logged_at = self._clock.monotonic()
         while True:
@@ -92,7 +92,7 @@ class BrokerLifecycle:
                     self.epoch = answer.broker_epoch
                     if await self._is_in_image():
                         return
-                    problem = "the metadata do not say so"
+                    problem = "the registration is not in the metadata yet"
             now = self._clock.monotonic()
             if code is ErrorCode.DUPLICATE_BROKER_REGISTRATION and now - began > patience:
                 raise StorageError(self._duplicate_text())
@@ -107,9 +107,10 @@ class BrokerLifecycle:
             await asyncio.sleep(RETRY_SECONDS)
 
     async def _is_in_image(self) -> bool:
-        """Only with the registration in the image does this broker know what it leads no longer.
+        """Waits until the image holds the registration: only then is it clear which partitions are led
+        elsewhere.
 
-        False where that takes too long: somebody may have removed it again.
+        False after a timeout: the registration may have been removed again.
         """
         began = self._clock.monotonic()
         while self._clock.monotonic() - began < REQUEST_SECONDS:
@@ -121,7 +122,7 @@ class BrokerLifecycle:
         return False
 
     def _check_metadata(self) -> None:
-        """A broker that cannot follow the metadata any more would wait for ever."""
+        """A broker that can no longer follow the metadata would wait forever."""
         if self._metadata.failure is not None:
             raise self._metadata.failure
 
@@ -152,7 +153,7 @@ class BrokerLifecycle:
             ],
             rack=me.rack,
             log_dirs=list(me.directories),
-            # This very process may have been registered before, and has lost nothing since.
+            # This process may have been registered before, and has lost nothing since.
             previous_broker_epoch=self._previous_epoch() if self.epoch == NO_EPOCH else self.epoch,
         )
         answer: BrokerRegistrationResponse = await self._peers.call_controller(
@@ -161,7 +162,7 @@ class BrokerLifecycle:
         return answer
 
     async def next_producer_ids(self) -> range:
-        """A block of ids that no other broker gets. KafkaError where there is no controller to give it."""
+        """Returns a block of ids that no other broker gets. KafkaError without a controller."""
         if isinstance(self._metadata.failure, KafkaError):
             raise self._metadata.failure
         request = AllocateProducerIdsRequest(broker_id=self._metadata.node_id, broker_epoch=self.epoch)
@@ -198,11 +199,11 @@ class BrokerLifecycle:
                 self.failure = error
                 return
             except Exception:
-                # This broker may be the controller itself. Without heartbeats it would be fenced for ever.
+                # This broker may be the controller itself. Without heartbeats it would stay fenced.
                 log.exception("a heartbeat failed; trying again")
                 fenced = False
             self._nudge.clear()
-            # While it waits to be let in or out, a broker asks more often.
+            # While it waits to be unfenced or to stop, a broker sends heartbeats more often.
             pause = min(interval, RETRY_SECONDS) if fenced or self._leaving else interval
             try:
                 # Not wait_for: before Python 3.12 it may swallow the cancellation that ends this task.
@@ -216,7 +217,7 @@ class BrokerLifecycle:
         me = self._metadata.image.brokers.get(self._metadata.node_id)
         nothing_left = me is not None and bool(failed) and set(failed).issuperset(me.directories)
         if nothing_left and self.failure is None and len(self._metadata.image.brokers) > 1:
-            self.failure = StorageError("no log dir is left that its disk has not failed")
+            self.failure = StorageError("every log dir of this broker has failed")
         request = BrokerHeartbeatRequest(
             broker_id=self._metadata.node_id,
             broker_epoch=self.epoch,
@@ -231,15 +232,16 @@ class BrokerLifecycle:
         return answer
 
     async def _register_again(self) -> None:
-        """The cluster no longer knows this process: another one took its id, or somebody removed it."""
+        """The cluster no longer knows this process: another process took its id, or an operator
+        removed it."""
         if self._leaving:
             self._may_leave.set()
             return
-        log.warning("the cluster does not know this broker any more; registering anew")
+        log.warning("the cluster no longer knows this broker; registering again")
         await self.register()
 
     def on_change(self, delta: ImageDelta) -> None:
-        """A broker that is about to stop waits until the others know: tell the controller at once."""
+        """A stopping broker waits until all others have applied this: send a heartbeat at once."""
         brokers = delta.after.brokers
         if any(id in brokers and brokers[id].shutting_down for id in delta.brokers_changed):
             self._nudge.set()
@@ -252,11 +254,11 @@ class BrokerLifecycle:
             self._check_metadata()
             if self._clock.monotonic() - logged_at >= REQUEST_SECONDS:
                 logged_at = self._clock.monotonic()
-                log.warning("waiting for the controller to let this broker in")
+                log.warning("waiting for the controller to unfence this broker")
             await asyncio.sleep(0.02)
 
     async def leave(self, seconds: float) -> None:
-        """Controlled shutdown: others take over what this broker leads, before it stops serving."""
+        """Controlled shutdown: other brokers take over leadership before this broker stops serving."""
         self._leaving = True
         self._nudge.set()
         began = led = self._clock.monotonic()

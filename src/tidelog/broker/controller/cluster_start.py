@@ -37,7 +37,7 @@ def address_of(host: str, port: int) -> str:
 
 
 def check_cluster(config: BrokerConfig, cluster_id: str) -> None:
-    """The cluster that this broker found is the one that it should belong to."""
+    """Checks that the cluster of the voters is the configured one."""
     wanted = config.optional_text("cluster.id")
     if wanted and wanted != cluster_id:
         raise StorageError(
@@ -47,7 +47,7 @@ def check_cluster(config: BrokerConfig, cluster_id: str) -> None:
 
 
 def check_company(config: BrokerConfig, raft: Raft, image: ClusterImage) -> None:
-    """A broker with data of a cluster of its own does not pass for a member of the one in its settings."""
+    """Refuses a broker whose data belongs to a cluster of its own, and whose settings name another one."""
     node_id = config.int("node.id")
     named = [voter.id for voter in parse_voters(config.list("controller.quorum.voters"))]
     voters = [voter.id for voter in raft.configuration.voters]
@@ -60,7 +60,7 @@ def check_company(config: BrokerConfig, raft: Raft, image: ClusterImage) -> None
 
 
 def check_votes(config: BrokerConfig, log_dirs: LogDirs, store: QuorumStore) -> None:
-    """A voter that forgot its votes could vote twice, and undo what was agreed on."""
+    """Refuses a voter that lost its votes: it could vote twice, and undo committed changes."""
     if log_dirs.cluster_id and store.is_new and config.list("controller.quorum.voters"):
         raise StorageError(
             f"{log_dirs.first.path} belongs to cluster {log_dirs.cluster_id}, but the metadata log in it is "
@@ -70,7 +70,7 @@ def check_votes(config: BrokerConfig, log_dirs: LogDirs, store: QuorumStore) -> 
 
 
 def check_disk(config: BrokerConfig, log_dirs: LogDirs, raft: Raft) -> None:
-    """A vote belongs to a disk. The only voter would wait for ever for others to take in its new one."""
+    """A vote belongs to a disk: the only voter, on a new disk, would wait forever to get its vote back."""
     voters, mine = raft.configuration.voters, log_dirs.first.id
     if len(voters) == 1 and voters[0].id == config.int("node.id") and voters[0].storage not in {None, mine}:
         expected = uuid_text(voters[0].storage or ZERO_UUID)
@@ -163,7 +163,7 @@ async def until_following(services: Services, quorum: Quorum) -> None:
         if (failure := quorum.failure or metadata.failure) is not None:
             raise failure
         is_led = metadata.is_controller or (raft.leader_id is not None and not raft.is_leader)
-        # What the leader's log has not was cut off by now: it was never committed, and never acted on.
+        # Entries that the leader's log lacks are truncated by now: they were never committed.
         known = max(raft.commit_index, min(remembered, raft.last_index))
         if is_led and metadata.image.cluster_id and metadata.version >= known:
             return
@@ -174,7 +174,7 @@ async def until_following(services: Services, quorum: Quorum) -> None:
                 for voter in raft.configuration.voters
                 if voter.id != services.metadata.node_id
             )
-            # One of them could have lost its disk, unless each has been seen with the one that it has.
+            # A voter could have lost its disk, unless the quorum has pinned the disk of each.
             how_many = "a majority of all voters" if raft.configuration.is_pinned else "all of them, at first"
             log.warning("waiting for the other voters, %s (it takes %s)", others, how_many)
         await asyncio.sleep(POLL_SECONDS)

@@ -1,8 +1,8 @@
 """The active controller: the broker that leads the metadata quorum, and what it does on its own account.
 
-It hears the brokers' heartbeats, fences those that fell silent, and gives partitions back to their preferred
-leaders. What it knows of heartbeats is not part of the metadata: a new controller gives everybody a full
-session before it judges.
+It receives the brokers' heartbeats, fences brokers whose session expires, and moves leadership back to
+preferred leaders. Sessions are not part of the metadata: a new controller starts a full session for every
+broker.
 """
 
 import asyncio
@@ -61,7 +61,7 @@ class Controller:
         if not self._metadata.is_controller:
             raise KafkaError(ErrorCode.NOT_CONTROLLER, "This broker is not the active controller.")
 
-    # Brokers come, live and go
+    # Registration and heartbeats
 
     async def register(
         self,
@@ -71,7 +71,7 @@ class Controller:
         fenced: bool = True,
         previous_epoch: Epoch = NO_EPOCH,
     ) -> Epoch:
-        """The epoch of the registration; KafkaError where the broker must not take part."""
+        """Returns the broker epoch; KafkaError if the broker must not join."""
         self.check_active()
         await self._create_cluster()
         known = self._metadata.image.cluster_id
@@ -82,7 +82,7 @@ class Controller:
             )
         before = self._metadata.image.brokers.get(broker.id)
         # A log dir has one owner at a time: a process that has one of its log dirs proves that the old one is
-        # gone. And this very process is not another one.
+        # gone. And this process is always its own successor.
         is_successor = broker.id == self._metadata.node_id or (
             before is not None and not set(before.directories).isdisjoint(broker.directories)
         )
@@ -107,7 +107,7 @@ class Controller:
         return epoch
 
     async def heartbeat(self, beat: Heartbeat) -> HeartbeatResult:
-        """What the broker wants to be, and what it is now."""
+        """Handles the state that the broker asks for, and returns the state that it has now."""
         self.check_active()
         image, id = self._metadata.image, beat.broker_id
         broker = check_broker_epoch(image, id, beat.broker_epoch)
@@ -128,7 +128,7 @@ class Controller:
                 self._sessions.forget(id)
         return answer
 
-    # What nobody asks for
+    # Periodic work
 
     async def _run(self) -> None:
         checked_leaders = self._clock.monotonic()
@@ -150,37 +150,38 @@ class Controller:
                         partial(decide_preferred_leaders, imbalance_percent=percent, config=config)
                     )
             except KafkaError as error:
-                log.warning("the controller could not act: %s", error.message)
+                log.warning("the periodic work of the controller failed: %s", error.message)
             except Exception:
-                log.exception("the controller could not act; it tries again")
+                log.exception("the periodic work of the controller failed; trying again")
             await asyncio.sleep(min(WATCH_SECONDS_MAX, config.int("broker.session.timeout.ms") / 8000))
 
     async def _create_cluster(self) -> None:
         if not self._metadata.image.cluster_id:
             wanted = self._cluster_id or uuid_text(uuid_from_random(self._random.bytes(16)))
             await self._metadata.change(lambda image: decide_create_cluster(image, cluster_id=wanted))
-        if METADATA_VERSION not in self._metadata.image.features:  # also of one that an early version made
+        if METADATA_VERSION not in self._metadata.image.features:  # also for a cluster of an early version
             await self._metadata.change(partial(decide_default_features, config=self._metadata.config))
 
     async def _fence_expired(self) -> None:
         for broker_id in self._sessions.expired(self._clock.monotonic()):
             broker = self._metadata.image.brokers.get(broker_id)
             if broker is not None and not broker.fenced:
-                log.warning("broker %d is silent for too long: others take over what it led", broker_id)
+                timeout_ms = self._metadata.config.int("broker.session.timeout.ms")
+                log.warning("broker %d sent no heartbeat for %d ms: fencing it", broker_id, timeout_ms)
                 await self._metadata.change(partial(self._fenced, broker_id))
-            if not self._is_alive(broker_id):  # only now: what could not be written is tried again
+            if not self._is_alive(broker_id):  # only now: a change that could not be written is retried
                 self._sessions.forget(broker_id)
 
     def _fenced(self, broker_id: NodeId, image: ClusterImage) -> Decision[None]:
         if broker_id not in image.brokers or self._is_alive(broker_id):
-            return Decision([], [None])  # it went, or came back, while earlier changes were written
+            return Decision([], [None])  # removed, or alive again, while earlier changes were written
         return decide_fence_broker(image, broker_id, self._metadata.config)
 
     def _is_alive(self, broker_id: NodeId) -> bool:
         return self._sessions.is_alive(broker_id, self._clock.monotonic())
 
     def on_change(self, delta: ImageDelta) -> None:
-        """A topic may have come to prefer a leader that misses records to none."""
+        """A topic may now allow unclean elections."""
         if delta.configs_changed:
             self._look_for_leaders = True
 

@@ -1,7 +1,7 @@
-"""Applies what the quorum agreed on to the image, in order, and tells the broker's parts of each change.
+"""Applies committed entries to the image, in order, and notifies the parts of the broker of each change.
 
 The quorum's task must never wait for a slow listener, such as one that opens a thousand logs: heartbeats
-would stop, and with them the controller. So entries queue up here, and a task of its own works them off.
+would stop, and with them the controller. So entries are queued here for a task of their own.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from tidelog.raft.entries import Configuration, Entry, EntryKind
 from tidelog.raft.ready import Snapshot
 
 SUCCESSOR_SECONDS = 1.0
-"""How long what a controller proposed may take to turn up after it ceased to be one."""
+"""How long a former controller waits for its successor to commit what it had proposed."""
 
 log = logging.getLogger("tidelog.broker.metadata")
 
@@ -46,7 +46,7 @@ class MetadataApplier:
         self.on_role_change: Callable[[bool], None] | None = None
         """Called with True when this broker becomes the active controller, with False when no longer."""
         self.on_disk_full: Callable[[KafkaError], None] | None = None
-        """Called as controller, when its disk has no room for what was decided."""
+        """Called on the controller, when its disk is too full for a decision."""
         self.leader_id: NodeId | None = None
         self.is_controller = False
         self.failure: Exception | None = None
@@ -59,7 +59,7 @@ class MetadataApplier:
         self._arrived = asyncio.Event()
         self._expected: dict[Offset, _Expected] = {}
         self._orphans: dict[Offset, _Expected] = {}
-        """Proposed by this broker while it led: others decide now whether they stay."""
+        """Proposed by this broker while it led: the new controller decides whether they are committed."""
         self._waiting: list[tuple[Offset, asyncio.Future[None]]] = []
         self._active_from: Offset | None = None
         self._task: asyncio.Task[None] | None = None
@@ -111,10 +111,11 @@ class MetadataApplier:
             self._active_from = raft.commit_index
             self._arrived.set()
 
-    # For those who wait
+    # Waiting
 
     def expect(self, index: Offset, term: Epoch) -> "asyncio.Future[None]":
-        """Done once the entry is applied and acted on; KafkaError if another took its place, or may have."""
+        """Done once the entry is applied and acted on; KafkaError if another entry took its place, or may
+        have."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._expected[index] = _Expected(term, future)
         return future
@@ -126,9 +127,9 @@ class MetadataApplier:
             await future
 
     def _await_successor(self) -> None:
-        """The next controller may have what this one proposed, and then it was done: wait for that a while.
+        """The next controller may commit what this one proposed: wait for that a while.
 
-        Whoever asked would else ask again, and hear that there is a topic of that name already.
+        Otherwise the client would retry, and learn that the topic exists already.
         """
         expected, self._expected = self._expected, {}
         for index, one in expected.items():
@@ -154,7 +155,7 @@ class MetadataApplier:
             try:
                 await self._apply_queue()
             except Exception as error:
-                log.critical("the cluster's metadata cannot be applied any further", exc_info=True)
+                log.critical("applying the cluster's metadata failed", exc_info=True)
                 self.failure = error
                 self.on_role()
                 return
@@ -229,7 +230,7 @@ class MetadataApplier:
         index, quorum = self.applied, self._quorum
         if quorum is None:
             return
-        # Before the first change of voters, those that the settings name are the ones.
+        # Before the first change of voters, the settings name them.
         configuration = self._configuration or quorum.raft.configuration_at(index)
         write = self._store.begin_snapshot(self.image, index, self._term, configuration, self._clock.now_ms())
         if write is None:
@@ -239,7 +240,7 @@ class MetadataApplier:
             quorum.soon(lambda: quorum.raft.compact(index))
 
     async def _in_thread(self, job: Callable[[], None]) -> None:
-        """A snapshot can wait; that the disk is busy is no reason to give up the metadata."""
+        """A snapshot can wait; a busy disk is no reason to stop."""
         while True:
             try:
                 running = self._run_in_thread(job)

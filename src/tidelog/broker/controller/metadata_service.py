@@ -1,7 +1,7 @@
 """The cluster's metadata as handlers use it: read the image at any time, change it one decision at a time.
 
-A change is decided on the newest image by the active controller, agreed on by the quorum, applied, and only
-then acted on and answered. On every other broker the same entries arrive and are applied in the same order.
+The active controller decides a change on the newest image; the quorum commits it; then it is applied, acted
+on, and answered. Every other broker applies the same entries in the same order.
 """
 
 import asyncio
@@ -158,7 +158,7 @@ class MetadataService:
         see what becomes of this one.
         """
         if self._quorum.disk_full is not None:
-            return await self._without_room(decide, self._quorum.disk_full)
+            return await self._refuse_all(decide, self._quorum.disk_full)
         answer: asyncio.Future[Sequence[T]] = asyncio.get_running_loop().create_future()
         changing = asyncio.get_running_loop().create_task(
             self._change(decide, answer, self._quorum.raft.term), name="metadata change"
@@ -184,7 +184,7 @@ class MetadataService:
         decision waits for that; what was not is dropped."""
         for decide, answer in tuple(self._changing.values()):
             if not answer.done():
-                refusing = asyncio.get_running_loop().create_task(self._without_room(decide, error))
+                refusing = asyncio.get_running_loop().create_task(self._refuse_all(decide, error))
                 self._refusing[refusing] = None
                 refusing.add_done_callback(partial(self._refused, answer))
 
@@ -197,7 +197,7 @@ class MetadataService:
         else:
             answer.set_result(task.result())
 
-    async def _without_room(self, decide: Decide[T], error: KafkaError) -> Sequence[T]:
+    async def _refuse_all(self, decide: Decide[T], error: KafkaError) -> Sequence[T]:
         decided = decide(self.image)
         decision = decided if isinstance(decided, Decision) else await decide_in_turns(decided)
         return [_refused(result, error) for result in decision.results]

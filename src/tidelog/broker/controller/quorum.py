@@ -1,8 +1,7 @@
-"""Drives the Raft core: its clock, its disk and its messages; committed entries come out in order.
+"""Drives the Raft core: its clock, its disk and its messages; emits committed entries in order.
 
-One task does everything in turn: take in what arrived, write and sync what the core wants kept, and only then
-send what the core wants said. The core itself never waits for anything. While the disk takes its time, the
-others are told that this node is there.
+One task does everything in turn: handle what arrived, write and sync what the core wants to persist, and only
+then send its messages. The core itself never waits for anything. While the disk is busy, heartbeats go on.
 """
 
 import asyncio
@@ -25,10 +24,10 @@ from tidelog.raft.ready import ReadTicket, Ready, Snapshot
 
 INBOX_MAX = 10_000
 INBOX_BYTES_MAX = 64 << 20
-"""Messages that wait while the disk is busy; Raft sends again what is lost."""
+"""Messages that wait while the disk is busy; Raft resends what is dropped."""
 
 DISK_FULL_RETRY_SECONDS = 0.5
-"""How often a write is tried again that the disk has no room for."""
+"""How often a write is retried after the disk was full."""
 
 HAND_OVER_SECONDS = 1.0
 HAND_OVER_LOOKS = 50
@@ -39,14 +38,14 @@ log = logging.getLogger("tidelog.broker.quorum")
 
 
 class CommitListener(Protocol):
-    """Who is told, in this order, what the quorum agreed on."""
+    """Receives what the quorum has committed, in order."""
 
     def on_entries(self, entries: Sequence[tuple[int, Entry]]) -> None: ...
 
     def on_snapshot(self, snapshot: Snapshot) -> None: ...
 
     def on_role(self) -> None:
-        """The leader, the term or this node's part in it may have changed."""
+        """The leader, the term or this node's role may have changed."""
         ...
 
 
@@ -77,7 +76,7 @@ class Quorum:
         self._task: asyncio.Task[None] | None = None
         self.failure: Exception | None = None
         self.disk_full: KafkaError | None = None
-        """Why nothing can be changed for the time being."""
+        """Why metadata cannot be changed at the moment; None if it can."""
         self._other_leader: tuple[NodeId, Epoch] | None = None
         self._is_behind = False
         self._leader_commit: int | None = None
@@ -99,16 +98,17 @@ class Quorum:
             self._alarm.cancel()
 
     async def hand_over(self) -> None:
-        """A leader that stops in order lets another take over at once, instead of being missed first.
+        """Transfers leadership before a shutdown, so that the other voters need not wait for an election
+        timeout.
 
-        It stays until it knows whom to pass requests on to, and what became of all that it proposed.
+        Returns when the new leader is known and everything that this node proposed is committed.
         """
         if not self.raft.is_leader or len(self.raft.configuration.voters) < 2 or self.failure is not None:
             return
         try:
             await self.do(lambda: self.raft.transfer_leadership(None, self.now))
-        except (ChangeRefused, NotLeader) as error:  # nobody is there to take over, or somebody did already
-            log.info("leadership is not handed over: %s", error)
+        except (ChangeRefused, NotLeader) as error:  # no voter can take over, or one has already
+            log.info("leadership was not transferred: %s", error)
             return
         last = self.raft.last_index
         for _ in range(HAND_OVER_LOOKS):
@@ -120,16 +120,17 @@ class Quorum:
     # Input: handled at the next turn of the task, never in the middle of a write
 
     def receive(self, message: AnyMessage, size: int = 0) -> None:
-        """One of so many bytes. A single one is taken however large it is: else it could never arrive."""
+        """Takes a message of `size` bytes. A single message is taken at any size: else it could never
+        arrive."""
         if len(self._inbox) < INBOX_MAX and (not self._inbox or self._inbox_bytes + size <= INBOX_BYTES_MAX):
             self._inbox_bytes += size
             self.soon(lambda: self.raft.step(message, self._clock.monotonic()))
-            self._heartbeats.heard(message)
+            self._heartbeats.received(message)
             if self._is_behind and isinstance(message, AppendEntries):
                 self._note_leader(message)
 
     def _note_leader(self, message: AppendEntries) -> None:
-        """The core cannot take it in before the disk has room, but this broker must know whom to ask."""
+        """The core cannot handle it before the disk has space, but this broker must know the new leader."""
         self._leader_commit = max(message.commit, -1 if self._leader_commit is None else self._leader_commit)
         if self.disk_full is None:
             return
@@ -138,7 +139,7 @@ class Quorum:
             self._committed.on_role()
 
     def may_be_stale(self, applied: int) -> bool:
-        """Whether others may have agreed on what this node could not write, and has not caught up with."""
+        """Whether the other voters may have committed entries that this node could not write yet."""
         if not self._is_behind:
             return False
         has_heard = self._leader_commit is not None and applied >= self._leader_commit
@@ -156,12 +157,12 @@ class Quorum:
         return self.raft.term if self._other_leader is None else self._other_leader[1]
 
     def soon(self, work: Callable[[], None]) -> None:
-        """Do something with the core when it is its turn."""
+        """Run `work` on the core in the next turn of the task."""
         self._inbox.append(work)
         self._awake.set()
 
     async def do(self, work: Callable[[], T]) -> T:
-        """As `soon`, with what came of it; NotLeader where this node takes no part in the quorum any more."""
+        """As `soon`, and returns the result; NotLeader if this node has left the quorum."""
         if self._task is None or self.failure is not None:
             raise _left_quorum()
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
@@ -180,9 +181,9 @@ class Quorum:
         return await done
 
     async def confirm(self) -> int:
-        """Where the log was committed up to, once a majority has said that this node led at that moment.
+        """Returns the commit index, once a majority has confirmed that this node led at the time of the call.
 
-        NotLeader where it did not, or nobody knows.
+        NotLeader if it did not lead, or if that is unknown.
         """
 
         def ask() -> "asyncio.Future[int]":
@@ -207,14 +208,14 @@ class Quorum:
                 else:
                     await self._process(ready)
         except Exception as error:
-            # A disk that failed, or a bug: a node that cannot keep its promises must not take part any more.
+            # A failed disk, or a bug: a node that cannot keep its promises must leave the quorum.
             log.critical("this broker leaves the metadata quorum: %s", error, exc_info=not _expected(error))
             self.failure = error
             self._committed.on_role()
             self._fail_callers()
 
     def _fail_callers(self) -> None:
-        """Nobody will take their turn any more."""
+        """The task has ended, or waits for the disk: no queued call will run."""
         for done in tuple(self._asked):
             if not done.done():
                 done.set_exception(_left_quorum())
@@ -263,14 +264,14 @@ class Quorum:
             self._resolve_read(self._reads.pop(result.ticket), result.index)
 
     async def _wait_for_space(self, error: Exception | None) -> None:
-        """A full disk is no reason to leave the quorum for good. But others should do without this node for
-        as long, and nobody should wait for it."""
+        """A full disk is no reason to leave the quorum for good. But the other voters should go on without
+        this node meanwhile, and no caller should wait for it."""
         self._heartbeats.end()
         if self.disk_full is None:
-            log.critical("the metadata log waits for room on its disk, and nothing can be changed: %s", error)
+            log.critical("the disk of the metadata log is full, and metadata cannot be changed: %s", error)
             self.disk_full = KafkaError(
                 ErrorCode.KAFKA_STORAGE_ERROR,
-                f"the cluster's metadata cannot be written: {error}; make room on the disk, and it goes on",
+                f"the cluster's metadata cannot be written: {error}; free space on the disk",
             )
             self._is_behind = len(self.raft.configuration.voters) > 1 or not self.raft.is_voter
             self._committed.on_role()
@@ -280,14 +281,14 @@ class Quorum:
     def _disk_has_space(self) -> None:
         if self.disk_full is not None:
             self.disk_full = self._other_leader = None
-            self._leader_commit = None  # of what is said from now on
-            log.warning("the metadata log has room again")
+            self._leader_commit = None  # wait for the current one
+            log.warning("the disk of the metadata log has space again")
 
     def _resolve_read(self, asked: "asyncio.Future[int]", index: int | None) -> None:
         if asked.done():
             return
         if index is None:
-            asked.set_exception(NotLeader(self.raft.leader_id, "another node leads by now"))
+            asked.set_exception(NotLeader(self.raft.leader_id, "another node leads now"))
         else:
             asked.set_result(index)
 

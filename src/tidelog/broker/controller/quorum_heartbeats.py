@@ -1,7 +1,7 @@
-"""While the metadata log waits for its disk, the other brokers must not take this one for dead.
+"""Heartbeats while the metadata log is being written: a slow disk must not look like a dead broker.
 
-A leader goes on with its heartbeats, a follower with answers to them; `raft.heartbeats` says what they may
-tell. Not for ever: a cluster should do without a controller whose disk hangs.
+A leader keeps sending heartbeats, a follower keeps answering them; `raft.heartbeats` says what they may
+contain. Only for a limited time: a cluster should replace a controller whose disk hangs.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class QuorumHeartbeats:
 
     @contextmanager
     def during(self, ready: Ready) -> Iterator[None]:
-        """As long as this Ready is being written."""
+        """Send heartbeats while this Ready is being written."""
         self._writing, self._began = ready, self._clock.monotonic()
         self._beat_later()
         try:
@@ -44,8 +44,8 @@ class QuorumHeartbeats:
         if self._timer is not None:
             self._timer.cancel()
 
-    def heard(self, message: AnyMessage) -> None:
-        """A message has come, and waits until the write is done."""
+    def received(self, message: AnyMessage) -> None:
+        """A message arrived; it is handled after the write."""
         if self._writing is not None:
             answer = self._raft.heartbeat_response_during(self._writing, message)
             if answer is not None:

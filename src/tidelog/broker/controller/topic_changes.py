@@ -1,4 +1,4 @@
-"""Topics are created in one way, whether a client asks for them or merely names them."""
+"""Creates topics: those that a client asks for, and those that are auto-created."""
 
 import logging
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ async def create(
 
 
 async def auto_create(services: Services, names: Sequence[str]) -> None:
-    """Create what was named; a refusal (a bad name, say) shows in the metadata answer."""
+    """Create these topics; a refusal (a bad name, say) shows in the metadata response."""
     wanted = [name for name in dict.fromkeys(names) if name not in INTERNAL_TOPICS]
     if not wanted:
         return

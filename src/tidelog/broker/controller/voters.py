@@ -1,4 +1,4 @@
-"""Who votes on the metadata: one voter more or one less at a time, agreed on by the quorum itself."""
+"""Changes of the voters of the metadata quorum: one voter added or removed at a time."""
 
 import asyncio
 
@@ -62,8 +62,8 @@ class Voters:
                 await self._metadata.until(index)
         except TimeoutError as error:
             raise KafkaError(
-                ErrorCode.REQUEST_TIMED_OUT, "The voters have not agreed yet; they may still do so."
+                ErrorCode.REQUEST_TIMED_OUT, "The change of voters is not committed yet; it may still be."
             ) from error
         if {voter.id for voter in wanted.voters} != {voter.id for voter in self._configuration.voters}:
-            # Another controller took over, and what it had in this place was something else.
+            # Another controller took over, and committed another entry at this index.
             raise KafkaError(ErrorCode.NOT_CONTROLLER)

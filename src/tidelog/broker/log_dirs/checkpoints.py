@@ -38,7 +38,7 @@ class LogDirCheckpoints:
         return cls(
             _read(files, RECOVERY_POINTS, "every log is checked"),
             _read(files, LOG_STARTS, "deleted records may show again"),
-            _read(files, CLEANER_OFFSETS, "compaction begins anew"),
+            _read(files, CLEANER_OFFSETS, "compaction starts over"),
             _read(files, HIGH_WATERMARKS, "leaders wait for their followers before they serve readers"),
         )
 
@@ -57,7 +57,7 @@ class LogDirCheckpoints:
         return taken
 
     def keep(self, before: "LogDirCheckpoints", here: set[TopicPartition]) -> None:
-        """Of the logs at home here, also what was known before and is not known better now."""
+        """For logs in this log dir that are not open, keep the previous values."""
         for key in here.difference(self.recovery_points):
             for old, new in zip(before._all, self._all, strict=True):
                 if key in old:
@@ -81,7 +81,8 @@ class LogDirCheckpoints:
             offsets.pop(key, None)
 
     def name_unknown_partitions(self, ours: set[TopicPartition]) -> bool:
-        """Whether they speak of a partition that is gone, and could mislead one of the same name."""
+        """Whether they name a partition that no longer exists, and could mislead a new one of the same
+        name."""
         return not all(ours.issuperset(offsets) for offsets in self._all)
 
 

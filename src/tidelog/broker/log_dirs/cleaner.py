@@ -157,7 +157,7 @@ class LogCleaner:
             del self._retry_at[gone]
 
     def _handle_failure(self, job: CleaningJob, error: Exception) -> None:
-        """What becomes of a partition whose job failed. After a cut of its log no error is a surprise."""
+        """Handle a failed job. After a truncation of the log any error may follow."""
         partition, its_log = job.partition, job.log
         if isinstance(error, CompactionStopped) or not job.is_wanted():
             return
@@ -165,20 +165,20 @@ class LogCleaner:
             log.error("%s: its log went offline during compaction: %s", job.name, its_log.offline)
             partition.release_all(refusals.offline(partition))
         elif job.is_stale():
-            log.info("%s: its log was cut during compaction, which is tried again", job.name)
+            log.info("%s: its log was truncated during compaction; trying again", job.name)
         elif isinstance(error, KafkaError):
             self._give_up(partition, its_log, error.message)
         elif isinstance(error, OSError | TidelogError):  # a full disk, or disk threads that cannot follow
-            log.warning("compaction of %s failed and is tried again in a minute: %s", job.name, error)
+            log.warning("compaction of %s failed; trying again in a minute: %s", job.name, error)
             self._retry_at[its_log] = self._clock.monotonic() + RETRY_SECONDS
         else:
-            log.error("compaction of %s met an error of our own", job.name, exc_info=error)
+            log.error("compaction of %s failed with an internal error", job.name, exc_info=error)
             self._give_up(partition, its_log, repr(error))
 
     def _give_up(self, partition: Partition, its_log: PartitionLog, why: str) -> None:
         self._uncleanable[its_log] = why
         log.error(
-            "%s-%d is not compacted any more until a restart, and will grow: %s",
+            "%s-%d will not be compacted until a restart, and will grow: %s",
             partition.topic,
             partition.index,
             why,

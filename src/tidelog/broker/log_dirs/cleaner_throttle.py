@@ -1,6 +1,6 @@
-"""Keeps compaction to its rate, all threads together, and stops it when it is no longer wanted.
+"""Limits the rate of compaction, all threads together, and stops a compaction that is no longer needed.
 
-It also makes it breathe: decoding records holds the interpreter's lock, and without short pauses every turn
+It also adds short pauses: decoding records holds the interpreter's lock, and without short pauses every turn
 of the event loop would wait for the lock's switch interval of 5 ms.
 """
 
@@ -18,7 +18,7 @@ _BREATH_SECONDS = 0.00005
 
 
 class CompactionStopped(TidelogError):
-    """The broker stops, or the partition went away: the compaction ends here."""
+    """The broker stops, or the partition was removed: the compaction ends here."""
 
 
 class CleanerThrottle:
@@ -42,7 +42,7 @@ class CleanerThrottle:
             return start - now
 
     def of(self, stop: threading.Event) -> Callable[[int], None]:
-        """The pace of one compaction; it raises CompactionStopped once `stop` is set."""
+        """The throttle of one compaction; it raises CompactionStopped once `stop` is set."""
 
         unbreathed = 0
 

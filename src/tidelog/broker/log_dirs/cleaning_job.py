@@ -56,12 +56,12 @@ class CleaningJob:
         self._current: Sequence[Source] = self._plan.sources
 
     def is_wanted(self) -> bool:
-        """Whether the partition is still here, with this log, and nobody copies that."""
+        """Whether the partition is still here, with this log, and the log is not being copied."""
         is_its_log = self.partition.log is self.log and not self.log.compaction.copies_under_way
         return is_its_log and self._is_hosted(self.partition)
 
     def is_stale(self) -> bool:
-        """Whether the log was cut at either end, so that the plan means nothing any more."""
+        """Whether the log was truncated at either end, so that the plan is void."""
         return not self.log.compaction.holds(self._current, self._plan.truncations)
 
     async def run(self) -> None:
@@ -82,7 +82,7 @@ class CleaningJob:
                 plan.discard(group)
                 raise
             if doomed is None:
-                log.info("%s: its log was cut during compaction, which is tried again", self.name)
+                log.info("%s: its log was truncated during compaction; trying again", self.name)
                 return
             self._on_deletions(doomed)
         self.log.compaction.cleaned_to = plan.end

@@ -19,7 +19,8 @@ SYNCS_MAX = 64
 """Logs whose sync may be under way or queued for a thread at once; the others wait here, for free."""
 
 QUIET_SYNCS_MAX = 2
-"""Of these, logs without new records, such as those of a thousand new partitions: nobody waits for them."""
+"""Of these, logs without new records, such as those of a thousand new partitions: no request waits for
+them."""
 
 BUSY_SECONDS = 0.1
 """How long to wait where so many jobs wait for the disk threads that they take no more."""
@@ -57,7 +58,7 @@ class Flusher:
             asyncio.get_running_loop().call_soon(self._start)
 
     def forget(self, partition: Partition) -> None:
-        """It is gone: what nobody has begun to sync needs no sync any more."""
+        """The partition was removed: a sync that has not started is not needed any more."""
         self._waiting.pop(partition, None)
         self._quiet.pop(partition, None)
         self._update_idle()
@@ -82,7 +83,7 @@ class Flusher:
             try:
                 future = self._run_in_thread(flush.run)
             except TidelogError as error:
-                log.warning("%s-%d must wait to be synced: %s", partition.topic, partition.index, error)
+                log.warning("%s-%d cannot be synced yet: %s", partition.topic, partition.index, error)
                 (self._quiet if is_quiet else self._waiting)[partition] = None
                 self._scheduled = True
                 asyncio.get_running_loop().call_later(BUSY_SECONDS, self._start)
@@ -131,6 +132,7 @@ class Flusher:
             self._idle.set()
 
     def _failed(self, partition: Partition, error: KafkaError) -> None:
-        """After a failed sync nobody knows what is on the disk: the log is offline, and nobody waits on."""
+        """After a failed sync the state of the disk is unknown: the log is offline, and waiting requests
+        fail."""
         log.error("%s-%d: syncing its log failed: %s", partition.topic, partition.index, error.message)
         partition.release_all(error)

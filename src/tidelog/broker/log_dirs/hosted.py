@@ -62,7 +62,8 @@ class HostedPartitions:
         self._dropping = LogDeletion(log_dirs, run_in_thread)
         self._has_roles = False
         self.on_roles: Callable[[Sequence[Partition]], None] | None = None
-        """Told of partitions whose leader, epoch or replicas changed, or that are gone from here."""
+        """Called with partitions whose leader, epoch or replicas changed, or that were removed from this
+        broker."""
 
     def __iter__(self) -> Iterator[Partition]:
         return iter(tuple(self._partitions.values()))
@@ -108,7 +109,7 @@ class HostedPartitions:
     async def open_all(self, image: ClusterImage, config: BrokerConfig) -> None:
         """At start: open what the image says is ours, in threads where logs must be scanned.
 
-        What this broker leads and follows is settled later (`take_roles`): the image may be one in which it
+        What this broker leads and follows is decided later (`take_roles`): the image may be one in which it
         leads partitions that others have taken over.
         """
         self._image, self._config = image, config
@@ -161,7 +162,7 @@ class HostedPartitions:
 
     async def take_roles(self) -> None:
         """This broker is registered: from now on it leads and follows as the image says."""
-        async with self._one_change:  # nobody may touch a log that a thread works on
+        async with self._one_change:  # no change may touch a log that a thread works on
             self._has_roles = True
             await self._opening.begin_epochs(self._led_here())
             for topic in self._image.topics.values():
@@ -228,7 +229,8 @@ class HostedPartitions:
                 if self._node_id not in partition.replicas:
                     moved.append((topic, partition.index))
                 elif hosted is None:
-                    # One that was ours before and is not open may be out of reach, and must not begin anew.
+                    # A log that was here before and is not open may be offline, and must not be created
+                    # again.
                     is_new = before is None or self._node_id not in before.replicas
                     (new if is_new else unopened).append((topic, partition))
                 elif self._has_roles:
@@ -252,7 +254,7 @@ class HostedPartitions:
             self.on_roles(partitions)
 
     async def catch_up(self, metadata: MetadataService) -> None:
-        """What changed while the logs were being opened, before anybody told this of changes."""
+        """Apply what changed while the logs were being opened, before changes were delivered here."""
         await self.on_change(diff(self._image, metadata.image), metadata.config)
 
     def _configure(self, names: Iterable[str]) -> None:
@@ -340,9 +342,9 @@ class HostedPartitions:
     # Checkpoints and the end
 
     async def checkpoint(self) -> None:
-        """Write down, for each log dir, how far its logs are known to be synced and where they start.
+        """Checkpoint, for each log dir, the recovery points and start offsets of its logs.
 
-        OSError if that failed in one of them; the others are written all the same.
+        OSError if that failed for a log dir; the others are written anyway.
         """
         failure: OSError | None = None
         async with self._one_checkpoint:
@@ -363,9 +365,9 @@ class HostedPartitions:
             log.error("the checkpoints cannot be written: %s", error)
 
     def checkpoint_now(self) -> bool:
-        """Where that cannot wait: before a cut log is appended to.
+        """At once: before an append to a truncated log.
 
-        Whether it is written down in every log dir.
+        Returns whether every log dir was written.
         """
         is_written = True
         for log_dir in self.log_dirs:
@@ -409,14 +411,14 @@ def _min_insync_replicas(topic: TopicImage, config: BrokerConfig) -> int:
 
 
 def _close_logs(partitions: Iterable[Partition]) -> bool:
-    """Whether all were closed in order; one that was not costs the next start a scan."""
+    """Whether all were closed cleanly; a log that was not must be scanned at the next start."""
     in_order = True
     for partition in partitions:
         try:
             partition.log.close(clean=True)
         except Exception as error:
             in_order = False
-            log.error("%s-%d was not closed in order: %s", partition.topic, partition.index, error)
+            log.error("%s-%d was not closed cleanly: %s", partition.topic, partition.index, error)
         in_order = in_order and partition.log.offline is None
     return in_order
 

@@ -1,6 +1,6 @@
-"""What a broker does without being asked: retention, periodic syncs, checkpoints, forgetting old producers.
+"""Periodic work of a broker: retention, syncs, checkpoints, expiry of producers.
 
-Each chore is a plain method that looks at every partition once; `server.tickers` calls them by the clock.
+Each is a plain method that visits every partition once; `server.tickers` calls them by the clock.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class Housekeeping:
                 self._removals[segment] = timer
 
     def close(self) -> None:
-        """Segments that wait for their removal go at the next start."""
+        """Segments that wait for deletion are deleted at the next start."""
         for timer in self._removals.values():
             timer.cancel()
         self._removals.clear()
@@ -66,7 +66,7 @@ class Housekeeping:
                 self._flusher.request(partition)
 
     def sync_by_topic_rules(self) -> None:
-        """`flush.ms` and `flush.messages`, where somebody asked for them."""
+        """`flush.ms` and `flush.messages`, where they are set."""
         now = self._clock.monotonic()
         for partition in self._partitions:
             if partition.sync.is_overdue(partition.log, now):

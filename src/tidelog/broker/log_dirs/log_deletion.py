@@ -1,7 +1,8 @@
-"""Removes the logs of partitions that are gone from this broker: many of them in threads, a few at a time.
+"""Deletes the logs of partitions that were removed from this broker, in threads, a few at a time.
 
-A partition directory is renamed first, and from then on it is gone whatever happens. Its bytes are freed
-later, by one job at a time: requests that wait for the disk must not stand behind a thousand directories.
+A partition directory is renamed first, and from then on it counts as deleted, whatever happens. Its bytes are
+freed later, by one job at a time: requests that wait for the disk must not stand behind a thousand
+directories.
 """
 
 import asyncio
@@ -44,7 +45,7 @@ class LogDeletion:
             self._freeing = asyncio.get_running_loop().create_task(self._free(), name="free deleted logs")
 
     async def close(self) -> None:
-        """What is not freed yet goes at the next start."""
+        """The next start removes what is left."""
         self._to_free.clear()
         if self._freeing is not None:
             await asyncio.gather(self._freeing, return_exceptions=True)
@@ -60,7 +61,7 @@ class LogDeletion:
             try:
                 running = self._run_in_thread(job)
             except TidelogError as error:
-                log.warning("deleted logs must wait for the disk: %s", error)
+                log.warning("deleted logs cannot be removed yet: %s", error)
                 await asyncio.sleep(BUSY_SECONDS)
                 continue
             await running
@@ -79,7 +80,9 @@ def _rename(gone: Sequence[tuple[LogDirFiles, PartitionDir, Uuid]]) -> list[Gone
             directory.sync()
         except OSError as error:
             log.error(
-                "%s cannot be synced, so deleted topics may be back after a crash: %s", directory.path, error
+                "%s cannot be synced, so deleted topics may come back after a crash: %s",
+                directory.path,
+                error,
             )
     return renamed
 
@@ -89,4 +92,6 @@ def _free(doomed: Sequence[Gone]) -> None:
         try:
             files.remove(partition_dir)
         except OSError as error:
-            log.warning("the directory of the deleted %s-%d is not gone yet: %s", *partition_dir[1:3], error)
+            log.warning(
+                "the directory of the deleted %s-%d could not be removed yet: %s", *partition_dir[1:3], error
+            )

@@ -46,7 +46,7 @@ class LogDir:
         self._disk = disk
         self.path = path
         self.offline: Exception | None = None
-        self._closed_in_order = False
+        self._closed_cleanly = False
         self._files: LogDirFiles | None = None
         self.checkpoints = LogDirCheckpoints()
         self.partition_dirs: dict[tuple[Uuid, int], PartitionDir] = {}
@@ -77,7 +77,7 @@ class LogDir:
 
     @property
     def known_id(self) -> Uuid | None:
-        """Its id if it could ever be read, whatever has become of its disk."""
+        """Its id if it was ever read, also when the disk has failed since."""
         return None if self._files is None else uuid_parse(self._files.identity.directory_id)
 
     @property
@@ -124,7 +124,7 @@ class LogDir:
         path = self.files.partition_path(topic, index)
         if not by_id:
             if known:
-                log.warning("%s is taken for %s-%d, by its name; it says so from now on", path, topic, index)
+                log.warning("%s is identified as %s-%d by its name; writing the topic id", path, topic, index)
             else:
                 self._clear_way(path, topic_id, is_new)
             self.files.create_partition(topic, index, topic_id)
@@ -175,7 +175,7 @@ class LogDir:
         return opened
 
     def carry_loss(self, log: PartitionLog, copy: PartitionLog) -> None:
-        """What a log lost is missing in its copy, too."""
+        """Copy the record of a lost range: the copy of the log misses the same records."""
         if (lost := lost_range.read(self._disk, log.directory)) is not None:
             lost_range.write(self._disk, copy.directory, lost)
 
@@ -197,16 +197,16 @@ class LogDir:
         while self._disk.exists(target):
             number += 1
             target = f"{path}{STRAY}-{number}"
-        log.warning("%s belongs to no topic of this cluster; it is kept as %s", path, target)
+        log.warning("%s belongs to no topic of this cluster; renaming it to %s", path, target)
         self._disk.rename(path, target)
         self._disk.sync_dir(self.path)
 
     def topic_id_of(self, path: str) -> Uuid | None:
-        """None where the directory does not say: then its name tells which partition it is."""
+        """None if the directory holds no id: then its name identifies the partition."""
         try:
             return read_topic_id(self._disk, path)
         except StorageError as error:
-            log.error("%s; it is taken by its name", error)
+            log.error("%s; identifying the partition by the name of the directory", error)
             return None
 
     def discard(self, path: str) -> None:
@@ -247,7 +247,7 @@ class LogDir:
         return partial(self._write, taken.copy(), self._taken, self.files)
 
     def checkpoint_high_watermarks(self, partitions: Iterable[Partition]) -> Callable[[], None] | None:
-        """As `checkpoint`, of these alone; None where they are as they were."""
+        """As `checkpoint`, for high watermarks only; None if none changed."""
         marks = self.checkpoints.high_watermarks.copy()
         marks.update(((p.topic, p.index), p.committed_here) for p in partitions)
         if marks == self.checkpoints.high_watermarks:
@@ -257,7 +257,7 @@ class LogDir:
         return partial(self._write_high_watermarks, marks.copy(), self._taken, self.files)
 
     def _write(self, taken: LogDirCheckpoints, number: int, files: LogDirFiles) -> None:
-        """One at a time, and never an older one over a newer one: threads come in any order."""
+        """One at a time, and never an older checkpoint over a newer one: threads run in any order."""
         with self._one_writer:
             if number > self._written:
                 taken.write(files)
@@ -271,9 +271,9 @@ class LogDir:
                 self._marks_written = number
 
     def logs_are_closed(self, partitions: Sequence[Partition], *, in_order: bool) -> None:
-        """The last word on these logs: where they end. Clean only if this can be written, too.
+        """Write the final checkpoint of these logs. The log dir is clean only if that succeeds.
 
-        A log that was never opened, since that failed or the start was broken off, may need to be checked.
+        A log that was never opened, since that failed or the start was interrupted, may need to be checked.
         """
         opened = {(partition.topic_id, partition.index) for partition in partitions}
         in_order = in_order and opened.issuperset(self.partition_dirs)
@@ -282,13 +282,13 @@ class LogDir:
         except OSError as error:
             log.error("the checkpoints of %s cannot be written: %s", self.path, error)
             in_order = False
-        self._closed_in_order = in_order
+        self._closed_cleanly = in_order
 
     def close(self, broker_epoch: Epoch = NO_EPOCH) -> None:
-        """Let go of the log dir, marked as clean if every log in it was closed in order."""
+        """Release the log dir, marked as clean if every log in it was closed cleanly."""
         if self._files is not None:
             try:
-                self._files.close(clean=self._closed_in_order, broker_epoch=broker_epoch)
+                self._files.close(clean=self._closed_cleanly, broker_epoch=broker_epoch)
             except OSError as error:
-                log.error("%s cannot be marked as closed in order: %s", self.path, error)
+                log.error("%s cannot be marked as cleanly closed: %s", self.path, error)
             self._files = None

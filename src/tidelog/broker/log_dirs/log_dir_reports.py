@@ -1,8 +1,8 @@
-"""Tells the controller in which log dir each replica lives, so that it knows what goes with a disk.
+"""Reports the log dir of each replica to the controller, so that it knows which replicas fail with a disk.
 
-A replica is moved, or begun in one of several log dirs, without the controller. Until it hears of that, a
-log dir that is lost could count for one that is still there. A replica whose log is damaged is reported as
-lost, and in its log dir again once it has been repaired.
+A broker moves a replica, or places it in one of several log dirs, without the controller. Until the report,
+the controller could take a replica on a failed disk for an available one. A replica whose log is damaged is
+reported as lost, and in its log dir again once it is repaired.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class LogDirReports:
         self._checked_damaged: Collection[tuple[Uuid, int]] = ()
 
     async def send(self) -> None:
-        """What is new since the last time; nothing at all is the rule."""
+        """Report what changed since the last time; usually nothing."""
         topics, damaged = self._metadata.image.topics, self._damaged()
         if len(self._log_dirs) == 1 and topics is self._checked and damaged == self._checked_damaged:
             return  # in a single log dir nothing moves
@@ -75,9 +75,9 @@ class LogDirReports:
             log.debug("log dirs were not reported: %s", ErrorCode.of(answer.error_code).name)
 
     async def report_damage(self, seconds: float) -> None:
-        """Before this broker is let in: a replica that misses records is not elected then.
+        """Before this broker is unfenced, so that a replica that misses records is not elected.
 
-        It would not lead either way, so a controller that is not there is no reason to wait for ever.
+        It would refuse to lead anyway, so without a controller this gives up after `seconds`.
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
@@ -100,7 +100,7 @@ class LogDirReports:
         for key in damaged:
             if not any(
                 key in log_dir.partition_dirs for log_dir in self._log_dirs
-            ):  # it could not even begin
+            ):  # it could not even be created
                 yield *key, LOST_DIRECTORY
 
 

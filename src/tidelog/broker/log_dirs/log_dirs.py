@@ -1,7 +1,6 @@
 """The log dirs of a broker, and which partition lives in which of them.
 
-Partition directories that the metadata does not know are set aside, never deleted: the metadata may be
-what was lost.
+Partition directories of unknown topics are renamed, never deleted: the metadata may be what was lost.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from tidelog.storage.segment.warm import WarmSegments
 
 
 class SwapFailed(TidelogError):
-    """A copy could not be put in the place of a log, and neither may be touched before the next start."""
+    """A copy could not replace its log, and neither may be touched before the next start."""
 
 
 class LogDirs:
@@ -30,7 +29,7 @@ class LogDirs:
         """Of this process, once it is registered: what a clean end is marked with."""
         epochs = {log_dir.clean_epoch for log_dir in log_dirs if log_dir.offline is None}
         self.clean_epoch: Epoch = epochs.pop() if len(epochs) == 1 else NO_EPOCH
-        """Of the process that used the log dirs last, if it ended in order; -1 if it did not."""
+        """Of the process that used the log dirs last, if it shut down cleanly; -1 otherwise."""
 
     @classmethod
     def open(
@@ -82,13 +81,13 @@ class LogDirs:
         return self.first.files.identity.cluster_id
 
     def join_cluster(self, cluster_id: str) -> None:
-        """The log dirs and the metadata must speak of one cluster, from now on and for ever."""
+        """Checks that the log dirs belong to this cluster; a new log dir joins it for good."""
         for log_dir in self._log_dirs:
             if log_dir.offline is None:
                 log_dir.files.join_cluster(cluster_id)
 
     def high_watermark(self, topic: str, topic_id: Uuid, index: int) -> Offset | None:
-        """Up to where the log was known to be committed when that was last written down."""
+        """The high watermark in the last checkpoint."""
         for log_dir in self._log_dirs:
             if (topic_id, index) in log_dir.partition_dirs:
                 return log_dir.checkpoints.high_watermarks.get((topic, index))
@@ -116,7 +115,7 @@ class LogDirs:
 
     @property
     def offline(self) -> list[str]:
-        """Log dirs whose content nobody can know now."""
+        """Paths of the log dirs that cannot be read."""
         return [log_dir.path for log_dir in self._log_dirs if log_dir.offline is not None]
 
     def log_dir_for(
@@ -160,7 +159,7 @@ class LogDirs:
         return lambda: files.remove(doomed)
 
     def forget(self, topic_id: Uuid, index: int) -> tuple[LogDirFiles, PartitionDir] | None:
-        """The partition lives here no longer; what is to be renamed and removed, if anything."""
+        """Removes the partition from the list; returns the directory to rename and delete, if any."""
         log_dir = self.log_dir_of(topic_id, index)
         known = log_dir.forget(topic_id, index) if log_dir is not None else None
         return None if log_dir is None or known is None else (log_dir.files, known)
@@ -170,8 +169,8 @@ class LogDirs:
     ) -> Callable[[], None]:
         """Put the copy in the place of the partition's log; the returned job removes the old one.
 
-        Where that fails half-way the copy may be all there is, so nobody may remove it: the next start finds
-        out. Until then the log is offline, since what was appended to the old one could be lost.
+        If that fails half-way the copy may be all that is left, so it is not removed: the next start decides.
+        Until then the log is offline, since records appended to the old one could be lost.
         """
         old = partition.log
         try:
@@ -191,7 +190,7 @@ class LogDirs:
     def complete_moves(self, topics: Mapping[Uuid, str]) -> None:
         """At start: a copy whose original is gone is complete; any other is worthless.
 
-        While a log dir is offline nobody can tell the one from the other, so they stay as they are.
+        While a log dir is offline the two cannot be told apart, so copies stay as they are.
         """
         if self.offline:
             return

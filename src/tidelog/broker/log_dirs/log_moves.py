@@ -30,7 +30,7 @@ CHUNK_BYTES_MIN = 64 << 10
 """Under a limit of less than this a second, a chunk takes longer than one."""
 PACE_SECONDS = 0.1
 FINAL_BYTES = 2 << 20
-"""The last part, which is copied without letting anybody else run."""
+"""The last part, which is copied in one turn of the loop."""
 
 log = logging.getLogger("tidelog.broker.moves")
 
@@ -62,7 +62,7 @@ class LogMoves:
         self._quota = ByteRate(rate, clock.monotonic)
 
     def begin(self, topic: str, index: int, path: str) -> None:
-        """Start a move, or turn one round that is under way. KafkaError says why it cannot be."""
+        """Start a move, or redirect one that is in progress. KafkaError says why that is impossible."""
         log_dir = next((f for f in self._partitions.log_dirs if f.path == path.rstrip("/")), None)
         if log_dir is None:
             raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, f"{path} is not one of this broker's log.dirs")
@@ -105,7 +105,7 @@ class LogMoves:
                 yield ReplicaInfo(partition.topic, partition.index, copy.size_bytes, lag, True)
 
     async def close(self) -> None:
-        """Moves that are not complete begin anew when somebody asks again."""
+        """An incomplete move starts over when it is requested again."""
         tasks = [move.task for move in self._moves.values()]
         for task in tasks:
             task.cancel()
@@ -140,11 +140,11 @@ class LogMoves:
         """Copy until little enough is left, and is unsynced, to do the rest at once.
 
         While the copy is synced its source grows on. What counts as little doubles each time, so that a
-        partition that is written to without a pause is caught up with all the same. A follower's log may be
-        cut meanwhile, and then it grows on with other records: the copy begins anew.
+        partition that is written to without a pause is caught up with as well. A follower's log may be
+        truncated meanwhile, and then continue with other records: the copy starts over.
         """
         source, little = partition.log, FINAL_BYTES
-        cuts = source.truncations
+        truncations = source.truncations
         while _bytes_behind(source, copy) > little:
             if self._quota.is_exceeded():
                 await asyncio.sleep(PACE_SECONDS)
@@ -152,19 +152,19 @@ class LogMoves:
             chunk = _next_chunk(source, copy, min(CHUNK_BYTES, max(self._rate(), CHUNK_BYTES_MIN)))
             self._quota.record(len(chunk.slice))
             await self._run_in_thread(partial(_append, chunk, copy, self._clock.now_ms()))
-            if source.truncations == cuts and _bytes_behind(source, copy) <= little:
+            if source.truncations == truncations and _bytes_behind(source, copy) <= little:
                 flush = copy.begin_flush()
                 if flush is not None:
                     await self._run_in_thread(flush.run)
                     copy.finish_flush(flush)
                 little *= 2
-            if source.truncations != cuts:
-                cuts = source.truncations
-                for doomed in copy.truncate_fully_at(source.start):
-                    self._in_background(doomed.run)
+            if source.truncations != truncations:
+                truncations = source.truncations
+                for deletion in copy.truncate_fully_at(source.start):
+                    self._in_background(deletion.run)
 
     def _finish(self, partition: Partition, copy: PartitionLog, log_dir: LogDir) -> None:
-        """No await in here: nobody may append between the last chunk and the swap."""
+        """No await in here: no append may happen between the last chunk and the swap."""
         if self._partitions.current(partition.topic_id, partition.index) is not partition:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted meanwhile")
         old = partition.log
@@ -177,7 +177,7 @@ class LogMoves:
         copy.close(clean=True)
         remove_old = self._partitions.log_dirs.swap(partition, copy, log_dir, self._clock.now_ms())
         if partition.is_leader:
-            # Records tell of the epochs that wrote them, and this one may have written nothing yet.
+            # The copy knows the epochs of its records, and the current epoch may have written none yet.
             partition.log.begin_epoch(partition.leader_epoch)
         self._partitions.checkpoint_now()  # the new log dir must know where the log starts
         partition.advance()
@@ -192,12 +192,12 @@ class LogMoves:
 
         def report(future: "asyncio.Future[None]") -> None:
             if not future.cancelled() and (error := future.exception()) is not None:
-                log.warning("what a move left behind is not gone yet: %s", error)
+                log.warning("files that a move left behind could not be removed yet: %s", error)
 
         try:
             self._run_in_thread(removal).add_done_callback(report)
         except TidelogError as error:  # too many jobs wait for the disk
-            log.warning("what a move left behind is not gone yet: %s", error)
+            log.warning("files that a move left behind could not be removed yet: %s", error)
 
 
 def key_text(partition: Partition) -> tuple[str, int]:
@@ -219,7 +219,7 @@ def _next_chunk(source: PartitionLog, copy: PartitionLog, size: int = CHUNK_BYTE
 
 
 def _append(chunk: LogRead, copy: PartitionLog, now_ms: int) -> None:
-    """In a thread, or on the loop for the last part: nobody else touches the copy."""
+    """In a thread, or on the loop for the last part: nothing else touches the copy."""
     if copy.end != chunk.first_batch_offset and copy.size_bytes == 0:
         copy.truncate_fully_at(chunk.first_batch_offset)
     records = memoryview(bytearray(chunk.slice.read()))

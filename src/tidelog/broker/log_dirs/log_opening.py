@@ -61,7 +61,7 @@ class LogOpening:
         *,
         new: bool = False,
     ) -> None:
-        """Open or begin each log; `host` is told on the loop, log by log.
+        """Open or create each log; `host` is called on the loop for each.
 
         `new`: these were created just now, so one that is in no log dir we can look into is in none at all.
         """
@@ -74,7 +74,7 @@ class LogOpening:
     async def recover(
         self, replicas: Sequence[Replica], config: BrokerConfig, host: Callable[[Replica, Opened], None]
     ) -> None:
-        """After a stop that was not clean: check what was not known to be synced, and say how far we are."""
+        """After an unclean shutdown: check what was not known to be synced, and log the progress."""
         threads = max(1, config.int("num.recovery.threads.per.data.dir")) * len(self._log_dirs)
         room = asyncio.Semaphore(threads)
         began = logged_at = self._clock.monotonic()
@@ -96,7 +96,7 @@ class LogOpening:
         await asyncio.gather(*map(one, replicas))
         if replicas:
             log.warning(
-                "the last stop was not a clean one: checked the unsynced part of %d logs, %.1f MB, in %.2f s",
+                "unclean shutdown: checked the unsynced part of %d logs, %.1f MB, in %.2f s",
                 len(replicas),
                 scanned / 1e6,
                 self._clock.monotonic() - began,
@@ -114,7 +114,7 @@ class LogOpening:
             try:
                 opening = self._run_in_thread(job)
             except TidelogError as error:
-                log.warning("logs must wait to be opened: %s", error)
+                log.warning("logs cannot be opened yet: %s", error)
                 await asyncio.sleep(BUSY_SECONDS)
                 continue
             opened: list[Opened] = await opening
@@ -167,7 +167,7 @@ def _is_synced_first(topic: TopicImage, config: BrokerConfig) -> bool:
 
 
 def _sync(opened: PartitionLog) -> None:
-    """What a crash left unsynced may have been read: it must not seem to be gone, not for a moment."""
+    """Consumers may have read what a crash left unsynced: it must not seem lost, not for a moment."""
     flush = opened.begin_flush()
     if flush is not None:
         flush.run()

@@ -1,7 +1,8 @@
-"""Brings back logs that a full disk has stopped, once there is room, and begins those it kept from beginning.
+"""Reopens logs that a full disk took offline, once there is space, and creates those that it kept from being
+created.
 
-Such a log is opened anew, as after a crash: what was not known to be synced is read and checked, and a batch
-that was written in part is cut off. Until then its records are served from where they are.
+Such a log is opened again, as after a crash: what was not known to be synced is read and checked, and a
+partly written batch is truncated. Until then its records are served from the old log.
 """
 
 import logging
@@ -18,7 +19,7 @@ from tidelog.storage.rewriting import rewrite
 
 LOOK_SECONDS = 1.0
 ROOM_BYTES = 1 << 20
-"""A log that comes back for a few bytes would be gone again with the next batch."""
+"""A log that is reopened for a few bytes would be offline again with the next batch."""
 PROBE = "room.probe"
 PROBE_BYTES = 64 << 10
 
@@ -38,7 +39,7 @@ class LogReopening:
         self._clock = clock
         self._run_in_thread = run_in_thread
         self._given_up: dict[Partition, PartitionLog] = {}
-        """Room does not bring these back."""
+        """Free space alone does not help these."""
 
     async def run_once(self) -> None:
         full = [one async for piece in in_turns(self._partitions) for one in piece if one.log.is_full]
@@ -67,7 +68,7 @@ class LogReopening:
         try:
             opened: PartitionLog = await self._run_in_thread(lambda: self._open_anew(partition, stopped))
         except (OSError, StorageError, KafkaError) as error:
-            log.debug("%s-%d is still without room: %s", partition.topic, partition.index, error)
+            log.debug("%s-%d still has no disk space: %s", partition.topic, partition.index, error)
             return
         finally:
             stopped.compaction.copies_under_way -= 1
@@ -80,7 +81,7 @@ class LogReopening:
         needed = stopped.end if may_be_ahead else partition.high_watermark
         if opened.end < needed:
             opened.close(clean=False)
-            why = f"it ended at {needed}, and its disk has kept it up to {opened.end}"
+            why = f"it ended at {needed}, and the disk kept it only up to {opened.end}"
             log.error(
                 "%s-%d stays offline: %s; restart the broker, so that other replicas can help",
                 *(partition.topic, partition.index, why),
@@ -90,7 +91,7 @@ class LogReopening:
         self._put_in_place(partition, opened)
 
     def _open_anew(self, partition: Partition, stopped: PartitionLog) -> PartitionLog:
-        """In a thread. Nobody writes to the log meanwhile, since it takes nothing."""
+        """In a thread. The log is offline, so nothing writes to it meanwhile."""
         self._probe(stopped.directory)
         is_synced_first = partition.sync.durability is Durability.FSYNC
         opened = PartitionLog.open(
@@ -113,7 +114,7 @@ class LogReopening:
         return opened
 
     def _probe(self, directory: str) -> None:
-        """Quotas, and what is kept for the administrator, are in no figure: only a write tells."""
+        """Quotas and reserved blocks show in no figure: only a write tells."""
         path = f"{directory}/{PROBE}"
         try:
             file = self._disk.open(path, create=True)
@@ -126,22 +127,22 @@ class LogReopening:
             self._disk.remove(path)
 
     def _put_in_place(self, partition: Partition, opened: PartitionLog) -> None:
-        """No await in here: nobody may append to the one while the other takes its place."""
+        """No await in here: no append may happen while the log is replaced."""
         stopped, partition.log = partition.log, opened
         opened.share(self._partitions.log_dirs.warm)
         stopped.close(clean=False)
         for line in opened.recovery.lines():
             log.warning("%s-%d: %s", partition.topic, partition.index, line)
         if opened.lost is not None:
-            # What it would append as a leader, behind what it lost, would be cut off by the repair.
+            # The repair would truncate what it appends as a leader behind the lost range.
             self._partitions.take_role_again(partition)
             return
         try:
             if partition.is_leader:
                 opened.begin_epoch(partition.leader_epoch)
         except KafkaError:
-            return  # full again; that is told where it happened
-        log.warning("%s-%d takes records again: there is room on its disk", partition.topic, partition.index)
+            return  # full again, and logged there
+        log.warning("%s-%d accepts records again: its disk has space", partition.topic, partition.index)
         self._partitions.checkpoint_now()
         partition.advance()
         partition.watchers.look_again()

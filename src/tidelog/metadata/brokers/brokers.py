@@ -1,4 +1,4 @@
-"""Decides on brokers: they register, are fenced and unfenced, stop in order, and leave for good.
+"""Decisions on brokers: registration, fencing and unfencing, controlled shutdown, unregistration.
 
 Each of these moves leaders and in-sync sets along, in the same batch of records: no image ever shows a
 fenced broker that leads. A broker that holds the last in-sync replica stays in the set while it is away,
@@ -41,7 +41,7 @@ from tidelog.metadata.leaders.partition_edit import edit_partition, without
 
 
 class ShutdownProgress(msgspec.Struct, frozen=True):
-    """What keeps a broker that wants to stop. True while waiting can still help."""
+    """A partition that a stopping broker still leads. True while waiting can still help."""
 
     leads: int
     """Partitions that it goes on leading, since no other in-sync replica may."""
@@ -115,7 +115,8 @@ def decide_register_broker(
 def decide_fence_broker(
     image: ClusterImage, broker_id: NodeId, config: BrokerConfig | None = None
 ) -> Decision[None]:
-    """The broker is silent or asked for it. Others lead what it led, where they may."""
+    """The broker's session expired, or it asked to be fenced. Other replicas lead its partitions where they
+    may."""
     broker = check_registered(image, broker_id)
     if broker.fenced:
         return Decision([], [None])
@@ -128,7 +129,8 @@ def decide_fence_broker(
 def decide_unfence_broker(
     image: ClusterImage, broker_id: NodeId, epoch: Epoch, config: BrokerConfig | None = None
 ) -> Decision[None]:
-    """The broker has caught up with the metadata: it may lead again, and does where nobody else does."""
+    """The broker has caught up with the metadata: it may lead again, and leads partitions without a
+    leader."""
     broker = check_broker_epoch(image, broker_id, epoch)
     if not broker.fenced:
         return Decision([], [None])
@@ -146,7 +148,7 @@ def decide_unfence_broker(
 def decide_unregister_broker(
     image: ClusterImage, broker_id: NodeId, config: BrokerConfig | None = None
 ) -> Decision[None]:
-    """The broker is gone for good. Partitions go on naming it as a replica until they are reassigned."""
+    """Removes the broker. Partitions still list it as a replica until they are reassigned."""
     broker = check_registered(image, broker_id)
     rest = {id: other for id, other in image.brokers.items() if id != broker_id}
     records: list[Record] = [BrokerUnregistered(broker_id, broker.epoch)]
@@ -161,7 +163,8 @@ def decide_controlled_shutdown(
     """Move leaders away while both sides are alive. Decided anew with each heartbeat, until none is left.
 
     The broker leaves the in-sync sets where others remain. Where it is the last one it goes on leading: it
-    serves to the end, and a follower that catches up meanwhile takes over. Never unclean: nobody has failed.
+    serves to the end, and a follower that catches up meanwhile becomes leader. Never unclean: no broker
+    failed.
     """
     broker = check_registered(image, broker_id)
     rules = ElectionRules.of(image, config, msgspec.structs.replace(broker, shutting_down=True))
@@ -206,7 +209,7 @@ def _after_registration(
         )
     crashed = ended is not Ended.CLEAN
     if rules.has_elr and may_lack_records(topic, ended):
-        # Others may hold what it lost; where nobody does, the last leader leads again.
+        # Other replicas may hold what it lost; if none does, the last leader leads again.
         return edit_partition(topic, partition, rules, isr=rest, doubted=(broker.id,), election=election)
     is_away = not broker.has_online(partition.directory_of(broker.id))
     if broker.fenced or (rest and (crashed or is_away)):

@@ -1,4 +1,5 @@
-"""Decides on data directories: which one holds a replica, and what follows when one fails.
+"""Decisions on log dirs, by their directory ids (KIP-858): which one holds a replica, and what follows a
+failure.
 
 A replica whose log is damaged is assigned to LOST_DIRECTORY, which is never online: it leaves the in-sync
 set, unless it is the last member, and is not elected. Once it is repaired, its broker names its directory.
@@ -22,7 +23,7 @@ from tidelog.metadata.leaders.partition_edit import edit_partition, without
 
 
 class DirectoryAssignment(msgspec.Struct, frozen=True):
-    """A broker says where it keeps a replica."""
+    """A broker reports the log dir of a replica."""
 
     directory: Uuid
     topic_id: Uuid
@@ -38,7 +39,10 @@ class AssignedDirectory(ItemResult, frozen=True, kw_only=True):
 def unreported_directories(
     image: ClusterImage, broker_id: NodeId, replicas: Iterable[tuple[Uuid, int, Uuid]]
 ) -> list[DirectoryAssignment]:
-    """What the image has wrong among a broker's replicas; `homes` are topic ids, partitions, directories."""
+    """The replicas of a broker whose directory id in the image is out of date.
+
+    `replicas` are topic ids, partitions and directory ids.
+    """
     wrong = []
     for topic_id, index, directory in replicas:
         topic = image.topics_by_id.get(topic_id)

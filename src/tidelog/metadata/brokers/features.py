@@ -48,7 +48,8 @@ class FeatureUpdate(msgspec.Struct, frozen=True):
 
 
 def supported_features(api_version: int) -> tuple[FeatureRange, ...]:
-    """For an ApiVersions answer. Clients of version 3 cannot read a range from 0, and are not told of it."""
+    """For an ApiVersions response. Version 3 cannot express a range from 0, so such features are left out
+    there."""
     return tuple(feature for feature in SUPPORTED_FEATURES if feature.min_level or api_version > 3)
 
 

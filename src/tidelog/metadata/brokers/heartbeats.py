@@ -1,7 +1,8 @@
-"""Heartbeats: what the active controller remembers of them, and what it decides on one.
+"""Broker heartbeats: the sessions that the active controller keeps in memory, and its decision on a
+heartbeat.
 
-The memory is not metadata: it is lost with the controller. A new one takes every broker as heard of just
-now, so nobody is fenced for the silence of the controller before. Time is the caller's monotonic clock.
+Sessions are not metadata: they are lost with the controller. A new controller starts a full session for every
+broker, so no broker is fenced for an outage of the previous controller. Time is the caller's monotonic clock.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +23,7 @@ from tidelog.metadata.image.entities import BrokerImage
 from tidelog.metadata.image.image import ClusterImage
 
 
-class _Contact:
+class _Session:
     __slots__ = ("epoch", "handed_over", "heard", "offset")
 
     def __init__(self, epoch: Epoch, heard: float, offset: Offset) -> None:
@@ -37,61 +38,64 @@ class BrokerSessions:
 
     def __init__(self, timeout_s: float) -> None:
         self.timeout_s = timeout_s
-        self._contacts: dict[NodeId, _Contact] = {}
+        self._sessions: dict[NodeId, _Session] = {}
         self._looked: float | None = None
 
     def begin(self, brokers: Iterable[BrokerImage], now: float) -> None:
-        """On becoming the controller: a full session for everybody who is not fenced."""
-        self._contacts = {
-            broker.id: _Contact(broker.epoch, now, NO_OFFSET) for broker in brokers if not broker.fenced
+        """Starts a full session for every broker that is not fenced, when this node becomes the
+        controller."""
+        self._sessions = {
+            broker.id: _Session(broker.epoch, now, NO_OFFSET) for broker in brokers if not broker.fenced
         }
 
     def touch(self, broker_id: NodeId, epoch: Epoch, now: float, offset: Offset = NO_OFFSET) -> None:
-        """`offset` is how far the broker follows the metadata; it does not go back within an epoch."""
-        contact = self._contacts.get(broker_id)
-        if contact is None or contact.epoch != epoch:
-            self._contacts[broker_id] = _Contact(epoch, now, offset)
+        """`offset` is the metadata offset that the broker has applied; it does not go back within an
+        epoch."""
+        session = self._sessions.get(broker_id)
+        if session is None or session.epoch != epoch:
+            self._sessions[broker_id] = _Session(epoch, now, offset)
             return
-        contact.heard = max(contact.heard, now)
-        contact.offset = max(contact.offset, offset)
+        session.heard = max(session.heard, now)
+        session.offset = max(session.offset, offset)
 
     def forget(self, broker_id: NodeId) -> None:
-        self._contacts.pop(broker_id, None)
+        self._sessions.pop(broker_id, None)
 
     def is_alive(self, broker_id: NodeId, now: float) -> bool:
-        contact = self._contacts.get(broker_id)
-        return contact is not None and now - contact.heard <= self.timeout_s
+        session = self._sessions.get(broker_id)
+        return session is not None and now - session.heard <= self.timeout_s
 
     def expired(self, now: float) -> list[NodeId]:
-        """The brokers that have been silent for too long, the longest first. To be asked often.
+        """Returns the brokers whose session has expired, the longest first. Call it often.
 
-        Between two questions that are half a session apart the controller itself stood still: what was sent
-        meanwhile still waits to be read, so that time does not count against anybody.
+        Two calls that are half a session apart show that the controller itself stood still: heartbeats sent
+        in the meantime are still unread, so that time does not count against any broker.
         """
         if self._looked is not None and now - self._looked > self.timeout_s / 2:
-            for contact in self._contacts.values():
-                contact.heard = min(now, contact.heard + now - self._looked)
+            for session in self._sessions.values():
+                session.heard = min(now, session.heard + now - self._looked)
         self._looked = now
-        silent = [id for id, contact in self._contacts.items() if now - contact.heard > self.timeout_s]
-        return sorted(silent, key=lambda id: (self._contacts[id].heard, id))
+        silent = [id for id, session in self._sessions.items() if now - session.heard > self.timeout_s]
+        return sorted(silent, key=lambda id: (self._sessions[id].heard, id))
 
     def last_contact(self, broker_id: NodeId) -> float | None:
-        contact = self._contacts.get(broker_id)
-        return None if contact is None else contact.heard
+        session = self._sessions.get(broker_id)
+        return None if session is None else session.heard
 
     def handed_over(self, broker_id: NodeId, offset: Offset) -> None:
-        """What a stopping broker led was last given to others by the record at `offset`."""
-        if (contact := self._contacts.get(broker_id)) is not None:
-            contact.handed_over = max(contact.handed_over, offset)
+        """The record at `offset` was the last that moved leadership away from a stopping broker."""
+        if (session := self._sessions.get(broker_id)) is not None:
+            session.handed_over = max(session.handed_over, offset)
 
     def others_know(self, broker_id: NodeId, image: ClusterImage) -> bool:
-        """Whether all active brokers have seen that hand-over: from then on no client needs the old one."""
-        contact = self._contacts.get(broker_id)
-        if contact is None:
+        """Whether all active brokers have applied that record: from then on no client needs the old
+        leader."""
+        session = self._sessions.get(broker_id)
+        if session is None:
             return True
         return all(
-            other.offset >= contact.handed_over
-            for id, other in self._contacts.items()
+            other.offset >= session.handed_over
+            for id, other in self._sessions.items()
             if id != broker_id and id in image.brokers and image.brokers[id].is_active
         )
 
@@ -114,10 +118,11 @@ class HeartbeatResult(msgspec.Struct, frozen=True):
 def decide_heartbeat(
     image: ClusterImage, beat: Heartbeat, *, others_know: bool, config: BrokerConfig | None = None
 ) -> Decision[HeartbeatResult]:
-    """Fenced -> active once it follows the metadata; active -> stopping -> fenced when it wants to leave.
+    """Fenced -> active once it has caught up with the metadata; active -> stopping -> fenced on shutdown.
 
-    A stopping broker may go when nothing is left that another replica could take over, and `others_know`
-    of the last hand-over. It is fenced in the same step, so that nobody waits for its session to end.
+    A stopping broker may leave when it leads nothing that another replica could lead, and `others_know` of
+    the last change of leadership. It is fenced in the same step, so that no client waits for its session to
+    expire.
     """
     broker = check_broker_epoch(image, beat.broker_id, beat.broker_epoch)
     is_caught_up = beat.metadata_offset >= broker.epoch

@@ -16,7 +16,7 @@ PRODUCER_ID_MAX = 2**63 - 1
 def decide_producer_id_block(
     image: ClusterImage, *, broker_id: NodeId, size: int = BLOCK_SIZE
 ) -> Decision[range]:
-    """The single result is the block: ids that nobody else has been or will be given."""
+    """The single result is the block of ids, which no other broker ever gets."""
     first = image.next_producer_id
     if first > PRODUCER_ID_MAX - size:
         raise KafkaError(

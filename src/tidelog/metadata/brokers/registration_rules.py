@@ -49,7 +49,7 @@ def may_lack_records(topic: TopicImage, ended: Ended) -> bool:
 
 
 def check_broker_epoch(image: ClusterImage, broker_id: NodeId, broker_epoch: Epoch) -> BrokerImage:
-    """The broker that speaks must be the process that is registered."""
+    """Checks that the request comes from the registered process of the broker."""
     broker = image.brokers.get(broker_id)
     if broker is None:
         raise KafkaError(
@@ -105,7 +105,7 @@ def check_endpoints(endpoints: Sequence[Endpoint]) -> None:
 
 def check_directories(image: ClusterImage, broker_id: NodeId, directories: Sequence[Uuid]) -> None:
     if len(directories) > DIRECTORIES_MAX:
-        raise _invalid(f"The broker has {len(directories)} directories, at most {DIRECTORIES_MAX} may be.")
+        raise _invalid(f"The broker lists {len(directories)} log dirs; the limit is {DIRECTORIES_MAX}.")
     if ZERO_UUID in directories or LOST_DIRECTORY in directories:
         raise _invalid("Reserved directory ID in request")
     if len(set(directories)) < len(directories):
@@ -137,7 +137,7 @@ def check_features(image: ClusterImage, features: Sequence[FeatureRange]) -> Non
 def lost_its_data(
     partition: PartitionImage, broker_id: NodeId, known: BrokerImage | None, directories: Sequence[Uuid]
 ) -> bool:
-    """Whether the replica's directory is gone for good, and not only away.
+    """Whether the replica's directory is lost for good, and not only unavailable.
 
     A broker that comes back with fewer directories has some that it cannot read now and may later; it begins
     nothing anew meanwhile. One with as many as before and other ids among them got an empty disk. Where a

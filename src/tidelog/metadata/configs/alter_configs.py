@@ -38,7 +38,7 @@ GROUP_ID_CHARS_MAX = 8191
 
 
 class ConfigAlteration(msgspec.Struct, frozen=True):
-    """What a request wants for one resource. AlterConfigs sends edits that set, and no others."""
+    """The edits of a request for one resource. AlterConfigs sends only edits that set a value."""
 
     resource_type: int  # as on the wire
     resource_name: str
@@ -157,7 +157,8 @@ class _Decider:
         check_min_insync(self._image, resource, after, [edit.key for edit in edits])
         check_broker_configs(changed, of_cluster=resource == CLUSTER_DEFAULT)
         check_broker_values(after, changed)
-        # The static settings of another broker are not known here; its own start tells what does not fit.
+        # The static settings of another broker are unknown here; that broker reports a conflict when it
+        # starts.
         broker = self._this_broker if resource == CLUSTER_DEFAULT else resource
         layers = {**self._layers, resource: after}
         check_broker_layers(
@@ -189,7 +190,8 @@ def _names_min_insync(edits: Sequence[ConfigEdit]) -> bool:
 
 
 def _with_min_insync(image: ClusterImage, after: Mapping[str, str]) -> dict[str, str]:
-    """AlterConfigs replaces all settings; the one that the cluster must have stays where nobody names it."""
+    """AlterConfigs replaces all settings; a setting that the cluster requires stays if the request
+    omits it."""
     known = image.configs(CLUSTER_DEFAULT).get(MIN_INSYNC_SETTING)
     return {**after} if known is None else {**after, MIN_INSYNC_SETTING: known}
 

@@ -69,7 +69,7 @@ def _edited_list(kind: ResourceKind, override: str | None, edit: ConfigEdit, con
 
 
 def _items_now(kind: ResourceKind, override: str | None, edit: ConfigEdit, config: BrokerConfig) -> list[str]:
-    """What a list holds: its own value, else the one it inherits."""
+    """The items of a list setting: the resource's own value, or the inherited one."""
     setting = SETTINGS[kind].get(edit.key)
     if setting is None:
         return []  # the check of names, which follows, refuses it in better words

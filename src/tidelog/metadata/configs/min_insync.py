@@ -53,7 +53,7 @@ def check_min_insync(
 def after_min_insync_changed(
     image: ClusterImage, changes: Sequence[Record], config: BrokerConfig
 ) -> list[PartitionChanged]:
-    """Where enough are in sync by the new value, leaders go on: who is not among them is eligible no more."""
+    """With enough replicas in sync by the new value, high watermarks move again, so the ELR becomes empty."""
     changed = [
         change for change in changes if isinstance(change, ConfigChanged) and change.key == MIN_INSYNC_SETTING
     ]

@@ -1,7 +1,7 @@
 """Which settings a topic, group or broker may be given, and the refusals in the words Kafka's clients know.
 
 Only what a request changes is judged: a value that an older or newer version stored may be one that
-this version cannot read, and must not keep anybody from changing another.
+this version cannot read, and must not block changes to other settings.
 """
 
 from collections.abc import Collection, Iterable, Mapping

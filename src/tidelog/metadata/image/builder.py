@@ -1,7 +1,7 @@
 """Applies records to a draft of a cluster image: one small method for each kind of record.
 
 The draft holds copies of only those maps and topics that were touched. A record that does not fit
-means that a decision was wrong or the log is not the one we wrote: stop, rather than guess.
+means that a decision was wrong or that the log is corrupt: stop, rather than guess.
 """
 
 from collections.abc import Callable, Mapping

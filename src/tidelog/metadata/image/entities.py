@@ -88,7 +88,7 @@ class PartitionImage(msgspec.Struct, frozen=True):
         return is_trusted and self.directory_of(replica) == LOST_DIRECTORY
 
     def directory_of(self, replica: NodeId) -> Uuid:
-        """Zeros where it is not known, or the broker is no replica."""
+        """Zeros if it is unknown, or if the broker is no replica."""
         if not self.directories or replica not in self.replicas:
             return UNASSIGNED_DIRECTORY
         return self.directories[self.replicas.index(replica)]

@@ -1,4 +1,5 @@
-"""The cluster image: what all applied metadata records add up to. Immutable, so anybody may hold one.
+"""The cluster image: what all applied metadata records add up to. Immutable, so any caller may keep a
+reference.
 
 `advance` is the only way from one image to the next, live and on replay. It copies each map that the
 records touch once, however many records there are, and shares all the rest with the image before.

@@ -104,7 +104,7 @@ class PartitionCreated(MetadataRecord, frozen=True, omit_defaults=True, tag="par
     leader_epoch: Epoch = 0
     partition_epoch: Epoch = 0
     directories: tuple[IdText, ...] = ()
-    """The data directory of each replica, in the order of `replicas`; zeros where it is not known yet."""
+    """The directory id of each replica, in the order of `replicas`; zeros where it is unknown yet."""
     adding: tuple[NodeId, ...] = ()
     removing: tuple[NodeId, ...] = ()
     elr: tuple[NodeId, ...] = ()

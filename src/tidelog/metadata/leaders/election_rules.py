@@ -1,4 +1,4 @@
-"""Who may lead a partition: the rules that every change of a leader or an in-sync set obeys.
+"""Which replica may lead a partition: the rules for every change of a leader or an in-sync set.
 
 A replica may lead if its broker is neither fenced nor stopping and the directory that holds it is online.
 A clean election takes such a replica from the in-sync set, or where none of that may lead, from the
@@ -32,7 +32,7 @@ class Election(Enum):
     PREFERRED = "preferred"
     """The first replica, if it is in sync and may lead; else as a clean one."""
     UNCLEAN = "unclean"
-    """As a clean one, but rather a leader that misses records than none."""
+    """As a clean one, but a leader that misses records is better than none."""
 
 
 class Candidates(NamedTuple):
@@ -46,7 +46,7 @@ class Candidates(NamedTuple):
 
 
 class ElectionRules:
-    """The brokers as they are once the change at hand has happened."""
+    """The rules, applied to the brokers as they will be after the change at hand."""
 
     __slots__ = ("_active", "_brokers", "_config", "has_elr")
 
@@ -76,7 +76,7 @@ class ElectionRules:
         return broker is not None and broker.has_online(partition.directory_of(replica))
 
     def may_stay(self, partition: PartitionImage, replica: NodeId) -> bool:
-        """A leader that is stopping goes on until another may lead: better a late farewell than no leader."""
+        """A stopping leader stays until another replica may lead: better a late shutdown than no leader."""
         broker = self._brokers.get(replica)
         return broker is not None and not broker.fenced and broker.has_online(partition.directory_of(replica))
 
@@ -89,12 +89,12 @@ class ElectionRules:
         return UNASSIGNED_DIRECTORY if broker is None else broker.directory_for_new_replica()
 
     def election_for(self, topic: TopicImage) -> Election:
-        """What the topic's own setting, or the one it inherits, asks for when a leader is gone."""
+        """The kind of election that the topic's own or inherited setting allows when the leader is lost."""
         unclean = topic_setting(UNCLEAN_SETTING, topic.configs, self._config)
         return Election.UNCLEAN if unclean else Election.CLEAN
 
     def needed_in_sync(self, topic: TopicImage, replicas: Sequence[NodeId]) -> int:
-        """As its leader counts: without so many in sync, the high watermark does not move."""
+        """The leader's minimum: with fewer replicas in sync, the high watermark does not move."""
         wanted = topic_setting(MIN_INSYNC_SETTING, topic.configs, self._config)
         return min(int(wanted), len(replicas)) if isinstance(wanted, int) else 1
 

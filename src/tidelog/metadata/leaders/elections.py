@@ -1,4 +1,5 @@
-"""Decides who leads: elections that somebody asks for, and those that the controller runs by itself."""
+"""Decisions on leader elections: those that a client requests, and those that the controller runs by
+itself."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -36,9 +37,9 @@ def decide_elect_leaders(
     wanted: Sequence[tuple[str, int]] | None,
     config: BrokerConfig | None = None,
 ) -> Decision[ElectionResult]:
-    """With None for `wanted`: every partition, and an answer only for those that need an election.
+    """With None for `wanted`: every partition, with a result only for those that need an election.
 
-    An unclean election is run whatever the topic's settings say, since somebody asked for it by name.
+    An unclean election runs whatever the topic's settings say, since the client asked for it explicitly.
     """
     rules = ElectionRules.of(image, config)
     records: list[Record] = []
@@ -68,15 +69,15 @@ def decide_preferred_leaders(
 ) -> Decision[None]:
     """Give leadership back to preferred replicas, for brokers that lead too few of those that prefer them."""
     prefer: Counter[NodeId] = Counter()
-    astray: dict[NodeId, list[tuple[TopicImage, PartitionImage]]] = {}
+    not_preferred: dict[NodeId, list[tuple[TopicImage, PartitionImage]]] = {}
     for topic, partition in image.partitions():
         preferred = partition.replicas[0]
         prefer[preferred] += 1
         if partition.leader != preferred:
-            astray.setdefault(preferred, []).append((topic, partition))
+            not_preferred.setdefault(preferred, []).append((topic, partition))
     rules = ElectionRules.of(image, config)
     records: list[Record] = []
-    for broker_id, found in astray.items():
+    for broker_id, found in not_preferred.items():
         if len(found) * 100 <= imbalance_percent * prefer[broker_id]:
             continue
         for topic, partition in found:
@@ -93,7 +94,7 @@ def decide_preferred_leaders(
 def decide_missing_leaders(
     image: ClusterImage, config: BrokerConfig | None = None, *, limit: int = ELECTIONS_PER_DECISION_MAX
 ) -> Decision[None]:
-    """Leaders for partitions without one: unclean where the topic has come to ask for that."""
+    """Leaders for partitions without one: unclean where the topic now allows that."""
     rules = ElectionRules.of(image, config)
     records: list[Record] = []
     for topic, partition in image.partitions():

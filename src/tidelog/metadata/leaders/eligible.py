@@ -19,7 +19,7 @@ def eligible_replicas(
     needed: int,
     bad: Collection[NodeId] = (),
 ) -> tuple[NodeId, ...]:
-    """Those of a partition that is about to have these replicas and this in-sync set.
+    """The eligible leader replicas of a partition that is about to have these replicas and this in-sync set.
 
     `needed` in sync let the high watermark move; 0 where the cluster keeps no eligible leader replicas. Those
     that are `bad` may lack part of what was acknowledged.
@@ -36,9 +36,9 @@ def eligible_replicas(
 def last_leader(
     old: PartitionImage, replicas: Collection[NodeId], isr: Collection[NodeId], *, lost: Collection[NodeId]
 ) -> tuple[NodeId, ...]:
-    """Who led last, for a partition that has nobody in sync any more.
+    """The last leader of a partition that has no in-sync replica left.
 
-    Before the cluster kept eligible leader replicas, that one stayed in sync, alone.
+    Before the cluster kept eligible leader replicas, that replica stayed in the in-sync set, alone.
     """
     if isr:
         return ()

@@ -1,4 +1,4 @@
-"""Where all replicas are while a plan is being made: the loads of brokers, racks, and what may move."""
+"""The placement of all replicas while a plan is made: load of each broker, racks, and possible moves."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -44,16 +44,16 @@ class Layout:
                     self._take(broker, key)
 
     def crowding(self, replicas: Sequence[NodeId]) -> int:
-        """Pairs of replicas that share a rack; a broker that is gone shares none."""
+        """The number of replica pairs that share a rack; an unknown broker shares none."""
         racks = [self.racks[broker] for broker in replicas if broker in self.racks]
         return sum(racks.count(rack) - 1 for rack in racks) // 2
 
     def swapped(self, key: PartitionKey, leaves: NodeId, comes: NodeId) -> Replicas:
-        """The newcomer takes the place in the list, and so the role, of the one that leaves."""
+        """The new replica takes the position in the list, and so the role, of the one that leaves."""
         return tuple(comes if broker == leaves else broker for broker in self.replicas[key])
 
     def may_move(self, key: PartitionKey, leaves: NodeId, comes: NodeId) -> bool:
-        """Never two replicas on one broker, and never more of them in one rack than there are."""
+        """Never two replicas on one broker, and never more replicas in one rack than before."""
         replicas = self.replicas[key]
         if leaves not in replicas or comes in replicas:
             return False
@@ -73,7 +73,8 @@ class Layout:
         self._take(comes, key)
 
     def movable(self, leaves: NodeId, comes: NodeId) -> PartitionKey | None:
-        """A partition to move between the two; at first of a topic of which the newcomer has fewer."""
+        """A partition to move between the two brokers; preferably of a topic of which the target has
+        fewer."""
         gains, topics = self.held[comes], self.held[leaves]
         passed: list[str] = []
         spare: PartitionKey | None = None
@@ -106,7 +107,7 @@ class Layout:
         return key
 
     def best_target(self, key: PartitionKey, leaves: NodeId) -> NodeId | None:
-        """Where a replica that must leave goes: another rack first, then where there is least."""
+        """The best broker for a replica that must move: another rack first, then the least load."""
         replicas, topic = self.replicas[key], key[0]
         free = [broker for broker in self.racks if broker not in replicas]
         return min(

@@ -1,7 +1,8 @@
-"""Decides on AlterPartition: a leader says who is in sync, and the controller has the last word.
+"""Decisions on AlterPartition: a leader proposes its in-sync set, and the controller decides.
 
-The leader may be behind: it is told to look again, never followed. A replica joins only as the very
-process that the leader measured (its broker epoch), and only while that may be elected afterwards.
+The leader may be behind: its request is then refused, and it looks at the metadata again. A replica joins
+only as the very process that the leader measured (its broker epoch), and only while that may be elected
+afterwards.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ RECOVERED = 0
 
 
 class PartitionAlteration(msgspec.Struct, frozen=True):
-    """What a leader wants its in-sync set to be."""
+    """The in-sync set that a leader proposes."""
 
     topic_id: Uuid
     partition: int
@@ -113,7 +114,7 @@ def _altered(
 
 
 def partition_after(partition: PartitionImage, record: PartitionChanged) -> PartitionImage:
-    """What the asker is told; directories stay out of it."""
+    """The partition as the response shows it, without directories."""
     return msgspec.structs.replace(
         partition,
         partition_epoch=record.partition_epoch,

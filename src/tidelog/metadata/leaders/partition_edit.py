@@ -1,4 +1,4 @@
-"""Turns what shall become of a partition into the one small record for it, or none if nothing changes.
+"""Turns a change of a partition into one small record, or none if nothing changes.
 
 Whatever the reason for a change, the same things follow: a reassignment whose target is in sync is
 completed, a leader is elected, epochs grow. The partition epoch grows with each change; the leader epoch
@@ -63,7 +63,7 @@ def edit_partition(
     leader = rules.elect(judged, Candidates(replicas, isr, elr, last_known), election)
     if leader != NO_LEADER and leader not in isr:
         isr = (leader,)
-        # Unclean: nobody else is known to hold what it holds.
+        # Unclean: no other replica is known to hold the same records.
         was_clean = leader in elr
         elr = eligible_replicas(old, replicas, isr, needed=needed, bad=bad) if was_clean else ()
         new_epoch = True
@@ -105,11 +105,11 @@ def _completed(
 
 
 def _directories(
-    old: PartitionImage, replicas: Replicas, rules: ElectionRules, told: Mapping[NodeId, Uuid]
+    old: PartitionImage, replicas: Replicas, rules: ElectionRules, reported: Mapping[NodeId, Uuid]
 ) -> tuple[Uuid, ...]:
     return tuple(
-        told[replica]
-        if replica in told
+        reported[replica]
+        if replica in reported
         else old.directory_of(replica)
         if replica in old.replicas
         else rules.directory_for_new_replica(replica)

@@ -2,7 +2,7 @@
 
 The new replicas come first in the list and the old ones stay behind them, until every replica that shall
 stay is in sync; `partition_edit` then drops the others. Replicas that were not there before are `adding`,
-those that shall go are `removing`, and one that an earlier plan added and a new one does not want is both.
+those that leave are `removing`, and one that an earlier plan added and the new plan drops is both.
 A cancel drops all that is `adding`. A broker that dies meanwhile only delays: the plan waits for it.
 """
 
@@ -23,7 +23,7 @@ from tidelog.metadata.topics.assignments import check_assignment
 
 
 class Reassignment(msgspec.Struct, frozen=True):
-    """The replicas that somebody wants, the preferred leader first. None cancels what is under way."""
+    """The requested replicas, the preferred leader first. None cancels a reassignment in progress."""
 
     topic: str
     partition: int

@@ -37,7 +37,8 @@ class EntryLog:
             self._begin_file(end, [])
 
     def append(self, entries: Sequence[Entry], now_ms: TimestampMs, *, roll: bool = False) -> int:
-        """How many bytes that took. `roll`: in a new file, so that the one before can be removed."""
+        """Returns the number of bytes written. `roll`: in a new file, so that the previous one can be
+        removed."""
         batches = self._encode(self.end, entries, now_ms)
         if roll and self._size:
             self._begin_file(self.end, batches)
@@ -54,7 +55,7 @@ class EntryLog:
         self._drop_files(above=index)
         batches = self._encode(index, entries, now_ms)
         self._begin_file(index, batches)
-        self._cut_below_active()
+        self._truncate_below_active()
         self.end = index + len(entries)
         return sum(map(len, batches))
 
@@ -97,8 +98,9 @@ class EntryLog:
             del self._bases[-1]
         self._disk.sync_dir(self._directory)
 
-    def _cut_below_active(self) -> None:
-        """Free the file before it of what was replaced: that would be back when the newest file goes."""
+    def _truncate_below_active(self) -> None:
+        """Remove replaced entries from the previous file: they would be back when the newest file is
+        removed."""
         if len(self._bases) < 2:
             return
         file = self._disk.open(self._path(self._bases[-2]))

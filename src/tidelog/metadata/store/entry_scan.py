@@ -1,8 +1,8 @@
 """Reads the entries of the metadata log at the start, and refuses a log that lost what was acknowledged.
 
-A partition's log sets damage aside and goes on. Metadata must not: a record that vanishes could bring back
-a deleted topic, and the quorum could agree on something else in place of an entry it had agreed on. Only an
-unfinished write at the end is cut. Every entry says which ones were durable before it: those must be there.
+A partition's log sets damage aside and continues. Metadata must not: a lost record could bring back a deleted
+topic, and the quorum could commit another entry in place of one that it had committed. Only an unfinished
+write at the end is truncated. Every entry says which entries were durable before it: those must be there.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,9 +35,9 @@ class EntryScan:
         self.end = since + 1
         """The index that the next entry gets."""
         self.bytes = 0
-        """Of the entries, as they are on the disk."""
-        self.cut: str | None = None
-        """What was cut from the end, for the broker's log."""
+        """The size of the entries on disk."""
+        self.truncated: str | None = None
+        """What was truncated at the end, for the broker's log."""
         self._path = self._path_of(self.bases[0] if self.bases else self.end)
         self._position = 0
 
@@ -90,12 +90,12 @@ class EntryScan:
                 raise self._damage(f"{found.why}, and index {self.end} was synced before later ones")
             if not is_torn(file, found, self.end):
                 raise self._damage(f"{found.why}, though all of it had been written")
-            self._cut(file, found)
+            self._truncate(file, found)
             return
 
     def _take(self, file: File, found: Good) -> None:
         if found.header.base_offset != self.end:
-            raise self._damage(f"index {found.header.base_offset} where {self.end} is due")
+            raise self._damage(f"index {found.header.base_offset} where {self.end} is expected")
         try:
             entry = decode_entry(file.read_at(found.position, found.header.size)).entry
             if self.end > self._since:
@@ -113,7 +113,7 @@ class EntryScan:
         self.end += 1
 
     def _vouched_for(self, file: File, rest: Iterator[Good | Bad]) -> Index:
-        """Every entry below was durable, as one of those behind the damage says."""
+        """Every entry below this index was durable, according to an entry behind the damage."""
         vouched = 0
         for found in rest:
             if isinstance(found, Good):
@@ -124,10 +124,12 @@ class EntryScan:
                 vouched = max(vouched, stored.synced_below)
         return vouched
 
-    def _cut(self, file: File, torn: Bad) -> None:
+    def _truncate(self, file: File, torn: Bad) -> None:
         size = file.size()
         file.truncate(torn.position)
-        self.cut = f"{self._path} at {torn.position}: cut {size - torn.position} bytes of an unfinished write"
+        self.truncated = (
+            f"{self._path} at {torn.position}: truncated {size - torn.position} bytes of an unfinished write"
+        )
 
     @property
     def last_term(self) -> Term:
@@ -149,7 +151,7 @@ class EntryScan:
     def _damage(self, what: str) -> StorageError:
         return self._error(
             f"the metadata log is damaged: {what}",
-            f"Restore this directory from a backup. {_AS_A_FOLLOWER} Without either, cut the file there "
+            f"Restore this directory from a backup. {_AS_A_FOLLOWER} Without either, truncate the file there "
             f"(truncate -s {self._position} {self._path}) and move later .log files out of the directory: "
             f"the broker then goes back to index {self.end}, and loses later changes of topics and settings.",
         )

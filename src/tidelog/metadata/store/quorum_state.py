@@ -36,9 +36,9 @@ def decode_state(data: bytes) -> HardState:
     try:
         stored = _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise StorageError(f"it is not the JSON that is due there ({error})") from error
+        raise StorageError(f"it is not the expected JSON ({error})") from error
     if stored.version != VERSION:
-        raise StorageError(f"version {stored.version} of it is not known to this version of Tidelog")
+        raise StorageError(f"this version of Tidelog does not know its version {stored.version}")
     if stored.crc32c is not None and stored.crc32c != _checksum(stored):
         raise StorageError("its checksum does not fit")
     if stored.term < 0:
@@ -71,7 +71,7 @@ def missing_state(directory: str) -> StorageError:
 
 
 REMEDY = (
-    "It says whom this broker voted for, and a broker that forgets that could vote twice. Restore it from a "
+    "It holds this broker's vote, and a broker that forgets its vote could vote twice. Restore it from a "
     "backup. In a cluster whose other voters are up, move the whole log dir away instead: the broker "
     "then comes back empty, as another disk, and fetches everything from them. Where this broker is the only "
     'voter, write the file anew: {"version":1,"term":TERM,"voted_for":null} with the newest term that '

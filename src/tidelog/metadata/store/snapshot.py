@@ -1,7 +1,7 @@
-"""A snapshot of the metadata as the quorum keeps and sends it: what all entries up to an index add up to.
+"""A snapshot of the metadata as the quorum stores and sends it: the image after all entries up to an index.
 
 Record batches with offsets from 0 on. The first holds one record that says which snapshot this is and how
-many records follow; those lead from an empty image to the one that was stored.
+many records follow; applied to an empty image, they give the stored one.
 """
 
 from itertools import islice
@@ -76,7 +76,7 @@ def decode_snapshot(data: bytes) -> LoadedSnapshot:
             raise type(error)(f"at {position}: {error}") from error
         position += header.size
     if len(records) != head.records:
-        raise StorageError(f"at {position}: {len(records)} records of {head.records}: it was cut short")
+        raise StorageError(f"at {position}: {len(records)} records of {head.records}: it is truncated")
     try:
         image = advance(ClusterImage(), records).after
     except (InvariantError, ValueError) as error:

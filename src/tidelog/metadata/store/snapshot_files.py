@@ -1,7 +1,7 @@
 """The snapshot files of the metadata quorum: `<index>-<term>.checkpoint`, the two newest of them.
 
 Two, so that a damaged one can be passed over: the log is kept from the older one on. A snapshot that came
-from the leader is `<index>-<term>.install` until the log that it replaces is gone: see `quorum_install`.
+from the leader is `<index>-<term>.install` until the log that it replaces is removed: see `install`.
 """
 
 import logging
@@ -50,7 +50,7 @@ def parse_snapshot_name(name: str, suffix: str = CHECKPOINT) -> SnapshotId | Non
 
 
 def read_snapshot_file(disk: Disk, path: str, identity: SnapshotId) -> LoadedSnapshot:
-    """StorageError with file and position unless it is whole and the one that its name says."""
+    """StorageError with file and position unless it is complete and matches its name."""
     try:
         loaded = decode_snapshot(read_file(disk, path) or b"")
     except StorageError as error:
@@ -104,7 +104,7 @@ class SnapshotFiles:
             identity for name in disk.names(directory) if (identity := parse_snapshot_name(name))
         )
         self.newest_ever = self.ids[-1].index if self.ids else NO_INDEX
-        """Of those that were there at the start, readable or not: the log must reach up to it."""
+        """The newest index at the start, readable or not: the log must reach up to it."""
         self.damaged: list[SnapshotId] = []
 
     @property
@@ -117,7 +117,8 @@ class SnapshotFiles:
         return self.ids[0].index + 1 if len(self.ids) >= KEPT else 0
 
     def load_newest(self) -> LoadedSnapshot:
-        """The newest that can be read. Whether the log makes up for a damaged one, shows when it is read."""
+        """Returns the newest readable snapshot. Reading the log shows whether it makes up for a
+        damaged one."""
         for identity in reversed(list(self.ids)):
             path = identity.path(self._directory)
             try:
@@ -125,7 +126,7 @@ class SnapshotFiles:
             except NewerFormatError:
                 raise
             except StorageError as error:
-                log.warning("a snapshot of the metadata is damaged and passed over: %s", error)
+                log.warning("skipped a damaged snapshot of the metadata: %s", error)
                 self.ids.remove(identity)
                 self.damaged.append(identity)
         return LoadedSnapshot()
@@ -135,7 +136,7 @@ class SnapshotFiles:
         return [identity.path(self._directory) for identity in self.damaged]
 
     def set_damaged_aside(self) -> None:
-        """The log has made up for them. They are kept, for whoever looks into it."""
+        """Rename the damaged snapshots, which the log makes up for; kept for analysis."""
         for identity in self.damaged:
             path = identity.path(self._directory)
             self._disk.rename(path, path + DAMAGED)
@@ -150,20 +151,21 @@ class SnapshotFiles:
         return Snapshot(identity.index, identity.term, decode_configuration(data), data)
 
     def add(self, identity: SnapshotId) -> bool:
-        """A new one is durable; the oldest go. False if the leader's, which is newer, has overtaken it."""
+        """Add a durable snapshot and drop the oldest. False if a newer one from the leader is there
+        already."""
         is_newest = identity.index > self.newest_index
         self.ids.append(identity)
         self._drop(self.ids[:-KEPT] if is_newest else [identity])
         return is_newest
 
     def replace_all(self, identity: SnapshotId) -> None:
-        """One that came from the leader: what was before it belongs to a log that is gone."""
+        """The leader's snapshot replaces all others, which belong to a log that is removed."""
         self._drop([other for other in self.ids if other != identity])
         self.ids = [identity]
 
-    def _drop(self, doomed: list[SnapshotId]) -> None:
+    def _drop(self, ids: list[SnapshotId]) -> None:
         try:
-            for identity in doomed:
+            for identity in ids:
                 self._disk.remove(identity.path(self._directory))
                 self.ids.remove(identity)
         except OSError as error:

@@ -1,7 +1,7 @@
-"""What a node of the metadata quorum keeps on its disk: term and vote, the entries, and snapshots.
+"""The durable state of a node of the metadata quorum: term and vote, entries, and snapshots.
 
-`begin` takes what the Raft core wants kept, `Write.run` does it in any thread, `finish` draws the conclusion;
-only then may the core's messages leave. One write at a time. Nothing is read again after `open`.
+`begin` takes a `Ready` of the Raft core, `Write.run` writes it in any thread, `finish` completes it; only
+then may the core's messages be sent. One write at a time. Nothing is read again after `open`.
 """
 
 import logging
@@ -62,15 +62,15 @@ class QuorumStore:
         self._roll_due = False
         self.hard_state = hard_state
         self.snapshot = snapshot
-        """As it was at the start; the present one is the driver's to know."""
+        """As it was at the start; the driver knows the current one."""
         self.entries: Sequence[Entry] = scan.entries
         """All after `snapshot`, as they were at the start; forgotten at the first write."""
         self.last_index: Index = scan.end - 1
         """Everything up to this is on stable storage."""
         self.is_new = False
-        """There was nothing here: this node has never voted, or has forgotten it."""
+        """The directory was empty: this node has never voted, or has lost its vote."""
         self.offline: Exception | None = None
-        """Why nothing can be kept any more, if so: then this node must not take part in the quorum."""
+        """The error after which nothing can be written: this node must then leave the quorum."""
 
     @classmethod
     def open(cls, disk: Disk, directory: str) -> "QuorumStore":
@@ -96,8 +96,8 @@ class QuorumStore:
                 f"has entries of term {scan.last_term}, so it is not of the same time. {REMEDY}"
             )
         snapshots.set_damaged_aside()
-        if scan.cut:
-            log.warning("after a crash, the metadata log was repaired: %s", scan.cut)
+        if scan.truncated:
+            log.warning("after a crash, the metadata log was repaired: %s", scan.truncated)
         opened = cls(
             disk, directory, hard_state=hard_state, snapshots=snapshots, snapshot=snapshot, scan=scan
         )
@@ -106,7 +106,7 @@ class QuorumStore:
         return opened
 
     def begin(self, ready: Ready, now_ms: TimestampMs) -> Write | None:
-        """What the core wants kept; None if that is nothing. KafkaError when the store is offline."""
+        """Begin to write a Ready; None if it has nothing to write. KafkaError when the store is offline."""
         if self.offline is not None:
             raise self._storage_error()
         invariant(self._write is None, "a write before the last one was finished")
@@ -125,13 +125,13 @@ class QuorumStore:
         return self._write
 
     def must_wait(self, write: Write) -> bool:
-        """The disk had no room for it. Nothing else is written meanwhile, and it may be run once more: each
-        of its steps begins where it began the first time."""
+        """The disk was too full for it. Nothing else is written meanwhile, and it may run again: each of its
+        steps then starts where it started the first time."""
         invariant(write is self._write and write.done, "a write out of order")
         return is_disk_full(write.error)
 
     def finish(self, write: Write) -> None:
-        """After `write.run`: it is on stable storage, or KafkaError, and nobody knows what is."""
+        """After `write.run`: all of it is durable; or KafkaError, and what is durable is unknown."""
         invariant(write is self._write and write.done, "a write out of order")
         self._write = None
         if write.error is not None:
@@ -186,7 +186,7 @@ class QuorumStore:
         invariant(write is self._snapshot_write and write.done, "a snapshot out of order")
         self._snapshot_write = None
         if write.error is not None:
-            log.warning("no snapshot of the metadata could be written: %s", write.error)
+            log.warning("a snapshot of the metadata could not be written: %s", write.error)
             return False
         return self._snapshots.add(write.id)
 
@@ -199,7 +199,7 @@ class QuorumStore:
             return None
 
     def close(self) -> None:
-        """What holds is on the disk already."""
+        """Everything is durable already."""
         if self._write is None:
             self._entry_log.close()
 

@@ -1,4 +1,4 @@
-"""Tells an entry that a crash left half-written from one that was whole and is damaged.
+"""Distinguishes an entry that a crash left half-written from a complete one that was damaged later.
 
 A crash leaves a write short, or with sectors of zeros where it had not arrived. A batch of which every sector
 is there, and which is wrong all the same, was changed afterwards.

@@ -1,4 +1,4 @@
-"""One write of the metadata quorum's store: everything that a `Ready` of the Raft core wants kept, in order.
+"""One write of the metadata quorum's store: everything in a `Ready` of the Raft core, in order.
 
 Term and vote come first: entries of a term must not be there without it. Each step is durable before the next
 begins, so that a crash leaves a state the core could have been in.
@@ -70,7 +70,7 @@ class Write:
             invariant(ready.first_index == due, "a gap before entries", first=ready.first_index, due=due)
 
     def run(self) -> None:
-        """Never raises: `QuorumStore.finish` looks at what came of it. A second time after a lack of room."""
+        """Never raises: `QuorumStore.finish` checks the result. May run again after the disk was full."""
         self.error = None
         try:
             self._run()

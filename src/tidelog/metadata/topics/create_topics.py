@@ -1,4 +1,4 @@
-"""Decides on CreateTopics, and on topics created because somebody asked for them by name.
+"""Decisions on CreateTopics and on auto-created topics.
 
 Each topic of a request succeeds or fails for itself; the records of all that succeed form one batch.
 """
@@ -29,7 +29,7 @@ PARTITIONS_PER_STEP = 256
 
 
 class NewTopic(msgspec.Struct, frozen=True):
-    """A topic that somebody wants. The broker's defaults stand in for -1."""
+    """A topic to create. -1 stands for the broker's default."""
 
     name: str
     num_partitions: int = DEFAULT

@@ -29,17 +29,17 @@ def dump(lines: Sequence[str]) -> bytes:
 
 
 def load(raw: bytes) -> list[str]:
-    """The lines; ValueError says why the file cannot be believed."""
+    """Returns the lines; ValueError says why the file cannot be trusted."""
     text = raw.decode("ascii")
     if not text.endswith("\n"):
-        raise ValueError("its last line is cut short")
+        raise ValueError("its last line is truncated")
     text = text[:-1]
     content = text.rstrip(_BLANKS)
     blanks = text[len(content) :]
     if blanks and (
         len(blanks) != _BITS or int(blanks.translate(_TO_BITS), 2) != crc32c(content.encode("ascii"))
     ):
-        raise ValueError("its checksum does not fit its content")
+        raise ValueError("its checksum does not match its content")
     if "\t" in content or "  " in content:
         raise ValueError("there is something behind its checksum")
     version, count, *lines = content.split("\n")

@@ -36,7 +36,7 @@ class LogDirFiles:
         self.path = path
         self.identity = identity
         self.was_clean = clean_mark is not None
-        """The last owner closed every log in order."""
+        """The last owner closed every log cleanly."""
         self.clean_epoch: Epoch = _epoch_in(clean_mark)
         """Under which it was registered then; -1 where it was not, or did not close them."""
 
@@ -54,7 +54,7 @@ class LogDirFiles:
         try:
             identity = cls._check_identity(disk, path, identity)
             mark = read_file(disk, f"{path}/{CLEAN_SHUTDOWN}")
-            if mark is not None:  # from now on only a new clean shutdown may say so
+            if mark is not None:  # only the next clean shutdown may write it again
                 disk.remove(f"{path}/{CLEAN_SHUTDOWN}")
                 disk.sync_dir(path)
         except BaseException:
@@ -63,21 +63,21 @@ class LogDirFiles:
         return cls(disk, path, identity, mark, lock)
 
     @staticmethod
-    def _check_identity(disk: Disk, path: str, wanted: LogDirIdentity) -> LogDirIdentity:
+    def _check_identity(disk: Disk, path: str, expected: LogDirIdentity) -> LogDirIdentity:
         meta = f"{path}/{META}"
         raw = read_file(disk, meta)
         if raw is None:
-            replace_file(disk, meta, wanted.dump())
-            return wanted
+            replace_file(disk, meta, expected.dump())
+            return expected
         found = LogDirIdentity.load(raw, meta)
-        if found.node_id != wanted.node_id:
+        if found.node_id != expected.node_id:
             raise StorageError(
-                f"{path} belongs to broker {found.node_id}, this one is {wanted.node_id} (see {meta}); "
-                "give this broker its own log dir, or its old node.id"
+                f"{path} belongs to broker {found.node_id}, this one is {expected.node_id} (see {meta}); "
+                "give this broker a log dir of its own, or its old node.id"
             )
-        if wanted.cluster_id and found.cluster_id and found.cluster_id != wanted.cluster_id:
+        if expected.cluster_id and found.cluster_id and found.cluster_id != expected.cluster_id:
             raise StorageError(
-                f"{path} belongs to cluster {found.cluster_id}, this one to {wanted.cluster_id}; see {meta}"
+                f"{path} belongs to cluster {found.cluster_id}, this one to {expected.cluster_id}; see {meta}"
             )
         return found
 
@@ -88,14 +88,14 @@ class LogDirFiles:
             return
         if known:
             raise StorageError(
-                f"{self.path} is marked as a log dir of cluster {known}, but the metadata is that of cluster "
-                f"{cluster_id}; put the log dir back together as it was, or use another one"
+                f"{self.path} belongs to cluster {known}, but the metadata belongs to cluster "
+                f"{cluster_id}; restore the log dir as it was, or use another one"
             )
         self.identity = replace(self.identity, cluster_id=cluster_id)
         replace_file(self._disk, f"{self.path}/{META}", self.identity.dump())
 
     def close(self, *, clean: bool, broker_epoch: Epoch = NO_EPOCH) -> None:
-        """Clean: every log in here has been closed in order, and its recovery point written.
+        """Clean: every log was closed and its recovery point written.
 
         `broker_epoch`: under which this broker was registered.
         """
@@ -109,7 +109,7 @@ class LogDirFiles:
     # Partitions
 
     def partitions(self) -> list[PartitionDir]:
-        """The partitions that live here; directories with other names are somebody else's."""
+        """The partition directories; directories with other names are ignored."""
         return partition_dir.listing(self._disk, self.path)
 
     def partition_path(self, topic: str, partition: int) -> str:
@@ -123,7 +123,7 @@ class LogDirFiles:
         return path
 
     def mark_deleted(self, partition: PartitionDir, unique: Uuid, *, sync: bool = True) -> PartitionDir:
-        """Rename the directory, so that it is gone whatever happens next; `remove` takes the bytes.
+        """Rename the directory, so that it counts as deleted whatever happens next; `remove` frees the bytes.
 
         Without `sync`, for many at once: `sync` must follow.
         """

@@ -33,15 +33,15 @@ class LogDirIdentity:
         try:
             content, found, checksum = raw.rpartition(_CHECKSUM)
             if found and checksum != b"%08x\n" % crc32c(content):
-                raise ValueError("its checksum does not fit its content")
+                raise ValueError("its checksum does not match its content")
             lines = [line for line in raw.decode().splitlines() if line and not line.startswith("#")]
             values = dict(line.split("=", 1) for line in lines)
             if values["version"] != _VERSION:
-                raise ValueError(f"version {values['version']}, {_VERSION} is known")
+                raise ValueError(f"version {values['version']} instead of {_VERSION}")
             return cls(values["cluster.id"], int(values["node.id"]), values.get("directory.id", ""))
         except (ValueError, KeyError) as error:
             raise StorageError(
-                f"{path} is damaged, it does not say whose log dir this is: {error}. Restore it from a "
+                f"{path} is damaged, so the owner of this log dir is unknown: {error}. Restore it from a "
                 "backup; or correct it, with the ids that broker-registered and cluster-created records show "
                 "in `tidelog log dump --records` of the directory __cluster_metadata-0, and remove the line "
                 "with the checksum"

@@ -1,4 +1,4 @@
-"""Partition directories: `topic-3`, and `topic-3.<unique>-delete` once the topic is gone.
+"""Partition directories: `topic-3`, and `topic-3.<unique>-delete` once the topic is deleted.
 
 Each says in `partition.metadata` which topic it belongs to. Kafka reads two lines of that file, `version: 0`
 and `topic_id: …`; a third one holds the CRC32C of what is above it. Files that Kafka wrote have none.
@@ -45,7 +45,7 @@ def deleted_name(topic: str, partition: int, unique: str) -> str:
 
 
 def write_topic_id(disk: Disk, partition_dir: str, topic_id: Uuid) -> None:
-    """Not synced: the first flush of the log that lives here does it."""
+    """Not synced: the first flush of the log does that."""
     path = f"{partition_dir}/{PARTITION_METADATA}"
     temporary = path + ".tmp"
     file = disk.open(temporary, create=True)
@@ -59,7 +59,7 @@ def write_topic_id(disk: Disk, partition_dir: str, topic_id: Uuid) -> None:
 
 
 def read_topic_id(disk: Disk, partition_dir: str) -> Uuid | None:
-    """The id of the topic that the partition belongs to; None where none was written."""
+    """Returns the topic id; None if the directory holds none."""
     path = f"{partition_dir}/{PARTITION_METADATA}"
     raw = read_file(disk, path)
     if not raw:

@@ -9,11 +9,15 @@ from tidelog.base.config.config import ConfigError, load
         ({"listeners": "A://0.0.0.0:9092"}, "listeners", "add advertised.listeners"),
         ({"listeners": "A://:9092"}, "listeners", "add advertised.listeners"),
         ({"advertised.listeners": "B://h:1"}, "advertised.listeners", "listeners has no B, only PLAINTEXT"),
-        ({"queued.max.request.bytes": "1 MiB"}, "queued.max.request.bytes", "less than one request"),
+        (
+            {"queued.max.request.bytes": "1 MiB"},
+            "queued.max.request.bytes",
+            "less than the maximum size of a request",
+        ),
         (
             {"controller.quorum.voters": "1@a:1,2@b:1", "socket.request.max.bytes": "1 MiB"},
             "socket.request.max.bytes",
-            "let it be as much",
+            "set at least that",
         ),
         ({"inter.broker.listener.name": "B"}, "inter.broker.listener.name", "listeners has no B"),
         ({"log.cleaner.threads": "200"}, "log.cleaner.dedupe.buffer.size", "1 MiB for each of the 200"),
@@ -45,7 +49,7 @@ def test_no_limit_is_larger_than_any_request() -> None:
 @pytest.mark.parametrize(
     ("flags", "warning"),
     [
-        ({"min.insync.replicas": "2"}, "no more replicas in sync than it has"),
+        ({"min.insync.replicas": "2"}, "only as many in-sync replicas as it has"),
         ({"message.max.bytes": "2 MiB", "log.segment.bytes": "1 MiB"}, "must fit a segment"),
         ({"message.max.bytes": "200 MiB"}, "socket.request.max.bytes"),
         ({"log.roll.ms": "1d", "log.roll.hours": "3"}, "log.roll.hours has no effect"),

@@ -82,8 +82,8 @@ def test_a_bad_value_is_refused_though_a_flag_overrides_it(file: Path) -> None:
         ("node.id:\n", ":1: node.id: has no value; remove the line to keep the default"),
         ("- node.id\n", ": settings file: must hold lines of the form name: value"),
         ("node.id: [\n", "settings file: is not YAML"),
-        ("log.dirs: [{a: b}]\n", ":1: log.dirs: a list of texts is wanted"),
-        ("node.id: [1]\n", ":1: node.id: one value is wanted, not a list"),
+        ("log.dirs: [{a: b}]\n", ":1: log.dirs: expected a list of strings"),
+        ("node.id: [1]\n", ":1: node.id: expected one value, not a list"),
         ("node:\n  id:\n    x: 1\n", ":3: node.id.x: no such setting"),
     ],
 )

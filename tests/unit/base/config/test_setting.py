@@ -77,11 +77,11 @@ def test_human_forms_are_refused_over_the_protocol(setting: Setting, text: str) 
         (POLICY, "compact,,delete", "empty"),
         (POLICY, "shrink", "'shrink' is not one of compact, delete"),
         (POLICY, ["a,b"], "comma"),
-        (POLICY, [["x"]], "list of texts"),
+        (POLICY, [["x"]], "list of strings"),
         (CODEC, "ZSTD", "not one of none, zstd"),
         (FLAG, "maybe", "neither true nor false"),
         (FLAG, None, "null"),
-        (SIZE, ["1"], "one value is wanted"),
+        (SIZE, ["1"], "expected one value"),
     ],
 )
 def test_refusals_say_why(setting: Setting, raw: object, reason: str) -> None:

@@ -33,7 +33,7 @@ def beats(seconds: float) -> int:
             await asyncio.sleep(seconds)
         count = len(sent)
         await asyncio.sleep(5)
-        signs.heard(HEARTBEAT[1])
+        signs.received(HEARTBEAT[1])
         assert len(sent) == count
         return count
 
@@ -58,7 +58,7 @@ def test_what_comes_in_is_acknowledged_at_once() -> None:
         leader: Any = Leader()
         signs = QuorumHeartbeats(leader, LoopClock(), sent.extend)
         with signs.during(Ready()):
-            signs.heard(HEARTBEAT[1])
+            signs.received(HEARTBEAT[1])
             assert sent == [HEARTBEAT]
 
     run(life())
