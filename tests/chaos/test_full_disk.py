@@ -31,6 +31,6 @@ def test_others_take_over_and_it_comes_back(make_cluster) -> None:
         assert "until there is room" in told
         disk.free()
         cluster.until_whole()
-        assert "takes records again" in broker.log_text()
+        assert "accepts records again" in broker.log_text()
         problems = run.problems()
         assert not problems, "\n".join(problems[:20])

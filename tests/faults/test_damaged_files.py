@@ -315,7 +315,7 @@ def test_a_partition_dir_that_names_another_topic_is_kept(
     (log_dir / "t-0" / "partition.metadata").write_text(f"version: 0\ntopic_id: {another}")
     with opened() as client:
         assert offset_at(client, "t") == 0
-    assert any("kept as" in line for line in broker_log.text)
+    assert any("renaming it to" in line for line in broker_log.text)
     assert len(list((log_dir / "t-0-stray").glob("*.log"))) > 3
 
 
