@@ -110,7 +110,7 @@ def test_from_begin_to_end(tidelog: Tidelog, topic: str, open_producer: Callable
     [listed] = tidelog("txn", "list", "--id", f"{name}.*", "--json").json
     assert (listed["transactional_id"], listed["state"]) == (name, "Ongoing")
     assert tidelog("txn", "list", "--id", name, "--state", "Empty", "--json").json == []
-    assert tidelog("txn", "list", "--id", name, "--longer-than", "1h").out == "No transaction fits.\n"
+    assert tidelog("txn", "list", "--id", name, "--longer-than", "1h").out == "No transaction matches.\n"
     [described] = tidelog("txn", "describe", name, "--json").json
     assert described["producer_id"] == listed["producer_id"]
     assert described["coordinator"] == listed["coordinator"]

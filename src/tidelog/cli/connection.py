@@ -255,7 +255,7 @@ def as_cli_error(error: Any, session: Session, what: str = "") -> CliError:
     if code is Exit.UNREACHABLE:
         return CliError(
             f"No Kafka broker answers at {session.servers}.",
-            cause=f"it stopped, or something else than a broker listens there ({said.rstrip('.')}).",
+            cause=f"it stopped, or another program listens there ({said.rstrip('.')}).",
             attempt=start_command(session.servers),
             code=code,
         )

@@ -23,7 +23,7 @@ COMMANDS = {
     "txn": Entry("tidelog.cli.transactions.commands", "txn", "See transactions, and end those that hang."),
     "pipeline": Entry("tidelog.cli.spark.pipeline", "pipeline", "Run and watch pipelines on Spark."),
     "lake": Entry(
-        "tidelog.cli.spark.lake", "lake", "Keep tables of Delta, Iceberg or Parquet filled from topics."
+        "tidelog.cli.spark.lake", "lake", "Keep Delta, Iceberg or Parquet tables up to date with topics."
     ),
     "cluster": Entry("tidelog.cli.cluster.commands", "cluster", "See and change the brokers of a cluster."),
     "config": Entry("tidelog.cli.config.commands", "config", "Show, change and explain settings."),

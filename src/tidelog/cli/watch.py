@@ -32,9 +32,9 @@ def watch_options(command: Command) -> Command:
         type=click.FloatRange(min=0.1),
         default=DEFAULT_INTERVAL_S,
         metavar="SECONDS",
-        help=f"How long --watch waits between two looks. [default: {DEFAULT_INTERVAL_S:g}]",
+        help=f"How long --watch waits between updates. [default: {DEFAULT_INTERVAL_S:g}]",
     )
-    watch = click.option("-w", "--watch", is_flag=True, help="Look again and again, until Ctrl-C.")
+    watch = click.option("-w", "--watch", is_flag=True, help="Update the output until Ctrl-C.")
     return watch(interval(command))
 
 

@@ -30,12 +30,12 @@ class ClientError(TidelogError):
         code: Kafka's error code where a broker refused; None where the client itself gave up.
         reason: librdkafka's name of the error, such as `_MSG_TIMED_OUT`; empty where it was not involved.
         retriable: Whether the same call may succeed later.
-        fatal: Whether this client object is of no further use, so that a new one is needed.
-        spoils_transaction: Whether the transaction that is under way can only be aborted.
+        fatal: Whether this client can no longer be used, so that a new client is needed.
+        spoils_transaction: Whether the current transaction can only be aborted.
     """
 
     cause: ClassVar[str] = "the text above comes from the broker or from librdkafka as it is."
-    attempt: ClassVar[str] = "look into the broker's log for the same moment."
+    attempt: ClassVar[str] = "look in the broker's log at that time."
 
     def __init__(
         self,
@@ -135,13 +135,13 @@ class UnknownTopic(TopicError):
     """The topic or partition does not exist."""
 
     cause = "it was never created, was deleted, or lives in another cluster."
-    attempt = "compare the name with what there is: tidelog topic list, or Admin.list_topics()."
+    attempt = "compare the name with the existing topics: tidelog topic list, or Admin.list_topics()."
 
 
 class TopicExists(TopicError):
     """A topic of this name exists already."""
 
-    cause = "somebody created it before."
+    cause = "it was created before."
     attempt = "use it as it is, or pass if_not_exists=True."
 
 
@@ -182,7 +182,7 @@ class DeliveryTimedOut(ProduceError):
 class NotEnoughReplicas(ProduceError):
     """Fewer replicas are in sync than min.insync.replicas asks for."""
 
-    cause = "a broker of the partition is down or behind."
+    cause = "a broker that holds a replica is down or behind."
     attempt = "bring the broker back; the record can be sent again then."
 
 
@@ -193,7 +193,7 @@ class ProducerFenced(ProduceError):
         "two processes use one transactional_id, or the transaction was open longer than "
         "transaction_timeout_ms and the broker aborted it."
     )
-    attempt = "close this producer, and make a new one if this process is the one to go on."
+    attempt = "close this producer, and make a new one if this process is to continue."
 
 
 class TransactionAborted(ProduceError):
@@ -239,11 +239,11 @@ class CommitRefused(GroupError):
     """The group has moved on: this consumer does not own the partitions any more."""
 
     cause = "a rebalance took the partitions away, often after a long pause between polls."
-    attempt = "go on polling; the new owner reads these messages again from the last commit."
+    attempt = "keep polling; the new owner reads these messages again from the last commit."
 
 
 class CoordinatorUnavailable(GroupError):
-    """The broker that looks after the group cannot be found, or is loading."""
+    """The group's coordinator cannot be found, or is loading."""
 
     cause = "it has just started, or this broker offers no consumer groups."
     attempt = "call again after a moment."
@@ -260,7 +260,7 @@ class UnknownGroup(GroupError):
     """The group does not exist."""
 
     cause = "it never committed or joined, or it expired."
-    attempt = "see what there is: Admin.list_groups()."
+    attempt = "list the existing groups: Admin.list_groups()."
 
 
 class GroupNotEmpty(GroupError):
@@ -284,7 +284,7 @@ class SerializationError(DataError):
 
 
 class DeserializationError(DataError):
-    """The bytes of a message could not be turned into an object. The next `poll` goes on behind it.
+    """The bytes of a message could not be turned into an object. The next `poll` continues after it.
 
     Attributes:
         topic_partition: The partition of the message.
@@ -294,7 +294,7 @@ class DeserializationError(DataError):
     """
 
     cause = "the message was written in another format."
-    attempt = "call poll() again to go on behind it, and look at error.value to see what it holds."
+    attempt = "call poll() again to continue after it, and look at error.value to see what it holds."
 
     def __init__(
         self, what: str, *, place: TopicPartition, offset: int, key: bytes | None, value: bytes | None

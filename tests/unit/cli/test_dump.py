@@ -249,4 +249,4 @@ def test_a_name_that_says_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "There is no file" in capsys.readouterr().err
     (tmp_path / "partition.metadata").write_text("version: 0")
     assert run(["log", "dump", str(tmp_path / "partition.metadata")]) == Exit.USAGE
-    assert "none of the files" in capsys.readouterr().err
+    assert "is not a file that this command reads" in capsys.readouterr().err

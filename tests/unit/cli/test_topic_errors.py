@@ -13,8 +13,8 @@ from tidelog.cli.topic.admin import topic_error
     [
         (KafkaError.UNKNOWN_TOPIC_OR_PART, "There is no topic 't'", "tidelog topic list", Exit.NOT_FOUND),
         (KafkaError.TOPIC_ALREADY_EXISTS, "exists already", "--if-not-exists", Exit.EXISTS),
-        (KafkaError.LEADER_NOT_AVAILABLE, "nobody leads", "tidelog cluster status", Exit.FAILED),
-        (KafkaError._NOENT, "nobody leads", "tidelog cluster status", Exit.FAILED),
+        (KafkaError.LEADER_NOT_AVAILABLE, "without a leader", "tidelog cluster status", Exit.FAILED),
+        (KafkaError._NOENT, "without a leader", "tidelog cluster status", Exit.FAILED),
         (KafkaError.INVALID_REPLICATION_FACTOR, "said so.", "--replication-factor", Exit.REFUSED),
     ],
 )

@@ -28,8 +28,9 @@ def rebalance(
 ) -> None:
     """Spread replicas and leaders evenly over the brokers.
 
-    After a broker was added it holds nothing; this moves as few replicas as make the brokers even, keeps
-    those of a partition on different racks, and then lets the preferred leaders lead. Of all topics, or some.
+    A broker that was just added holds nothing. This moves as few replicas as it takes to even the brokers
+    out, keeps the replicas of a partition on different racks, and then elects the preferred leaders.
+    Without a TOPIC, it covers all topics.
 
     \b
     tidelog cluster rebalance --dry-run
@@ -56,8 +57,8 @@ def drain(
 ) -> None:
     """Move all replicas away from a broker, before it is taken out of the cluster.
 
-    The other brokers take them, as evenly as racks allow. New topics may still be placed on it as long as it
-    runs, so stop it soon after.
+    The other brokers take the replicas, as evenly as racks allow. New topics may still be placed on the
+    broker while it runs, so stop it soon after.
 
     \b
     tidelog cluster drain 3 --throttle 50MiB
@@ -109,7 +110,9 @@ def _say_drained(direct: DirectCluster, broker: int, *, moved: bool) -> None:
 
 @click.command()
 @click.argument("broker", type=click.IntRange(min=0))
-@click.option("-y", "--yes", is_flag=True, help="Don't ask. Without a terminal nobody is asked anyway.")
+@click.option(
+    "-y", "--yes", is_flag=True, help="Skip the confirmation. Without a terminal it is skipped anyway."
+)
 @broker_options
 @pass_session
 def unregister(session: Session, broker: int, yes: bool) -> None:

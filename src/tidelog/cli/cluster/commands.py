@@ -32,19 +32,19 @@ def cluster() -> None:
 
 
 @cluster.command()
-@click.option("--check", is_flag=True, help="Exit code 1 where the cluster is not healthy, for scripts.")
+@click.option("--check", is_flag=True, help="Exit with code 1 if the cluster is not healthy, for scripts.")
 @click.option(
     "--wait",
     "wait_s",
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="Wait up to so long until it is healthy; else exit code 1.",
+    help="Wait up to this long for the cluster to become healthy, else exit with code 1.",
 )
 @watch_options
 @broker_options
 @pass_session
 def status(session: Session, check: bool, wait_s: float | None, watch: bool, interval: float) -> int:
-    """Show whether the cluster is well, and what to do if it is not."""
+    """Show whether the cluster is healthy, and what to do if it is not."""
     if watch and wait_s is not None:
         raise click.UsageError("Give --watch or --wait, not both.")
     direct = DirectCluster(session)
@@ -63,7 +63,7 @@ def status(session: Session, check: bool, wait_s: float | None, watch: bool, int
 @broker_options
 @pass_session
 def brokers(session: Session, watch: bool, interval: float) -> None:
-    """List the brokers with what they lead and hold."""
+    """List the brokers, with the partitions that each leads and holds."""
     direct = DirectCluster(session)
 
     def look() -> list[dict[str, object]]:
@@ -80,7 +80,7 @@ def brokers(session: Session, watch: bool, interval: float) -> None:
 @broker_options
 @pass_session
 def quorum(session: Session, watch: bool, interval: float) -> None:
-    """Show who votes on the cluster's metadata, who follows, and how far each is."""
+    """Show the voters and observers of the cluster's metadata, and how far each has got."""
     direct = DirectCluster(session)
 
     def look() -> tuple[Quorum, dict[int, str]]:

@@ -52,6 +52,6 @@ def elect_leaders(direct: DirectCluster, kind: Election, places: Sequence[TopicP
                     part.error_code,
                     part.error_message,
                     str(place),
-                    attempt="tidelog cluster brokers, to see who is away",
+                    attempt="tidelog cluster brokers, to see which brokers are down",
                 )
     return elected

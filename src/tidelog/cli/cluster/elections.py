@@ -27,19 +27,21 @@ from tidelog.clients.records import TopicPartition
 @click.option(
     "--unclean",
     is_flag=True,
-    help="Where no in-sync replica is left, let another lead; records that it lacks are gone.",
+    help="Where no in-sync replica is left, elect any replica; records that it lacks are lost.",
 )
-@click.option("-n", "--dry-run", is_flag=True, help="Show which partitions would change, and do nothing.")
-@click.option("-y", "--yes", is_flag=True, help="Don't ask. Without a terminal nobody is asked anyway.")
+@click.option("-n", "--dry-run", is_flag=True, help="Show which partitions would change, and change nothing.")
+@click.option(
+    "-y", "--yes", is_flag=True, help="Skip the confirmation. Without a terminal it is skipped anyway."
+)
 @broker_options
 @pass_session
 def elect_leaders_command(
     session: Session, choices: tuple[TopicChoice, ...], unclean: bool, dry_run: bool, yes: bool
 ) -> None:
-    """Let the preferred leaders lead again.
+    """Elect the preferred leaders again.
 
-    The first of a partition's replicas is its preferred leader. After a broker was away, others lead its
-    partitions; the brokers give them back by themselves after a while (auto.leader.rebalance.enable), or now.
+    The first replica of a partition is its preferred leader. While a broker is down, other brokers lead its
+    partitions. The cluster gives them back after a while (auto.leader.rebalance.enable); this does it now.
 
     \b
     tidelog cluster elect-leaders                     # in all topics

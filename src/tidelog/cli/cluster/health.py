@@ -101,8 +101,8 @@ class Report:
             found.append(
                 Finding(
                     Health.IMPAIRED,
-                    "No voter leads the metadata: topics and leaders cannot change.",
-                    "start the brokers that are away; more than half of the voters must be up",
+                    "The metadata quorum has no leader: topics and leaders cannot change.",
+                    "start the brokers that are down; more than half of the voters must be up",
                 )
             )
         fenced = [broker.id for broker in self.view.brokers.values() if broker.fenced]
@@ -112,7 +112,7 @@ class Report:
                 Finding(
                     Health.DEGRADED,
                     f"{who} registered, but not alive.",
-                    f"start it again, or take it out: tidelog cluster drain {fenced[0]}",
+                    f"start it again, or remove it: tidelog cluster drain {fenced[0]}",
                 )
             )
         return found
@@ -147,7 +147,7 @@ class Report:
                     Health.IMPAIRED,
                     f"{_count(below)} with fewer in-sync replicas than min.insync.replicas, so that "
                     f"acks=all is refused: {_places(below)}.",
-                    "start the brokers that are away",
+                    "start the brokers that are down",
                 )
             )
         if under:
@@ -157,7 +157,7 @@ class Report:
                     f"{_count(under)} with replicas that are not in sync: {_places(under)}.",
                     "wait until they have caught up"
                     if len(self.view.alive) == len(self.view.brokers)
-                    else "start the brokers that are away, then wait until they have caught up",
+                    else "start the brokers that are down, then wait until they have caught up",
                 )
             )
         return found

@@ -74,8 +74,8 @@ def look_at_quorum(cluster: DirectCluster) -> Quorum:
             found.error_code,
             found.error_message,
             what,
-            cause="no voter leads it right now: fewer than half of them are up, or an election is under way.",
-            attempt="tidelog cluster brokers, to see who is away",
+            cause="the quorum has no leader now: too few voters are up, or an election is in progress.",
+            attempt="tidelog cluster brokers, to see which brokers are down",
         )
     listeners = {
         node.node_id: tuple(Listener(where.name, where.host, where.port) for where in node.listeners)

@@ -52,9 +52,11 @@ def _directory_option(meaning: str) -> Callable[..., Any]:
     "--address",
     type=Address(),
     metavar="HOST:PORT",
-    help="Where the other voters reach it. [default: where it is registered]",
+    help="The address at which the other voters reach it. [default: its registered address]",
 )
-@click.option("--listener", metavar="NAME", help="The listener there. [default: as the other voters']")
+@click.option(
+    "--listener", metavar="NAME", help="The name of that listener. [default: that of the other voters]"
+)
 @broker_options
 @pass_session
 def add_voter(
@@ -66,8 +68,8 @@ def add_voter(
 ) -> None:
     """Give a broker a vote on the cluster's metadata.
 
-    It must run and have caught up as an observer. Three or five voters are usual: with three the cluster
-    bears the loss of one, with five of two, and an even number bears no more than the odd one below it.
+    The broker must run and have caught up as an observer. Three or five voters are usual: three survive the
+    loss of one, five the loss of two. An even number survives no more losses than the odd number below it.
     """
     from tidelog.wire.messages import add_raft_voter as wire
 
@@ -98,14 +100,16 @@ def add_voter(
 @click.command("remove-voter")
 @click.argument("broker", type=click.IntRange(min=0))
 @_directory_option("The id of the log dir with its metadata. [default: the one that votes]")
-@click.option("-y", "--yes", is_flag=True, help="Don't ask. Without a terminal nobody is asked anyway.")
+@click.option(
+    "-y", "--yes", is_flag=True, help="Skip the confirmation. Without a terminal it is skipped anyway."
+)
 @broker_options
 @pass_session
 def remove_voter(session: Session, broker: int, directory: Uuid | None, yes: bool) -> None:
-    """Take a broker's vote on the cluster's metadata away.
+    """Take away a broker's vote on the cluster's metadata.
 
-    It goes on as an observer as long as it runs. More than half of the voters must be up, the one that goes
-    among them or not.
+    The broker remains an observer while it runs. More than half of the voters must be up, whether or not the
+    broker is one of them.
     """
     from tidelog.wire.messages import remove_raft_voter as wire
 
@@ -116,7 +120,7 @@ def remove_voter(session: Session, broker: int, directory: Uuid | None, yes: boo
     if count == 0:
         raise CliError(
             f"Broker {broker} is the only voter.",
-            cause="without a voter nothing in the cluster could change any more.",
+            cause="without a voter, nothing in the cluster could change.",
             attempt="tidelog cluster add-voter BROKER first",
             code=Exit.REFUSED,
         )
@@ -147,11 +151,13 @@ def _observer(quorum: Quorum, broker: int) -> Member:
     found = [member for member in quorum.members if member.id == broker]
     observers = [member for member in found if not member.votes]
     if not observers and found:
-        raise CliError(f"Broker {broker} votes already.", attempt="tidelog cluster quorum", code=Exit.REFUSED)
+        raise CliError(
+            f"Broker {broker} is a voter already.", attempt="tidelog cluster quorum", code=Exit.REFUSED
+        )
     if not observers:
         raise CliError(
             f"Broker {broker} does not follow the metadata of this cluster.",
-            cause="it does not run, has other voters in controller.quorum.voters, or began a moment ago.",
+            cause="it is down, has other voters in controller.quorum.voters, or started a moment ago.",
             attempt="start it, then: tidelog cluster quorum",
             code=Exit.NOT_FOUND,
         )
@@ -189,7 +195,7 @@ def _listeners(
     if registered is not None:
         return (Listener(name, registered.host, registered.port),)
     raise CliError(
-        f"Nobody knows where broker {id} listens.",
+        f"The address of broker {id} is not known.",
         attempt=f"tidelog cluster add-voter {id} --address HOST:PORT",
         code=Exit.NOT_FOUND,
     )

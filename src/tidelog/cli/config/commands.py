@@ -34,7 +34,7 @@ def set_() -> None:
 
 @config.group()
 def unset() -> None:
-    """Take settings back to their defaults."""
+    """Reset settings to their defaults."""
 
 
 def _complete_setting(kind: str) -> Any:
@@ -77,7 +77,7 @@ def values_to_set(kind: str) -> Callable[[Command], Command]:
 @broker_options
 @pass_session
 def show_topic(session: Session, topic: str, names: tuple[str, ...], everything: bool) -> None:
-    """Show what is set on a topic; with --all every setting, with SETTING only those."""
+    """Show the settings that a topic has of its own; with --all every setting, with SETTING only those."""
     found = describe_configs(Cluster(session), "topic", topic)
     if not isinstance(found, list):
         raise topic_error(found, topic, session)
@@ -193,7 +193,7 @@ def set_broker(session: Session, values: tuple[str, ...], broker: int | None) ->
 @broker_options
 @pass_session
 def unset_topic(session: Session, topic: str, names: tuple[str, ...]) -> None:
-    """Take settings of a topic back to the broker's defaults."""
+    """Reset settings of a topic to the broker's defaults."""
     answers = alter_configs(Cluster(session), "topic", [topic], {}, names)
     _changed(session, f"Topic '{topic}'", answers, dict.fromkeys(names), topic)
 
@@ -206,7 +206,7 @@ def unset_topic(session: Session, topic: str, names: tuple[str, ...]) -> None:
 @broker_options
 @pass_session
 def unset_broker(session: Session, names: tuple[str, ...], broker: int | None) -> None:
-    """Take settings of all brokers, or of one with --id, back to what they were at start."""
+    """Reset settings of all brokers, or of one with --id, to their values at start."""
     answers = _alter_brokers(Cluster(session), broker, {}, names)
     _changed(session, _owner(broker), answers, dict.fromkeys(names))
 

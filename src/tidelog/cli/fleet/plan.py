@@ -125,14 +125,14 @@ def _grown(
     if brokers is not None and brokers < known:
         raise CliError(
             f"{data} holds a cluster of {known} brokers, not of {brokers}.",
-            cause="a cluster may grow, but to start a part of it would leave replicas without their brokers.",
+            cause="a cluster may grow; starting only part of it would leave replicas without their brokers.",
             attempt=f"tidelog up --brokers {known}, or another directory with --data",
             code=Exit.USAGE,
         )
     if port not in (None, 0, recorded.ports[0]):
         raise CliError(
             f"The cluster in {data} listens from port {recorded.ports[0]} on, not from {port}.",
-            cause="its brokers know each other by their addresses.",
+            cause="its brokers find each other at these addresses.",
             attempt="without --port, or another directory with --data",
             code=Exit.USAGE,
         )
@@ -222,7 +222,7 @@ def _refuse_single_broker(data: str) -> None:
     if os.path.exists(os.path.join(data, "meta.properties")):
         raise CliError(
             f"{data} holds the data of a single broker.",
-            cause="a cluster keeps that of each broker in a directory of its own below.",
+            cause="a cluster keeps each broker's data in a subdirectory.",
             attempt="tidelog up --brokers N --data DIR elsewhere, or tidelog up without --brokers",
             code=Exit.USAGE,
         )

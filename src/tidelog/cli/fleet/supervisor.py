@@ -151,7 +151,7 @@ class Fleet:
                 self._failed = CliError(
                     f"Not all brokers answered within {START_PATIENCE_S:.0f} s; "
                     f"missing: {', '.join(map(str, missing))}.",
-                    cause="the log above says what they wait for.",
+                    cause="the log above shows what they wait for.",
                 )
                 return False
             await asyncio.sleep(LOOK_EVERY_S)

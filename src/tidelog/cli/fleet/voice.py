@@ -22,7 +22,7 @@ class Voice:
 
     def starting(self) -> None:
         if not self.json:
-            click.echo(f"Starting {len(self.plan.members)} brokers: {self.plan.bootstrap_servers}")
+            click.echo(f"Starting {len(self.plan.members)} brokers at {self.plan.bootstrap_servers}")
 
     def ready(self, facts: Mapping[str, Any], started_s: float | None) -> None:
         if self.json:
@@ -46,12 +46,14 @@ class Voice:
             )
             return
         after = (
-            "The others go on." if wait_s is None else f"It starts again in {wait_s:g} s; the others go on."
+            "The others keep running."
+            if wait_s is None
+            else f"It restarts in {wait_s:g} s; the others keep running."
         )
         if code == 0:  # a rolling restart by hand: it was told to stop, and nothing is wrong
-            self._note(broker, [f"Broker {broker} was stopped, not by this command. {after}"])
+            self._note(broker, [f"Broker {broker} was stopped from outside. {after}"])
             return
-        lines = [f"Broker {broker} ended by itself ({how}). {after}"]
+        lines = [f"Broker {broker} exited unexpectedly ({how}). {after}"]
         if last_lines:
             lines += ["Its last lines:", *(f"    {line}" for line in last_lines)]
         self._note(broker, lines)
@@ -64,7 +66,7 @@ class Voice:
 
     def stopping(self) -> None:
         if not self.json:
-            click.echo("\nStopping one broker after the other. Ctrl-C again stops all at once.")
+            click.echo("\nStopping the brokers one after the other. Press Ctrl-C again to stop all at once.")
 
     def killed(self, broker: int, seconds: float) -> None:
         if self.json:
@@ -76,7 +78,7 @@ class Voice:
         if self.json:
             self._event({"event": "stopped", "seconds": round(seconds, 3), "clean": clean})
         else:
-            how, after = ("", "") if clean else ("not ", " The next start checks what was not written.")
+            how, after = ("", "") if clean else ("not ", " The next start recovers what was not flushed.")
             click.echo(f"Stopped {how}cleanly in {seconds:.2f} s.{after}")
 
     def _note(self, broker: int, lines: Sequence[str]) -> None:
@@ -102,7 +104,7 @@ def banner(plan: FleetPlan, started_s: float | None) -> str:
             f"  Broker {member.id:<4} {bold(member.address)}  {short_path(member.log_dir)}"
             for member in plan.members
         ),
-        f"  Replicas    {copies} of each partition, unless told otherwise",
+        f"  Replicas    {copies} of each partition by default",
         f"  Durability  {PROMISES[plan.config.text('durability')]}",
         *(f"  Note        {warning}" for warning in plan.config.warnings),
         "",
@@ -112,7 +114,7 @@ def banner(plan: FleetPlan, started_s: float | None) -> str:
         f"    {command} produce greetings 'Hello, Tidelog'{flag}",
         f"    {command} consume greetings{flag}",
         "",
-        "  Ctrl-C stops all of them, one after the other.",
+        "  Ctrl-C stops the brokers, one after the other.",
         "",
     ]
     return "\n".join(lines)

@@ -209,7 +209,7 @@ def set_offsets(cluster: Cluster, name: str, offsets: Mapping[TopicPartition, in
 def no_such_group(name: str, session: Session) -> CliError:
     return CliError(
         f"There is no group '{name}' at {session.servers}.",
-        cause="no consumer has joined or committed under this name, or all that it committed has expired.",
+        cause="no consumer joined or committed under this name, or its offsets have expired.",
         attempt="tidelog group list",
         code=Exit.NOT_FOUND,
     )
@@ -220,8 +220,8 @@ def in_use(name: str, members: int | None = None) -> CliError:
     count = "active members" if members is None else f"{members} active member{'s' if members != 1 else ''}"
     return CliError(
         f"Group '{name}' has {count}.",
-        cause="its consumers are running; stop them first. One that crashed, or has an instance id, counts "
-        "until its session ends.",
+        cause="its consumers are running; stop them first. A consumer that crashed, or has an instance "
+        "id, counts until its session ends.",
         attempt=f"tidelog group members {name} --watch",
         code=Exit.REFUSED,
     )

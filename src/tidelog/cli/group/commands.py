@@ -112,7 +112,7 @@ def describe(session: Session, names: tuple[str, ...], watch: bool, interval: fl
 @broker_options
 @pass_session
 def members(session: Session, names: tuple[str, ...], watch: bool, interval: float) -> None:
-    """Show who is in groups, from which host, and which partitions each owns."""
+    """Show the members of groups with their hosts and partitions."""
     cluster = Cluster(session)
 
     def draw(groups: list[GroupStanding]) -> None:
@@ -142,15 +142,15 @@ def members(session: Session, names: tuple[str, ...], watch: bool, interval: flo
 @broker_options
 @pass_session
 def lag(session: Session, names: tuple[str, ...], by: str | None, watch: bool, interval: float) -> None:
-    """Show how many records groups are behind, all groups unless some are named.
+    """Show how many records groups lag behind; of all groups unless some are named.
 
     Unknown counts partitions without a committed offset: their lag depends on the consumer's
     auto.offset.reset.
 
     \b
     tidelog group lag                            # a line for each group
-    tidelog group lag billing --watch            # each partition, again and again
-    tidelog group lag billing --by member        # who is slow; or --by host
+    tidelog group lag billing --watch            # each partition, refreshed
+    tidelog group lag billing --by member        # which member is slow; or --by host
     """
     kind = By(by) if by else By.PARTITION if names else By.GROUP
     cluster = Cluster(session)
@@ -166,7 +166,7 @@ def lag(session: Session, names: tuple[str, ...], by: str | None, watch: bool, i
         if rows:
             show_lag(rows, kind)
         else:
-            print("Nothing is committed, and nobody owns a partition.")
+            print("The group has no committed offsets and no members.")
 
     show(session, look, list, draw, watch=watch, interval_s=interval)
 

@@ -17,7 +17,7 @@ from tidelog.cli.session import Session, broker_options, pass_session
 from tidelog.cli.topic.names import complete_topic
 
 yes_option = click.option(
-    "-y", "--yes", is_flag=True, help="Don't ask. Without a terminal nobody is asked anyway."
+    "-y", "--yes", is_flag=True, help="Skip the confirmation. Without a terminal it is skipped anyway."
 )
 
 
@@ -30,11 +30,11 @@ def confirm(question: str, yes: bool) -> None:
 @click.command()
 @click.argument("names", nargs=-1, required=True, metavar="GROUP…", shell_complete=complete_group)
 @yes_option
-@click.option("--if-exists", is_flag=True, help="A group that does not exist is fine.")
+@click.option("--if-exists", is_flag=True, help="Ignore a group that does not exist.")
 @broker_options
 @pass_session
 def delete(session: Session, names: tuple[str, ...], yes: bool, if_exists: bool) -> None:
-    """Delete groups and all that they have committed.
+    """Delete groups with their committed offsets.
 
     A group with active members is refused.
     """
@@ -57,13 +57,13 @@ def delete(session: Session, names: tuple[str, ...], yes: bool, if_exists: bool)
     required=True,
     metavar="TOPIC[:PARTITION,…]",
     shell_complete=complete_topic,
-    help="Forget what is committed here: a topic, or some of its partitions (orders:0,2). Repeatable.",
+    help="Delete the offsets of this topic, or of some of its partitions (orders:0,2). Repeatable.",
 )
 @yes_option
 @broker_options
 @pass_session
 def delete_offsets(session: Session, name: str, choices: tuple[TopicChoice, ...], yes: bool) -> None:
-    """Forget what a group has committed in some topics.
+    """Delete a group's committed offsets in some topics.
 
     Its consumers will start there as auto.offset.reset says. A topic that active members are subscribed
     to is refused.
@@ -76,10 +76,10 @@ def delete_offsets(session: Session, name: str, choices: tuple[TopicChoice, ...]
     places = expand(
         choices, committed, f"holds no offset of group '{name}'.", f"tidelog group describe {name}"
     )
-    confirm(f"Forget what group '{name}' has committed in {places_text(places)}?", yes)
+    confirm(f"Delete the offsets that group '{name}' has committed in {places_text(places)}?", yes)
     delete_committed(session, info, places)
     if session.json:
         deleted = [{"topic": place.topic, "partition": place.partition} for place in places]
         print_json({"group": name, "deleted": deleted})
     else:
-        print(f"Group '{name}' has forgotten {places_text(places)}.")
+        print(f"Group '{name}' has no committed offsets in {places_text(places)} any more.")

@@ -36,7 +36,7 @@ def delete_committed(session: Session, group: GroupInfo, places: Iterable[TopicP
     except NoAnswer as error:
         raise CliError(
             f"The broker at {address[0]}:{address[1]} did not answer within {session.timeout_s:g} s.",
-            cause="it is overloaded, or stopped this moment.",
+            cause="it is overloaded, or stopped a moment ago.",
             attempt="the same with --timeout 60",
             code=Exit.TIMED_OUT,
         ) from error

@@ -40,8 +40,8 @@ GOALS = (
 )
 @click.option("--all-topics", is_flag=True, help="Every partition that the group has committed.")
 @click.option("--to-earliest", is_flag=True, help="To the first record there is.")
-@click.option("--to-latest", is_flag=True, help="To the end: skip all that is there.")
-@click.option("--to-current", is_flag=True, help="To where it is; with --export, a backup.")
+@click.option("--to-latest", is_flag=True, help="To the end: skip every record that is there.")
+@click.option("--to-current", is_flag=True, help="To its current offset; with --export, a backup.")
 @click.option(
     "--to-datetime",
     "--to-time",
@@ -125,7 +125,7 @@ def reset_offsets(
         if is_wanted
     ]
     if len(targets) + (source is not None) != 1:
-        raise click.UsageError(f"Say where to, once: {GOALS}.")
+        raise click.UsageError(f"Give exactly one target: {GOALS}.")
     if dry_run and execute:
         raise click.UsageError("--dry-run and --execute contradict each other.")
     if source is not None and (choices or all_topics):
@@ -156,7 +156,7 @@ def reset_offsets(
         set_offsets(cluster, name, wanted)
     _show(session, name, steps, executed=execute, to_stdout=export == "-", active=active)
     if not changes(steps):
-        raise CliError(f"No offset of group '{name}' can be set so.", code=Exit.NOT_FOUND)
+        raise CliError(f"None of the offsets of group '{name}' can be set that way.", code=Exit.NOT_FOUND)
     if not session.json:
         _say_what_is_left(name, steps, executed=execute, active=active, exists=group is not None)
 
@@ -233,6 +233,6 @@ def _say_what_is_left(name: str, steps: Sequence[Step], *, executed: bool, activ
         return
     note("Nothing is changed yet; add --execute to do it.")
     if active:
-        note(f"Before that, stop the consumers of group '{name}': {active} active.")
+        note(f"First stop the consumers of group '{name}': {active} active.")
     elif not exists:
         note(f"Group '{name}' does not exist yet; --execute creates it.")

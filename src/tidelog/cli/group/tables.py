@@ -125,7 +125,7 @@ def show_group(group: GroupStanding) -> None:
     if group.partitions:
         show_rows(lag_rows(group, By.PARTITION), COLUMNS[By.PARTITION])
     else:
-        print("Nothing is committed, and nobody owns a partition.")
+        print("The group has no committed offsets and no members.")
 
 
 def _places_json(places: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ TELL_SECONDS = 0.5
 
 @click.command()
 @click.argument("log_dirs", nargs=-1, required=True, metavar="DIR…", type=click.Path())
-@click.option("-v", "--verbose", is_flag=True, help="Show the partitions that are whole, too.")
+@click.option("-v", "--verbose", is_flag=True, help="Show undamaged partitions too.")
 @json_option
 @pass_session
 def check(session: Session, log_dirs: tuple[str, ...], verbose: bool) -> int:
@@ -32,7 +32,7 @@ def check(session: Session, log_dirs: tuple[str, ...], verbose: bool) -> int:
     Reads each segment of each partition and checks the CRC of every batch; compares indexes, leader epochs
     and recovery points with the batches; checks producer snapshots, checkpoints, partition.metadata,
     meta.properties, and the cluster's metadata. Of the directory of one partition, that one alone. Nothing is
-    changed. Exits with 1 where something is damaged. With --json, a line for each directory, then a summary.
+    changed. Exits with 1 if something is damaged. With --json, a line for each directory, then a summary.
 
     \b
     tidelog log check data

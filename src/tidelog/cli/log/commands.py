@@ -31,17 +31,17 @@ def log() -> None:
     "-r", "--records", is_flag=True, help="Show the records in a .log file or a snapshot of metadata."
 )
 @click.option(
-    "-n", "--count", type=click.IntRange(min=1), metavar="N", help="Stop after so many batches or entries."
+    "-n", "--count", type=click.IntRange(min=1), metavar="N", help="Stop after N batches or entries."
 )
 @json_option
 @pass_session
 def dump(session: Session, files: tuple[str, ...], records: bool, count: int | None) -> int:
-    """Show what is in a partition's files, and whether it is whole.
+    """Show the contents of a partition's files, and whether they are damaged.
 
     Reads .log, .index, .timeindex, .txnindex and .snapshot files, leader-epoch-checkpoint and the other
     checkpoints; of the cluster's metadata also its .checkpoint files and quorum-state. Of a directory, every
     .log file. Index entries are compared with the .log file beside them.
-    Exits with 1 where it finds damage. With --json, each batch, record and entry is a line.
+    Exits with 1 if it finds damage. With --json, each batch, record and entry is a line.
 
     \b
     tidelog log dump data/orders-0/00000000000000000000.log --records
@@ -145,7 +145,7 @@ def _dump(path: str, records: bool) -> Iterator[Dumped]:
     if not os.path.exists(path):
         raise CliError(f"There is no file {path}.", code=Exit.NOT_FOUND)
     raise CliError(
-        f"{path} is none of the files that this command reads.",
+        f"{path} is not a file that this command reads.",
         cause="it reads .log, .index, .timeindex, .txnindex, .snapshot and .checkpoint files, checkpoints "
         "and quorum-state.",
         attempt="tidelog log dump DIR, for every .log file in it",

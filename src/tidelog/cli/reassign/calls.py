@@ -47,7 +47,7 @@ def list_reassignments(
     )
     answer = cluster.ask(request)
     if answer.error_code and answer.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-        raise refusal(answer.error_code, answer.error_message, "The moves under way cannot be listed")
+        raise refusal(answer.error_code, answer.error_message, "The moves in progress cannot be listed")
     found = [
         Ongoing(
             TopicPartition(topic.name, part.partition_index),

@@ -55,10 +55,16 @@ class BrokerList(click.ParamType[tuple[int, ...]]):
 @click.option(
     "-f", "--file", metavar="FILE", type=click.Path(dir_okay=False), help="A plan as JSON, in Kafka's format."
 )
-@click.option("--status", is_flag=True, help="Show what is on the move; with --wait, until it has arrived.")
-@click.option("--cancel", is_flag=True, help="Stop what is on the move; replicas go back to where they were.")
 @click.option(
-    "--wait", is_flag=True, help="With --status: stay until all is done, then remove the throttles."
+    "--status", is_flag=True, help="Show the moves in progress; with --wait, until they are complete."
+)
+@click.option(
+    "--cancel", is_flag=True, help="Cancel the moves in progress; replicas return to where they were."
+)
+@click.option(
+    "--wait",
+    is_flag=True,
+    help="With --status: wait until all moves are complete, then remove the throttles.",
 )
 @how_options
 @broker_options
@@ -79,7 +85,7 @@ def reassign(
 ) -> None:
     """Move replicas to other brokers, or change how many there are.
 
-    The data is copied while clients go on; then the first broker of each list leads its partition.
+    Clients keep working while the data is copied; then the first broker of each list leads its partition.
 
     \b
     tidelog topic reassign orders --brokers 4,5,6 --throttle 50MiB
@@ -109,13 +115,15 @@ def _check_call(
     if sum(asked) > 1:
         raise click.UsageError("Give only one of --brokers (or -r), --file, --status and --cancel.")
     if not any(asked):
-        raise click.UsageError("Say where to: --brokers 1,2,3, --replication-factor N, or --file plan.json.")
+        raise click.UsageError("Give a target: --brokers 1,2,3, --replication-factor N, or --file plan.json.")
     if plans and not choices:
         raise click.UsageError("Which topics? Name them: tidelog topic reassign orders --brokers 1,2,3")
     if file is not None and choices:
         raise click.UsageError("The file names the topics; leave them out.")
     if wait and not status:
-        raise click.UsageError("--wait goes with --status; a new move is waited for anyway.")
+        raise click.UsageError(
+            "--wait goes with --status; without it, the command waits for new moves by default."
+        )
 
 
 def _plan(
@@ -162,10 +170,10 @@ def _show_status(direct: DirectCluster, choices: Sequence[TopicChoice], wait: bo
             wait_until_done(direct, copies)
         else:
             clean_up(direct, list(look_at_cluster(direct).topics))
-        _nothing(session, "Nothing is on the move any more." if moving else "Nothing is on the move.")
+        _nothing(session, "The moves are complete." if moving else "No moves are in progress.")
         return
     if not moving:
-        _nothing(session, "Nothing is on the move.")
+        _nothing(session, "No moves are in progress.")
         _mention_throttles(direct)
         return
     found = Tracker(direct, copies).look()
@@ -197,7 +205,7 @@ def _mention_throttles(direct: DirectCluster) -> None:
 def _cancel(direct: DirectCluster, choices: Sequence[TopicChoice], how: How) -> None:
     session, moving = direct.session, _chosen(direct, choices)
     if not moving:
-        _nothing(session, "Nothing is on the move.")
+        _nothing(session, "No moves are in progress.")
         return
     shown = places_text(moving)
     if how.dry_run:

@@ -41,8 +41,8 @@ def allowed_brokers(view: ClusterView, wanted: Sequence[int] | None) -> list[Bro
     chosen = [view.broker(id) for id in dict.fromkeys(wanted)]
     if dead := [broker.id for broker in chosen if broker.fenced]:
         raise CliError(
-            f"Nothing can move to {numbers_text(dead)}: not alive.",
-            attempt="start it, or leave it out of --brokers; tidelog cluster brokers shows who is alive",
+            f"Nothing can move to {numbers_text(dead)}, which is not alive.",
+            attempt="start it, or leave it out of --brokers; tidelog cluster brokers shows which are alive",
             code=Exit.REFUSED,
         )
     return chosen

@@ -66,7 +66,10 @@ def how_options(command: Command) -> Command:
         ),
         click.option("--no-wait", is_flag=True, help="Start the moves and return; throttles stay set."),
         click.option(
-            "-y", "--yes", is_flag=True, help="Don't ask. Without a terminal nobody is asked anyway."
+            "-y",
+            "--yes",
+            is_flag=True,
+            help="Skip the confirmation. Without a terminal it is skipped anyway.",
         ),
     )
     for option in reversed(options):
@@ -126,7 +129,7 @@ def wait_until_done(direct: DirectCluster, copies: Mapping[TopicPartition, Seque
     except KeyboardInterrupt:
         if not direct.session.json:
             note(
-                "The moves go on, and so do their throttles. See and end them with: "
+                "The moves continue, and their throttles stay set. Follow and complete them with: "
                 "[bold]tidelog topic reassign --status --wait[/]\n"
                 "Stop them with: [bold]tidelog topic reassign --cancel[/]"
             )
@@ -158,7 +161,7 @@ def refuse_if_busy(direct: DirectCluster, places: Iterable[TopicPartition]) -> N
     if busy:
         first = next(iter(busy))
         raise CliError(
-            f"{first} is on the move already" + (f", and {len(busy) - 1} more." if len(busy) > 1 else "."),
+            f"{first} is being moved already" + (f", and {len(busy) - 1} more." if len(busy) > 1 else "."),
             attempt="tidelog topic reassign --status --wait, or --cancel",
             code=Exit.REFUSED,
         )
@@ -188,7 +191,7 @@ def _strayed(direct: DirectCluster, moves: Sequence[Move]) -> CliError | None:
             there = "gone" if found is None else f"on {found.replicas}"
             return CliError(
                 f"{move.place} was to be on {move.after}, but is {there}.",
-                cause="somebody cancelled the move, or started another one.",
+                cause="the move was cancelled, or another was started.",
                 attempt=f"tidelog topic describe {move.place.topic}",
             )
     return None
@@ -247,7 +250,7 @@ def _report(as_json: bool, result: Mapping[str, Any], started: int) -> None:
     if result["finished"]:
         print(f"Moved {word} in {result['seconds']:.1f} s.")
     elif started:
-        print(f"{word} began to move. See how far they are: tidelog topic reassign --status")
+        print(f"{word} began to move. See their progress: tidelog topic reassign --status")
 
 
 def _counted(count: int, word: str) -> str:

@@ -38,7 +38,7 @@ from tidelog.cli.topic.names import complete_topic
     help="Only these. Repeatable.",
 )
 @click.option("-f", "--follow", is_flag=True, help="Wait for new records instead of stopping at the end.")
-@click.option("-n", "--count", type=click.IntRange(min=1), metavar="N", help="Stop after so many records.")
+@click.option("-n", "--count", type=click.IntRange(min=1), metavar="N", help="Stop after N records.")
 @click.option(
     "-F",
     "--format",
@@ -80,11 +80,11 @@ def consume(
 ) -> None:
     """Read records from a topic.
 
-    Stops at what is the end when it starts, unless --follow is given. No consumer group is joined.
+    Stops at the end of the topic as it was at the start, unless --follow is given. Joins no consumer group.
 
     \b
     tidelog consume orders --from -10            # the last ten of each partition
-    tidelog consume orders --from 5m -f -k       # from five minutes ago, then go on; with keys
+    tidelog consume orders --from 5m -f -k       # from five minutes ago, and new records; with keys
     tidelog consume orders --json | jq .value    # JSON lines
     tidelog consume orders -F '%o %k=%v\\n'       # a template
     """

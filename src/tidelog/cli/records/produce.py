@@ -30,7 +30,7 @@ from tidelog.cli.topic.names import complete_topic
     "--partition",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Where every record goes. [default: by the hash of its key, as in Java]",
+    help="The partition of every record. [default: by the hash of its key, as in Java]",
 )
 @click.option(
     "-t", "--timestamp", type=PositionType(), metavar="TIME", help="The time of every record. [default: now]"
@@ -42,7 +42,7 @@ from tidelog.cli.topic.names import complete_topic
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="How records are written; json reads what `consume --json` prints.",
+    help="The format of the input; json is what `consume --json` prints.",
 )
 @click.option("--whole", is_flag=True, help="The whole input is one record, line ends included.")
 @click.option(
@@ -53,7 +53,7 @@ from tidelog.cli.topic.names import complete_topic
     type=click.Choice(["0", "1", "all"]),
     default="all",
     show_default=True,
-    help="Whose acknowledgement to wait for: nobody's, the leader's, every in-sync replica's.",
+    help="Whose acknowledgement to wait for: none, the leader's, or that of every in-sync replica.",
 )
 @click.option(
     "-z",
@@ -158,7 +158,7 @@ def _outgoing(recipe: Recipe, values: tuple[str, ...], file: str | None, whole: 
     if file is None and sys.stdin.isatty():
         from tidelog.cli.output import note
 
-        note("One record per line; Ctrl-D ends.")
+        note("One record per line; Ctrl-D ends the input.")
     return recipe.records([stream.read()] if whole else _lines(stream))
 
 

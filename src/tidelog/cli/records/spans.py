@@ -137,7 +137,7 @@ class OffsetLookup:
             if answer.offset == OFFSET_INVALID:  # librdkafka calls it no error where no leader has answered
                 raise CliError(
                     f"The leader of {self.topic}[{place.partition}] does not answer.",
-                    cause="it has just died, or advertises an address that this machine cannot reach.",
+                    cause="it stopped a moment ago, or advertises an address that this machine cannot reach.",
                     attempt=f"tidelog topic describe {self.topic}",
                     code=Exit.TIMED_OUT,
                 )

@@ -13,22 +13,26 @@ BATCH_RECORDS = 5_000_000
 
 @click.group()
 def lake() -> None:
-    """Keep tables of Delta, Iceberg or Parquet filled from topics."""
+    """Keep Delta, Iceberg or Parquet tables up to date with topics."""
 
 
 @lake.command()
 @click.argument("topic", metavar="TOPIC")
-@click.option("--to", "path", required=True, metavar="PATH", help="The table's directory; made when missing.")
+@click.option(
+    "--to", "path", required=True, metavar="PATH", help="The table's directory; created if it is missing."
+)
 @click.option(
     "--format",
     "table_format",
     type=click.Choice(FORMATS),
     default="delta",
     show_default=True,
-    help="Of the table.",
+    help="The format of the table.",
 )
 @click.option(
-    "--continuous", is_flag=True, help="Go on until stopped, instead of ending with what is there now."
+    "--continuous",
+    is_flag=True,
+    help="Run until stopped, instead of ending with the records that are there now.",
 )
 @click.option(
     "--every",
@@ -44,31 +48,35 @@ def lake() -> None:
 @click.option(
     "--decode",
     type=click.Choice(("json", "avro", "protobuf")),
-    help="What values are. [default: what the schema looks like]",
+    help="The format of values. [default: by the schema]",
 )
-@click.option("--message", metavar="NAME", help="Of Protobuf: the message's full name.")
+@click.option("--message", metavar="NAME", help="The full name of the Protobuf message.")
 @click.option(
     "--framing",
     type=click.Choice(("none", "confluent")),
     default="none",
-    help="What stands before the encoded value.",
+    help="The framing before the encoded value.",
 )
 @click.option(
     "--on-error",
     type=click.Choice(("fail", "keep", "dead-letter")),
-    help="Of a value that does not decode: end, keep it and say why, or --dead-letter. [default: fail]",
+    help="What to do with a value that does not decode: fail, keep it with the reason, or send it to "
+    "--dead-letter. [default: fail]",
 )
-@click.option("--dead-letter", metavar="TOPIC", help="Where values go that do not decode.")
+@click.option("--dead-letter", metavar="TOPIC", help="The topic for values that do not decode.")
 @click.option(
     "--columns",
     default=RECORD_COLUMNS,
     show_default=True,
     metavar="NAMES",
-    help="What of each record is kept.",
+    help="The columns of each record to keep.",
 )
-@click.option("--prefix", default="", metavar="TEXT", help="In front of the names of those columns.")
+@click.option("--prefix", default="", metavar="TEXT", help="A prefix for the names of those columns.")
 @click.option(
-    "--partition-by", default="", metavar="NAMES", help="Columns; date and hour are made from the timestamp."
+    "--partition-by",
+    default="",
+    metavar="NAMES",
+    help="Columns to partition by; date and hour are derived from the timestamp.",
 )
 @click.option(
     "--start", default="earliest", show_default=True, metavar="WHEN", help="earliest, latest or a time."
@@ -78,16 +86,18 @@ def lake() -> None:
     type=click.IntRange(min=1),
     default=BATCH_RECORDS,
     show_default=True,
-    help="Most in a commit.",
+    help="The most records in a commit.",
 )
-@click.option("--checkpoint", metavar="DIR", help="How far the topic was read. [default: PATH/_tidelog/sync]")
+@click.option(
+    "--checkpoint", metavar="DIR", help="Where the read position is kept. [default: PATH/_tidelog/sync]"
+)
 @click.option(
     "-o",
     "--option",
     "table_pairs",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Of the table, such as compression=snappy.",
+    help="An option of the table, such as compression=snappy. Repeatable.",
 )
 @click.option(
     "--master", metavar="URL", help="Run on this Spark cluster. [default: local[*], in this process]"
@@ -121,9 +131,9 @@ def sync(
     master: str | None,
     pairs: tuple[str, ...],
 ) -> int:
-    """Bring a table up to date with a topic: each record is in it once.
+    """Bring a table up to date with a topic: it holds each record once.
 
-    The next run goes on where this one ended, also after a crash. Only committed records are taken.
+    The next run resumes where this run ended, also after a crash. Reads only committed records.
 
     \b
     tidelog lake sync orders --to lake/orders

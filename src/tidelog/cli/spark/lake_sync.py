@@ -76,7 +76,7 @@ class LakeSync:
             except AlreadySyncing as error:
                 raise CliError(
                     f"{_sentence(error)}.",
-                    attempt="wait until it has ended, or stop it with Ctrl-C there",
+                    attempt="wait until it has ended, or stop it with Ctrl-C in its terminal",
                     code=Exit.REFUSED,
                 ) from error
 
@@ -195,7 +195,7 @@ class LakeSync:
             raise CliError(
                 f"{_sentence(error)}",
                 cause=f"Spark's log may say more: {self.checkpoint / SPARK_LOG}",
-                attempt="the same command again goes on from the checkpoint, once the cause is gone",
+                attempt="run the same command again once the cause is gone: it resumes from the checkpoint",
             ) from error
         finally:
             self.view.end()
@@ -229,7 +229,7 @@ def _as_refusals() -> "Iterator[None]":
     except SyncRefused as error:
         raise CliError(
             f"{_sentence(error)}.",
-            attempt="another --to and --checkpoint, or remove table and checkpoint to begin anew",
+            attempt="another --to and --checkpoint, or remove the table and the checkpoint to start over",
             code=Exit.REFUSED,
         ) from error
     except SchemaMismatch as error:

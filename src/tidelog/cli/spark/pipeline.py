@@ -51,10 +51,10 @@ def run(
     remote: str | None,
     pairs: tuple[str, ...],
 ) -> int:
-    """Run a pipeline until it is stopped; it goes on from its checkpoint.
+    """Run a pipeline until it is stopped; it resumes from its checkpoint.
 
     FILE is a YAML file, or a Python file with a function `pipeline` (FILE.py:NAME for another one).
-    Ctrl-C, SIGTERM and `tidelog pipeline stop` end it after the batch under way.
+    Ctrl-C, SIGTERM and `tidelog pipeline stop` end it after the current batch.
 
     \b
     tidelog pipeline run revenue.yaml
@@ -65,7 +65,10 @@ def run(
     from tidelog.cli.spark.pipeline_run import PipelineRun
 
     if master is not None and remote is not None:
-        raise CliError("--master and --remote are two ways to one cluster.", code=Exit.USAGE)
+        raise CliError(
+            "--master and --remote exclude each other: each names the Spark cluster to run on.",
+            code=Exit.USAGE,
+        )
     settings = dict(map(parse_pair, pairs))
     return PipelineRun(
         session, file, once=once, checkpoint=checkpoint, master=master, remote=remote, settings=settings
@@ -89,11 +92,11 @@ def validate(session: Session, file: str, plan: bool) -> None:
     if session.json:
         print_json({"pipeline": loaded.name, "valid": True, "queries": queries})
         return
-    print(f"{file} is right: pipeline '{loaded.name}'.")
+    print(f"{file} is valid: pipeline '{loaded.name}'.")
     if queries is not None:
         print(f"Spark has planned its queries: {', '.join(queries)}.")
     elif loaded.spec is not None:
-        print("Its SQL is for Spark to check: --plan does that.")
+        print("Spark checks its SQL with --plan.")
 
 
 @pipeline.command("list")
@@ -127,7 +130,7 @@ def list_command(session: Session) -> None:
 @json_option
 @pass_session
 def status(session: Session, name: str, watch: bool, interval: float) -> None:
-    """Show how far a pipeline is: rows a second, lag, batch time, state."""
+    """Show the progress of a pipeline: rows per second, lag, batch time, state."""
     record = _known(name)
     show(session, lambda: _facts(record), lambda facts: facts, _show, watch=watch, interval_s=interval)
 
@@ -145,7 +148,7 @@ def status(session: Session, name: str, watch: bool, interval: float) -> None:
 @json_option
 @pass_session
 def stop(session: Session, name: str, timeout_s: float) -> None:
-    """Stop a pipeline after the batch under way, and wait until it has ended."""
+    """Stop a pipeline after the current batch, and wait until it has ended."""
     record = _known(name)
     began = time.monotonic()
     was_running = record.is_running
@@ -154,8 +157,8 @@ def stop(session: Session, name: str, timeout_s: float) -> None:
     while record.is_running:
         if time.monotonic() - began > timeout_s:
             raise CliError(
-                f"The pipeline '{name}' still runs after {timeout_s:g} s.",
-                cause="a batch takes long; it ends after it.",
+                f"The pipeline '{name}' is still running after {timeout_s:g} s.",
+                cause="the current batch takes long; the pipeline ends after it.",
                 attempt=f"tidelog pipeline status {name}",
                 code=Exit.TIMED_OUT,
             )
@@ -164,7 +167,7 @@ def stop(session: Session, name: str, timeout_s: float) -> None:
         print_json({"pipeline": name, "stopped": was_running})
     else:
         took = time.monotonic() - began
-        print(f"Stopped '{name}' in {took:.1f} s." if was_running else f"'{name}' does not run.")
+        print(f"Stopped '{name}' in {took:.1f} s." if was_running else f"'{name}' is not running.")
 
 
 def _known(name: str) -> PipelineRecord:

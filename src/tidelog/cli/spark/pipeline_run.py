@@ -118,7 +118,7 @@ class PipelineRun:
             raise CliError(
                 f"{_sentence(error)}",
                 cause=f"Spark's log may say more: {self.record.log}" if self.remote is None else None,
-                attempt="the same command again goes on from the checkpoint, once the cause is gone",
+                attempt="run the same command again once the cause is gone: it resumes from the checkpoint",
             ) from error
         finally:
             self.view.end()
@@ -148,8 +148,8 @@ class PipelineRun:
         except WrongCheckpoint as error:
             raise CliError(
                 f"{_sentence(error)}.",
-                cause="to go on from there would skip or repeat records.",
-                attempt="--checkpoint DIR with another directory, or remove that one to begin anew",
+                cause="resuming from there would skip or repeat records.",
+                attempt="--checkpoint DIR with another directory, or remove that one to start over",
                 code=Exit.REFUSED,
             ) from error
         except OSError as error:
@@ -163,7 +163,7 @@ class PipelineRun:
     def _refuse_console_far_away(self, built: "Build") -> None:
         if self.remote is not None and any(query.sink.kind == "console" for query in built.queries):
             raise CliError(
-                "A console sink would print on the server, where nobody looks.",
+                "A console sink would print on the server, not here.",
                 attempt="a topic as sink, and tidelog consume TOPIC",
                 code=Exit.USAGE,
             )
@@ -186,7 +186,7 @@ class PipelineRun:
             if self.remote is not None and sink.upsert is not None:
                 raise CliError(
                     "With --remote, rows of a table cannot be upserted.",
-                    cause="the writer asks the session which query it works for, and Connect keeps that.",
+                    cause="the writer needs the query's id, which Spark Connect does not pass on.",
                     attempt="--master",
                     code=Exit.USAGE,
                 )

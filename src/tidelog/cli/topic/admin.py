@@ -170,8 +170,8 @@ def topic_error(error: Any, name: str, session: Session) -> CliError:
         )
     if error.name() in ("LEADER_NOT_AVAILABLE", "_NOENT"):  # the latter when librdkafka found none
         return CliError(
-            f"Topic '{name}' has partitions that nobody leads.",
-            cause="all brokers that have everything of them are away, or an election is under way.",
+            f"Topic '{name}' has partitions without a leader.",
+            cause="the brokers with in-sync replicas are down, or an election is in progress.",
             attempt=f"tidelog topic describe {name}, then: tidelog cluster status",
             code=code,
         )
@@ -179,7 +179,7 @@ def topic_error(error: Any, name: str, session: Session) -> CliError:
         return CliError(
             f"Topic '{name}': {error.str().rstrip('.')}.",
             cause="a broker holds one replica of a partition at most.",
-            attempt="tidelog cluster brokers, and a --replication-factor that they suffice for",
+            attempt="tidelog cluster brokers, and a --replication-factor of at most that many",
             code=code,
         )
     return as_cli_error(error, session, f"Topic '{name}'")

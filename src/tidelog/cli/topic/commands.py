@@ -56,7 +56,7 @@ def config_pairs(values: tuple[str, ...]) -> dict[str, str]:
 @click.option(
     "-c", "--config", "configs", multiple=True, metavar="NAME=VALUE", help="A topic setting. Repeatable."
 )
-@click.option("--if-not-exists", is_flag=True, help="A topic that exists already is fine.")
+@click.option("--if-not-exists", is_flag=True, help="Ignore a topic that exists already.")
 @click.option("--validate-only", is_flag=True, help="Check with the broker, create nothing.")
 @broker_options
 @pass_session
@@ -164,7 +164,12 @@ def _show(found: TopicState) -> None:
     "-c", "--config", "configs", multiple=True, metavar="NAME=VALUE", help="Set a topic setting. Repeatable."
 )
 @click.option(
-    "-u", "--unset", "unset", multiple=True, metavar="NAME", help="Back to the default. Repeatable."
+    "-u",
+    "--unset",
+    "unset",
+    multiple=True,
+    metavar="NAME",
+    help="Reset a topic setting to its default. Repeatable.",
 )
 @broker_options
 @pass_session
@@ -180,8 +185,10 @@ def alter(session: Session, names: tuple[str, ...], configs: tuple[str, ...], un
 
 @topic.command()
 @names_argument
-@click.option("-y", "--yes", is_flag=True, help="Don't ask. Without a terminal nobody is asked anyway.")
-@click.option("--if-exists", is_flag=True, help="A topic that does not exist is fine.")
+@click.option(
+    "-y", "--yes", is_flag=True, help="Skip the confirmation. Without a terminal it is skipped anyway."
+)
+@click.option("--if-exists", is_flag=True, help="Ignore a topic that does not exist.")
 @broker_options
 @pass_session
 def delete(session: Session, names: tuple[str, ...], yes: bool, if_exists: bool) -> None:

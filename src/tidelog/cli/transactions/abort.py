@@ -38,7 +38,7 @@ from tidelog.cli.transactions.topic_producers import chosen_places
     "--producer-id",
     type=click.IntRange(min=0),
     metavar="ID",
-    help="Whose transaction, where several are open in the partition.",
+    help="The producer whose transaction to abort, where several are open in the partition.",
 )
 @click.option(
     "--start-offset",
@@ -49,14 +49,17 @@ from tidelog.cli.transactions.topic_producers import chosen_places
 @click.option(
     "--transactional-id",
     metavar="ID",
-    help="Instead of a partition: let the coordinator abort what this id has open, and fence its producer.",
+    help="Instead of a partition: let the coordinator abort this id's open transaction and fence its "
+    "producer.",
 )
 @click.option(
     "--force",
     is_flag=True,
-    help="Even if a coordinator has it under way. What it wrote elsewhere may be committed all the same.",
+    help="Abort it even if a coordinator knows it. Its records in other partitions may still be committed.",
 )
-@click.option("-y", "--yes", is_flag=True, help="Don't ask. Without a terminal nobody is asked anyway.")
+@click.option(
+    "-y", "--yes", is_flag=True, help="Skip the confirmation. Without a terminal it is skipped anyway."
+)
 @broker_options
 @pass_session
 def abort(
@@ -68,10 +71,10 @@ def abort(
     force: bool,
     yes: bool,
 ) -> None:
-    """Abort a transaction that hangs in a partition, or what a transactional id has open.
+    """Abort a transaction that hangs in a partition, or the open transaction of a transactional id.
 
     \b
-    tidelog txn abort orders:0                              # the one that is open there
+    tidelog txn abort orders:0                              # the transaction that is open there
     tidelog txn abort orders:0 --producer-id 4001
     tidelog txn abort --transactional-id billing-1
     """
@@ -153,7 +156,7 @@ def _check_that_it_hangs(direct: DirectCluster, state: ProducerState) -> None:
         raise CliError(
             f"The transaction in {state.place} does not hang: it is {known.state} for "
             f"'{known.transactional_id}', which broker {known.coordinator} coordinates.",
-            cause="to abort it in one partition would tear it; its coordinator can abort all of it.",
+            cause="an abort in one partition would split it; its coordinator can abort all of it.",
             attempt=f"tidelog txn abort --transactional-id {known.transactional_id}",
             code=Exit.REFUSED,
         )
@@ -208,8 +211,8 @@ def _abort_id(direct: DirectCluster, transactional_id: str, yes: bool) -> None:
     answer, _ = ask_coordinator(direct, transactional_id, request, lambda answer: answer.error_code)
     if answer.error_code == ErrorCode.CONCURRENT_TRANSACTIONS:
         raise CliError(
-            f"The transaction of '{transactional_id}' is decided, but not yet ended everywhere.",
-            cause="a partition of it has no leader that could take its marker.",
+            f"The transaction of '{transactional_id}' is decided, but not yet complete in every partition.",
+            cause="one of its partitions has no leader to write the marker.",
             attempt=f"tidelog txn describe {transactional_id}",
             code=Exit.TIMED_OUT,
         )

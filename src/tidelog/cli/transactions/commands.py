@@ -31,7 +31,7 @@ def txn() -> None:
     "states",
     multiple=True,
     type=click.Choice(STATES, case_sensitive=False),
-    help="Only those in this state. Repeatable.",
+    help="Only transactions in this state. Repeatable.",
 )
 @click.option(
     "--producer-id",
@@ -46,7 +46,7 @@ def txn() -> None:
     "longer_than_ms",
     type=DurationType(),
     metavar="DURATION",
-    help="Only those that are open for longer, such as 5m.",
+    help="Only transactions that are open for longer, such as 5m.",
 )
 @click.option("--id", "pattern", metavar="REGEX", help="Only ids that match as a whole: 'billing-.*'.")
 @broker_options
@@ -70,7 +70,7 @@ def list_command(
         print_json([listed.as_json() for listed in found])
     elif not found:
         wanted = states or producer_ids or longer_than_ms is not None or pattern
-        print("No transaction fits." if wanted else "No transactional id is known.")
+        print("No transaction matches." if wanted else "There are no transactional ids.")
     else:
         print_table(
             ("Transactional id", ">Producer", "State", ">Coordinator"),
@@ -86,7 +86,7 @@ def list_command(
 @broker_options
 @pass_session
 def describe(session: Session, ids: tuple[str, ...]) -> None:
-    """Show how far transactions are, and in which partitions."""
+    """Show the state of transactions, and their partitions."""
     direct = DirectCluster(session)
     found = [describe_transaction(direct, id) for id in dict.fromkeys(ids)]
     now_ms = int(time.time() * 1000)

@@ -43,15 +43,15 @@ GRACE_MS = 60_000
     metavar="DURATION",
     help="How far beyond its timeout a transaction counts as hanging. [default: 1m]",
 )
-@click.option("--check", is_flag=True, help="Exit code 1 where one is found, for scripts.")
+@click.option("--check", is_flag=True, help="Exit with code 1 if there is one, for scripts.")
 @broker_options
 @pass_session
 def find_hanging(session: Session, choices: tuple[TopicChoice, ...], grace_ms: int, check: bool) -> int:
-    """Find transactions that are open and that nobody will end.
+    """Find open transactions that will never end by themselves.
 
-    Every partition is asked which transactions are open there, and every coordinator which ones it knows.
-    One hangs if no coordinator knows its producer, if its coordinator does not count the partition to it, or
-    if it is open far beyond its timeout. Readers of committed records wait for it.
+    Asks every partition for its open transactions, and every coordinator for the transactions that it knows.
+    A transaction hangs if no coordinator knows its producer, if its coordinator does not list the partition,
+    or if it is open far beyond its timeout. Readers of committed records wait for it.
 
     \b
     tidelog txn find-hanging               # in all topics
@@ -85,7 +85,7 @@ def look_for_suspects(
 def _with_leaders(view: ClusterView) -> list[TopicPartition]:
     led = [part.place for part in view.partitions.values() if part.leader is not None]
     if missing := len(view.partitions) - len(led):
-        note(f"Not looked into: {missing} partition{'s' if missing != 1 else ''} without a leader.")
+        note(f"Not checked: {missing} partition{'s' if missing != 1 else ''} without a leader.")
     return led
 
 
@@ -108,7 +108,7 @@ def _need_every_coordinator(direct: DirectCluster) -> None:
     view = look_at_state_topic(direct)
     if any(part.leader is None for part in view.partitions.values()):
         raise CliError(
-            "Some transactions have no coordinator now, so nobody can tell whether they hang.",
+            "Some transactions have no coordinator now, so it is not known whether they hang.",
             cause="partitions of __transaction_state have no leader: brokers are down.",
             attempt="tidelog cluster status",
             code=Exit.UNREACHABLE,

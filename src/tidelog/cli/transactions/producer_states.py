@@ -75,8 +75,8 @@ def _producers(topic: str, part: Any) -> Any:
         raise refusal(
             part.error_code,
             part.error_message,
-            f"Who writes to {topic}[{part.partition_index}] cannot be told",
-            attempt="the same again: its leader may have changed this moment",
+            f"The producers of {topic}[{part.partition_index}] cannot be listed",
+            attempt="the same command again: its leader may have just changed",
         )
     return part.active_producers
 
@@ -99,7 +99,7 @@ def _known(number: int) -> int | None:
 
 def _leaderless(place: TopicPartition) -> CliError:
     return CliError(
-        f"Nobody leads {place} now.",
+        f"{place} has no leader now.",
         cause="the brokers that hold it are down.",
         attempt="tidelog cluster status",
         code=Exit.UNREACHABLE,
@@ -109,7 +109,7 @@ def _leaderless(place: TopicPartition) -> CliError:
 def away(id: int, address: str, error: Disconnected) -> CliError:
     return CliError(
         f"Broker {id} at {address} does not answer: {error.reason}.",
-        cause="it stopped this moment, or advertises an address that this machine cannot reach.",
+        cause="it stopped a moment ago, or advertises an address that this machine cannot reach.",
         attempt="tidelog cluster brokers",
         code=Exit.UNREACHABLE,
     )

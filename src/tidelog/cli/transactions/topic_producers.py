@@ -22,14 +22,14 @@ from tidelog.clients.records import TopicPartition
     metavar="TOPIC[:PARTITION,…]…",
     shell_complete=complete_topic,
 )
-@click.option("--open", "only_open", is_flag=True, help="Only those with a transaction that is open.")
+@click.option("--open", "only_open", is_flag=True, help="Only producers with an open transaction.")
 @broker_options
 @pass_session
 def producers(session: Session, choices: tuple[TopicChoice, ...], only_open: bool) -> None:
-    """Show the producers that partitions remember, and their open transactions.
+    """Show the producers that wrote to partitions, and their open transactions.
 
-    A partition knows the idempotent and transactional producers that wrote to it lately. A transaction
-    that is open is shown with its first offset: readers of committed records wait there.
+    A partition remembers the idempotent and transactional producers that wrote to it lately. An open
+    transaction is shown with its first offset: readers of committed records wait there.
     """
     direct = DirectCluster(session)
     view = look_at_cluster(direct, dict.fromkeys(choice.topic for choice in choices))
@@ -40,7 +40,7 @@ def producers(session: Session, choices: tuple[TopicChoice, ...], only_open: boo
         print_json([state.as_json() for state in states])
         return
     if not states:
-        print("No open transactions." if only_open else "No producers are known there.")
+        print("No open transactions." if only_open else "No producers.")
         return
     print_table(
         ("Partition", ">Producer", ">Epoch", ">Last sequence", "Last written", ">Open since offset"),

@@ -12,9 +12,9 @@ from tidelog import __version__
 from tidelog.cli.session import DEFAULT_SERVERS
 
 PROMISES = {
-    "fsync": "fsync (what is acknowledged with acks=all is on the disk)",
-    "interval": "interval (written at once, on the disk shortly after)",
-    "os": "os (written at once, the system decides when it is on the disk)",
+    "fsync": "fsync (a record acknowledged with acks=all is on disk)",
+    "interval": "interval (written at once, on disk shortly after)",
+    "os": "os (written at once; the operating system decides when it is on disk)",
 }
 
 
@@ -37,7 +37,7 @@ def banner(facts: Mapping[str, Any], warnings: Sequence[str], started_s: float |
         f"    {command} produce greetings 'Hello, Tidelog'{flag}",
         f"    {command} consume greetings{flag}",
         "",
-        "  Ctrl-C stops it.",
+        "  Ctrl-C stops the broker.",
         "",
     ]
     return "\n".join(lines)

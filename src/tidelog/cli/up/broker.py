@@ -11,7 +11,7 @@ from tidelog.cli.up.options import config_option, data_option, ready_file_option
 @data_option
 @set_option
 @ready_file_option
-@click.option("--until-stdin-closes", is_flag=True, hidden=True, help="Stop when whoever started it ends.")
+@click.option("--until-stdin-closes", is_flag=True, hidden=True, help="Stop when the parent process ends.")
 @json_option
 @pass_session
 def broker(
@@ -24,9 +24,9 @@ def broker(
 ) -> int:
     """Run one broker of a cluster in the foreground.
 
-    Its settings say who it is (node.id), where it listens, and who votes on the cluster's metadata: the same
-    controller.quorum.voters on every machine. A broker that is not among them joins without a vote.
-    Ctrl-C or SIGTERM hands its partitions over to others, then stops it.
+    Its settings give its id (node.id), its listeners, and the voters on the cluster's metadata: the same
+    controller.quorum.voters on every machine. A broker that is not among the voters joins without a vote.
+    Ctrl-C or SIGTERM moves the leadership of its partitions to other brokers, then stops it.
 
     \b
     tidelog broker --config /etc/tidelog/broker.yaml

@@ -30,7 +30,7 @@ def check_membership(config: BrokerConfig) -> None:
         raise _wrong(
             f"controller.quorum.voters says that broker {here.id} is at {here.address}, but this is broker "
             f"{node}.",
-            "node.id is not what the voter list says, or the list has another machine's address.",
+            "node.id differs from the voter list, or the list has the address of another machine.",
             f"--set node.id={here.id}, or {node}@{here.address} in controller.quorum.voters on every machine",
         )
     if named is not None and not any(port == named.port for _, port in this):
@@ -38,7 +38,7 @@ def check_membership(config: BrokerConfig) -> None:
         raise _wrong(
             f"controller.quorum.voters says that broker {node} is at {named.address}, but it listens at port "
             f"{ports}.",
-            "the voters would never reach it there.",
+            "the other voters could not reach it there.",
             f"--set listeners=PLAINTEXT://{named.host}:{named.port}, or change the list on every machine",
         )
 

@@ -17,7 +17,7 @@ BROKERS_MAX = 64
     "--brokers",
     type=click.IntRange(1, BROKERS_MAX),
     metavar="N",
-    help="How many: a cluster of N brokers, each a process of its own. [default: 1, or what --data holds]",
+    help="Run a cluster of N brokers, each in its own process. [default: 1, or as many as --data holds]",
 )
 @data_option
 @click.option(
@@ -25,18 +25,22 @@ BROKERS_MAX = 64
     "--port",
     type=click.IntRange(0, 65535),
     metavar="N",
-    help="Where it listens, the first of several brokers; 0 takes free ports. [default: 9092]",
+    help="The port of the first broker; 0 takes free ports. [default: 9092]",
 )
 @config_option
 @set_option
 @ready_file_option
-@click.option("--demo", is_flag=True, help="Create a topic, write a record and read it back, to see it work.")
+@click.option(
+    "--demo", is_flag=True, help="Create a topic, write a record and read it back, as a demonstration."
+)
 @click.option(
     "--demo-pipeline",
     is_flag=True,
     help="After that: sample events and a windowed pipeline on Spark, which is installed if it is missing.",
 )
-@click.option("--no-restart", is_flag=True, help="Leave a broker of a cluster that ended by itself alone.")
+@click.option(
+    "--no-restart", is_flag=True, help="Do not restart a broker of the cluster that exited unexpectedly."
+)
 @json_option
 @pass_session
 def up(
@@ -53,7 +57,7 @@ def up(
 ) -> int:
     """Run a broker, or a cluster of several, in the foreground.
 
-    Ctrl-C or SIGTERM stops it cleanly: requests under way are answered, everything is written.
+    Ctrl-C or SIGTERM stops it cleanly: requests in flight are answered, and everything is flushed.
     A second Ctrl-C stops it at once.
 
     \b

@@ -37,7 +37,7 @@ def start_failure(error: Exception, config: BrokerConfig) -> CliError:
     if isinstance(error, StorageError) and not _writable(config.list("log.dirs")[0]):
         return CliError(
             f"The broker did not start: {error}.",
-            cause="the user who runs it may not write there.",
+            cause="the user that runs the broker may not write there.",
             attempt="tidelog up --data DIR, with a directory of that user",
         )
     return CliError(f"The broker did not start: {error}")

@@ -34,9 +34,10 @@ def conflict(config: BrokerConfig, view: ClusterView) -> CliError | None:
     if other is not None and not other.fenced and not _is_here(config, other):
         return CliError(
             f"Broker {node} is alive already, at {other.address}.",
-            cause="two brokers have one node.id; or this one has moved, and its old self is not missed yet.",
-            attempt=f"another node.id; or stop the one at {other.address}, and start this one again after "
-            "broker.session.timeout.ms",
+            cause="two brokers have the same node.id; or this broker has moved, and its old session has not "
+            "expired yet.",
+            attempt=f"another node.id; or stop the broker at {other.address}, and start this one again "
+            "after broker.session.timeout.ms",
             code=Exit.REFUSED,
         )
     return None

@@ -21,7 +21,7 @@ data_option = click.option(
     "--data",
     metavar="DIR",
     type=click.Path(file_okay=False),
-    help=f"The directory for everything it keeps. [default: ./{DEFAULT_DATA}]",
+    help=f"The directory for all of its data. [default: ./{DEFAULT_DATA}]",
 )
 config_option = click.option(
     "-c", "--config", "file", metavar="FILE", type=click.Path(dir_okay=False), help="Settings as YAML."
@@ -39,5 +39,5 @@ ready_file_option = click.option(
     "--ready-file",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="Written once the broker answers, with its address as JSON; removed when it stops.",
+    help="A file to write the address to, as JSON, once the broker answers; removed when it stops.",
 )

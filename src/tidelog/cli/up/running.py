@@ -116,7 +116,9 @@ class Running:
         finally:
             watching.cancel()
         if node.failure is not None:
-            raise CliError(f"The broker had to stop: {node.failure}.", cause="its log says what led to this.")
+            raise CliError(
+                f"The broker had to stop: {node.failure}.", cause="its log shows what led to this."
+            )
 
     async def _until_it_fails(self, node: "Node") -> None:
         while node.failure is None:  # noqa: ASYNC110 - it is a property of several parts, none of which tells
@@ -166,7 +168,9 @@ class Running:
                 return
         self._stop.set()
         if not self.json:
-            click.echo("\nStopping: requests under way are answered first. Ctrl-C again stops at once.")
+            click.echo(
+                "\nStopping after the requests in flight are answered. Press Ctrl-C again to stop at once."
+            )
 
     def _on_stdin(self) -> None:
         """Whoever started this broker is gone: it must not live on without anybody who could stop it."""
@@ -187,7 +191,7 @@ async def show_demo(servers: str, stop: asyncio.Event, *, pipeline: bool = False
         await finished
     elif shown.returncode:
         stopped.cancel()
-        raise CliError("The broker runs, but its demonstration failed; see above.")
+        raise CliError("The broker runs, but the demonstration failed; see above.")
     await stopped
 
 

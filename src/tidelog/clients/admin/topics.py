@@ -80,7 +80,7 @@ class TopicAdmin(AdminSession):
 
         Args:
             names: The topics.
-            missing_ok: A topic that does not exist is fine.
+            missing_ok: Ignore a topic that does not exist.
 
         Raises:
             UnknownTopic: There is no such topic, and `missing_ok` is not set.

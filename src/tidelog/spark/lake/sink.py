@@ -149,7 +149,7 @@ def batch_of_this_task() -> LakeBatch:
     query = context and context.getLocalProperty(QUERY_PROPERTY)
     number = context and context.getLocalProperty(BATCH_PROPERTY)
     if not query or not number:
-        raise LakeError(f"Spark did not tell the task its batch ({QUERY_PROPERTY}, {BATCH_PROPERTY})")
+        raise LakeError(f"Spark did not pass the batch to the task ({QUERY_PROPERTY}, {BATCH_PROPERTY})")
     return LakeBatch(query, int(number))
 
 

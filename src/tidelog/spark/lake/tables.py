@@ -144,7 +144,7 @@ def _give_up(table: LakeTable, batch: LakeBatch, last: int, files: Sequence[Writ
     if last > batch.number:
         raise LakeError(
             f"{batch} is to be written, but the table holds batch {last} already: the checkpoint is older"
-            " than the table, or another run of the query is under way"
+            " than the table, or another run of the query is in progress"
         )
 
 

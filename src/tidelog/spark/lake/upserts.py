@@ -81,8 +81,8 @@ def refuse_twins(rows: pa.Table, upsert: Upsert) -> None:
     if twins.num_rows:
         place = ", ".join(f"{name} {twins[name][0]}" for name in upsert.by)
         raise LakeError(
-            f"one batch has {twins['count_all'][0]} rows of {place}, and nothing says which is the newest;"
-            " name a column that does: order"
+            f"one batch has {twins['count_all'][0]} rows of {place}, and no column tells which is newest;"
+            " name one with: order"
         )
 
 

@@ -101,7 +101,7 @@ class LookupFile:
         kept = self._kept()
         if kept is None:
             raise BadLookup(why)
-        _log.warning("%s; the version before goes on to be used", why)
+        _log.warning("%s; the previous version stays in use", why)
         return self._parsed(*kept)
 
     def _parsed(self, stamp: str, data: bytes) -> pa.Table:

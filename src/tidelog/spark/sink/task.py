@@ -150,4 +150,4 @@ def _abort(options: SinkOptions, id: str, identity: ProducerIdentity) -> None:
         with Cluster(hasty) as cluster:
             TransactionCalls(cluster).end(id, identity, commit=False)
     except TidelogError as error:
-        log.warning("the transaction of %s is left to its timeout: %s", id, error)
+        log.warning("the transaction of %s stays open until its timeout: %s", id, error)

@@ -153,7 +153,7 @@ class TwoPhaseCommit:
         if plan.course is Course.PASSED and not batch.may_be_passed:
             raise OtherRunIsAhead(
                 f"{batch} is to be written, but batch {decided and decided.batch} was written already: "
-                "the checkpoint is older than the output, or another run of the query is under way"
+                "the checkpoint is older than the output, or another run of the query is in progress"
             )
 
     def abort(self, batch: Batch, written: Sequence[Participant]) -> None:
@@ -207,7 +207,7 @@ class TwoPhaseCommit:
             return  # a prepared one ends by a commit alone; its id has been used again since
         if not self.settings.skip_lost:
             raise BatchLost(lost_batch(intent, lost))
-        log.warning("goes on: %s", lost_batch(intent, lost))
+        log.warning("continues: %s", lost_batch(intent, lost))
 
     def _committed(self, one: Participant, intent: Intent) -> ErrorCode:
         code = self._calls.end(one.id, one.ender, commit=True)
@@ -243,7 +243,7 @@ class TwoPhaseCommit:
     def sweep(self, query: str, left: Mapping[str, ProducerIdentity], decided: Intent | None) -> None:
         """Aborts what other attempts left open, and waits until the commit can be seen."""
         for id, writer in strays(left, decided):
-            log.info("aborts the transaction that another attempt left open under %s", id)
+            log.info("aborting the transaction that another attempt left open under %s", id)
             self._calls.abort_open(id, writer, self.settings.timeout_ms)
         deadline = time.monotonic() + VISIBLE_SECONDS
         while PREPARE_COMMIT in self._under_way(query).values() and time.monotonic() < deadline:

@@ -69,7 +69,7 @@ class BatchWriter(SinkWriter, DataSourceArrowWriter):
     def __init__(self, given: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
         super().__init__(given, schema)
         if overwrite:
-            raise OptionError('a topic cannot be overwritten, only appended to: use .mode("append")')
+            raise OptionError('a topic cannot be overwritten: use .mode("append")')
         name = self.options.write_name
         self.batch = Batch(new_name(), 0) if name is None else Batch(*name, may_be_passed=True)
 
@@ -98,7 +98,9 @@ class StreamWriter(SinkWriter, DataSourceStreamArrowWriter):
         query = None if context is None else context.getLocalProperty(QUERY_ID)
         number = None if context is None else context.getLocalProperty(BATCH_ID)
         if context is None or query is None or number is None:
-            raise OptionError("Spark does not tell the query and batch of this task: exactly-once needs both")
+            raise OptionError(
+                "Spark passed neither query nor batch to this task: exactly-once delivery needs both"
+            )
         batch, run = Batch(query, int(number)), context.getLocalProperty(RUN_ID)
         return TaskReport(write_in_transaction(self.options, self.shape, iterator, batch, run))
 

@@ -20,4 +20,4 @@ class LossReport:
         """Returns only where the query is to go on."""
         if self.fails:
             raise DataLoss(f"{what}. {_ADVICE}.")
-        _log.warning("%s. The query goes on, since failOnDataLoss is false.", what)
+        _log.warning("%s. The query continues, since failOnDataLoss is false.", what)

@@ -34,7 +34,7 @@ def test_a_broker_that_is_away_degrades() -> None:
         "Broker 3 is registered, but not alive.",
         "1 partition with replicas that are not in sync: t[0].",
     ]
-    assert (found.findings()[1].attempt or "").startswith("start the brokers that are away")
+    assert (found.findings()[1].attempt or "").startswith("start the brokers that are down")
     behind = report(part(0, 1, (1, 2, 3), (1, 2)), min_in_sync={"t": 2})
     assert [finding.attempt for finding in behind.findings()] == ["wait until they have caught up"]
     several = report(fenced=(2, 3))

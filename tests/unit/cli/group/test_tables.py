@@ -80,7 +80,7 @@ def test_a_group_without_offsets(capsys: pytest.CaptureFixture[str]) -> None:
     show_group(group(name="[odd]", committed=None))
     out = capsys.readouterr().out.splitlines()
     assert out[0].startswith("[odd]  Stable, classic, assignor range, 0 members, lag 0, ")
-    assert out[1] == "Nothing is committed, and nobody owns a partition."
+    assert out[1] == "The group has no committed offsets and no members."
 
 
 def test_the_json() -> None:

@@ -139,7 +139,7 @@ def test_an_older_row_leaves_a_newer_one_alone(upserts: Upserts) -> None:
 
 @both
 def test_two_rows_of_a_key_and_a_row_without_are_refused(upserts: Upserts) -> None:
-    with pytest.raises(LakeError, match="one batch has 2 rows of id 7, and nothing says which is the newest"):
+    with pytest.raises(LakeError, match="one batch has 2 rows of id 7, and no column tells which is newest"):
         upserts.commit(batch(0), row(7, "a"), row(7, "b"))
     with pytest.raises(LakeError, match="a row has null in id, which rows are upserted by"):
         upserts.commit(batch(0), row(None, "a"))

@@ -66,7 +66,7 @@ def test_what_cannot_be_read_is_passed_over(
     assert lookup.vat() == {"DE": 0.19}
     lookup.write(bad)
     assert lookup.vat() == {"DE": 0.19}
-    assert "the version before goes on to be used" in caplog.text
+    assert "the previous version stays in use" in caplog.text
     lookup.path.unlink()
     assert lookup.vat() == {"DE": 0.19}
     assert "No such file" in caplog.text
