@@ -122,7 +122,7 @@ def test_a_second_ctrl_c_stops_at_once(up: Up) -> None:
     pids = [broker["pid"] for broker in running.facts["brokers"]]
     os.kill(pids[0], signal.SIGSTOP)  # would take for ever to stop
     running.process.send_signal(signal.SIGINT)
-    eventually(lambda: "Stopping one broker after the other" in running.out.read_text())
+    eventually(lambda: "Stopping the brokers one after the other" in running.out.read_text())
     time.sleep(ECHO_S + 0.2)
     running.process.send_signal(signal.SIGINT)
     assert running.process.wait(10) == 0
