@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from tidelog.coordination.decision import ShardDecision, StateRecord
 from tidelog.groups.classic.messages import JoinRequest, SyncRequest
 from tidelog.groups.offsets.messages import CommitPartition, CommitRequest, CommitTopic
-from tidelog.groups.outcome import OffsetsRecord, Outcome
 from tidelog.groups.settings import GroupSettings
 from tidelog.groups.shard import GroupShard
 
@@ -31,19 +31,19 @@ class SystemRandom:
 
 
 class Shell:
-    """Appends to a list, and calls everything safe at once."""
+    """Appends to a list, and commits everything at once."""
 
     def __init__(self) -> None:
         self.shard = GroupShard(GroupSettings(), SystemRandom())
         self.shard.on_loaded(0.0, NOW_MS)
-        self.log: list[OffsetsRecord] = []
+        self.log: list[StateRecord] = []
 
-    def run(self, outcome: Outcome[Any]) -> Any:
-        if outcome.records:
-            self.log += outcome.records
-            self.shard.apply(outcome, NOW_MS)
-            self.shard.release(outcome, 0.0, NOW_MS)
-        return outcome.answer
+    def run(self, decision: ShardDecision[Any]) -> Any:
+        if decision.records:
+            self.log += decision.records
+            self.shard.apply(decision, 0.0, NOW_MS)
+        decision.release(0.0, NOW_MS)
+        return decision.answer
 
     def join(self, member_id: str) -> Any:
         request = JoinRequest("g", "consumer", PROTOCOLS, 45_000, 300_000, member_id, client_id="client")
@@ -94,7 +94,7 @@ def best_ms(call: Callable[[], object], runs: int = 5) -> float:
     return best * 1e3
 
 
-def load(log: list[OffsetsRecord]) -> None:
+def load(log: list[StateRecord]) -> None:
     shard = GroupShard(GroupSettings(), SystemRandom())
     for key, value in log:
         shard.replay(key, value)

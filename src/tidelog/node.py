@@ -30,9 +30,10 @@ from tidelog.broker.controller.metadata_applier import MetadataApplier
 from tidelog.broker.controller.metadata_service import MetadataService
 from tidelog.broker.controller.metadata_stages import listen, metadata_stages
 from tidelog.broker.controller.quorum import Quorum
-from tidelog.broker.coordinators.groups import Groups
+from tidelog.broker.coordinators.groups import register_groups
 from tidelog.broker.coordinators.internal_topics import InternalTopics
 from tidelog.broker.coordinators.producer_ids import ProducerIds
+from tidelog.broker.coordinators.runtime.runtime import CoordinatorRuntime
 from tidelog.broker.coordinators.transaction_verification import TransactionVerification
 from tidelog.broker.coordinators.transactions import Transactions
 from tidelog.broker.log_dirs.cleaner import LogCleaner
@@ -309,8 +310,7 @@ class Node:
         await self._reports.report_damage(self.config.int("broker.session.timeout.ms") / 1000)
         services.replication.start()
         await partitions.take_roles()
-        services.groups.start()
-        services.transactions.start()
+        services.coordinators.start()
         lifecycle.start()
         if not is_alone:
             await lifecycle.until_unfenced()
@@ -351,7 +351,7 @@ class Node:
         server.stop_accepting()
         self.services.forwarding.leave()
         partitions.wake_readers()
-        await self.services.groups.close()
+        await self.services.coordinators.close()
         await self.services.transactions.close()
         await self.services.verification.close()
         await server.drain(self.config.int("shutdown.grace.ms") / 1000)
@@ -375,7 +375,13 @@ class Node:
             resolve_sends=metadata.quorum_address_of,
         )
         forwarding = Forwarding(metadata, peers, self._incarnation)
-        internal_topics = InternalTopics(metadata, forwarding)
+        coordinators = CoordinatorRuntime(
+            metadata,
+            partitions,
+            InternalTopics(metadata, forwarding),
+            clock=clock,
+            run_in_thread=threads.run,
+        )
         lifecycle = BrokerLifecycle(
             metadata,
             peers,
@@ -386,16 +392,14 @@ class Node:
         )
         log_dirs.broker_epoch = lambda: lifecycle.epoch
         producer_ids = ProducerIds(lifecycle.next_producer_ids)
+        groups = register_groups(coordinators, random)
         transactions = Transactions(
-            metadata,
-            partitions,
-            internal_topics,
+            coordinators,
             clock=clock,
             take_id=producer_ids.take,
             send_markers=lambda node, markers: peers.call(
                 node, ApiKey.WRITE_TXN_MARKERS, 2, markers, timeout=TRANSACTION_CALL_SECONDS
             ),
-            run_in_thread=threads.run,
         )
         return Services(
             clock=clock,
@@ -417,14 +421,8 @@ class Node:
                 threads.run,
                 rate=lambda: metadata.config.int("replica.alter.log.dirs.io.max.bytes.per.second"),
             ),
-            groups=Groups(
-                metadata,
-                partitions,
-                internal_topics,
-                clock=clock,
-                random=random,
-                run_in_thread=threads.run,
-            ),
+            coordinators=coordinators,
+            groups=groups,
             sessions=FetchSessions(
                 clock,
                 random,
@@ -433,7 +431,7 @@ class Node:
             ),
             transactions=transactions,
             verification=TransactionVerification(
-                transactions.coordinator_of,
+                transactions.service.leader_of,
                 lambda node, asked: peers.call(
                     node, ApiKey.ADD_PARTITIONS_TO_TXN, 5, asked, timeout=TRANSACTION_CALL_SECONDS
                 ),

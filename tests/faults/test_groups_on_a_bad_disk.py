@@ -11,7 +11,7 @@ from tests.faults.log_calls import create_topic
 from tests.faults.node_thread import NodeThread
 from tests.faults.odd_requests import E
 from tests.faults.raw_client import DEADLINE_S
-from tidelog.broker.coordinators.group_loading import load
+from tidelog.broker.coordinators.runtime.loading import ReplayBatch, load_shard
 from tidelog.broker.log_dirs.flusher import RunInThread
 from tidelog.groups.shard import GroupShard
 from tidelog.replication.partition import Partition
@@ -46,8 +46,13 @@ def test_a_topic_that_goes_while_its_groups_are_loaded_takes_their_offsets_with_
 ) -> None:
     may_end = threading.Event()
 
-    async def slow_load(partition: Partition, shard: GroupShard, run_in_thread: RunInThread) -> int:
-        count = await load(partition, shard, run_in_thread)
+    async def slow_load(
+        partition: Partition,
+        shard: GroupShard,
+        replay: ReplayBatch[GroupShard],
+        run_in_thread: RunInThread,
+    ) -> int:
+        count = await load_shard(partition, shard, replay, run_in_thread)
         await asyncio.get_running_loop().run_in_executor(None, may_end.wait, DEADLINE_S)
         return count
 
@@ -59,7 +64,7 @@ def test_a_topic_that_goes_while_its_groups_are_loaded_takes_their_offsets_with_
             for topic in ("t", "kept"):
                 commit(client, "readers", topic, {0: (5, None)})
         node.stop()
-        monkeypatch.setattr("tidelog.broker.coordinators.groups.load", slow_load)
+        monkeypatch.setattr("tidelog.broker.coordinators.runtime.service.load_shard", slow_load)
         node.start()
         with node.connect() as client:
             client.ask(ApiKey.DELETE_TOPICS, DeleteTopicsRequest(topics=[DeleteTopicState(name="t")]))

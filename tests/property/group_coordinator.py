@@ -2,6 +2,7 @@
 
 import random
 
+from tests.rigs.shard_log import ShardLog
 from tidelog.base.errors import ErrorCode
 from tidelog.groups.consumer.topics import TopicInfo
 from tidelog.groups.shard import GroupShard
@@ -23,50 +24,49 @@ class Coordinator:
 
     def __init__(self, settings, topics):
         self.now = 0.0
-        self.log = []
-        self.fails = False
+        self.log = ShardLog(lambda: (self.now, 0))
         self.random = SeededRandom()
         self.settings = settings
         self.topics = {
             name: TopicInfo(name.encode().ljust(16, b"."), count) for name, count in topics.items()
         }
-        self.shard = self._load()
+        self.shard = self.log.load(self._new_shard())
         self.clients = []
 
-    def _load(self, log=None):
+    def _new_shard(self):
         shard = GroupShard(self.settings, self.random)
-        for key, value in self.log if log is None else log:
-            shard.replay(key, value)
         shard.on_topics_changed(self.topics)
-        shard.on_loaded(self.now, 0)
         return shard
 
-    def run(self, outcome):
-        if outcome.records and self.fails:
-            self.fails = False
-            self.shard.fail(outcome, ErrorCode.NOT_ENOUGH_REPLICAS, self.now, 0)
-        elif outcome.records:
-            self.log += outcome.records
-            self.shard.apply(outcome, 0)
-            self.shard.release(outcome, self.now, 0)
-        return outcome.answer.answer
+    def _replayed(self, records):
+        shard = self._new_shard()
+        for key, value in records:
+            shard.replay(key, value)
+        return shard
+
+    def fail_once(self):
+        self.log.refuse(ErrorCode.NOT_ENOUGH_REPLICAS, 1)
+
+    def run(self, decision):
+        return self.log.write(decision).answer
 
     def fail_over(self):
-        before = self.shard
-        self.shard = self._load()
+        before, count = self.shard, len(self.log.records)
+        self.shard = self.log.load(self._new_shard())
         assert self.shard.durable == before.durable
-        assert self._load(self.compacted(len(self.log))).durable == before.durable
-        assert self._load(self.compacted(len(self.log) // 2)).durable == before.durable
+        assert self._replayed(self.compacted(count)).durable == before.durable
+        assert self._replayed(self.compacted(count // 2)).durable == before.durable
 
     def compacted(self, end):
         """The log, compacted up to `end`: of every key the last record, and no tombstones."""
-        last = {key: position for position, (key, _) in enumerate(self.log[:end])}
+        records = self.log.records
+        last = {key: position for position, (key, _) in enumerate(records[:end])}
         kept = [
             record
-            for position, record in enumerate(self.log[:end])
+            for position, record in enumerate(records[:end])
             if last[record.key] == position and record.value is not None
         ]
-        return kept + self.log[end:]
+        return kept + records[end:]
 
     def pass_time(self, seconds):
         end = self.now + seconds
@@ -74,8 +74,7 @@ class Coordinator:
             self.now = max(self.now, deadline)
             for client in self.clients:
                 client.mind_the_time()
-            for outcome in self.shard.tick(self.now, 0):
-                self.run(outcome)
+            self.log.tick()
         self.now = end
         for client in self.clients:
             client.mind_the_time()
@@ -87,7 +86,7 @@ class Coordinator:
             now.pop(name, None)
         else:
             had = now.get(name)
-            generation = name.encode().ljust(15, b".") + bytes([len(self.log) % 256])
+            generation = name.encode().ljust(15, b".") + bytes([len(self.log.records) % 256])
             now[name] = (
                 TopicInfo(generation, partitions)
                 if had is None

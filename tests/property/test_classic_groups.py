@@ -1,7 +1,7 @@
 """Consumers that join, sync, commit, leave, fall silent and crash, on coordinators that fail over.
 
 The model is plain: what each consumer was told, who owns a partition in a generation, and the last offset
-written for each partition. Records can be held back before they are safe, refused, or lost at a failover.
+written for each partition. Commits can be held back, appends refused, and records lost at a failover.
 """
 
 import random
@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from tests.rigs.shard_log import ShardLog
 from tidelog.base.errors import ErrorCode as E
 from tidelog.groups.classic.messages import JoinRequest, LeavingMember, SyncRequest
 from tidelog.groups.classic.states import State
@@ -21,7 +22,6 @@ from tidelog.groups.offsets.messages import (
     FetchGroup,
     FetchTopic,
 )
-from tidelog.groups.outcome import OffsetsRecord, Outcome
 from tidelog.groups.settings import GroupSettings
 from tidelog.groups.shard import GroupShard
 
@@ -62,10 +62,7 @@ class ClassicGroups(RuleBasedStateMachine):
         super().__init__()
         self.random = SeededRandom(7)
         self.now = 100.0
-        self.log: list[OffsetsRecord] = []
-        self.committed_end = 0
-        self.held: list[tuple[Outcome[Any], int]] = []
-        self.holding, self.refusals = False, 0
+        self.log: ShardLog[GroupShard] = ShardLog(lambda: (self.now, self.now_ms))
         self.living: list[Consumer] = []
         self.count = 0
         self.written: dict[int, int] = {}  # partition to the last offset that the log holds
@@ -74,41 +71,17 @@ class ClassicGroups(RuleBasedStateMachine):
         self.plans: dict[int, dict[str, bytes]] = {}  # generation to the assignment its leader made
         self.owner: dict[tuple[int, int], str] = {}  # generation and partition to who was told it owns it
         self.coordinator = 0
-        self.shard = GroupShard(SETTINGS, self.random)
-        self.shard.on_loaded(self.now, self.now_ms)
+        self.shard = self.log.load(GroupShard(SETTINGS, self.random))
 
     @property
     def now_ms(self) -> int:
         return int(self.now * 1000)
 
-    # --- the shell
-
-    def run(self, outcome: Outcome[Any]) -> Any:
-        if not outcome.records:
-            return outcome.answer
-        if self.refusals:
-            self.refusals -= 1
-            self.shard.fail(outcome, E.NOT_ENOUGH_REPLICAS, self.now, self.now_ms)
-            return outcome.answer
-        self.log += outcome.records
-        self.shard.apply(outcome, self.now_ms)
-        self.held.append((outcome, len(self.log)))
-        if not self.holding:
-            self.commit_log()
-        return outcome.answer
-
-    def commit_log(self) -> None:
-        held, self.held = self.held, []
-        for outcome, end in held:
-            self.committed_end = end
-            self.shard.release(outcome, self.now, self.now_ms)
-
     def pass_time(self, seconds: float) -> None:
         end = self.now + seconds
         while (deadline := self.shard.next_deadline) is not None and deadline <= end:
             self.now = max(self.now, deadline)
-            for outcome in self.shard.tick(self.now, self.now_ms):
-                self.run(outcome)
+            self.log.tick()
         self.now = end
 
     # --- what consumers do
@@ -128,7 +101,7 @@ class ClassicGroups(RuleBasedStateMachine):
             api_version=consumer.api_version,
         )
         coordinator = self.coordinator
-        pending = consumer.waiting = self.run(self.shard.join(request, self.now, self.now_ms))
+        pending = consumer.waiting = self.log.write(self.shard.join(request, self.now, self.now_ms))
         pending.on_done(lambda answer: self.on_joined(consumer, pending, coordinator, answer))
 
     def on_joined(self, consumer: Consumer, pending: Any, coordinator: int, answer: Any) -> None:
@@ -160,7 +133,7 @@ class ClassicGroups(RuleBasedStateMachine):
             "g", consumer.id, consumer.generation, consumer.instance, assignments=tuple(plan.items())
         )
         generation = consumer.generation
-        pending = consumer.waiting = self.run(self.shard.sync(request, self.now, self.now_ms))
+        pending = consumer.waiting = self.log.write(self.shard.sync(request, self.now, self.now_ms))
         pending.on_done(lambda answer: self.on_synced(consumer, pending, generation, answer))
 
     def on_synced(self, consumer: Consumer, pending: Any, generation: int, answer: Any) -> None:
@@ -238,7 +211,7 @@ class ClassicGroups(RuleBasedStateMachine):
         consumer.waiting = None
         if politely and consumer.id:
             leaving = [LeavingMember(consumer.id, consumer.instance)]
-            self.run(self.shard.leave("g", leaving, self.now, self.now_ms))
+            self.log.write(self.shard.leave("g", leaving, self.now, self.now_ms))
 
     @rule(who=WHO, partition=st.integers(0, PARTITIONS - 1))
     def commit(self, who: int, partition: int) -> None:
@@ -248,9 +221,9 @@ class ClassicGroups(RuleBasedStateMachine):
         self.offset += 1
         topics = (CommitTopic("t", (CommitPartition(partition, self.offset),)),)
         request = CommitRequest("g", topics, consumer.generation, consumer.id, consumer.instance)
-        before = len(self.log)
-        pending = self.run(self.shard.commit(request, self.now, self.now_ms))
-        if len(self.log) > before:
+        before = len(self.log.records)
+        pending = self.log.write(self.shard.commit(request, self.now, self.now_ms))
+        if len(self.log.records) > before:
             self.written[partition] = self.offset
         elif pending.answer[0].partitions[0].error is not E.NONE:
             consumer.heard(pending.answer[0].partitions[0].error)
@@ -261,26 +234,26 @@ class ClassicGroups(RuleBasedStateMachine):
 
     @rule(holding=st.booleans())
     def slow_followers(self, holding: bool) -> None:
-        self.holding = holding
+        self.log.holds = holding
         if not holding:
-            self.commit_log()
+            self.log.commit()
 
     @rule(refusals=st.integers(1, 3))
     def full_disk(self, refusals: int) -> None:
-        self.refusals = refusals
+        self.log.refuse(E.NOT_ENOUGH_REPLICAS, refusals)
 
     @rule(lost=st.integers(0, 5))
     def fail_over(self, lost: int) -> None:
-        """Records that were not safe may be lost; those that were never are."""
-        kept = max(self.committed_end, len(self.log) - lost)
+        """Records that were not committed may be lost; committed ones never are."""
+        kept = max(self.log.committed_end, len(self.log.records) - lost)
         if lost == 0:
             assert self.replayed().durable == self.shard.durable
         self.shard.unload()
-        self.log, self.held, self.committed_end = self.log[:kept], [], kept
+        holds = self.log.holds
+        self.log.truncate(kept)
+        self.log.holds = holds
         self.coordinator += 1
-        self.shard = self.replayed()
-        for outcome in self.shard.on_loaded(self.now, self.now_ms):
-            self.run(outcome)
+        self.shard = self.log.load(GroupShard(SETTINGS, self.random))
         offsets = self.shard.durable.offsets.of_group("g").get("t", {})
         if lost == 0:
             assert {partition: one.offset for partition, one in offsets.items()} == self.written
@@ -288,7 +261,7 @@ class ClassicGroups(RuleBasedStateMachine):
 
     def replayed(self) -> GroupShard:
         shard = GroupShard(SETTINGS, self.random)
-        for key, value in self.log:
+        for key, value in self.log.records:
             shard.replay(key, value)
         return shard
 
@@ -324,8 +297,9 @@ class ClassicGroups(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Once nothing fails any more, all who live share all partitions in one generation."""
-        self.holding, self.refusals = False, 0
-        self.commit_log()
+        self.log.holds = False
+        self.log.refuse(None)
+        self.log.commit()
         self.living = self.living[: SETTINGS.members_max]
         for _ in range(60):
             self.pass_time(2)

@@ -174,7 +174,7 @@ ACTIONS = {
     "topic": lambda world, client, arg: world.resize(list(TOPICS)[arg % 4], 3 if arg < 4 else 0),
     "grow": lambda world, client, arg: world.grow(arg + 1),
     "fail over": lambda world, client, arg: world.fail_over(),
-    "fail": lambda world, client, arg: setattr(world, "fails", True),
+    "fail": lambda world, client, arg: world.fail_once(),
 }
 ACTION = st.tuples(
     st.sampled_from(["beat and act"] * 6 + ["beat", "act"] * 3 + list(ACTIONS)),
@@ -190,7 +190,7 @@ def test_no_task_is_active_twice_and_all_is_well_in_the_end(actions, delay_ms):
     for name, number, arg in actions:
         ACTIONS[name](world, world.clients[number], arg)
         world.check()
-    world.fails = False
+    world.log.refuse(None)
     world.grow(max(3, *(info.partitions for info in world.topics.values())))
     world.converge(rounds=30)
     world.grow(12)

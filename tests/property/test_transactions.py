@@ -45,7 +45,7 @@ def test_the_state_is_what_the_log_says(seed: int) -> None:
     for _ in range(STEPS):
         world.step()
         replayed = shard.TransactionShard(world.shard.settings)
-        for record in world.log:
+        for record in world.log.records:
             replayed.replay(*record)
         assert replayed.transactions == world.shard.transactions
 
@@ -77,12 +77,13 @@ def test_without_a_bug_nothing_is_found() -> None:
     assert not is_found(range(10))
 
 
-def test_markers_before_the_decision_is_safe_tear(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_markers_before_the_decision_is_committed_tear(monkeypatch: pytest.MonkeyPatch) -> None:
     apply = shard.TransactionShard.apply
 
-    def hasty(self, outcome, now, now_ms):  # type: ignore[no-untyped-def]
-        apply(self, outcome, now, now_ms)
-        self.release(outcome)
+    def hasty(self, decision, now, now_ms):  # type: ignore[no-untyped-def]
+        apply(self, decision, now, now_ms)
+        if decision.effect is not None:
+            decision.effect()
 
     monkeypatch.setattr(shard.TransactionShard, "apply", hasty)
     assert is_found()
@@ -94,8 +95,9 @@ def test_a_coordinator_that_forgets_its_markers_leaves_transactions_open(
     on_loaded = shard.TransactionShard.on_loaded
 
     def forgetful(self, *args):  # type: ignore[no-untyped-def]
-        on_loaded(self, *args)
+        decisions = on_loaded(self, *args)
         self.take_markers()
+        return decisions
 
     monkeypatch.setattr(shard.TransactionShard, "on_loaded", forgetful)
     assert is_found()

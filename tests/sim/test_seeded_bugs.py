@@ -122,10 +122,10 @@ def test_a_consumer_that_is_given_what_is_not_safe(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_coordinator_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def nothing(partition: object, shard: object, run_in_thread: object) -> int:
+    async def nothing(partition: object, shard: object, replay: object, run_in_thread: object) -> int:
         return 0
 
-    monkeypatch.setattr("tidelog.broker.coordinators.groups.load", nothing)
+    monkeypatch.setattr("tidelog.broker.coordinators.runtime.service.load_shard", nothing)
     problems_until("had committed", lambda seed: rough(seed, "kill", "isolate", group_members=2))
     problems_until("both own", lambda seed: rough(seed, "kill", "isolate", group_members=2), first_seed=30)
 

@@ -12,7 +12,7 @@ SRC = Path(__file__).parents[2] / "src" / "tidelog"
 LAYERS: list[set[str]] = [
     {"base"},
     {"wire"},
-    {"storage", "raft"},
+    {"storage", "raft", "coordination"},
     {"metadata"},
     {"replication", "groups", "transactions"},
     {"broker"},

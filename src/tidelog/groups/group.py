@@ -7,8 +7,8 @@ from enum import Enum
 from typing import Protocol
 
 from tidelog.base.ids import TimestampMs
+from tidelog.coordination.decision import StateRecord
 from tidelog.groups.offsets.messages import CommitRequest
-from tidelog.groups.outcome import OffsetsRecord
 from tidelog.groups.record_formats.offset_commit import CommittedOffset
 from tidelog.groups.step import Step
 
@@ -72,6 +72,6 @@ class Group(Protocol):
         """From when on the retention of such an offset counts."""
         ...
 
-    def tombstones(self) -> list[OffsetsRecord]:
+    def tombstones(self) -> list[StateRecord]:
         """The records that delete the group itself, its offsets apart."""
         ...

@@ -1,9 +1,7 @@
 """All groups and offsets of one partition of `__consumer_offsets`: the one door to this room.
 
-Decide, append, apply. A request method decides and returns an `Outcome`. The shell appends its records as one
-batch, calls `apply` in the same breath, and `release` once they are safe; or `fail` where the append failed.
-No other method may run between a decision with records and its `apply`, save `commit`, whose records may be
-gathered from many requests: a commit never depends on another one.
+The runtime drives it as every shard, see `tidelog.coordination.shard`. `commit` alone may run between a
+decision and its `apply`: the records of many commits share a batch, since no commit depends on another.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -11,8 +9,9 @@ from typing import Any
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_PRODUCER, ProducerId, TimestampMs
-from tidelog.base.invariant import invariant
+from tidelog.base.pending import Pending
 from tidelog.base.ports import Random
+from tidelog.coordination.decision import ShardDecision
 from tidelog.groups import listing
 from tidelog.groups.classic import describe, heartbeat, join, leave, lifecycle, sync
 from tidelog.groups.classic.group import ClassicGroup
@@ -55,7 +54,6 @@ from tidelog.groups.offsets.messages import (
     ListedGroup,
 )
 from tidelog.groups.offsets.transactional_commit import TransactionalCommit
-from tidelog.groups.outcome import Outcome, Pending
 from tidelog.groups.settings import GroupSettings
 from tidelog.groups.step import Context, Step
 from tidelog.groups.streams import describe as streams_describe
@@ -88,9 +86,9 @@ class GroupShard:
         now_ms: TimestampMs = -1,
         producer_id: ProducerId = NO_PRODUCER,
     ) -> None:
-        """Make one record true: while loading, and live right after the append.
+        """Apply one record: while loading, and live right after the append.
 
-        `producer_id` of the transaction that the record is part of.
+        `producer_id` is that of the transaction that the record is part of.
         """
         replayed = self.durable.replay(key, value, producer_id)
         if not self._is_live or replayed is None:
@@ -116,8 +114,8 @@ class GroupShard:
         """A transaction marker is in the log: while loading, and live right after the append."""
         self.durable.end_transaction(producer_id, commit)
 
-    def on_loaded(self, now: float, now_ms: TimestampMs) -> list[Outcome[None]]:
-        """The whole partition was replayed: from here on requests are served and sessions run."""
+    def on_loaded(self, now: float, now_ms: TimestampMs) -> list[ShardDecision[None]]:
+        """The whole partition was replayed: serve requests and start sessions from here on."""
         step = self._step(now, now_ms)
         self.groups.update(self.durable.consumer_groups)
         self.groups.update(self.durable.streams_groups)
@@ -134,10 +132,10 @@ class GroupShard:
         self._streams.on_loaded(step)
         self._sweep.start(step)
         self._is_live = True
-        return _effects(step)
+        return [_effect(step)] if step.records else []
 
     def unload(self, error: ErrorCode = ErrorCode.NOT_COORDINATOR) -> None:
-        """This broker leads the partition no more: tell all who wait. The shard is of no use after that."""
+        """This broker no longer leads the partition: answer all members that wait. The last call."""
         for group in self.groups.values():
             if isinstance(group, ClassicGroup):
                 lifecycle.end_group(group, error)
@@ -147,25 +145,11 @@ class GroupShard:
         self._sweep.timer.cancel()
         self._is_live = False
 
-    # --- what became of an outcome
-
-    def apply(self, outcome: Outcome[Any], now_ms: TimestampMs) -> None:
-        """Its records were appended."""
-        producer_id = NO_PRODUCER if outcome.writer is None else outcome.writer.producer_id
-        for key, value in outcome.records:
+    def apply(self, decision: ShardDecision[Any], now: float, now_ms: TimestampMs) -> None:
+        """The records of the decision were appended."""
+        producer_id = NO_PRODUCER if decision.writer is None else decision.writer.producer_id
+        for key, value in decision.records:
             self.replay(key, value, now_ms, producer_id)
-
-    def release(self, outcome: Outcome[Any], now: float, now_ms: TimestampMs) -> None:
-        """Its records are safe: the answers that waited for them go out."""
-        step = self._step(now, now_ms)
-        outcome.release(step)
-        invariant(not step.records, "a release leads to further records")
-
-    def fail(self, outcome: Outcome[Any], error: ErrorCode, now: float, now_ms: TimestampMs) -> None:
-        """Its records were not appended, or may never become safe."""
-        step = self._step(now, now_ms)
-        outcome.fail(step, error)
-        invariant(not step.records, "a failure leads to further records")
 
     # --- time
 
@@ -174,17 +158,17 @@ class GroupShard:
         """When `tick` has to run next, on the monotonic clock."""
         return self._context.timers.next_deadline
 
-    def tick(self, now: float, now_ms: TimestampMs) -> list[Outcome[None]]:
-        """Whatever is due by now; what has to be written for that, in order."""
-        outcomes: list[Outcome[None]] = []
+    def tick(self, now: float, now_ms: TimestampMs) -> ShardDecision[None] | None:
+        """Returns the next decision whose time has come; to be written before the next call."""
         while (timer := self._context.timers.pop_due(now)) is not None:
             step = self._step(now, now_ms)
             timer.action(step)
-            outcomes += _effects(step)
-        return outcomes
+            if step.records:
+                return _effect(step)
+        return None
 
     def take_notes(self) -> list[str]:
-        """Lines for the broker's log since the last call."""
+        """Returns lines for the broker's log since the last call."""
         notes = list(self._context.notes)
         self._context.notes.clear()
         return notes
@@ -194,39 +178,41 @@ class GroupShard:
 
     # --- classic groups
 
-    def join(self, request: JoinRequest, now: float, now_ms: TimestampMs) -> Outcome[JoinAnswer]:
+    def join(self, request: JoinRequest, now: float, now_ms: TimestampMs) -> ShardDecision[JoinAnswer]:
         try:
             request = join.checked(request, self._context.settings)
         except KafkaError as refusal:
-            return Outcome(Pending.ready(JoinAnswer(refusal.code, request.member_id)))
+            return ShardDecision(Pending.ready(JoinAnswer(refusal.code, request.member_id)))
         step = self._step(now, now_ms)
         group = self.groups.get(request.group_id)
         if isinstance(group, ConsumerGroup) and group.members:
             return modern.classic_join(step, self._room, group, request)
         if isinstance(group, StreamsGroup) and group.members:
             wrong = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-            return Outcome(Pending.ready(JoinAnswer(wrong, request.member_id)))
+            return ShardDecision(Pending.ready(JoinAnswer(wrong, request.member_id)))
         if not isinstance(group, ClassicGroup):
             if request.member_id != NO_MEMBER:
-                return Outcome(Pending.ready(JoinAnswer(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)))
+                return ShardDecision(
+                    Pending.ready(JoinAnswer(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
+                )
             if group is not None:  # an empty one of another kind gives way; its offsets stay
                 step.records.extend(group.tombstones())
             group = lifecycle.new_group(self._context, request.group_id, now_ms)
             self.groups[request.group_id] = group
         pending = join.join(step, group, request)
         step.forget(group.id)
-        return step.outcome(pending)
+        return step.decision(pending)
 
-    def sync(self, request: SyncRequest, now: float, now_ms: TimestampMs) -> Outcome[SyncAnswer]:
+    def sync(self, request: SyncRequest, now: float, now_ms: TimestampMs) -> ShardDecision[SyncAnswer]:
         if not request.group_id:
-            return Outcome(Pending.ready(SyncAnswer(ErrorCode.INVALID_GROUP_ID)))
+            return ShardDecision.of(SyncAnswer(ErrorCode.INVALID_GROUP_ID), SyncAnswer)
         group = self._for_joined(request.group_id)
         if group is None:
-            return Outcome(Pending.ready(SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID)))
+            return ShardDecision.of(SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID), SyncAnswer)
         step = self._step(now, now_ms)
         if isinstance(group, ConsumerGroup):
             return modern.classic_sync(step, self._room, group, request)
-        return step.outcome(sync.sync(step, group, request))
+        return sync.sync(step, group, request)
 
     def heartbeat(
         self, group_id: str, member_id: str, instance_id: str | None, generation: int, now: float
@@ -244,13 +230,13 @@ class GroupShard:
 
     def leave(
         self, group_id: str, members: Sequence[LeavingMember], now: float, now_ms: TimestampMs
-    ) -> Outcome[LeaveAnswer]:
+    ) -> ShardDecision[LeaveAnswer]:
         if not group_id:
-            return Outcome(Pending.ready(LeaveAnswer(ErrorCode.INVALID_GROUP_ID)))
+            return ShardDecision(Pending.ready(LeaveAnswer(ErrorCode.INVALID_GROUP_ID)))
         group = self._for_joined(group_id)
         if group is None:
             strangers = [LeftMember(*who[:2], ErrorCode.UNKNOWN_MEMBER_ID) for who in members]
-            return Outcome(Pending.ready(LeaveAnswer(members=strangers)))
+            return ShardDecision(Pending.ready(LeaveAnswer(members=strangers)))
         step = self._step(now, now_ms)
         if isinstance(group, ConsumerGroup):
             return modern.classic_leave(step, self._room, group, members)
@@ -271,7 +257,7 @@ class GroupShard:
 
     def consumer_heartbeat(
         self, request: HeartbeatRequest, now: float, now_ms: TimestampMs
-    ) -> Outcome[HeartbeatAnswer]:
+    ) -> ShardDecision[HeartbeatAnswer]:
         return modern.consumer_heartbeat(self._step(now, now_ms), self._room, request)
 
     def consumer_describe(self, group_id: str) -> DescribedConsumerGroup:
@@ -280,7 +266,7 @@ class GroupShard:
 
     def streams_heartbeat(
         self, request: StreamsHeartbeat, now: float, now_ms: TimestampMs
-    ) -> Outcome[StreamsAnswer]:
+    ) -> ShardDecision[StreamsAnswer]:
         return streams_heartbeat(self._step(now, now_ms), self._streams, request)
 
     def streams_describe(self, group_id: str) -> DescribedStreamsGroup:
@@ -295,13 +281,13 @@ class GroupShard:
 
     # --- offsets, and groups of any kind
 
-    def commit(self, request: CommitRequest, now: float, now_ms: TimestampMs) -> Outcome[CommitAnswer]:
+    def commit(self, request: CommitRequest, now: float, now_ms: TimestampMs) -> ShardDecision[CommitAnswer]:
         return offset_commit.commit(self._step(now, now_ms), self.groups.get(request.group_id), request)
 
     def commit_in_transaction(
         self, request: TransactionalCommit, now: float, now_ms: TimestampMs
-    ) -> Outcome[CommitAnswer]:
-        """Its records go into a transactional batch of `outcome.writer`; whether that may, the log says."""
+    ) -> ShardDecision[CommitAnswer]:
+        """Its records go into a transactional batch of `decision.writer`; whether that may, the log says."""
         group = self.groups.get(request.commit.group_id)
         return transactional_commit.commit(self._step(now, now_ms), group, request)
 
@@ -312,13 +298,13 @@ class GroupShard:
 
     def delete_offsets(
         self, group_id: str, topics: Sequence[DeleteTopic], now: float, now_ms: TimestampMs
-    ) -> Outcome[DeleteOffsetsAnswer]:
+    ) -> ShardDecision[DeleteOffsetsAnswer]:
         group = self.groups.get(group_id)
         return offset_delete.delete_offsets(self._step(now, now_ms), self.durable, group, topics)
 
     def delete_groups(
         self, group_ids: Sequence[str], now: float, now_ms: TimestampMs
-    ) -> Outcome[list[DeletedGroup]]:
+    ) -> ShardDecision[list[DeletedGroup]]:
         step = self._step(now, now_ms)
         results = [
             offset_delete.delete_group(step, self.durable, group_id, self.groups.get(group_id))
@@ -330,11 +316,13 @@ class GroupShard:
 
         return step.answer(results, refused)
 
-    def delete_topics(self, topics: Collection[str], now: float, now_ms: TimestampMs) -> list[Outcome[None]]:
+    def delete_topics(
+        self, topics: Collection[str], now: float, now_ms: TimestampMs
+    ) -> list[ShardDecision[None]]:
         """Topics are gone: so are the offsets that groups committed for them."""
         step = self._step(now, now_ms)
         offset_delete.delete_topics(step, self.durable, topics)
-        return _effects(step)
+        return [_effect(step)] if step.records else []
 
     def list_groups(self, states: Collection[str] = (), types: Collection[str] = ()) -> list[ListedGroup]:
         return listing.list_groups(self.groups.values(), states, types)
@@ -363,5 +351,6 @@ class GroupShard:
             del self.groups[group_id]
 
 
-def _effects(step: Step) -> list[Outcome[None]]:
-    return [step.outcome(Pending.ready(None))] if step.records else []
+def _effect(step: Step) -> ShardDecision[None]:
+    """A decision that no client waits for."""
+    return step.decision(Pending.ready(None))

@@ -1,4 +1,4 @@
-"""One call into a shard: what time it is, what the call may use, and the records and answers it leads to."""
+"""One call into a shard: its time, what the call may use, and the records and answer it leads to."""
 
 from collections import deque
 from collections.abc import Callable
@@ -7,9 +7,11 @@ from typing import TypeVar
 
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ids import TimestampMs
+from tidelog.base.invariant import invariant
+from tidelog.base.pending import Pending
 from tidelog.base.ports import Random
 from tidelog.base.timers import Timers
-from tidelog.groups.outcome import OffsetsRecord, Outcome, Pending
+from tidelog.coordination.decision import ShardDecision, StateRecord
 from tidelog.groups.settings import GroupSettings
 
 AnswerT = TypeVar("AnswerT")
@@ -31,14 +33,14 @@ class Context:
 
 
 class Step:
-    __slots__ = ("_failed", "_safe", "context", "now", "now_ms", "records")
+    __slots__ = ("_committed", "_failed", "context", "now", "now_ms", "records")
 
     def __init__(self, context: Context, now: float, now_ms: TimestampMs) -> None:
         self.context = context
         self.now = now
         self.now_ms = now_ms
-        self.records: list[OffsetsRecord] = []
-        self._safe: list[Callable[[Step], None]] = []
+        self.records: list[StateRecord] = []
+        self._committed: list[Callable[[Step], None]] = []
         self._failed: list[Callable[[Step, ErrorCode], None]] = []
 
     def after_ms(self, delay_ms: int) -> float:
@@ -47,15 +49,15 @@ class Step:
 
     def append(
         self,
-        record: OffsetsRecord,
+        record: StateRecord,
         *,
-        safe: "Callable[[Step], None] | None" = None,
+        committed: "Callable[[Step], None] | None" = None,
         failed: "Callable[[Step, ErrorCode], None] | None" = None,
     ) -> None:
         """Have a record written; then exactly one of the two is called."""
         self.records.append(record)
-        if safe is not None:
-            self._safe.append(safe)
+        if committed is not None:
+            self._committed.append(committed)
         if failed is not None:
             self._failed.append(failed)
 
@@ -71,14 +73,28 @@ class Step:
     def note(self, line: str) -> None:
         self.context.notes.append(line)
 
-    def outcome(self, answer: Pending[AnswerT]) -> Outcome[AnswerT]:
-        return Outcome(answer, self.records, self._safe, self._failed)
-
-    def answer(self, answer: AnswerT, refusal: Callable[[ErrorCode], AnswerT]) -> Outcome[AnswerT]:
-        """Give `answer` once the records are safe; at once where there are none."""
+    def decision(self, answer: Pending[AnswerT]) -> ShardDecision[AnswerT]:
+        """The group resolves `answer`, in this step or in a later one."""
         if not self.records:
-            return Outcome(Pending.ready(answer))
-        pending: Pending[AnswerT] = Pending()
-        self._safe.append(lambda _: pending.settle(answer))
-        self._failed.append(lambda _, error: pending.settle(refusal(error)))
-        return self.outcome(pending)
+            return ShardDecision(answer)
+        return ShardDecision(answer, self.records, self._on_committed, self._on_failed)
+
+    def answer(self, answer: AnswerT, refused: Callable[[ErrorCode], AnswerT]) -> ShardDecision[AnswerT]:
+        """Give `answer` once the records are committed, or `refused(error)` if they are not."""
+        if not self.records:
+            return ShardDecision.of(answer, refused)
+        committed = self._on_committed if self._committed else None
+        failed = self._on_failed if self._failed else None
+        return ShardDecision.of(answer, refused, self.records, committed, failed)
+
+    def _on_committed(self, now: float, now_ms: TimestampMs) -> None:
+        step = Step(self.context, now, now_ms)
+        for action in self._committed:
+            action(step)
+        invariant(not step.records, "a committed decision leads to further records")
+
+    def _on_failed(self, error: ErrorCode, now: float, now_ms: TimestampMs) -> None:
+        step = Step(self.context, now, now_ms)
+        for action in self._failed:
+            action(step, error)
+        invariant(not step.records, "a failed decision leads to further records")

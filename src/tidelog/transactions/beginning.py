@@ -6,9 +6,10 @@ import msgspec
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_EPOCH, NO_PRODUCER, NO_TIMESTAMP, ProducerId, TimestampMs
+from tidelog.coordination.decision import ShardDecision
 from tidelog.transactions.ending import fence
 from tidelog.transactions.messages import InitAnswer, InitRequest
-from tidelog.transactions.outcome import Outcome, record
+from tidelog.transactions.record_format import record_of
 from tidelog.transactions.settings import TransactionSettings
 from tidelog.transactions.states import State
 from tidelog.transactions.transaction import (
@@ -37,7 +38,7 @@ def init(
     settings: TransactionSettings,
     spare: Spare,
     now_ms: TimestampMs,
-) -> Outcome[InitAnswer]:
+) -> ShardDecision[InitAnswer]:
     try:
         timeout_ms = _checked_timeout(request, settings)
         if found is None:
@@ -50,7 +51,7 @@ def init(
         renewed = msgspec.structs.replace(found, timeout_ms=timeout_ms)
         return _next(renewed, request.expected, spare, now_ms)
     except KafkaError as refusal:
-        return Outcome(InitAnswer(refusal.code), InitAnswer)
+        return ShardDecision.of(InitAnswer(refusal.code), InitAnswer)
 
 
 def _checked_timeout(request: InitRequest, settings: TransactionSettings) -> int:
@@ -71,12 +72,12 @@ def _checked_timeout(request: InitRequest, settings: TransactionSettings) -> int
 
 def _new(
     request: InitRequest, timeout_ms: int, spare_id: ProducerId | None, now_ms: TimestampMs
-) -> Outcome[InitAnswer]:
+) -> ShardDecision[InitAnswer]:
     """A producer may bring an id although we know none: it expired here, so it is as good as new."""
     if spare_id is None:
         raise NeedsProducerId
     made = Transaction(request.transactional_id, Identity(spare_id, 0), State.EMPTY, timeout_ms, now_ms)
-    return Outcome(InitAnswer(ErrorCode.NONE, made.client), InitAnswer, (record(made),))
+    return ShardDecision.of(InitAnswer(ErrorCode.NONE, made.client), InitAnswer, (record_of(made),))
 
 
 def _check_expected(found: Transaction, expected: Identity) -> None:
@@ -92,22 +93,24 @@ def _during_transaction(
     timeout_ms: int,
     spare_id: ProducerId | None,
     now_ms: TimestampMs,
-) -> Outcome[InitAnswer]:
+) -> ShardDecision[InitAnswer]:
     if request.expected not in (NOBODY, found.client):
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
     if not request.keep_prepared:
         # The new producer gets its epoch once the old one's transaction is ended everywhere. It is the old
         # one itself if it names itself, and does so again when it retries.
-        fenced = record(fence(found, now_ms, may_go_on=request.expected != NOBODY))
+        fenced = record_of(fence(found, now_ms, may_go_on=request.expected != NOBODY))
         refused = InitAnswer(ErrorCode.CONCURRENT_TRANSACTIONS)
-        return Outcome(refused, InitAnswer, (fenced,), request.expected.epoch)
+        return ShardDecision.of(refused, InitAnswer, (fenced,))
     client = found.client.bumped(spare_id)
     # Whoever keeps it is a two-phase participant, even if the producer that began it had a timeout.
     kept = found.to(State.ONGOING, now_ms, next=client, timeout_ms=timeout_ms)
-    return Outcome(InitAnswer(ErrorCode.NONE, client, found.writer), InitAnswer, (record(kept),))
+    return ShardDecision.of(InitAnswer(ErrorCode.NONE, client, found.writer), InitAnswer, (record_of(kept),))
 
 
-def _next(found: Transaction, expected: Identity, spare: Spare, now_ms: TimestampMs) -> Outcome[InitAnswer]:
+def _next(
+    found: Transaction, expected: Identity, spare: Spare, now_ms: TimestampMs
+) -> ShardDecision[InitAnswer]:
     client = found.client
     if expected in (NOBODY, client):
         bumped = client.bumped(spare.producer_id)
@@ -124,4 +127,4 @@ def _next(found: Transaction, expected: Identity, spare: Spare, now_ms: Timestam
         started_ms=NO_TIMESTAMP,
         previous_id=found.previous_id if is_same else client.producer_id,
     )
-    return Outcome(InitAnswer(ErrorCode.NONE, bumped), InitAnswer, (record(made),), expected.epoch)
+    return ShardDecision.of(InitAnswer(ErrorCode.NONE, bumped), InitAnswer, (record_of(made),))

@@ -74,8 +74,9 @@ import msgspec
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import ProducerId, TimestampMs
+from tidelog.coordination.decision import ShardDecision
 from tidelog.transactions.messages import EndAnswer, EndRequest
-from tidelog.transactions.outcome import Outcome, record
+from tidelog.transactions.record_format import record_of
 from tidelog.transactions.states import State
 from tidelog.transactions.transaction import (
     EPOCH_BUMPS,
@@ -89,7 +90,7 @@ from tidelog.transactions.transaction import (
 
 def end(
     found: Transaction | None, request: EndRequest, spare_id: ProducerId | None, now_ms: TimestampMs
-) -> Outcome[EndAnswer]:
+) -> ShardDecision[EndAnswer]:
     try:
         if not request.transactional_id:
             raise KafkaError(ErrorCode.INVALID_REQUEST)
@@ -97,11 +98,11 @@ def end(
             raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
         is_retry = _check_producer(found, request)
         if _is_done_already(found, request, is_retry):
-            return Outcome(EndAnswer(ErrorCode.NONE, found.client), EndAnswer)
+            return ShardDecision.of(EndAnswer(ErrorCode.NONE, found.client), EndAnswer)
         ended = _ended(found, request, spare_id, now_ms)
     except KafkaError as refusal:
-        return Outcome(EndAnswer(refusal.code), EndAnswer)
-    return Outcome(EndAnswer(ErrorCode.NONE, ended.client), EndAnswer, (record(ended),))
+        return ShardDecision.of(EndAnswer(refusal.code), EndAnswer)
+    return ShardDecision.of(EndAnswer(ErrorCode.NONE, ended.client), EndAnswer, (record_of(ended),))
 
 
 def _check_producer(found: Transaction, request: EndRequest) -> bool:

@@ -6,8 +6,9 @@ ever end it.
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import TimestampMs
+from tidelog.coordination.decision import ShardDecision
 from tidelog.transactions.messages import AddRequest, VerifyAnswer
-from tidelog.transactions.outcome import Outcome, record
+from tidelog.transactions.record_format import record_of
 from tidelog.transactions.states import State
 from tidelog.transactions.transaction import Identity, TopicPartition, Transaction, in_order
 
@@ -15,7 +16,7 @@ PARTITIONS_MAX = 10_000
 """Of one transaction: its record must fit into a batch, and each change writes all of it."""
 
 
-def add(found: Transaction | None, request: AddRequest, now_ms: TimestampMs) -> Outcome[ErrorCode]:
+def add(found: Transaction | None, request: AddRequest, now_ms: TimestampMs) -> ShardDecision[ErrorCode]:
     try:
         transaction = checked(found, request.transactional_id, request.producer)
         if transaction.is_kept:  # its successor may end it, and nothing else
@@ -24,10 +25,10 @@ def add(found: Transaction | None, request: AddRequest, now_ms: TimestampMs) -> 
         if len(partitions) > PARTITIONS_MAX:
             raise KafkaError(ErrorCode.INVALID_REQUEST)
     except KafkaError as refusal:
-        return Outcome(refusal.code, _as_told)
+        return ShardDecision.of(refusal.code, _as_told)
     is_open = transaction.state is State.ONGOING
     if (is_open and partitions == transaction.partitions) or not request.partitions:
-        return Outcome(ErrorCode.NONE, _as_told)
+        return ShardDecision.of(ErrorCode.NONE, _as_told)
     grown = transaction.to(
         State.ONGOING,
         now_ms,
@@ -35,18 +36,18 @@ def add(found: Transaction | None, request: AddRequest, now_ms: TimestampMs) -> 
         started_ms=transaction.started_ms if is_open else now_ms,
         version=request.version,
     )
-    return Outcome(ErrorCode.NONE, _as_told, (record(grown),))
+    return ShardDecision.of(ErrorCode.NONE, _as_told, (record_of(grown),))
 
 
-def verify(found: Transaction | None, request: AddRequest) -> Outcome[list[VerifyAnswer]]:
+def verify(found: Transaction | None, request: AddRequest) -> ShardDecision[list[VerifyAnswer]]:
     def all_told(error: ErrorCode) -> list[VerifyAnswer]:
         return [VerifyAnswer(partition, error) for partition in request.partitions]
 
     try:
         transaction = checked(found, request.transactional_id, request.producer)
     except KafkaError as refusal:
-        return Outcome(all_told(refusal.code), all_told)
-    return Outcome(
+        return ShardDecision.of(all_told(refusal.code), all_told)
+    return ShardDecision.of(
         [VerifyAnswer(one, _verdict(transaction, one)) for one in request.partitions],
         all_told,
     )

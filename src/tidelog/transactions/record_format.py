@@ -10,6 +10,7 @@ from typing import cast
 import msgspec
 
 from tidelog.base.errors import ProtocolError, StorageError
+from tidelog.coordination.decision import StateRecord
 from tidelog.transactions.states import State
 from tidelog.transactions.transaction import NOBODY, Identity, TopicPartition, Transaction
 from tidelog.wire.codec import decode, encode
@@ -144,3 +145,11 @@ def _version(data: bytes) -> int:
     if len(data) < VERSION_BYTES:
         raise CorruptTransactionRecord(f"a transaction record of {len(data)} bytes")
     return int.from_bytes(data[:VERSION_BYTES], "big")
+
+
+def record_of(transaction: Transaction) -> StateRecord:
+    return StateRecord(encode_key(transaction.id), encode_value(transaction))
+
+
+def tombstone_of(transactional_id: str) -> StateRecord:
+    return StateRecord(encode_key(transactional_id), None)

@@ -1,23 +1,23 @@
 """All transactional ids of one partition of `__transaction_state`: the one door to this room.
 
-Decide, append, apply. A request method decides and returns an `Outcome`. The shell appends its records as one
-batch, calls `apply` in the same breath and `release` once they are safe; where the append failed, it does
-nothing. No other method may run between a decision with records and its `apply`.
-
-A decision that is safe leads to markers: the shell takes them with `take_markers`, has them written, and
-calls `complete` when every partition has its own. After a crash `on_loaded` brings them up again, whatever
-had been written of them: a partition takes the same marker twice.
+The runtime drives it as every shard, see `tidelog.coordination.shard`. A committed decision leads to markers:
+the shell takes them with `take_markers`, has them written, and calls `complete` when every partition has its
+own. After a crash `on_loaded` brings them up again, whatever had been written of them: a partition takes the
+same marker twice.
 """
 
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ids import NO_EPOCH, Epoch, ProducerId, TimestampMs
+from tidelog.base.pending import Pending
 from tidelog.base.timers import Timer, Timers
+from tidelog.coordination.decision import ShardDecision, StateRecord
 from tidelog.transactions import beginning, ending, joining, listing
+from tidelog.transactions.confirmation import NEEDS_CONFIRMATION, confirmed
 from tidelog.transactions.marker import Marker, MarkersToWrite, markers_of
 from tidelog.transactions.messages import (
     AddRequest,
@@ -30,18 +30,12 @@ from tidelog.transactions.messages import (
     ListFilter,
     VerifyAnswer,
 )
-from tidelog.transactions.outcome import (
-    NEEDS_CONFIRMATION,
-    Outcome,
-    TransactionRecord,
-    confirmed,
-    record,
-    tombstone,
-)
-from tidelog.transactions.record_format import decode_key, decode_value
+from tidelog.transactions.record_format import decode_key, decode_value, record_of, tombstone_of
 from tidelog.transactions.settings import TransactionSettings
 from tidelog.transactions.states import State
-from tidelog.transactions.transaction import NO_TIMEOUT_MS, Transaction
+from tidelog.transactions.transaction import NO_TIMEOUT_MS, NOBODY, Transaction
+
+AnswerT = TypeVar("AnswerT")
 
 NOTES_MAX = 1000
 EXPIRED_PER_PIECE = 1000
@@ -50,23 +44,26 @@ PAUSE_MS = 20
 
 
 class Tick:
-    """What the timers of one call lead to."""
+    """One call of a timer, and the decision it leads to."""
 
-    __slots__ = ("now", "now_ms", "outcomes")
+    __slots__ = ("decision", "now", "now_ms")
 
     def __init__(self, now: float, now_ms: TimestampMs) -> None:
         self.now = now
         self.now_ms = now_ms
-        self.outcomes: list[Outcome[None]] = []
+        self.decision: ShardDecision[None] | None = None
 
 
 class TransactionShard:
-    def __init__(self, settings: TransactionSettings) -> None:
+    def __init__(self, settings: TransactionSettings, coordinator_epoch: Epoch = NO_EPOCH) -> None:
+        """`coordinator_epoch` is the leader epoch of the partition: markers carry it, so that those of an
+        earlier coordinator are refused.
+        """
         self.settings = settings
         self.transactions: dict[str, Transaction] = {}
         self.skipped = 0
         """Records of kinds that this version does not know, left alone as Kafka does."""
-        self._coordinator_epoch: Epoch = NO_EPOCH
+        self._coordinator_epoch = coordinator_epoch
         self._is_live = False
         self._bumped_from: dict[str, int] = {}  # soft: a new coordinator refuses such a retry, as Kafka does
         self._timers: Timers[Tick] = Timers()
@@ -78,7 +75,7 @@ class TransactionShard:
     # --- state that survives
 
     def replay(self, key: bytes, value: bytes | None) -> None:
-        """Make one record true: while loading, and live right after the append."""
+        """Apply one record: while loading, and live right after the append."""
         transactional_id = decode_key(key)
         if transactional_id is None:
             self.skipped += 1
@@ -87,22 +84,19 @@ class TransactionShard:
         else:
             self.transactions[transactional_id] = decode_value(transactional_id, value)
 
-    def on_loaded(self, coordinator_epoch: Epoch, now: float, now_ms: TimestampMs) -> None:
-        """The whole partition was replayed: from here on requests are served.
-
-        `coordinator_epoch` is the leader epoch of the partition: markers carry it, so that those of an
-        earlier coordinator are refused.
-        """
-        self._coordinator_epoch, self._is_live = coordinator_epoch, True
+    def on_loaded(self, now: float, now_ms: TimestampMs) -> Sequence[ShardDecision[None]]:
+        """The whole partition was replayed: serve requests from here on."""
+        self._is_live = True
         for transaction in self.transactions.values():
             if transaction.is_ending:
-                self._to_mark.append(markers_of(transaction, coordinator_epoch))
+                self._to_mark.append(markers_of(transaction, self._coordinator_epoch))
             elif transaction.state is State.ONGOING:
                 self._watch(transaction, now, now_ms)
         self._expiry.start(now + self.settings.expiry_check_interval_ms / 1000)
+        return ()
 
     def unload(self) -> None:
-        """This broker leads the partition no more. The shard is of no use after that."""
+        """This broker no longer leads the partition. The shard is of no use after that."""
         self._is_live = False
         for timer in self._timeouts.values():
             timer.cancel()
@@ -110,13 +104,13 @@ class TransactionShard:
         self._to_mark.clear()
         self.transactions.clear()
 
-    # --- what became of an outcome
+    # --- decisions
 
-    def apply(self, outcome: Outcome[Any], now: float, now_ms: TimestampMs) -> None:
-        """Its records were appended."""
-        if outcome.is_confirmation:
+    def apply(self, decision: ShardDecision[Any], now: float, now_ms: TimestampMs) -> None:
+        """The records of the decision were appended."""
+        if decision.is_confirmation:
             return
-        for key, value in outcome.records:
+        for key, value in decision.records:
             transactional_id = decode_key(key)
             before = None if transactional_id is None else self.transactions.get(transactional_id)
             self.replay(key, value)
@@ -124,8 +118,6 @@ class TransactionShard:
                 continue
             if before is None or not before.is_ending:  # completion changes nothing for the producer
                 self._bumped_from.pop(transactional_id, None)
-            if outcome.bumped_from != NO_EPOCH:
-                self._bumped_from[transactional_id] = outcome.bumped_from
             transaction = self.transactions.get(transactional_id)
             if transaction is not None and transaction.state is State.ONGOING:
                 self._watch(transaction, now, now_ms)
@@ -133,12 +125,17 @@ class TransactionShard:
                 timer.cancel()
                 if transaction is None:
                     del self._timeouts[transactional_id]
+        if decision.on_applied is not None:
+            decision.on_applied()
 
-    def release(self, outcome: Outcome[Any]) -> None:
-        """Its records are safe: what was decided may be told to partitions."""
-        if outcome.is_confirmation:
-            return
-        for key, value in outcome.records:
+    def _marked(self, decision: ShardDecision[AnswerT]) -> ShardDecision[AnswerT]:
+        """Tell the partitions once the decision is committed, also if its producer no longer waits."""
+        if decision.records:
+            decision.effect = partial(self._mark, decision.records)
+        return decision
+
+    def _mark(self, records: Sequence[StateRecord]) -> None:
+        for key, value in records:
             transactional_id = decode_key(key)
             if transactional_id is None or value is None or not self._is_live:
                 continue
@@ -147,12 +144,12 @@ class TransactionShard:
                 self._to_mark.append(markers_of(transaction, self._coordinator_epoch))
 
     def take_markers(self) -> list[MarkersToWrite]:
-        """What is to be written since the last call; see `complete`."""
+        """Returns the markers to write since the last call; see `complete`."""
         markers, self._to_mark = self._to_mark, []
         return markers
 
     def take_notes(self) -> list[str]:
-        """Lines for the broker's log since the last call."""
+        """Returns lines for the broker's log since the last call."""
         notes = list(self._notes)
         self._notes.clear()
         return notes
@@ -161,41 +158,51 @@ class TransactionShard:
 
     def init(
         self, request: InitRequest, now_ms: TimestampMs, spare_id: ProducerId | None = None
-    ) -> Outcome[InitAnswer]:
-        """NeedsProducerId: ask again with a `spare_id`, which nobody may have used."""
-        known = request.transactional_id
-        spare = beginning.Spare(spare_id, self._bumped_from.get(known, NO_EPOCH))
-        found = self.transactions.get(known)
-        outcome = beginning.init(found, request, self.settings, spare, now_ms)
-        return confirmed(outcome, known, found) if outcome.answer.error in NEEDS_CONFIRMATION else outcome
+    ) -> ShardDecision[InitAnswer]:
+        """NeedsProducerId: call again with a `spare_id` that was never used."""
+        transactional_id = request.transactional_id
+        spare = beginning.Spare(spare_id, self._bumped_from.get(transactional_id, NO_EPOCH))
+        found = self.transactions.get(transactional_id)
+        decision = self._marked(beginning.init(found, request, self.settings, spare, now_ms))
+        answer = decision.if_committed
+        if answer.error in NEEDS_CONFIRMATION:
+            return confirmed(decision, transactional_id, found)
+        if found is not None and decision.records and answer.ongoing == NOBODY:
+            decision.on_applied = partial(self._remember_bump, transactional_id, request.expected.epoch)
+        return decision
 
-    def add(self, request: AddRequest, now_ms: TimestampMs) -> Outcome[ErrorCode]:
-        found = self.transactions.get(request.transactional_id)
-        outcome = joining.add(found, request, now_ms)
-        if outcome.answer not in NEEDS_CONFIRMATION:
-            return outcome
-        return confirmed(outcome, request.transactional_id, found)
+    def _remember_bump(self, transactional_id: str, epoch: int) -> None:
+        """The producer came with `epoch`, and comes with it again if the answer is lost."""
+        if epoch != NO_EPOCH:
+            self._bumped_from[transactional_id] = epoch
 
-    def verify(self, request: AddRequest) -> Outcome[list[VerifyAnswer]]:
+    def add(self, request: AddRequest, now_ms: TimestampMs) -> ShardDecision[ErrorCode]:
         found = self.transactions.get(request.transactional_id)
-        outcome = joining.verify(found, request)
-        if all(one.error not in NEEDS_CONFIRMATION for one in outcome.answer):
-            return outcome
-        return confirmed(outcome, request.transactional_id, found)
+        decision = joining.add(found, request, now_ms)
+        if decision.if_committed not in NEEDS_CONFIRMATION:
+            return decision
+        return confirmed(decision, request.transactional_id, found)
+
+    def verify(self, request: AddRequest) -> ShardDecision[list[VerifyAnswer]]:
+        found = self.transactions.get(request.transactional_id)
+        decision = joining.verify(found, request)
+        if all(one.error not in NEEDS_CONFIRMATION for one in decision.if_committed):
+            return decision
+        return confirmed(decision, request.transactional_id, found)
 
     def end(
         self, request: EndRequest, now_ms: TimestampMs, spare_id: ProducerId | None = None
-    ) -> Outcome[EndAnswer]:
-        """NeedsProducerId: ask again with a `spare_id`, which nobody may have used."""
+    ) -> ShardDecision[EndAnswer]:
+        """NeedsProducerId: call again with a `spare_id` that was never used."""
         found = self.transactions.get(request.transactional_id)
-        outcome = ending.end(found, request, spare_id, now_ms)
-        # That it is ended already must be as true as that it cannot be.
-        error = outcome.answer.error
-        is_told = error is ErrorCode.NONE or error in NEEDS_CONFIRMATION
-        return confirmed(outcome, request.transactional_id, found) if is_told else outcome
+        decision = self._marked(ending.end(found, request, spare_id, now_ms))
+        # That the transaction has ended already must be as true as that it cannot be ended.
+        error = decision.if_committed.error
+        is_final = error is ErrorCode.NONE or error in NEEDS_CONFIRMATION
+        return confirmed(decision, request.transactional_id, found) if is_final else decision
 
-    def complete(self, marker: Marker, now_ms: TimestampMs) -> Outcome[None] | None:
-        """Every partition has this marker, or is gone. None: that is known already."""
+    def complete(self, marker: Marker, now_ms: TimestampMs) -> ShardDecision[None] | None:
+        """Every partition has this marker, or was deleted. Returns None if this was known before."""
         found = self.transactions.get(marker.transactional_id)
         if (
             found is None
@@ -204,7 +211,7 @@ class TransactionShard:
             or marker.coordinator_epoch != self._coordinator_epoch
         ):
             return None
-        return _effect(record(ending.complete(found, now_ms)))
+        return _effect(record_of(ending.complete(found, now_ms)))
 
     def describe(self, transactional_id: str) -> DescribedTransaction:
         return listing.describe(transactional_id, self.transactions.get(transactional_id))
@@ -219,13 +226,13 @@ class TransactionShard:
         """When `tick` has to run next, on the monotonic clock."""
         return self._timers.next_deadline
 
-    def tick(self, now: float, now_ms: TimestampMs) -> Outcome[None] | None:
-        """The next thing that is due by now; to be written before `tick` is called again."""
+    def tick(self, now: float, now_ms: TimestampMs) -> ShardDecision[None] | None:
+        """Returns the next decision whose time has come; to be written before the next call."""
         while (timer := self._timers.pop_due(now)) is not None:
             tick = Tick(now, now_ms)
             timer.action(tick)
-            if tick.outcomes:
-                return tick.outcomes[0]
+            if tick.decision is not None:
+                return tick.decision
         return None
 
     def _watch(self, transaction: Transaction, now: float, now_ms: TimestampMs) -> None:
@@ -250,7 +257,7 @@ class TransactionShard:
         )
         # Again a little later, should this not be written; `apply` stops it.
         self._timeouts[transactional_id].start(tick.now + min(found.timeout_ms, 1000) / 1000)
-        tick.outcomes.append(_effect(record(ending.fence(found, tick.now_ms, may_go_on=True))))
+        tick.decision = self._marked(_effect(record_of(ending.fence(found, tick.now_ms, may_go_on=True))))
 
     def _expire(self, tick: Tick) -> None:
         gone = self._expired(tick.now_ms)
@@ -259,7 +266,7 @@ class TransactionShard:
         self._expiry.start(tick.now + delay_ms / 1000)
         if gone:
             self._notes.append(f"{len(gone)} transactional ids have expired, such as {next(iter(gone))!r}")
-            tick.outcomes.append(_effect(*(tombstone(one) for one in gone)))
+            tick.decision = _effect(*(tombstone_of(one) for one in gone))
 
     def _expired(self, now_ms: TimestampMs) -> Collection[str]:
         limit_ms = self.settings.id_expiration_ms
@@ -272,10 +279,6 @@ class TransactionShard:
         return gone
 
 
-def _effect(*records: TransactionRecord) -> Outcome[None]:
-    """Something that nobody waits for."""
-    return Outcome(None, _nobody_is_told, records)
-
-
-def _nobody_is_told(_: ErrorCode) -> None:
-    return None
+def _effect(*records: StateRecord) -> ShardDecision[None]:
+    """A decision that no client waits for."""
+    return ShardDecision(Pending.ready(None), records)

@@ -1,8 +1,8 @@
 """Producers, a transaction coordinator and partition leaders in one deterministic world, for property tests.
 
 The parts are real and pure: coordinator, marker queue, producer state, verification. The world loses answers,
-delays requests, crashes the coordinator with what was not safe yet, lets an old one's markers arrive late,
-and at last checks what every reader could have seen against the answers that producers got.
+delays requests, crashes the coordinator with what was not committed yet, lets an old one's markers arrive
+late, and at last checks what every reader could have seen against the answers that producers got.
 """
 
 from collections.abc import Callable
@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from tests.rigs.shard_log import ShardLog
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.coordination.decision import ShardDecision
 from tidelog.storage.producers.producers import Producers
 from tidelog.storage.producers.verification import VerificationGuard, Verifications
 from tidelog.transactions.marker import Marker
 from tidelog.transactions.marker_queue import MarkerQueue, Written
 from tidelog.transactions.messages import AddRequest, EndAnswer, EndRequest, InitAnswer, InitRequest
-from tidelog.transactions.outcome import Outcome, TransactionRecord
 from tidelog.transactions.settings import TransactionSettings
 from tidelog.transactions.shard import TransactionShard
 from tidelog.transactions.transaction import Identity, NeedsProducerId, TopicPartition
@@ -124,10 +125,8 @@ class World:
         self.random = random
         self.versions = versions
         self.now = 1000.0
-        self.log: list[TransactionRecord] = []
-        self.committed_end = 0
-        self.waiting: list[tuple[int, Outcome[Any] | None, Callable[[bool], None]]] = []
-        self.holds = False
+        self.log: ShardLog[TransactionShard] = ShardLog(lambda: (self.now, self.now_ms), in_order=True)
+        self.unanswered: list[Callable[[Any], None]] = []
         self.epoch = 0
         self.producer_id = 0
         self.leaders = {partition: PartitionLeader() for partition in PARTITIONS}
@@ -147,27 +146,11 @@ class World:
         self.epoch += 1
         self.queue = MarkerQueue()
         self.sent: dict[Marker, list[TopicPartition]] = {}
-        self.shard = TransactionShard(TransactionSettings())
-        for record in self.log:
-            self.shard.replay(*record)
-        self.shard.on_loaded(self.epoch, self.now, self.now_ms)
+        self.shard = self.log.load(TransactionShard(TransactionSettings(), self.epoch))
         self.take_markers()
 
-    def run(self, outcome: Outcome[Any], done: Callable[[bool], None]) -> None:
-        """`done(True)` once the answer may be given, `done(False)` if it never will be."""
-        self.log += outcome.records
-        self.shard.apply(outcome, self.now, self.now_ms)
-        self.waiting.append((len(self.log), outcome, done))
-        if not self.holds:
-            self.commit_log(len(self.log))
-
-    def commit_log(self, end: int) -> None:
-        self.committed_end = max(self.committed_end, end)
-        while self.waiting and self.waiting[0][0] <= self.committed_end:
-            _, outcome, done = self.waiting.pop(0)
-            if outcome is not None:
-                self.shard.release(outcome)
-            done(True)
+    def commit(self, end: int | None = None) -> None:
+        self.log.commit(end)
         self.take_markers()
 
     def take_markers(self) -> None:
@@ -175,26 +158,31 @@ class World:
             self.queue.add(SHARD, markers)
 
     def crash(self) -> None:
-        """What is safe stays, and some of what is not. Nobody who waits is ever answered."""
+        """Committed records stay, and some of the others. Requests that wait are never answered."""
         for marker, partitions in self.sent.items():
             self.delay_markers(marker, partitions)
-        del self.log[self.random.randint(self.committed_end, len(self.log)) :]
-        self.committed_end = len(self.log)
-        waiting, self.waiting = self.waiting, []
-        self.holds = False
+        unanswered, self.unanswered = self.unanswered, []
+        self.log.truncate(self.random.randint(self.log.committed_end, len(self.log.records)))
         self.load()
-        for _, _, done in waiting:
-            done(False)
+        for done in unanswered:
+            done(None)
 
-    def ask(self, call: Callable[[int | None], Outcome[Any]], done: Callable[[Any], None]) -> None:
+    def ask(self, call: Callable[[int | None], ShardDecision[Any]], done: Callable[[Any], None]) -> None:
         """`done` gets the answer, or None if it is lost."""
         try:
-            outcome = call(None)
+            decision = call(None)
         except NeedsProducerId:
             self.producer_id += 1
-            outcome = call(self.producer_id)
+            decision = call(self.producer_id)
         is_lost = self.random.random() < 0.05
-        self.run(outcome, lambda given: done(outcome.answer if given and not is_lost else None))
+        self.unanswered.append(done)
+
+        def answered(answer: Any) -> None:
+            self.unanswered.remove(done)
+            done(None if is_lost else answer)
+
+        self.log.write(decision).on_done(answered)
+        self.take_markers()
 
     # --- producers
 
@@ -242,7 +230,7 @@ class World:
             if error is ErrorCode.NONE and client.version < 2:
                 guard = leader.begin(producer, sequence, client.version)
                 if guard is not None:
-                    [(_, error)] = self.shard.verify(request).answer
+                    [(_, error)] = self.shard.verify(request).if_committed
             if error is not ErrorCode.NONE:
                 self.heard(client, error)
                 return
@@ -328,9 +316,10 @@ class World:
     def finish_markers(self, results: list[Written]) -> None:
         self.queue.answered(LEADER, results, self.now)
         for _, marker in self.queue.take_done():
-            outcome = self.shard.complete(marker, self.now_ms)
-            if outcome is not None:
-                self.run(outcome, lambda _: None)
+            decision = self.shard.complete(marker, self.now_ms)
+            if decision is not None:
+                self.log.write(decision)
+        self.take_markers()
 
     def delay_markers(self, marker: Marker, partitions: list[TopicPartition]) -> None:
         if marker.version >= 2:  # a delayed marker of the first protocol does harm, as in Kafka
@@ -341,8 +330,8 @@ class World:
 
     def pass_time(self, seconds: float) -> None:
         self.now += seconds
-        while (outcome := self.shard.tick(self.now, self.now_ms)) is not None:
-            self.run(outcome, lambda _: None)
+        self.log.tick()
+        self.take_markers()
 
     def step(self) -> None:
         chance = self.random.random()
@@ -350,9 +339,9 @@ class World:
         if chance < 0.02:
             self.crash()
         elif chance < 0.04:
-            self.holds = not self.holds
+            self.log.holds = not self.log.holds
         elif chance < 0.08:
-            self.commit_log(self.random.randint(self.committed_end, len(self.log)))
+            self.commit(self.random.randint(self.log.committed_end, len(self.log.records)))
         elif chance < 0.10:
             self.pass_time(self.random.choice([1, 1, 1, 30, 70]))
         elif chance < 0.25:
@@ -364,7 +353,7 @@ class World:
         elif chance < 0.47 or all(client.is_dead for client in self.clients):
             self.clients.append(Client(self.random.choice(IDS), self.random.choice(self.versions)))
         elif not alive:
-            self.commit_log(len(self.log))
+            self.commit()
         else:
             client = self.random.choice(alive)
             if client.producer is None:
@@ -378,8 +367,8 @@ class World:
 
     def heal(self) -> None:
         """No more faults: everything that was begun must come to its end."""
-        self.holds = False
-        self.commit_log(len(self.log))
+        self.log.holds = False
+        self.commit()
         for late in self.late:
             late()
         self.late.clear()

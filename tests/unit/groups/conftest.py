@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.shard_log import ShardLog
 from tidelog.base.errors import ErrorCode
+from tidelog.base.pending import Pending
+from tidelog.coordination.decision import ShardDecision, StateRecord
 from tidelog.groups.classic.messages import JoinRequest, LeavingMember, SyncRequest
 from tidelog.groups.offsets.messages import (
     CommitPartition,
@@ -16,7 +19,6 @@ from tidelog.groups.offsets.messages import (
     FetchGroup,
     FetchTopic,
 )
-from tidelog.groups.outcome import OffsetsRecord, Outcome, Pending
 from tidelog.groups.settings import GroupSettings
 from tidelog.groups.shard import GroupShard
 
@@ -36,38 +38,28 @@ class SeededRandom:
 
 
 class Rig:
-    """Appends at once; records are safe at once too, unless `hold` is set, and refused while `error` is."""
+    """Appends and commits at once, unless `log.holds` or `log.refuse` say otherwise."""
 
     def __init__(self, settings: GroupSettings) -> None:
         self.settings = settings
-        self.shard = GroupShard(settings, SeededRandom())
         self.now = 1000.0
-        self.log: list[OffsetsRecord] = []
-        self.hold = False
-        self.held: list[Outcome[Any]] = []
-        self.error: ErrorCode | None = None
-        self.shard.on_loaded(self.now, self.now_ms)
+        self.log: ShardLog[GroupShard] = ShardLog(lambda: (self.now, self.now_ms))
+        self.shard = self.log.load(GroupShard(settings, SeededRandom()))
 
     @property
     def now_ms(self) -> int:
         return NOW_MS + round((self.now - 1000) * 1000)
 
-    def run(self, outcome: Outcome[Any]) -> Pending[Any]:
-        if outcome.records and self.error is not None:
-            self.shard.fail(outcome, self.error, self.now, self.now_ms)
-        elif outcome.records:
-            self.log += outcome.records
-            self.shard.apply(outcome, self.now_ms)
-            if self.hold:
-                self.held.append(outcome)
-            else:
-                self.shard.release(outcome, self.now, self.now_ms)
-        return outcome.answer
+    @property
+    def records(self) -> list[StateRecord]:
+        return self.log.records
 
-    def make_safe(self) -> None:
-        held, self.held, self.hold = self.held, [], False
-        for outcome in held:
-            self.shard.release(outcome, self.now, self.now_ms)
+    def run(self, decision: ShardDecision[Any]) -> Pending[Any]:
+        return self.log.write(decision)
+
+    def commit_all(self) -> None:
+        self.log.holds = False
+        self.log.commit()
 
     def join(self, member: str = "", *, protocols=RANGE, group="g", **options: Any) -> Pending[Any]:
         options.setdefault("session_timeout_ms", 10_000)
@@ -112,8 +104,7 @@ class Rig:
         end = self.now + seconds
         while (deadline := self.shard.next_deadline) is not None and deadline <= end:
             self.now = max(deadline, self.now)
-            for outcome in self.shard.tick(self.now, self.now_ms):
-                self.run(outcome)
+            self.log.tick()
         self.now = end
 
     def state(self, group: str = "g") -> str:
@@ -138,14 +129,12 @@ class Rig:
 
     def reload(self) -> GroupShard:
         """A new coordinator on the same log."""
-        shard = GroupShard(self.settings, SeededRandom(2))
-        for key, value in self.log:
-            shard.replay(key, value)
-        assert shard.durable == self.shard.durable
-        self.shard = shard
-        for outcome in shard.on_loaded(self.now, self.now_ms):
-            self.run(outcome)
-        return shard
+        replayed = GroupShard(self.settings, SeededRandom(2))
+        for key, value in self.records:
+            replayed.replay(key, value)
+        assert replayed.durable == self.shard.durable
+        self.shard = self.log.load(GroupShard(self.settings, SeededRandom(2)))
+        return self.shard
 
 
 @pytest.fixture

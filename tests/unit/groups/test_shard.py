@@ -67,10 +67,10 @@ def test_unloading_answers_everybody_and_stops_all_timers(rig):
 def test_an_outcome_released_after_unloading_does_no_harm(rig):
     one = rig.new_id()
     rig.join(one)
-    rig.hold = True
+    rig.log.holds = True
     waiting = rig.sync(one, 1, {one: b"x"})
     rig.shard.unload()
-    rig.make_safe()
+    rig.commit_all()
     assert waiting.answer.error is E.NOT_COORDINATOR
 
 

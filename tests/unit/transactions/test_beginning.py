@@ -108,7 +108,7 @@ def test_after_the_last_epoch_comes_a_new_producer_id(coordinator: Coordinator) 
 
 
 def test_nothing_holds_of_a_beginning_that_could_not_be_written(coordinator: Coordinator) -> None:
-    coordinator.refuse = E.NOT_COORDINATOR
+    coordinator.log.refuse(E.NOT_COORDINATOR)
     assert coordinator.init().error is E.NOT_COORDINATOR
     assert coordinator.shard.transactions == {}
 

@@ -41,10 +41,10 @@ def test_a_retry_gets_the_same_answer_once_the_markers_are_written(coordinator: 
     assert coordinator.end(producer).error is E.CONCURRENT_TRANSACTIONS
     assert coordinator.end(producer, commit=False).error is E.INVALID_TXN_STATE
     coordinator.mark_all()
-    last = coordinator.log[-1]
+    last = coordinator.log.records[-1]
     assert coordinator.end(producer) == first
     assert coordinator.end(producer, commit=False).error is E.INVALID_TXN_STATE
-    assert coordinator.log[-2:] == [last, last], "each is told only once the state was confirmed"
+    assert coordinator.log.records[-2:] == [last, last], "each is told only once the state was confirmed"
 
 
 def test_a_delayed_end_cannot_end_a_later_transaction(coordinator: Coordinator) -> None:
@@ -160,10 +160,10 @@ def test_a_timeout_at_the_last_epoch_still_fences(coordinator: Coordinator) -> N
 
 def test_a_timeout_that_cannot_be_written_comes_again(coordinator: Coordinator) -> None:
     begun(coordinator)
-    coordinator.refuse = E.NOT_ENOUGH_REPLICAS
+    coordinator.log.refuse(E.NOT_ENOUGH_REPLICAS)
     coordinator.wait(61)
     assert coordinator.found.state is State.ONGOING
-    coordinator.refuse = None
+    coordinator.log.refuse(None)
     coordinator.wait(2)
     assert coordinator.found.state is State.PREPARE_ABORT
 
@@ -185,9 +185,9 @@ def test_markers_of_what_was_decided_are_written_by_the_next_coordinator(coordin
     assert marker.coordinator_epoch == 2
     assert partitions == (A0, B0)
     assert coordinator.shard.complete(marker._replace(coordinator_epoch=1), coordinator.now_ms) is None
-    outcome = coordinator.shard.complete(marker, coordinator.now_ms)
-    assert outcome is not None
-    coordinator.run(outcome)
+    decision = coordinator.shard.complete(marker, coordinator.now_ms)
+    assert decision is not None
+    coordinator.run(decision)
     assert coordinator.shard.complete(marker, coordinator.now_ms) is None
     coordinator.load()
     assert coordinator.shard.take_markers() == []
@@ -195,9 +195,9 @@ def test_markers_of_what_was_decided_are_written_by_the_next_coordinator(coordin
 
 def test_nothing_holds_of_an_end_that_could_not_be_written(coordinator: Coordinator) -> None:
     producer = begun(coordinator)
-    coordinator.refuse = E.COORDINATOR_NOT_AVAILABLE
+    coordinator.log.refuse(E.COORDINATOR_NOT_AVAILABLE)
     assert coordinator.end(producer).error is E.COORDINATOR_NOT_AVAILABLE
-    coordinator.refuse = None
+    coordinator.log.refuse(None)
     assert coordinator.found.state is State.ONGOING
     assert coordinator.mark_all() == []
     assert coordinator.end(producer, commit=False).error is E.NONE

@@ -23,11 +23,11 @@ def test_the_first_partition_begins_the_transaction(coordinator: Coordinator) ->
 def test_what_is_in_already_is_not_written_again(coordinator: Coordinator) -> None:
     producer = coordinator.init().producer
     coordinator.add(producer, A0, B0)
-    count = len(coordinator.log)
+    count = len(coordinator.log.records)
     assert coordinator.add(producer, A0) is E.NONE
-    outcome = coordinator.shard.add(AddRequest(ID, producer, ()), coordinator.now_ms)
-    assert outcome.answer is E.NONE
-    assert len(coordinator.log) == count
+    decision = coordinator.shard.add(AddRequest(ID, producer, ()), coordinator.now_ms)
+    assert decision.if_committed is E.NONE
+    assert len(coordinator.log.records) == count
 
 
 def test_an_ended_transaction_leaves_no_partition_to_the_next(coordinator: Coordinator) -> None:
@@ -57,7 +57,7 @@ def test_an_id_that_nobody_knows(coordinator: Coordinator) -> None:
     assert coordinator.add(Identity(1, 0), A0) is E.INVALID_PRODUCER_ID_MAPPING
     assert coordinator.end(Identity(1, 0)).error is E.INVALID_PRODUCER_ID_MAPPING
     nameless = AddRequest("", Identity(1, 0), (A0,))
-    assert coordinator.shard.add(nameless, 0).answer is E.INVALID_REQUEST
+    assert coordinator.shard.add(nameless, 0).if_committed is E.INVALID_REQUEST
 
 
 def test_a_leader_learns_what_is_in_the_transaction(coordinator: Coordinator) -> None:

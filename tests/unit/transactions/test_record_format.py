@@ -1,7 +1,5 @@
 import pytest
 
-from tidelog.base.string_hash import partition_of
-from tidelog.transactions.placement import state_partition
 from tidelog.transactions.record_format import (
     CorruptTransactionRecord,
     decode_key,
@@ -80,9 +78,3 @@ def test_unknown_versions_and_states_are_refused() -> None:
         decode_value("billing", b"\x00\x07" + raw[2:])
     with pytest.raises(CorruptTransactionRecord):
         decode_value("billing", raw[:16] + b"\x63" + raw[17:])
-
-
-def test_ids_are_placed_by_javas_hash() -> None:
-    assert state_partition("billing-1", 50) == partition_of("billing-1", 50)
-    assert partition_of("polygenelubricants", 50) == 0  # its hash is the smallest integer there is
-    assert partition_of("abc", 50) == 96354 % 50

@@ -22,7 +22,7 @@ def test_ids_expire_when_no_transaction_is_under_way(coordinator: Coordinator) -
     assert set(coordinator.shard.transactions) == {"idle", ID}
     coordinator.wait(3600)
     assert set(coordinator.shard.transactions) == {ID}
-    assert coordinator.log[-1] == (encode_key("idle"), None)
+    assert coordinator.log.records[-1] == (encode_key("idle"), None)
     assert "1 transactional ids have expired" in coordinator.shard.take_notes()[-1]
     coordinator.load()
     assert set(coordinator.shard.transactions) == {ID}
@@ -33,10 +33,10 @@ def test_many_ids_expire_in_pieces(coordinator: Coordinator, monkeypatch: pytest
     for number in range(5):
         coordinator.init(id=f"id-{number}")
     coordinator.now += WEEK + 3600
-    outcome = coordinator.shard.tick(coordinator.now, coordinator.now_ms)
-    assert outcome is not None
-    assert len(outcome.records) == 2
-    coordinator.run(outcome)
+    decision = coordinator.shard.tick(coordinator.now, coordinator.now_ms)
+    assert decision is not None
+    assert len(decision.records) == 2
+    coordinator.run(decision)
     coordinator.wait(1)
     assert len(coordinator.shard.transactions) == 1
     coordinator.wait(1)
@@ -108,7 +108,7 @@ def test_records_of_a_later_version_are_left_alone(coordinator: Coordinator) -> 
 
 def test_an_ending_without_partitions_in_a_log_of_kafka_is_completed(coordinator: Coordinator) -> None:
     ending = Transaction("k", Identity(3, 4), State.PREPARE_ABORT, 1000, 5)
-    coordinator.log.append((encode_key("k"), encode_value(ending)))  # type: ignore[arg-type]
+    coordinator.log.records.append((encode_key("k"), encode_value(ending)))  # type: ignore[arg-type]
     coordinator.load()
     coordinator.mark_all()
     assert coordinator.shard.transactions["k"].state is State.COMPLETE_ABORT

@@ -9,7 +9,8 @@ The order is part of the broker's correctness, so every stage names the stages i
                   replica. Ahead of the new roles it would load, or go on serving, the wrong groups.
     transactions  the same for `__transaction_state`. It writes the markers of transactions that were about to
                   end, also to `__consumer_offsets`, whose partitions refuse them until their groups are
-                  loaded. Groups begin to load first, which spares a refusal and a retry.
+                  loaded. Groups begin to load first, which spares a refusal and a retry. Coordinators run in
+                  the order of their registration.
     lifecycle     sends a heartbeat at once if another broker is shutting down. The heartbeat tells the
                   controller how far this broker has come, and the other broker may stop because of it: by
                   then this broker must have taken over what it now leads, coordinators included.
@@ -34,13 +35,13 @@ class MetadataStage(NamedTuple):
 
 def metadata_stages(services: Services, change_limits: Callable[[], None]) -> list[MetadataStage]:
     metadata, partitions = services.metadata, services.partitions
+    stages = [MetadataStage("partitions", lambda delta: partitions.on_change(delta, metadata.config))]
+    for service in services.coordinators:
+        earlier = tuple(stage.name for stage in stages)
+        stages.append(MetadataStage(service.registration.name, service.on_change, after=earlier))
     return [
-        MetadataStage("partitions", lambda delta: partitions.on_change(delta, metadata.config)),
-        MetadataStage("groups", services.groups.on_change, after=("partitions",)),
-        MetadataStage("transactions", services.transactions.on_change, after=("partitions", "groups")),
-        MetadataStage(
-            "lifecycle", services.lifecycle.on_change, after=("partitions", "groups", "transactions")
-        ),
+        *stages,
+        MetadataStage("lifecycle", services.lifecycle.on_change, after=tuple(stage.name for stage in stages)),
         MetadataStage("controller", services.controller.on_change),
         MetadataStage("limits", lambda _: change_limits()),
     ]

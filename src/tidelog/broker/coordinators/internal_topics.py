@@ -1,6 +1,7 @@
-"""The topics that brokers keep their own state in: created when somebody first needs them, replicated."""
+"""The topics in which brokers keep their own state: replicated, created when a client first needs them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.controller.metadata_service import MetadataService
@@ -19,24 +20,34 @@ CREATE_VERSION = 7
 CREATE_TIMEOUT_MS = 30_000
 
 
+@dataclass(frozen=True, slots=True)
+class StateTopic:
+    """How the topic of a coordinator is created."""
+
+    partitions: int
+    replication_factor: int
+    configs: Callable[[int], Mapping[str, str]]
+    """Gets the number of replicas that the topic will have."""
+
+
 class InternalTopics:
     def __init__(self, metadata: MetadataService, forwarding: Forwarding) -> None:
         self._metadata = metadata
         self._forwarding = forwarding
 
-    async def create(
-        self, name: str, *, partitions: int, replication_factor: int, configs: Mapping[str, str]
-    ) -> None:
+    async def create(self, name: str, topic: StateTopic) -> None:
         """KafkaError(COORDINATOR_NOT_AVAILABLE) where it cannot be created now; clients ask again."""
-        if replication_factor == AS_THE_CLUSTER:
-            replication_factor = self.usual_factor()
+        replicas = topic.replication_factor
+        if replicas == AS_THE_CLUSTER:
+            replicas = self._usual_factor()
+        configs = topic.configs(replicas).items()
         request = CreateTopicsRequest(
             topics=[
                 CreatableTopic(
                     name=name,
-                    num_partitions=partitions,
-                    replication_factor=replication_factor,
-                    configs=[CreatableTopicConfig(name=key, value=value) for key, value in configs.items()],
+                    num_partitions=topic.partitions,
+                    replication_factor=replicas,
+                    configs=[CreatableTopicConfig(name=key, value=value) for key, value in configs],
                 )
             ],
             timeout_ms=CREATE_TIMEOUT_MS,
@@ -47,11 +58,11 @@ class InternalTopics:
             )
         except OSError as error:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(error)) from error
-        [made] = answer.topics
-        if made.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, made.error_message or "")
+        [created] = answer.topics
+        if created.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, created.error_message or "")
 
-    def usual_factor(self) -> int:
-        """Three, or as many as the cluster has; brokers that vote belong to it even before they are up."""
+    def _usual_factor(self) -> int:
+        """Returns three, or the size of a smaller cluster. Voters belong to it even before they are up."""
         voters = len(self._metadata.quorum.raft.configuration.voters)
         return max(1, min(REPLICAS, max(voters, len(self._metadata.image.brokers))))

@@ -19,7 +19,7 @@ def waits_for_group(
 
 def waits_for_transactional_id(handle: Handle) -> Handle:
     return _waits(
-        lambda context: context.services.transactions.until_served,
+        lambda context: context.services.transactions.service.until_served,
         lambda request: () if request.transactional_id is None else (request.transactional_id,),
     )(handle)
 

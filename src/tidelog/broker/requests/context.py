@@ -9,8 +9,9 @@ from tidelog.base.ports import Clock, Random
 from tidelog.broker.controller.broker_lifecycle import BrokerLifecycle
 from tidelog.broker.controller.controller import Controller
 from tidelog.broker.controller.metadata_service import MetadataService
-from tidelog.broker.coordinators.groups import Groups
 from tidelog.broker.coordinators.producer_ids import ProducerIds
+from tidelog.broker.coordinators.runtime.runtime import CoordinatorRuntime
+from tidelog.broker.coordinators.runtime.service import CoordinatorService
 from tidelog.broker.coordinators.transaction_verification import TransactionVerification
 from tidelog.broker.coordinators.transactions import Transactions
 from tidelog.broker.log_dirs.flusher import RunInThread
@@ -24,6 +25,7 @@ from tidelog.broker.requests.forwarded_once import ForwardedOnce
 from tidelog.broker.requests.forwarding import Forwarding
 from tidelog.broker.requests.throttle import Throttle
 from tidelog.broker.requests.tries import Tries
+from tidelog.groups.shard import GroupShard
 
 
 async def _nobody(_frame: memoryview, _connection: ClientConnection, _tries: Tries | None) -> bytes:
@@ -45,7 +47,8 @@ class Services:
     replication: Replication
     partitions: HostedPartitions
     moves: LogMoves
-    groups: Groups
+    coordinators: CoordinatorRuntime
+    groups: CoordinatorService[GroupShard]
     transactions: Transactions
     verification: TransactionVerification
     sessions: FetchSessions

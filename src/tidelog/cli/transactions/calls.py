@@ -17,8 +17,8 @@ from tidelog.cli.direct.refusals import refusal
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.transactions.producer_states import away
 from tidelog.clients.records import TopicPartition
+from tidelog.coordination.placement import partition_of_key
 from tidelog.metadata.topics.names import TRANSACTION_STATE
-from tidelog.transactions.placement import state_partition
 from tidelog.transactions.states import ENDING, State
 from tidelog.wire.message import Message
 
@@ -171,7 +171,7 @@ def _coordinator(direct: DirectCluster, transactional_id: str) -> Broker | None:
     view = look_at_state_topic(direct)
     if not view.partitions:
         raise unknown_id(transactional_id)
-    place = TopicPartition(TRANSACTION_STATE, state_partition(transactional_id, len(view.partitions)))
+    place = TopicPartition(TRANSACTION_STATE, partition_of_key(transactional_id, len(view.partitions)))
     leader = view.partitions[place].leader
     return None if leader is None else view.broker(leader)
 

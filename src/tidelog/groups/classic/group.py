@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_TIMESTAMP, TimestampMs
 from tidelog.base.invariant import invariant
+from tidelog.base.pending import Pending
 from tidelog.base.timers import Timer
+from tidelog.coordination.decision import StateRecord
 from tidelog.groups.classic.member import Member, Protocols
 from tidelog.groups.classic.messages import JoinAnswer, JoinedMember, SyncAnswer
 from tidelog.groups.classic.states import NEXT, State
@@ -17,7 +19,6 @@ from tidelog.groups.classic.votes import ProtocolVotes
 from tidelog.groups.consumer_protocol import PROTOCOL_TYPE, subscribed_topics
 from tidelog.groups.group import GroupKind
 from tidelog.groups.offsets.messages import CommitRequest
-from tidelog.groups.outcome import OffsetsRecord, Pending
 from tidelog.groups.record_formats import group_metadata
 from tidelog.groups.record_formats.group_metadata import StoredGroup
 from tidelog.groups.record_formats.offset_commit import CommittedOffset
@@ -224,12 +225,12 @@ class ClassicGroup:
             ),
         )
 
-    def record(self, assignments: Mapping[str, bytes]) -> OffsetsRecord:
+    def record(self, assignments: Mapping[str, bytes]) -> StateRecord:
         key = group_metadata.encode_key(self.id)
-        return OffsetsRecord(key, group_metadata.encode_value(self.stored(assignments)))
+        return StateRecord(key, group_metadata.encode_value(self.stored(assignments)))
 
-    def tombstones(self) -> list[OffsetsRecord]:
-        return [OffsetsRecord(group_metadata.encode_key(self.id), None)]
+    def tombstones(self) -> list[StateRecord]:
+        return [StateRecord(group_metadata.encode_key(self.id), None)]
 
     # --- what requests about offsets ask
 

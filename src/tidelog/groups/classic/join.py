@@ -8,6 +8,7 @@ in a stable group without a rebalance.
 import uuid
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.pending import Pending
 from tidelog.groups.classic.expiry import drop_pending, on_pending_timeout
 from tidelog.groups.classic.group import ClassicGroup
 from tidelog.groups.classic.lifecycle import new_member
@@ -15,7 +16,6 @@ from tidelog.groups.classic.member import Member
 from tidelog.groups.classic.messages import NO_MEMBER, JoinAnswer, JoinRequest, SyncAnswer
 from tidelog.groups.classic.rebalance import complete_when_all_joined, prepare, rebalance, remove_member
 from tidelog.groups.classic.states import State
-from tidelog.groups.outcome import Pending
 from tidelog.groups.settings import (
     MEMBER_METADATA_BYTES_MAX,
     PENDING_MEMBERS_MAX,
@@ -199,7 +199,7 @@ def _store_replacement(
             member.restart_session(step)
 
     assignments = {other.id: other.assignment for other in group.members.values()}
-    step.append(group.record(assignments), safe=stored, failed=not_stored)
+    step.append(group.record(assignments), committed=stored, failed=not_stored)
 
 
 def _new_id(step: Step, prefix: str) -> str:

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.coordination.decision import ShardDecision
 from tidelog.groups.classic.expiry import drop_pending
 from tidelog.groups.classic.group import ClassicGroup
 from tidelog.groups.classic.messages import NO_MEMBER, LeaveAnswer, LeavingMember, LeftMember
 from tidelog.groups.classic.rebalance import complete_when_all_joined, rebalance, remove_member
-from tidelog.groups.outcome import Outcome
 from tidelog.groups.step import Step
 
 
-def leave(step: Step, group: ClassicGroup, leaving: Sequence[LeavingMember]) -> Outcome[LeaveAnswer]:
+def leave(step: Step, group: ClassicGroup, leaving: Sequence[LeavingMember]) -> ShardDecision[LeaveAnswer]:
     before = len(group.members)
     results = [LeftMember(one.member_id, one.group_instance_id, _leave_one(group, one)) for one in leaving]
     gone = [

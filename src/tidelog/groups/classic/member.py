@@ -3,9 +3,9 @@
 from collections.abc import Callable, Collection
 
 from tidelog.base.invariant import broken
+from tidelog.base.pending import Pending
 from tidelog.base.timers import Timer
 from tidelog.groups.classic.messages import JoinAnswer, SyncAnswer
-from tidelog.groups.outcome import Pending
 from tidelog.groups.record_formats.group_metadata import StoredMember
 from tidelog.groups.step import Step
 

@@ -5,30 +5,31 @@ under the same generation.
 """
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.pending import Pending
+from tidelog.coordination.decision import ShardDecision
 from tidelog.groups.classic.group import ClassicGroup
 from tidelog.groups.classic.messages import SyncAnswer, SyncRequest
 from tidelog.groups.classic.rebalance import drop_assignments, rebalance
 from tidelog.groups.classic.states import State
-from tidelog.groups.outcome import Pending
 from tidelog.groups.step import Step
 
 
-def sync(step: Step, group: ClassicGroup, request: SyncRequest) -> Pending[SyncAnswer]:
+def sync(step: Step, group: ClassicGroup, request: SyncRequest) -> ShardDecision[SyncAnswer]:
     try:
         member = group.find_member(request.member_id, request.group_instance_id)
         _check(group, request)
     except KafkaError as refusal:
-        return Pending.ready(SyncAnswer(refusal.code))
+        return step.answer(SyncAnswer(refusal.code), SyncAnswer)
     group.pending_syncs.discard(member.id)
     if not group.pending_syncs:
         group.sync_timer.cancel()
     if group.state is State.STABLE:
-        return Pending.ready(group.sync_answer(member))
+        return step.answer(group.sync_answer(member), SyncAnswer)
     pending: Pending[SyncAnswer] = Pending()
     group.park_sync(member, pending)
     if group.leader == member.id:
         _store_assignment(step, group, {name: bytes(value) for name, value in request.assignments})
-    return pending
+    return step.decision(pending)
 
 
 def _check(group: ClassicGroup, request: SyncRequest) -> None:
@@ -65,4 +66,4 @@ def _store_assignment(step: Step, group: ClassicGroup, assignments: dict[str, by
             drop_assignments(step, group, error)
             rebalance(step, group, f"the assignment could not be stored: {error.name}")
 
-    step.append(group.record(assignments), safe=stored, failed=not_stored)
+    step.append(group.record(assignments), committed=stored, failed=not_stored)

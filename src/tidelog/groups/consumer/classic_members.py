@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tidelog.base.errors import ErrorCode, KafkaError, StorageError
+from tidelog.base.pending import Pending
+from tidelog.coordination.decision import ShardDecision
 from tidelog.groups.classic.join import ID_REQUIRED_FROM
 from tidelog.groups.classic.messages import (
     NO_MEMBER,
@@ -36,7 +38,6 @@ from tidelog.groups.consumer.room import ConsumerRoom
 from tidelog.groups.consumer.target import rebalance, update_member
 from tidelog.groups.consumer.topics import Topics
 from tidelog.groups.consumer_protocol import PROTOCOL_TYPE
-from tidelog.groups.outcome import Outcome, Pending
 from tidelog.groups.record_formats.consumer_group import ClassicProtocols, Subscription
 from tidelog.groups.record_formats.holding import MemberState
 from tidelog.groups.step import Step
@@ -44,7 +45,7 @@ from tidelog.groups.step import Step
 
 def join(
     draft: Draft, room: ConsumerRoom, topics: Topics, request: JoinRequest, new_id: str
-) -> Outcome[JoinAnswer]:
+) -> ShardDecision[JoinAnswer]:
     """`request` went through the checks of classic joins; `new_id` is for one who has none yet."""
     is_unknown = request.member_id == NO_MEMBER
     member_id = new_id if is_unknown else request.member_id
@@ -53,7 +54,7 @@ def join(
     _check_protocols(draft.group, member_id, request)
     embedded = _embedded(request)
     if is_unknown and instance_id is None and request.api_version >= ID_REQUIRED_FROM:
-        return Outcome(Pending.ready(JoinAnswer(ErrorCode.MEMBER_ID_REQUIRED, member_id)))
+        return ShardDecision(Pending.ready(JoinAnswer(ErrorCode.MEMBER_ID_REQUIRED, member_id)))
     before = _find(draft, member_id, instance_id, is_unknown=is_unknown)
     was_mixed = draft.group.classic_members < len(draft.group.members)
     after = _joined(before or NOBODY, request, embedded)
@@ -122,7 +123,7 @@ def heartbeat(
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
 
 
-def leave(draft: Draft, room: ConsumerRoom, leaving: Sequence[LeavingMember]) -> Outcome[LeaveAnswer]:
+def leave(draft: Draft, room: ConsumerRoom, leaving: Sequence[LeavingMember]) -> ShardDecision[LeaveAnswer]:
     results = []
     for one in leaving:
         member_id, error = one.member_id, ErrorCode.NONE

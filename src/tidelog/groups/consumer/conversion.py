@@ -8,6 +8,7 @@ from collections import Counter
 
 from tidelog.base.errors import ErrorCode, KafkaError, StorageError
 from tidelog.base.ids import Uuid
+from tidelog.coordination.decision import StateRecord
 from tidelog.groups.classic import lifecycle
 from tidelog.groups.classic.group import ClassicGroup
 from tidelog.groups.classic.member import Member
@@ -25,7 +26,6 @@ from tidelog.groups.consumer.group import ConsumerGroup
 from tidelog.groups.consumer.room import ConsumerRoom
 from tidelog.groups.consumer.topics import Topics
 from tidelog.groups.consumer_protocol import PROTOCOL_TYPE
-from tidelog.groups.outcome import OffsetsRecord
 from tidelog.groups.record_formats import group_metadata
 from tidelog.groups.record_formats.assignment import Assignment
 from tidelog.groups.record_formats.consumer_group import ClassicProtocols, Subscription
@@ -98,14 +98,14 @@ def downgrade(draft: Draft, room: ConsumerRoom, leaving_id: str | None) -> None:
     step.records.extend(group.tombstones())
     key, value = group_metadata.encode_key(group.id), group_metadata.encode_value(stored)
 
-    def settle(step: Step, _error: ErrorCode = ErrorCode.NONE) -> None:
-        # Also where the record was written but may never be safe: members must not be left without a session.
+    def start(step: Step, _error: ErrorCode = ErrorCode.NONE) -> None:
+        # Also where the record was appended and may never be committed: members need a session all the same.
         classic = room.groups.get(group.id)
         if isinstance(classic, ClassicGroup) and classic.members:
             lifecycle.start_sessions(step, classic)
             prepare(step, classic, "the last member of the new protocol is gone")
 
-    step.append(OffsetsRecord(key, value), safe=settle, failed=settle)
+    step.append(StateRecord(key, value), committed=start, failed=start)
     step.note(f"group {group.id} becomes a classic one with {len(members)} members")
 
 

@@ -6,8 +6,8 @@ A heartbeat that changes nothing copies nothing.
 
 from typing import Any, Generic, TypeVar
 
+from tidelog.coordination.decision import StateRecord
 from tidelog.groups.consumer.epoch_group import EpochGroup, MemberT
-from tidelog.groups.outcome import OffsetsRecord
 from tidelog.groups.record_formats.assignment import Parts, PartT
 from tidelog.groups.record_formats.group_key import encode_key
 from tidelog.groups.record_formats.holding import Holding
@@ -51,5 +51,5 @@ class EpochDraft(Generic[GroupT, MemberT, PartT]):
         """Have a record written; the group to make the same change to."""
         if not self._is_copy:
             self.group, self._is_copy = self.group.copy(), True
-        self.step.append(OffsetsRecord(encode_key(key, self.group.id, name), value))
+        self.step.append(StateRecord(encode_key(key, self.group.id, name), value))
         return self.group

@@ -9,8 +9,8 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import TimestampMs
+from tidelog.coordination.decision import StateRecord
 from tidelog.groups.consumer.states import GroupState
-from tidelog.groups.outcome import OffsetsRecord
 from tidelog.groups.record_formats.assignment import Parts, PartT
 from tidelog.groups.record_formats.group_key import encode_key
 from tidelog.groups.record_formats.holding import Holding, MemberState
@@ -175,17 +175,17 @@ class EpochGroup(Generic[MemberT, PartT]):
     def unused_since(self, committed: CommittedOffset) -> TimestampMs:
         return committed.commit_timestamp
 
-    def member_tombstones(self) -> list[OffsetsRecord]:
+    def member_tombstones(self) -> list[StateRecord]:
         """Members first: a group without its own record must not have any."""
         return [
             *self.tombstones_of(self.records.holding, self.holdings),
             *self.tombstones_of(self.records.target_of_member, self.targets),
-            OffsetsRecord(encode_key(self.records.target, self.id), None),
+            StateRecord(encode_key(self.records.target, self.id), None),
             *self.tombstones_of(self.records.member, self.members),
         ]
 
-    def tombstones_of(self, key: int, names: Iterable[str]) -> list[OffsetsRecord]:
-        return [OffsetsRecord(encode_key(key, self.id, name), None) for name in names]
+    def tombstones_of(self, key: int, names: Iterable[str]) -> list[StateRecord]:
+        return [StateRecord(encode_key(key, self.id, name), None) for name in names]
 
 
 def _used(holding: Holding[PartT]) -> Iterable[tuple[PartT, int]]:

@@ -8,11 +8,11 @@ from collections import Counter
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Uuid
+from tidelog.coordination.decision import StateRecord
 from tidelog.groups.consumer.epoch_group import EpochGroup, Records
 from tidelog.groups.consumer_protocol import PROTOCOL_TYPE
 from tidelog.groups.group import GroupKind
 from tidelog.groups.offsets.messages import CommitRequest
-from tidelog.groups.outcome import OffsetsRecord
 from tidelog.groups.record_formats import consumer_group as formats
 from tidelog.groups.record_formats.consumer_group import GroupEpoch, Key, ResolvedPattern, Subscription
 from tidelog.groups.record_formats.group_key import encode_key
@@ -125,10 +125,10 @@ class ConsumerGroup(EpochGroup[Subscription, Uuid]):
     def is_subscribed(self, topic: str) -> bool:
         return topic in self._reading or any(topic in pattern.topics for pattern in self.patterns.values())
 
-    def tombstones(self) -> list[OffsetsRecord]:
+    def tombstones(self) -> list[StateRecord]:
         own = [Key.TOPICS, Key.GROUP] if self.has_topics_record else [Key.GROUP]
         return [
             *self.member_tombstones(),
             *self.tombstones_of(Key.PATTERN, self.patterns),
-            *(OffsetsRecord(encode_key(key, self.id), None) for key in own),
+            *(StateRecord(encode_key(key, self.id), None) for key in own),
         ]

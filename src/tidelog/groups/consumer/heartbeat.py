@@ -6,6 +6,7 @@ the group a target for its newest epoch, and take the member one step towards it
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Uuid, uuid_from_random, uuid_text
+from tidelog.coordination.decision import ShardDecision
 from tidelog.groups.consumer.draft import Draft
 from tidelog.groups.consumer.group import NOBODY, ConsumerGroup
 from tidelog.groups.consumer.member_timers import Wait
@@ -14,7 +15,6 @@ from tidelog.groups.consumer.reconciliation import Target, is_within, reconcile
 from tidelog.groups.consumer.room import ConsumerRoom
 from tidelog.groups.consumer.target import rebalance, update_member
 from tidelog.groups.consumer.topics import Topics
-from tidelog.groups.outcome import Outcome
 from tidelog.groups.record_formats.assignment import Assignment
 from tidelog.groups.record_formats.consumer_group import Subscription
 from tidelog.groups.record_formats.holding import Holding, MemberState
@@ -22,7 +22,7 @@ from tidelog.groups.record_formats.holding import Holding, MemberState
 
 def heartbeat(
     draft: Draft, room: ConsumerRoom, topics: Topics, request: HeartbeatRequest
-) -> Outcome[HeartbeatAnswer]:
+) -> ShardDecision[HeartbeatAnswer]:
     """`request` went through `checks`, and does not leave. KafkaError where it is refused."""
     member_id = request.member_id or uuid_text(uuid_from_random(draft.step.context.random.bytes(16)))
     owned = owned_partitions(request)

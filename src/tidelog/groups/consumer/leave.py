@@ -1,15 +1,15 @@
 """How members go: of their own will, for a while if they are static, or because they kept others waiting."""
 
+from tidelog.coordination.decision import ShardDecision
 from tidelog.groups.consumer.conversion import can_downgrade, downgrade
 from tidelog.groups.consumer.draft import Draft
 from tidelog.groups.consumer.messages import LEAVING_FOR_A_WHILE, HeartbeatAnswer, HeartbeatRequest
 from tidelog.groups.consumer.room import ConsumerRoom
 from tidelog.groups.consumer.target import begin_epoch
-from tidelog.groups.outcome import Outcome
 from tidelog.groups.record_formats.assignment import NOTHING
 
 
-def leave(draft: Draft, room: ConsumerRoom, request: HeartbeatRequest) -> Outcome[HeartbeatAnswer]:
+def leave(draft: Draft, room: ConsumerRoom, request: HeartbeatRequest) -> ShardDecision[HeartbeatAnswer]:
     """KafkaError where the one who leaves is not a member."""
     member_id = request.member_id
     draft.group.find_member(member_id, request.instance_id)

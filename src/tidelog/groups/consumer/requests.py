@@ -4,6 +4,8 @@ import uuid
 from collections.abc import Sequence
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.pending import Pending
+from tidelog.coordination.decision import ShardDecision
 from tidelog.groups.classic.group import ClassicGroup
 from tidelog.groups.classic.messages import (
     JoinAnswer,
@@ -23,12 +25,13 @@ from tidelog.groups.consumer.leave import leave
 from tidelog.groups.consumer.messages import JOINING, HeartbeatAnswer, HeartbeatRequest
 from tidelog.groups.consumer.room import ConsumerRoom
 from tidelog.groups.consumer.topics import Topics
-from tidelog.groups.outcome import Outcome, Pending
 from tidelog.groups.step import Step
 from tidelog.groups.streams.group import StreamsGroup
 
 
-def consumer_heartbeat(step: Step, room: ConsumerRoom, request: HeartbeatRequest) -> Outcome[HeartbeatAnswer]:
+def consumer_heartbeat(
+    step: Step, room: ConsumerRoom, request: HeartbeatRequest
+) -> ShardDecision[HeartbeatAnswer]:
     try:
         check(request, step.context.settings)
         topics = known_topics(room)
@@ -38,12 +41,12 @@ def consumer_heartbeat(step: Step, room: ConsumerRoom, request: HeartbeatRequest
         return heartbeat(draft, room, topics, request)
     except KafkaError as refusal:
         _look_again(room, request.group_id)
-        return Outcome(Pending.ready(HeartbeatAnswer(refusal.code, refusal.message)))
+        return ShardDecision.of(HeartbeatAnswer(refusal.code, refusal.message), HeartbeatAnswer)
 
 
 def classic_join(
     step: Step, room: ConsumerRoom, group: ConsumerGroup, request: JoinRequest
-) -> Outcome[JoinAnswer]:
+) -> ShardDecision[JoinAnswer]:
     """`request` went through the checks of classic joins."""
     prefix = (request.group_instance_id or request.client_id)[:NAME_CHARS_MAX]
     new_id = f"{prefix}-{uuid.UUID(bytes=step.context.random.bytes(16), version=4)}"
@@ -51,17 +54,17 @@ def classic_join(
         return classic_members.join(Draft(step, group), room, known_topics(room), request, new_id)
     except KafkaError as refusal:
         _look_again(room, group.id)
-        return Outcome(Pending.ready(JoinAnswer(refusal.code, request.member_id)))
+        return ShardDecision(Pending.ready(JoinAnswer(refusal.code, request.member_id)))
 
 
 def classic_sync(
     step: Step, room: ConsumerRoom, group: ConsumerGroup, request: SyncRequest
-) -> Outcome[SyncAnswer]:
+) -> ShardDecision[SyncAnswer]:
     try:
         answer = classic_members.sync(step, room, known_topics(room), group, request)
     except KafkaError as refusal:
         answer = SyncAnswer(refusal.code)
-    return Outcome(Pending.ready(answer))
+    return ShardDecision.of(answer, SyncAnswer)
 
 
 def classic_heartbeat(
@@ -76,7 +79,7 @@ def classic_heartbeat(
 
 def classic_leave(
     step: Step, room: ConsumerRoom, group: ConsumerGroup, members: Sequence[LeavingMember]
-) -> Outcome[LeaveAnswer]:
+) -> ShardDecision[LeaveAnswer]:
     return classic_members.leave(Draft(step, group), room, members)
 
 

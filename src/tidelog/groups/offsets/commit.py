@@ -5,9 +5,10 @@ The busiest request of all: one pass over the partitions, one record each.
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import LAST_TIMESTAMP, NO_TIMESTAMP
+from tidelog.base.pending import Pending
+from tidelog.coordination.decision import ShardDecision, StateRecord
 from tidelog.groups.group import Group
 from tidelog.groups.offsets.messages import CommitRequest, PartitionResult, TopicResult
-from tidelog.groups.outcome import OffsetsRecord, Outcome, Pending
 from tidelog.groups.record_formats.offset_commit import CommittedOffset, encode_value, key_of, key_prefix
 from tidelog.groups.step import Step
 
@@ -17,15 +18,15 @@ CommitAnswer = list[TopicResult]
 NOT_FOUND_FROM = 9
 
 
-def commit(step: Step, group: Group | None, request: CommitRequest) -> Outcome[CommitAnswer]:
+def commit(step: Step, group: Group | None, request: CommitRequest) -> ShardDecision[CommitAnswer]:
     try:
         _accept(step, group, request)
     except KafkaError as refusal:
-        return Outcome(Pending.ready(all_refused(request, refusal.code)))
+        return ShardDecision(Pending.ready(all_refused(request, refusal.code)))
     return write_offsets(step, request)
 
 
-def write_offsets(step: Step, request: CommitRequest) -> Outcome[CommitAnswer]:
+def write_offsets(step: Step, request: CommitRequest) -> ShardDecision[CommitAnswer]:
     """One record for each partition; the member may commit."""
     metadata_max = step.context.settings.offset_metadata_chars_max
     retention_ms = request.retention_time_ms
@@ -40,7 +41,7 @@ def write_offsets(step: Step, request: CommitRequest) -> Outcome[CommitAnswer]:
                 results.append(PartitionResult(index, ErrorCode.OFFSET_METADATA_TOO_LARGE))
                 continue
             committed = CommittedOffset(offset, leader_epoch, metadata or "", step.now_ms, expires)
-            records.append(OffsetsRecord(key_of(prefix, index), encode_value(committed)))
+            records.append(StateRecord(key_of(prefix, index), encode_value(committed)))
             results.append(PartitionResult(index))
         answer.append(TopicResult(topic.name, results))
     return step.answer(answer, lambda error: all_refused(request, error))

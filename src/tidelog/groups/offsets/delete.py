@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.pending import Pending
+from tidelog.coordination.decision import ShardDecision, StateRecord
 from tidelog.groups.durable import DurableState
 from tidelog.groups.group import Group
 from tidelog.groups.offsets.messages import (
@@ -12,20 +14,19 @@ from tidelog.groups.offsets.messages import (
     PartitionResult,
     TopicResult,
 )
-from tidelog.groups.outcome import OffsetsRecord, Outcome, Pending
 from tidelog.groups.record_formats.offset_commit import encode_key
 from tidelog.groups.step import Step
 
 
 def delete_offsets(
     step: Step, durable: DurableState, group: Group | None, topics: Sequence[DeleteTopic]
-) -> Outcome[DeleteOffsetsAnswer]:
+) -> ShardDecision[DeleteOffsetsAnswer]:
     try:
         if group is None:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
         group.check_offset_delete()
     except KafkaError as refusal:
-        return Outcome(Pending.ready(DeleteOffsetsAnswer(refusal.code)))
+        return ShardDecision(Pending.ready(DeleteOffsetsAnswer(refusal.code)))
     results = []
     for topic in topics:
         in_use = group.is_subscribed(topic.name)
@@ -64,5 +65,5 @@ def delete_topics(step: Step, durable: DurableState, topics: Iterable[str]) -> N
             step.append(tombstone(*key))
 
 
-def tombstone(group_id: str, topic: str, partition: int) -> OffsetsRecord:
-    return OffsetsRecord(encode_key(group_id, topic, partition), None)
+def tombstone(group_id: str, topic: str, partition: int) -> StateRecord:
+    return StateRecord(encode_key(group_id, topic, partition), None)

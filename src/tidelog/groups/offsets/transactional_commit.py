@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import ProducerId
+from tidelog.base.pending import Pending
+from tidelog.coordination.decision import ShardDecision, TransactionWriter
 from tidelog.groups.group import Group
 from tidelog.groups.offsets.commit import CommitAnswer, all_refused, write_offsets
 from tidelog.groups.offsets.messages import CommitRequest
-from tidelog.groups.outcome import Outcome, Pending, Writer
 from tidelog.groups.step import Step
 
 LATEST_COMMIT_VERSION = 10
@@ -19,14 +20,14 @@ class TransactionalCommit(NamedTuple):
     producer_epoch: int
 
 
-def commit(step: Step, group: Group | None, request: TransactionalCommit) -> Outcome[CommitAnswer]:
+def commit(step: Step, group: Group | None, request: TransactionalCommit) -> ShardDecision[CommitAnswer]:
     try:
         _accept(step, group, request.commit)
     except KafkaError as refusal:
-        return Outcome(Pending.ready(all_refused(request.commit, refusal.code)))
-    outcome = write_offsets(step, request.commit)
-    outcome.writer = Writer(request.producer_id, request.producer_epoch)
-    return outcome
+        return ShardDecision(Pending.ready(all_refused(request.commit, refusal.code)))
+    decision = write_offsets(step, request.commit)
+    decision.writer = TransactionWriter(request.producer_id, request.producer_epoch)
+    return decision
 
 
 def _accept(step: Step, group: Group | None, request: CommitRequest) -> None:

@@ -4,11 +4,11 @@ from typing import cast
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import TimestampMs
+from tidelog.coordination.decision import StateRecord
 from tidelog.groups.consumer.epoch_group import EpochGroup, Records
 from tidelog.groups.consumer.states import GroupState
 from tidelog.groups.group import GroupKind
 from tidelog.groups.offsets.messages import CommitRequest
-from tidelog.groups.outcome import OffsetsRecord
 from tidelog.groups.record_formats import streams_group as formats
 from tidelog.groups.record_formats.group_key import encode_key
 from tidelog.groups.record_formats.streams_group import (
@@ -106,9 +106,9 @@ class StreamsGroup(EpochGroup[StreamsMember, Duty]):
             return False
         return any(topic in inputs(part) for part in self.topology.subtopologies)
 
-    def tombstones(self) -> list[OffsetsRecord]:
+    def tombstones(self) -> list[StateRecord]:
         own = (Key.TOPOLOGY, Key.GROUP)
-        return [*self.member_tombstones(), *(OffsetsRecord(encode_key(key, self.id), None) for key in own)]
+        return [*self.member_tombstones(), *(StateRecord(encode_key(key, self.id), None) for key in own)]
 
 
 class InTheWay:

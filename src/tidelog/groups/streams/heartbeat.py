@@ -5,11 +5,11 @@ look at the topics, give the group a target for its newest epoch, and take the m
 """
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.coordination.decision import ShardDecision
 from tidelog.groups.consumer.member_timers import Wait
 from tidelog.groups.consumer.messages import JOINING
 from tidelog.groups.consumer.reconciliation import Target, is_within, reconcile
 from tidelog.groups.consumer.topics import Topics
-from tidelog.groups.outcome import Outcome
 from tidelog.groups.record_formats.holding import Holding, MemberState
 from tidelog.groups.record_formats.streams_group import StreamsMember, Topology
 from tidelog.groups.record_formats.tasks import Duty, Role, Tasks
@@ -24,7 +24,7 @@ from tidelog.groups.streams.target import assign_if_due, begin_epoch_if_needed, 
 
 def heartbeat(
     draft: Draft, room: StreamsRoom, topics: Topics, request: HeartbeatRequest
-) -> Outcome[HeartbeatAnswer]:
+) -> ShardDecision[HeartbeatAnswer]:
     """`request` went through `checks`, and does not leave. KafkaError where it is refused."""
     step, member_id = draft.step, request.member_id
     joins = request.member_epoch == JOINING

@@ -1,13 +1,13 @@
 """How members of a streams group go: of their own will, or because they kept others waiting."""
 
-from tidelog.groups.outcome import Outcome
+from tidelog.coordination.decision import ShardDecision
 from tidelog.groups.streams.draft import Draft
 from tidelog.groups.streams.messages import HeartbeatAnswer, HeartbeatRequest
 from tidelog.groups.streams.room import StreamsRoom
 from tidelog.groups.streams.target import begin_epoch
 
 
-def leave(draft: Draft, room: StreamsRoom, request: HeartbeatRequest) -> Outcome[HeartbeatAnswer]:
+def leave(draft: Draft, room: StreamsRoom, request: HeartbeatRequest) -> ShardDecision[HeartbeatAnswer]:
     """KafkaError where the one who leaves is not a member."""
     draft.group.find_member(request.member_id)
     passing = room.passing(request.group_id)

@@ -1,10 +1,10 @@
 """The requests that reach streams groups: finds or makes the group, and answers refusals."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.coordination.decision import ShardDecision
 from tidelog.groups.classic.group import ClassicGroup
 from tidelog.groups.consumer.messages import JOINING
 from tidelog.groups.consumer.requests import known_topics
-from tidelog.groups.outcome import Outcome, Pending
 from tidelog.groups.step import Step
 from tidelog.groups.streams.checks import check
 from tidelog.groups.streams.draft import Draft
@@ -15,7 +15,9 @@ from tidelog.groups.streams.messages import HeartbeatAnswer, HeartbeatRequest
 from tidelog.groups.streams.room import StreamsRoom
 
 
-def streams_heartbeat(step: Step, room: StreamsRoom, request: HeartbeatRequest) -> Outcome[HeartbeatAnswer]:
+def streams_heartbeat(
+    step: Step, room: StreamsRoom, request: HeartbeatRequest
+) -> ShardDecision[HeartbeatAnswer]:
     step.if_failed(lambda *_: room.tidy(request.group_id))
     try:
         check(request)
@@ -26,7 +28,7 @@ def streams_heartbeat(step: Step, room: StreamsRoom, request: HeartbeatRequest) 
         return heartbeat(draft, room, topics, request)
     except KafkaError as refusal:
         room.tidy(request.group_id)
-        return Outcome(Pending.ready(HeartbeatAnswer(refusal.code, refusal.message)))
+        return ShardDecision.of(HeartbeatAnswer(refusal.code, refusal.message), HeartbeatAnswer)
 
 
 def _draft(step: Step, room: StreamsRoom, request: HeartbeatRequest) -> Draft:

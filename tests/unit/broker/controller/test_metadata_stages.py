@@ -33,7 +33,12 @@ def stages(calls: list[tuple[object, ...]]) -> tuple[Metadata, list[MetadataStag
     def part(name: str) -> Any:
         return SimpleNamespace(on_change=lambda *given: calls.append((name, *given)))
 
-    services: Any = SimpleNamespace(metadata=metadata, **{name: part(name) for name in ORDER[:-1]})
+    coordinators = [
+        SimpleNamespace(registration=SimpleNamespace(name=name), on_change=part(name).on_change)
+        for name in ("groups", "transactions")
+    ]
+    others = {name: part(name) for name in ("partitions", "lifecycle", "controller")}
+    services: Any = SimpleNamespace(metadata=metadata, coordinators=coordinators, **others)
     return metadata, metadata_stages(services, lambda: calls.append(("limits",)))
 
 

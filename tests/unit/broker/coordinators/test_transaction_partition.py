@@ -1,6 +1,7 @@
 """The way of a decision about a transaction: to the log, and from there to producers and to partitions."""
 
 import asyncio
+import logging
 from typing import Any
 
 import pytest
@@ -10,9 +11,10 @@ from tests.rigs.transactions.coordinator import A0, B0, ID
 from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode as E
 from tidelog.base.errors import KafkaError
-from tidelog.broker.coordinators.state_loading import load_batches
-from tidelog.broker.coordinators.transaction_partition import ANSWER_SECONDS, TransactionPartition
-from tidelog.broker.coordinators.transactions import _take
+from tidelog.broker.coordinators.runtime.loading import load_shard, replay_records
+from tidelog.broker.coordinators.runtime.registration import ANSWER_SECONDS
+from tidelog.broker.coordinators.runtime.served_partition import ServedPartition
+from tidelog.broker.coordinators.transaction_partition import TransactionPartition
 from tidelog.replication.partition import Durability
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
@@ -45,18 +47,23 @@ class Rig:
             durability=durability,
             on_unsynced=lambda _: None,
         )
-        self.home = self.serve(TransactionShard(TransactionSettings()))
+        self.requests = self.serve(TransactionShard(TransactionSettings(), 7))
 
     def serve(self, shard: TransactionShard) -> TransactionPartition:
-        home = TransactionPartition(
+        self.served = ServedPartition(
             self.partition,
             shard,
             LoopClock(),
-            take_id=self.take_id,
-            write_markers=lambda _, markers: self.markers.extend(markers),
+            log=logging.getLogger("test"),
+            answer_seconds=lambda: ANSWER_SECONDS,
+            after_step=lambda served: self.markers.extend(served.shard.take_markers()),
         )
-        home.start()
-        return home
+        self.served.start()
+        return TransactionPartition(self.served, self.take_id)
+
+    def close(self) -> None:
+        self.served.close()
+        self.requests.close()
 
     async def take_id(self) -> int:
         await asyncio.sleep(0)
@@ -64,7 +71,7 @@ class Rig:
         return self.last_id
 
     def sync(self) -> None:
-        """All that is written becomes safe."""
+        """Everything that is written gets committed."""
         flush = self.partition.log.begin_flush()
         if flush is not None:
             flush.run()
@@ -73,20 +80,28 @@ class Rig:
 
     async def init(self) -> Any:
         request = InitRequest(ID, 60_000)
-        return await self.home.run(lambda spare: self.home.shard.init(request, self.home.now[1], spare))
+        return await self.requests.run(
+            lambda spare: self.requests.shard.init(request, self.requests.now_ms, spare)
+        )
 
     async def add(self, producer: Identity) -> E:
         request = AddRequest(ID, producer, (A0, B0), 2)
-        return await self.home.run(lambda _: self.home.shard.add(request, self.home.now[1]))
+        return await self.requests.run(lambda _: self.requests.shard.add(request, self.requests.now_ms))
 
     async def end(self, producer: Identity) -> Any:
         request = EndRequest(ID, producer, True, 2)
-        return await self.home.run(lambda spare: self.home.shard.end(request, self.home.now[1], spare))
+        return await self.requests.run(
+            lambda spare: self.requests.shard.end(request, self.requests.now_ms, spare)
+        )
 
     async def begun(self) -> Identity:
         producer: Identity = (await self.init()).producer
         assert await self.add(producer) is E.NONE
         return producer
+
+
+async def at_once(job: Any) -> Any:
+    return job()
 
 
 def test_a_transaction_from_its_beginning_to_its_end() -> None:
@@ -98,19 +113,19 @@ def test_a_transaction_from_its_beginning_to_its_end() -> None:
         [(marker, partitions)] = rig.markers
         assert partitions == (A0, B0)
         assert marker.coordinator_epoch == 7
-        rig.home.complete(marker)
-        assert rig.home.shard.transactions[ID].state is State.COMPLETE_COMMIT
+        rig.requests.complete(marker)
+        assert rig.requests.shard.transactions[ID].state is State.COMPLETE_COMMIT
 
     run(main())
 
 
-def test_nothing_is_told_before_it_is_safe() -> None:
+def test_nothing_is_told_before_it_is_committed() -> None:
     async def main() -> None:
         rig = Rig(Durability.FSYNC)
         asked = asyncio.ensure_future(rig.init())
         await asyncio.sleep(0.1)
         assert not asked.done()
-        again = asyncio.ensure_future(rig.home.when_committed(lambda: "seen", lambda error: error.name))
+        again = asyncio.ensure_future(rig.requests.when_committed(lambda: "seen", lambda error: error.name))
         await asyncio.sleep(0.1)
         assert not again.done()
         rig.sync()
@@ -139,7 +154,7 @@ def test_what_takes_too_long_is_told_so_and_holds_all_the_same() -> None:
         assert (await asked).error is E.COORDINATOR_NOT_AVAILABLE
         assert asyncio.get_running_loop().time() - began >= ANSWER_SECONDS
         rig.sync()
-        producer = rig.home.shard.transactions[ID].writer
+        producer = rig.requests.shard.transactions[ID].writer
         joining = asyncio.ensure_future(rig.add(producer))
         await asyncio.sleep(0)
         rig.sync()
@@ -147,7 +162,7 @@ def test_what_takes_too_long_is_told_so_and_holds_all_the_same() -> None:
         assert (await rig.end(producer)).error is E.COORDINATOR_NOT_AVAILABLE
         assert rig.markers == []
         rig.sync()
-        assert len(rig.markers) == 1, "its producer is long gone, but the decision is safe now"
+        assert len(rig.markers) == 1, "its producer is long gone, but the decision is committed now"
 
     run(main())
 
@@ -177,7 +192,7 @@ def test_what_cannot_be_written_did_not_happen() -> None:
         producer = await rig.begun()
         rig.partition.replicas, rig.partition.min_insync_replicas = (1, 2, 3), 2
         assert (await rig.end(producer)).error is E.COORDINATOR_NOT_AVAILABLE
-        assert rig.home.shard.transactions[ID].state is State.ONGOING
+        assert rig.requests.shard.transactions[ID].state is State.ONGOING
         rig.partition.min_insync_replicas = 1
         assert (await rig.end(producer)).error is E.NONE
 
@@ -190,12 +205,12 @@ def test_a_completion_that_cannot_be_written_is_tried_again() -> None:
         await rig.end(await rig.begun())
         [(marker, _)] = rig.markers
         rig.partition.replicas, rig.partition.min_insync_replicas = (1, 2, 3), 2
-        rig.home.complete(marker)
+        rig.requests.complete(marker)
         await asyncio.sleep(2)
-        assert rig.home.shard.transactions[ID].state is State.PREPARE_COMMIT
+        assert rig.requests.shard.transactions[ID].state is State.PREPARE_COMMIT
         rig.partition.min_insync_replicas = 1
         await asyncio.sleep(2)
-        assert rig.home.shard.transactions[ID].state is State.COMPLETE_COMMIT
+        assert rig.requests.shard.transactions[ID].state is State.COMPLETE_COMMIT
 
     run(main())
 
@@ -208,20 +223,22 @@ def test_the_next_request_waits_a_moment_for_the_markers() -> None:
         request = AddRequest(ID, after, (A0,), 2)
 
         async def add() -> E:
-            return await rig.home.run_next(ID, lambda _: rig.home.shard.add(request, rig.home.now[1]))
+            return await rig.requests.run_next(
+                ID, lambda _: rig.requests.shard.add(request, rig.requests.now_ms)
+            )
 
         assert await add() is E.CONCURRENT_TRANSACTIONS, "it waits no longer than the producer would"
         asked = [asyncio.ensure_future(add()) for _ in range(2)]
         await asyncio.sleep(0.05)
         began = asyncio.get_running_loop().time()
-        rig.home.complete(marker)
+        rig.requests.complete(marker)
         assert await asyncio.gather(*asked) == [E.NONE, E.NONE]
         assert asyncio.get_running_loop().time() == began
         ending = (await rig.end(after)).producer
         assert ending.epoch == 2
         waiting = asyncio.ensure_future(add())
         await asyncio.sleep(0.01)
-        rig.home.close()
+        rig.close()
         with pytest.raises(KafkaError):
             await waiting
 
@@ -236,14 +253,14 @@ def test_the_next_transaction_begins_in_the_breath_that_ends_the_one_before() ->
         [(marker, _)] = rig.markers
         request = AddRequest(ID, producer, (A0,), 2)
         waiting = asyncio.ensure_future(
-            rig.home.run_next(ID, lambda _: rig.home.shard.add(request, rig.home.now[1]))
+            rig.requests.run_next(ID, lambda _: rig.requests.shard.add(request, rig.requests.now_ms))
         )
         await asyncio.sleep(0)
         before = rig.partition.log.end
-        rig.home.complete(marker)
+        rig.requests.complete(marker)
         assert rig.partition.log.end == before + 2, "both are written before the loop turns"
         assert await waiting is E.NONE
-        assert rig.home.shard.transactions[ID].state is State.ONGOING
+        assert rig.requests.shard.transactions[ID].state is State.ONGOING
 
     run(main())
 
@@ -256,13 +273,13 @@ def test_one_who_waits_for_the_markers_and_goes_away_begins_nothing() -> None:
         [(marker, _)] = rig.markers
         request = AddRequest(ID, producer, (A0,), 2)
         waiting = asyncio.ensure_future(
-            rig.home.run_next(ID, lambda _: rig.home.shard.add(request, rig.home.now[1]))
+            rig.requests.run_next(ID, lambda _: rig.requests.shard.add(request, rig.requests.now_ms))
         )
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.sleep(0)
-        rig.home.complete(marker)
-        assert rig.home.shard.transactions[ID].state is State.COMPLETE_COMMIT
+        rig.requests.complete(marker)
+        assert rig.requests.shard.transactions[ID].state is State.COMPLETE_COMMIT
 
     run(main())
 
@@ -282,23 +299,20 @@ def test_the_next_coordinator_goes_on_where_this_one_stopped() -> None:
     async def main() -> None:
         rig = Rig()
         await rig.end(await rig.begun())
-        before = dict(rig.home.shard.transactions)
-        rig.home.close()
+        before = dict(rig.requests.shard.transactions)
+        rig.close()
         await asyncio.sleep(100)
-        shard = TransactionShard(TransactionSettings())
-
-        async def at_once(job: Any) -> Any:
-            return job()
-
-        count = await load_batches(
+        shard = TransactionShard(TransactionSettings(), 7)
+        count = await load_shard(
             rig.partition,
-            lambda header, batch: _take(shard, header, batch),
+            shard,
+            replay_records,
             at_once,  # type: ignore[arg-type]
         )
         assert count == 3
         rig.markers.clear()
-        home = rig.serve(shard)
-        assert home.shard.transactions == before
+        requests = rig.serve(shard)
+        assert requests.shard.transactions == before
         [(marker, partitions)] = rig.markers
         assert marker.commit
         assert partitions == (A0, B0)
@@ -311,10 +325,10 @@ def test_those_who_wait_are_told_when_another_broker_takes_over() -> None:
         rig = Rig(Durability.FSYNC)
         asked = asyncio.ensure_future(rig.init())
         await asyncio.sleep(0.1)
-        rig.home.close()
+        rig.close()
         rig.partition.release_all(KafkaError(E.NOT_LEADER_OR_FOLLOWER))
         assert (await asked).error is E.NOT_COORDINATOR
-        found = await rig.home.when_committed(
+        found = await rig.requests.when_committed(
             lambda: DescribedTransaction(ID), lambda error: DescribedTransaction(ID, error)
         )
         assert found.error is not E.NONE
@@ -327,7 +341,7 @@ def test_an_id_that_comes_too_late_is_not_used() -> None:
         rig = Rig()
         asked = asyncio.ensure_future(rig.init())
         await asyncio.sleep(0)
-        rig.home.close()
+        rig.close()
         with pytest.raises(KafkaError) as refused:
             await asked
         assert refused.value.code is E.NOT_COORDINATOR

@@ -15,7 +15,7 @@ def test_first_member_is_told_an_id_and_leads_when_it_comes_back(rig):
     assert answer.protocol_type == "consumer"
     assert [(m.member_id, m.metadata) for m in answer.members] == [(first.member_id, b"meta")]
     assert rig.state() == "CompletingRebalance"
-    assert rig.log == []
+    assert rig.records == []
 
 
 def test_versions_before_4_join_at_once(rig):
@@ -58,7 +58,7 @@ def test_a_group_made_only_of_an_unused_id_is_forgotten(rig):
     assert rig.state() == "Empty"
     rig.pass_time(11)
     assert rig.state() == "Dead"
-    assert rig.log == []
+    assert rig.records == []
 
 
 def test_who_does_not_rejoin_in_time_is_left_behind(rig):
@@ -219,7 +219,7 @@ def test_all_leave_during_the_initial_delay(make_rig):
     assert first.answer.error is E.UNKNOWN_MEMBER_ID
     rig.pass_time(3)
     assert rig.state() == "Empty"
-    assert len(rig.log) == 1
+    assert len(rig.records) == 1
 
 
 def test_a_new_member_is_not_awaited_for_ever(make_rig):

@@ -20,7 +20,7 @@ def test_the_last_one_leaves_an_empty_group(rig):
 
 def test_the_answer_comes_even_if_the_empty_group_cannot_be_stored(rig):
     _, (leader,) = rig.stable(1)
-    rig.error = E.NOT_ENOUGH_REPLICAS
+    rig.log.refuse(E.NOT_ENOUGH_REPLICAS)
     assert rig.leave(leader).members[0].error is E.NONE
     assert rig.state() == "Empty"
 

@@ -61,29 +61,29 @@ def test_leader_of_an_old_version_is_told_that_another_one_leads(rig, static):
 
 
 def test_the_answer_waits_until_the_new_id_is_safe(rig, static):
-    rig.hold = True
+    rig.log.holds = True
     pending = rig.join(group_instance_id="i2")
     assert not pending.done
-    rig.make_safe()
+    rig.commit_all()
     assert pending.answer.error is E.NONE
 
 
 def test_when_the_new_id_cannot_be_stored_the_client_tries_again(rig, static):
     generation, leader, _ = static
-    rig.error = E.NOT_ENOUGH_REPLICAS
+    rig.log.refuse(E.NOT_ENOUGH_REPLICAS)
     assert rig.join(group_instance_id="i2").answer.error is E.COORDINATOR_NOT_AVAILABLE
-    rig.error = None
+    rig.log.refuse(None)
     assert rig.join(group_instance_id="i2").answer.generation_id == generation
     assert rig.heartbeat(leader, generation, "i1") is E.NONE
 
 
 def test_a_rebalance_that_begins_before_the_id_is_safe_answers_the_join(rig, static):
     generation, leader, _ = static
-    rig.hold = True
+    rig.log.holds = True
     pending = rig.join(group_instance_id="i2")
     rejoined = rig.join(leader, group_instance_id="i1")
     assert pending.answer.generation_id == rejoined.answer.generation_id == generation + 1
-    rig.make_safe()
+    rig.commit_all()
     assert rig.state() == "CompletingRebalance"
 
 

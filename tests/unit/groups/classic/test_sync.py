@@ -27,7 +27,7 @@ def test_who_comes_late_gets_the_stored_assignment_and_may_ask_again(rig):
     for _ in range(2):
         assert rig.sync(follower, generation).answer.assignment == b"F"
         assert rig.sync(leader, generation, {leader: b"other"}).answer.assignment == b"L"
-    assert len(rig.log) == 1
+    assert len(rig.records) == 1
 
 
 def test_members_the_leader_forgot_get_nothing_and_strangers_are_ignored(rig):
@@ -40,34 +40,34 @@ def test_members_the_leader_forgot_get_nothing_and_strangers_are_ignored(rig):
 
 def test_nobody_has_an_assignment_before_it_is_safe(rig):
     (leader, follower), generation = forming(rig)
-    rig.hold = True
+    rig.log.holds = True
     waiting = [rig.sync(leader, generation, {leader: b"L", follower: b"F"}), rig.sync(follower, generation)]
     assert not any(one.done for one in waiting)
     assert rig.state() == "CompletingRebalance"
     assert rig.heartbeat(follower, generation) is E.NONE
-    rig.make_safe()
+    rig.commit_all()
     assert [one.answer.assignment for one in waiting] == [b"L", b"F"]
 
 
 def test_a_join_before_the_assignment_is_safe_ends_that_generation(rig):
     (leader, follower), generation = forming(rig)
-    rig.hold = True
+    rig.log.holds = True
     waiting = [rig.sync(leader, generation, {leader: b"L", follower: b"F"}), rig.sync(follower, generation)]
     rig.join(rig.new_id())
     assert [one.answer.error for one in waiting] == [E.REBALANCE_IN_PROGRESS] * 2
-    rig.make_safe()
+    rig.commit_all()
     assert rig.state() == "PreparingRebalance"
 
 
 def test_an_assignment_that_cannot_be_stored_leads_to_a_rebalance(rig):
     (leader, follower), generation = forming(rig)
     waiting = rig.sync(follower, generation)
-    rig.error = E.KAFKA_STORAGE_ERROR
+    rig.log.refuse(E.KAFKA_STORAGE_ERROR)
     mine = rig.sync(leader, generation, {leader: b"L"})
     assert waiting.answer.error is mine.answer.error is E.NOT_COORDINATOR
     assert rig.state() == "PreparingRebalance"
     assert rig.shard.durable.classic_groups == {}
-    rig.error = None
+    rig.log.refuse(None)
     joins = [rig.join(leader), rig.join(follower)]
     assert {one.answer.generation_id for one in joins} == {generation + 1}
 
@@ -122,7 +122,7 @@ def test_a_retry_of_the_sync_answers_the_first_request(rig):
 
 def test_an_assignment_that_becomes_safe_late_does_not_end_the_next_rebalance(rig):
     (leader, follower), generation = forming(rig)
-    rig.hold = True
+    rig.log.holds = True
     rig.sync(leader, generation, {leader: b"old", follower: b"old"})
     joins = [
         rig.join(follower, protocols=(("range", b"changed"),)),
@@ -130,7 +130,7 @@ def test_an_assignment_that_becomes_safe_late_does_not_end_the_next_rebalance(ri
     ]
     assert {join.answer.generation_id for join in joins} == {generation + 1}
     waiting = rig.sync(follower, generation + 1)
-    rig.make_safe()
+    rig.commit_all()
     assert not waiting.done
     assert rig.state() == "CompletingRebalance"
     rig.sync(leader, generation + 1, {follower: b"new"})

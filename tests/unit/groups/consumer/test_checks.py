@@ -30,7 +30,7 @@ JOIN = HeartbeatRequest(
 )
 def test_invalid_requests(club, changes):
     assert club.send(JOIN._replace(**changes)).error is ErrorCode.INVALID_REQUEST
-    assert club.rig.log == []
+    assert club.rig.records == []
 
 
 def test_an_assignor_that_is_not_offered(make_club):

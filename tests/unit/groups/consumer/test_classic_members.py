@@ -280,9 +280,9 @@ def test_a_deadline_from_before_a_downgrade_is_forgotten(club, classic):
 
 def test_a_group_that_gave_way_while_the_log_failed_goes_on(club):
     club.consumer("one").leave()
-    club.rig.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    club.rig.log.refuse(ErrorCode.NOT_ENOUGH_REPLICAS)
     club.rig.new_id(protocols=subscription("t"))
-    club.rig.error = None
+    club.rig.log.refuse(None)
     classic = ClassicConsumer(club)
     assert classic.join().error is ErrorCode.NONE
     assert club.rig.sync(classic.id, classic.generation, {classic.id: b"x"}).answer.error is ErrorCode.NONE

@@ -27,9 +27,9 @@ def test_an_answer_carries_the_assignment_only_when_it_changed_or_is_asked_for(c
 
 def test_a_heartbeat_that_changes_nothing_writes_nothing(club):
     one = club.consumer("one")
-    before = len(club.rig.log)
+    before = len(club.rig.records)
     one.follow()
-    assert len(club.rig.log) == before
+    assert len(club.rig.records) == before
 
 
 def test_a_partition_is_given_only_after_its_old_owner_let_go(club):
@@ -194,10 +194,10 @@ def test_members_choose_the_assignor_by_majority(make_club):
 
 def test_a_failed_append_changes_nothing(club):
     one = club.consumer("one")
-    club.rig.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    club.rig.log.refuse(ErrorCode.NOT_ENOUGH_REPLICAS)
     two = club.consumer("two")
     assert two.join().error is ErrorCode.COORDINATOR_NOT_AVAILABLE
-    club.rig.error = None
+    club.rig.log.refuse(None)
     assert one.follow().member_epoch == 1
     assert [member.member_id for member in club.described().members] == ["one"]
     assert two.join().error is ErrorCode.NONE
@@ -206,21 +206,21 @@ def test_a_failed_append_changes_nothing(club):
 def test_a_change_of_topics_survives_a_failed_append(club):
     one = club.consumer("one")
     club.set_topics(t=6)
-    club.rig.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    club.rig.log.refuse(ErrorCode.NOT_ENOUGH_REPLICAS)
     assert one.follow().error is ErrorCode.COORDINATOR_NOT_AVAILABLE
-    club.rig.error = None
+    club.rig.log.refuse(None)
     one.follow()
     assert len(one.partitions) == 6
 
 
 def test_answers_wait_until_the_records_are_safe(club):
-    club.rig.hold = True
+    club.rig.log.holds = True
     request = HeartbeatRequest(
         "g", "m", 0, rebalance_timeout_ms=1, subscribed_topic_names=(), topic_partitions=()
     )
     pending = club.rig.run(club.rig.shard.consumer_heartbeat(request, club.rig.now, club.rig.now_ms))
     assert not pending.done
-    club.rig.make_safe()
+    club.rig.commit_all()
     assert pending.answer.member_epoch == 1
 
 

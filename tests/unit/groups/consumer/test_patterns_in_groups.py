@@ -38,7 +38,7 @@ def test_a_bad_expression_is_refused_and_leaves_no_trace(shop):
     answer = one.join()
     assert answer.error is ErrorCode.INVALID_REGULAR_EXPRESSION
     assert "missing )" in answer.error_message
-    assert shop.rig.log == []
+    assert shop.rig.records == []
 
 
 def test_an_expression_is_kept_while_somebody_uses_it(shop):

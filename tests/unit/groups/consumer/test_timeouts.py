@@ -53,9 +53,9 @@ def test_sessions_and_revocations_run_on_a_new_coordinator(club):
 
 def test_a_removal_that_could_not_be_written_is_tried_again(club):
     club.consumer("one")
-    club.rig.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    club.rig.log.refuse(ErrorCode.NOT_ENOUGH_REPLICAS)
     club.rig.pass_time(46)
-    club.rig.error = None
+    club.rig.log.refuse(None)
     assert club.state == "Stable"
     club.rig.pass_time(1)
     assert club.state == "Empty"

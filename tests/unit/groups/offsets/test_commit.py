@@ -19,16 +19,16 @@ def test_everything_about_a_commit_is_kept(rig):
 
 
 def test_no_answer_and_no_failure_before_the_commit_is_safe(rig):
-    rig.hold = True
+    rig.log.holds = True
     assert rig.commit() is None
-    rig.make_safe()
-    rig.error = E.NOT_ENOUGH_REPLICAS
+    rig.commit_all()
+    rig.log.refuse(E.NOT_ENOUGH_REPLICAS)
     assert rig.commit(offset=99) is E.COORDINATOR_NOT_AVAILABLE
     assert rig.committed() == 5
 
 
 def test_a_failed_first_commit_leaves_no_group(rig):
-    rig.error = E.REQUEST_TIMED_OUT
+    rig.log.refuse(E.REQUEST_TIMED_OUT)
     assert rig.commit() is E.COORDINATOR_NOT_AVAILABLE
     assert rig.shard.groups == {}
 

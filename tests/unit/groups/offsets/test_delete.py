@@ -20,7 +20,7 @@ def test_offsets_of_an_empty_group(rig):
         (7, E.NONE),
     ]
     assert (rig.committed(partition=0), rig.committed(partition=1)) == (5, -1)
-    assert len(rig.log) == 3
+    assert len(rig.records) == 3
 
 
 def test_topics_that_members_read_are_protected(rig, subscription):
@@ -46,7 +46,7 @@ def test_refusals(rig):
 
 def test_a_failed_append_changes_nothing(rig):
     rig.commit()
-    rig.error = E.NOT_LEADER_OR_FOLLOWER
+    rig.log.refuse(E.NOT_LEADER_OR_FOLLOWER)
     assert delete(rig, DeleteTopic("orders", (0,))).error is E.NOT_COORDINATOR
     assert delete_groups(rig, "g") == [E.NOT_COORDINATOR]
     assert rig.committed() == 5

@@ -74,12 +74,12 @@ def test_a_large_sweep_goes_in_pieces(rig, monkeypatch):
         for partition in range(5):
             rig.commit(partition=partition, group=f"g{group}")
     rig.pass_time(23 * HOUR)
-    before, pieces = len(rig.log), []
+    before, pieces = len(rig.records), []
     while len(rig.shard.durable.offsets):
         rig.now = rig.shard.next_deadline
-        for outcome in rig.shard.tick(rig.now, rig.now_ms):
-            pieces.append(len(outcome.records))
-            rig.run(outcome)
+        while (decision := rig.shard.tick(rig.now, rig.now_ms)) is not None:
+            pieces.append(len(decision.records))
+            rig.run(decision)
     assert max(pieces) <= 12
-    assert len(rig.log) - before == 20 * 5 + 20
+    assert len(rig.records) - before == 20 * 5 + 20
     assert rig.shard.groups == {}

@@ -3,6 +3,7 @@
 import pytest
 
 from tidelog.base.errors import ErrorCode as E
+from tidelog.coordination.decision import TransactionWriter
 from tidelog.groups.offsets.messages import (
     CommitPartition,
     CommitRequest,
@@ -12,7 +13,6 @@ from tidelog.groups.offsets.messages import (
     FetchTopic,
 )
 from tidelog.groups.offsets.transactional_commit import TransactionalCommit
-from tidelog.groups.outcome import Writer
 from tidelog.groups.shard import GroupShard
 
 DAY = 24 * 3600
@@ -30,7 +30,7 @@ class Producer:
         outcome = self.rig.shard.commit_in_transaction(request, self.rig.now, self.rig.now_ms)
         [answer] = self.rig.run(outcome).answer[0].partitions
         if answer.error is E.NONE:
-            assert outcome.writer == Writer(self.id, 0)
+            assert outcome.writer == TransactionWriter(self.id, 0)
         return answer.error
 
     def end(self, commit):
@@ -138,13 +138,13 @@ def test_a_new_coordinator_knows_what_is_pending(rig, producer):
     producer.commit(offset=50)
     producer.commit(offset=70, group="other")
     shard = GroupShard(rig.settings, None)
-    first, *rest = rig.log
+    first, *rest = rig.records
     shard.replay(*first)
     for key, value in rest:
         shard.replay(key, value, producer_id=producer.id)
     assert shard.durable == rig.shard.durable
     shard.on_loaded(rig.now, rig.now_ms)
-    rig.shard = shard
+    rig.shard = rig.log.shard = shard
     assert set(shard.groups) == {"g", "other"}
     assert stable(rig) is E.UNSTABLE_OFFSET_COMMIT
     producer.end(commit=True)

@@ -260,8 +260,8 @@ def test_a_new_coordinator_goes_on_where_the_last_one_was(make_team):
 
 
 def test_nothing_is_known_of_a_group_that_could_not_be_written(team):
-    team.rig.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    team.rig.log.refuse(ErrorCode.NOT_ENOUGH_REPLICAS)
     assert team.instance("one").join().error is ErrorCode.COORDINATOR_NOT_AVAILABLE
-    team.rig.error = None
+    team.rig.log.refuse(None)
     assert team.described().error is ErrorCode.GROUP_ID_NOT_FOUND
     assert len(team.instance("one").tasks) == 4

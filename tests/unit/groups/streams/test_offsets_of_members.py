@@ -91,7 +91,7 @@ def test_only_an_empty_group_is_deleted_with_all_its_records(team):
     one.leave()
     assert delete() is ErrorCode.NONE
     assert not team.rig.shard.groups
-    last = dict(team.rig.log)
+    last = dict(team.rig.records)
     assert set(last.values()) == {None}
     team.reload()
     assert not team.rig.shard.groups

@@ -19,7 +19,7 @@ def handle(
     context: Context, request: ConsumerGroupHeartbeatRequest
 ) -> "ConsumerGroupHeartbeatResponse | asyncio.Future[ConsumerGroupHeartbeatResponse]":
     try:
-        home = context.services.groups.of(request.group_id)
+        served = context.services.groups.of(request.group_id)
     except KafkaError as error:
         return ConsumerGroupHeartbeatResponse(error_code=error.code, error_message=error.message)
     owned = request.topic_partitions
@@ -38,7 +38,7 @@ def handle(
         client_host=f"/{context.connection.host}",
         api_version=context.version,
     )
-    return home.run_in_order(home.shard.consumer_heartbeat(beat, *home.now), _response, HeartbeatAnswer)
+    return served.run_in_order(served.shard.consumer_heartbeat(beat, *served.now), _response)
 
 
 def _response(answer: HeartbeatAnswer) -> ConsumerGroupHeartbeatResponse:

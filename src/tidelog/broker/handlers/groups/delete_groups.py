@@ -3,8 +3,9 @@
 from collections import defaultdict
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.coordinators.group_partition import GroupPartition
+from tidelog.broker.coordinators.runtime.served_partition import ServedPartition
 from tidelog.broker.requests.context import Context
+from tidelog.groups.shard import GroupShard
 from tidelog.wire.messages.delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -14,15 +15,15 @@ from tidelog.wire.messages.delete_groups import (
 
 async def handle(context: Context, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
     results: dict[str, ErrorCode] = {}
-    homes: dict[GroupPartition, list[str]] = defaultdict(list)
+    by_partition: dict[ServedPartition[GroupShard], list[str]] = defaultdict(list)
     for group_id in request.groups_names:
         try:
-            homes[context.services.groups.of(group_id)].append(group_id)
+            by_partition[context.services.groups.of(group_id)].append(group_id)
         except KafkaError as error:
             results[group_id] = error.code
-    for home, group_ids in homes.items():
-        outcome = home.shard.delete_groups(group_ids, *home.now)
-        for deleted in await home.run(outcome, list):
+    for served, group_ids in by_partition.items():
+        decision = served.shard.delete_groups(group_ids, *served.now)
+        for deleted in await served.run(decision, list):
             results[deleted.group_id] = deleted.error
     return DeleteGroupsResponse(
         results=[DeletableGroupResult(group_id=group, error_code=code) for group, code in results.items()]

@@ -1,50 +1,41 @@
-"""FindCoordinator: which broker looks after a group or a transactional id.
+"""FindCoordinator: which broker coordinates a group or a transactional id.
 
-The first to ask makes the topic appear in which the coordinators keep what they know.
+The first request creates the topic in which the coordinators keep their state.
 """
 
 from collections.abc import Callable, Coroutine
+from typing import Any
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.coordinators.groups import Groups
-from tidelog.broker.coordinators.transactions import Transactions
+from tidelog.broker.coordinators.key_types import KeyType
+from tidelog.broker.coordinators.runtime.service import CoordinatorService
 from tidelog.broker.requests.context import Context
-from tidelog.metadata.topics.names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from tidelog.wire.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
 
-GROUP = 0
-TRANSACTION = 1
-SHARE = 2
 FIRST_BATCHED_VERSION = 4
 
 
 def handle(
     context: Context, request: FindCoordinatorRequest
 ) -> FindCoordinatorResponse | Coroutine[None, None, FindCoordinatorResponse]:
-    keepers = _keepers(context, request.key_type)
-    if keepers is not None and not keepers.has_topic:
-        return _after_creating(context, request, keepers)
+    service = context.services.coordinators.by_key_type(request.key_type)
+    if service is not None and not service.has_topic:
+        return _after_creating(context, request, service)
     return _answer(context, request)
 
 
-def _keepers(context: Context, key_type: int) -> Groups | Transactions | None:
-    if key_type == GROUP:
-        return context.services.groups
-    return context.services.transactions if key_type == TRANSACTION else None
-
-
 async def _after_creating(
-    context: Context, request: FindCoordinatorRequest, keepers: Groups | Transactions
+    context: Context, request: FindCoordinatorRequest, service: CoordinatorService[Any]
 ) -> FindCoordinatorResponse:
     try:
-        await keepers.ensure_topic()
+        await service.ensure_topic()
     except KafkaError as error:
-        why = error
-        return _shaped(context, request, lambda key: _refused(key, why))
+        reason = error
+        return _shaped(context, request, lambda key: _refused(key, reason))
     return _answer(context, request)
 
 
@@ -58,26 +49,25 @@ def _shaped(
     """Old versions ask for one key, new ones for many."""
     if context.version >= FIRST_BATCHED_VERSION:
         return FindCoordinatorResponse(coordinators=[find(key) for key in request.coordinator_keys])
-    found = find(request.key)
+    coordinator = find(request.key)
     return FindCoordinatorResponse(
-        error_code=found.error_code,
-        error_message=found.error_message,
-        node_id=found.node_id,
-        host=found.host,
-        port=found.port,
+        error_code=coordinator.error_code,
+        error_message=coordinator.error_message,
+        node_id=coordinator.node_id,
+        host=coordinator.host,
+        port=coordinator.port,
     )
 
 
 def _find(context: Context, key_type: int, key: str) -> Coordinator:
-    keepers = _keepers(context, key_type)
-    if keepers is None:
-        why = "share groups are not offered" if key_type == SHARE else f"key type {key_type} is not known"
-        return _refused(key, KafkaError(ErrorCode.INVALID_REQUEST, why))
-    metadata = context.services.metadata
-    topic = CONSUMER_OFFSETS if key_type == GROUP else TRANSACTION_STATE
-    image = metadata.image.partition(topic, keepers.partition_of(key))
-    for broker, where in metadata.reachable_brokers(context.connection.listener):
-        if image is not None and broker.id == image.leader:
+    service = context.services.coordinators.by_key_type(key_type)
+    if service is None:
+        is_share = key_type == KeyType.SHARE
+        reason = "share groups are not offered" if is_share else f"key type {key_type} is not known"
+        return _refused(key, KafkaError(ErrorCode.INVALID_REQUEST, reason))
+    leader = service.leader_of(key)
+    for broker, where in context.services.metadata.reachable_brokers(context.connection.listener):
+        if broker.id == leader:
             return Coordinator(key=key, node_id=broker.id, host=where.host, port=where.port)
     return _refused(key, KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
 

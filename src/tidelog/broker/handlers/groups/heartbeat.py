@@ -7,13 +7,13 @@ from tidelog.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 def handle(context: Context, request: HeartbeatRequest) -> HeartbeatResponse:
     try:
-        home = context.services.groups.of(request.group_id)
+        served = context.services.groups.of(request.group_id)
     except KafkaError as error:
         # As in Kafka: a member is not told that its group is being read. Nothing is lost by that, and some
         # clients (aiokafka) end their heartbeats over an answer that they do not expect here.
         is_loading = error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         return HeartbeatResponse(error_code=ErrorCode.NONE if is_loading else error.code)
-    code = home.shard.heartbeat(
-        request.group_id, request.member_id, request.group_instance_id, request.generation_id, home.now[0]
+    code = served.shard.heartbeat(
+        request.group_id, request.member_id, request.group_instance_id, request.generation_id, served.now[0]
     )
     return HeartbeatResponse(error_code=code)

@@ -16,7 +16,7 @@ def handle(
     context: Context, request: JoinGroupRequest
 ) -> "JoinGroupResponse | asyncio.Future[JoinGroupResponse]":
     try:
-        home = context.services.groups.of(request.group_id)
+        served = context.services.groups.of(request.group_id)
     except KafkaError as error:
         return JoinGroupResponse(error_code=error.code, member_id=request.member_id)
     wanted = JoinRequest(
@@ -32,7 +32,9 @@ def handle(
         reason=request.reason,
         api_version=context.version,
     )
-    return home.run(home.shard.join(wanted, *home.now), lambda answer: _response(answer, context.version))
+    return served.run(
+        served.shard.join(wanted, *served.now), lambda answer: _response(answer, context.version)
+    )
 
 
 def _response(answer: JoinAnswer, version: int) -> JoinGroupResponse:

@@ -14,15 +14,15 @@ def handle(
     context: Context, request: LeaveGroupRequest
 ) -> "LeaveGroupResponse | asyncio.Future[LeaveGroupResponse]":
     try:
-        home = context.services.groups.of(request.group_id)
+        served = context.services.groups.of(request.group_id)
     except KafkaError as error:
         return LeaveGroupResponse(error_code=error.code)
     batched = context.version >= FIRST_BATCHED_VERSION
     leaving = [LeavingMember(request.member_id)]
     if batched:
         leaving = [LeavingMember(m.member_id, m.group_instance_id, m.reason) for m in request.members]
-    outcome = home.shard.leave(request.group_id, leaving, *home.now)
-    return home.run(outcome, lambda answer: _response(answer, batched))
+    decision = served.shard.leave(request.group_id, leaving, *served.now)
+    return served.run(decision, lambda answer: _response(answer, batched))
 
 
 def _response(answer: LeaveAnswer, batched: bool) -> LeaveGroupResponse:

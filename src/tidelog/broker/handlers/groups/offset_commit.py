@@ -27,10 +27,10 @@ def handle(
         topics=[_sort(context, topic, known, waiting) for topic in request.topics]
     )
     try:
-        home = context.services.groups.of(request.group_id)
+        served = context.services.groups.of(request.group_id)
     except KafkaError as error:
         return _all(response, error.code)
-    wanted = CommitRequest(
+    commit = CommitRequest(
         request.group_id,
         known,
         request.generation_id_or_member_epoch,
@@ -46,7 +46,7 @@ def handle(
             answer.error_code = result.error
         return response
 
-    return home.commit(wanted, fill)
+    return served.gather(lambda shard: shard.commit(commit, *served.now), fill)
 
 
 def _sort(

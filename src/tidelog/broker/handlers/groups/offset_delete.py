@@ -20,7 +20,7 @@ def handle(
     if not request.group_id:
         return OffsetDeleteResponse(error_code=ErrorCode.INVALID_GROUP_ID)
     try:
-        home = context.services.groups.of(request.group_id)
+        served = context.services.groups.of(request.group_id)
     except KafkaError as error:
         return OffsetDeleteResponse(error_code=error.code)
     image = context.services.metadata.image
@@ -44,7 +44,7 @@ def handle(
             topic.partitions += strangers.partitions
         return OffsetDeleteResponse(topics=topics)
 
-    return home.run(home.shard.delete_offsets(request.group_id, known, *home.now), response)
+    return served.run(served.shard.delete_offsets(request.group_id, known, *served.now), response)
 
 
 def _topic(name: str, results: Iterable[tuple[int, ErrorCode]]) -> OffsetDeleteResponseTopic:

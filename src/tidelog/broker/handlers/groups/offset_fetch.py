@@ -74,11 +74,11 @@ def _fetch(
     context: Context, request: OffsetFetchRequest, wanted: FetchGroup
 ) -> "FetchedGroup | asyncio.Future[FetchedGroup]":
     try:
-        home = context.services.groups.of(wanted.group_id)
+        served = context.services.groups.of(wanted.group_id)
     except KafkaError as error:
         return FetchedGroup(wanted.group_id, error=error.code)
-    return home.when_committed(
-        lambda: home.shard.fetch(wanted, require_stable=request.require_stable),
+    return served.when_replicated(
+        lambda: served.shard.fetch(wanted, require_stable=request.require_stable),
         lambda error: FetchedGroup(wanted.group_id, error=error),
     )
 

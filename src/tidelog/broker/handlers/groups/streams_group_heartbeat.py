@@ -35,9 +35,9 @@ async def handle(context: Context, request: StreamsGroupHeartbeatRequest) -> Str
 
 @waits_for_group()
 async def _beat_once_served(context: Context, beat: HeartbeatRequest) -> StreamsGroupHeartbeatResponse:
-    home = context.services.groups.of(beat.group_id)
-    outcome = home.shard.streams_heartbeat(beat, *home.now)
-    answered = home.run_in_order(outcome, lambda answer: answer, HeartbeatAnswer)
+    served = context.services.groups.of(beat.group_id)
+    decision = served.shard.streams_heartbeat(beat, *served.now)
+    answered = served.run_in_order(decision, lambda answer: answer)
     answer = await answered if isinstance(answered, asyncio.Future) else answered
     if answer.missing_topics:
         failures = await create_missing(context.services, answer.missing_topics)

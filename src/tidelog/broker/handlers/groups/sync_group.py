@@ -19,7 +19,7 @@ def handle(
     ):
         return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     try:
-        home = context.services.groups.of(request.group_id)
+        served = context.services.groups.of(request.group_id)
     except KafkaError as error:
         return SyncGroupResponse(error_code=error.code)
     wanted = SyncRequest(
@@ -31,7 +31,7 @@ def handle(
         protocol_name=request.protocol_name,
         assignments=[(given.member_id, given.assignment) for given in request.assignments],
     )
-    return home.run_in_order(home.shard.sync(wanted, *home.now), _response, SyncAnswer)
+    return served.run_in_order(served.shard.sync(wanted, *served.now), _response)
 
 
 def _response(answer: SyncAnswer) -> SyncGroupResponse:

@@ -20,8 +20,10 @@ async def handle(context: Context, request: AddOffsetsToTxnRequest) -> AddOffset
         where = TopicPartition(CONSUMER_OFFSETS, services.groups.partition_of(request.group_id))
         producer = Identity(request.producer_id, request.producer_epoch)
         wanted = AddRequest(request.transactional_id, producer, (where,))
-        home = services.transactions.of(request.transactional_id)
-        error = await home.run_next(wanted.transactional_id, lambda _: home.shard.add(wanted, home.now[1]))
+        served = services.transactions.of(request.transactional_id)
+        error = await served.run_next(
+            wanted.transactional_id, lambda _: served.shard.add(wanted, served.now_ms)
+        )
     except KafkaError as refusal:
         error = refusal.code
     if error is ErrorCode.PRODUCER_FENCED and context.version < KNOWS_FENCED_FROM:

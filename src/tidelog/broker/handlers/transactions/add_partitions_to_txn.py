@@ -59,8 +59,10 @@ async def _add(context: Context, wanted: AddRequest) -> Verdicts:
             for one in wanted.partitions
         }
     try:
-        home = context.services.transactions.of(wanted.transactional_id)
-        error = await home.run_next(wanted.transactional_id, lambda _: home.shard.add(wanted, home.now[1]))
+        served = context.services.transactions.of(wanted.transactional_id)
+        error = await served.run_next(
+            wanted.transactional_id, lambda _: served.shard.add(wanted, served.now_ms)
+        )
     except KafkaError as refusal:
         error = refusal.code
     return dict.fromkeys(wanted.partitions, error)
@@ -68,8 +70,8 @@ async def _add(context: Context, wanted: AddRequest) -> Verdicts:
 
 async def _verify(context: Context, wanted: AddRequest) -> Verdicts:
     try:
-        home = context.services.transactions.of(wanted.transactional_id)
-        answers = await home.run(lambda _: home.shard.verify(wanted))
+        served = context.services.transactions.of(wanted.transactional_id)
+        answers = await served.run(lambda _: served.shard.verify(wanted))
     except KafkaError as refusal:
         return dict.fromkeys(wanted.partitions, refusal.code)
     return {answer.partition: answer.error for answer in answers}

@@ -23,11 +23,11 @@ async def _describe(context: Context, transactional_id: str) -> DescribedTransac
     try:
         if not transactional_id:
             raise KafkaError(ErrorCode.INVALID_REQUEST)
-        home = context.services.transactions.of(transactional_id)
+        served = context.services.transactions.of(transactional_id)
     except KafkaError as refusal:
         return DescribedTransaction(transactional_id, refusal.code)
-    return await home.when_committed(
-        lambda: home.shard.describe(transactional_id),
+    return await served.when_committed(
+        lambda: served.shard.describe(transactional_id),
         lambda error: DescribedTransaction(transactional_id, error),
     )
 

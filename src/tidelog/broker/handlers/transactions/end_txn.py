@@ -20,9 +20,9 @@ async def handle(context: Context, request: EndTxnRequest) -> EndTxnResponse:
     try:
         if not wanted.transactional_id:
             raise KafkaError(ErrorCode.INVALID_REQUEST)
-        home = context.services.transactions.of(wanted.transactional_id)
-        answer: EndAnswer = await home.run_next(
-            wanted.transactional_id, lambda spare: home.shard.end(wanted, home.now[1], spare)
+        served = context.services.transactions.of(wanted.transactional_id)
+        answer: EndAnswer = await served.run_next(
+            wanted.transactional_id, lambda spare: served.shard.end(wanted, served.now_ms, spare)
         )
     except KafkaError as refusal:
         answer = EndAnswer(refusal.code)

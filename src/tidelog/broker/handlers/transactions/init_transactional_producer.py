@@ -20,9 +20,9 @@ async def init_transactional(context: Context, request: InitProducerIdRequest) -
     if not wanted.transactional_id:
         return refused(ErrorCode.INVALID_REQUEST)
     try:
-        home = context.services.transactions.of(wanted.transactional_id)
-        answer: InitAnswer = await home.run_next(
-            wanted.transactional_id, lambda spare: home.shard.init(wanted, home.now[1], spare)
+        served = context.services.transactions.of(wanted.transactional_id)
+        answer: InitAnswer = await served.run_next(
+            wanted.transactional_id, lambda spare: served.shard.init(wanted, served.now_ms, spare)
         )
     except KafkaError as error:
         return refused(error.code)

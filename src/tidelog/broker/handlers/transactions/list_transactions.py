@@ -15,7 +15,7 @@ from tidelog.wire.messages.list_transactions import (
 def handle(context: Context, request: ListTransactionsRequest) -> ListTransactionsResponse:
     transactions = context.services.transactions
     unknown = unknown_states(request.state_filters)
-    if transactions.is_loading:
+    if transactions.service.is_loading:
         return ListTransactionsResponse(
             error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, unknown_state_filters=unknown
         )

@@ -55,19 +55,20 @@ async def _commit(context: Context, request: TxnOffsetCommitRequest, wanted: Com
     try:
         if not request.group_id:
             raise KafkaError(ErrorCode.INVALID_GROUP_ID)
-        home = services.groups.of(request.group_id)
+        served = services.groups.of(request.group_id)
         now_ms = services.clock.now_ms()
         adds = context.version >= FIRST_THAT_ADDS
-        guard = home.partition.log.producer_state.begin_verification(
+        guard = served.partition.log.producer_state.begin_verification(
             *producer, NO_SEQUENCE, now_ms, ends_raise_epoch=adds
         )
         if guard is not None:
             await _verify(context, request, producer)
-            home = services.groups.of(request.group_id)  # it may have moved meanwhile
+            served = services.groups.of(request.group_id)  # it may have moved meanwhile
     except KafkaError as refusal:
         return all_refused(wanted, refusal.code)
     commit = TransactionalCommit(wanted, *producer)
-    return await home.commit_in_transaction(commit, guard, lambda answer: answer)
+    decision = served.shard.commit_in_transaction(commit, *served.now)
+    return await served.run(decision, lambda answer: answer, guard)
 
 
 async def _verify(context: Context, request: TxnOffsetCommitRequest, producer: Identity) -> None:

@@ -6,6 +6,7 @@ The same marker may come again and again: coordinators ask until they know.
 import asyncio
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.broker.coordinators.group_log import append_marker
 from tidelog.broker.requests.context import Context, Services
 from tidelog.metadata.topics.names import CONSUMER_OFFSETS
 from tidelog.replication.partition import Partition, Produced
@@ -95,6 +96,6 @@ def _append(services: Services, partition: Partition, marker: WritableTxnMarker)
         return partition.append_own(batch, now_ms=now_ms)
     for serving in services.groups:
         if serving.partition is partition:
-            return serving.append_marker(batch)
+            return append_marker(serving, batch)
     # Its groups are still being loaded: a marker that comes between would be missed.
     raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)

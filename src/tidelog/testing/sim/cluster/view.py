@@ -84,7 +84,7 @@ def transaction_of(seen: list[View], transactional_id: str) -> Transaction | Non
     best = newest(seen)
     if best is None:
         return None
-    index = best.node.services.transactions.partition_of(transactional_id)
+    index = best.node.services.transactions.service.partition_of(transactional_id)
     image = best.image.partition(TRANSACTION_STATE, index)
     for view in seen:
         for served in view.node.services.transactions:

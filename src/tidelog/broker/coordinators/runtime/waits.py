@@ -1,8 +1,8 @@
-"""Clients that are at the right coordinator a moment too early: it answers when it is ready, not "come back".
+"""Requests that reach the right coordinator a moment too early: they wait until it serves.
 
-The first group of a cluster finds `__consumer_offsets` just made: its logs are being opened. A client that is
-told so comes back when it likes (librdkafka after three seconds). So requests that begin a conversation wait
-here, for a while; the others are answered at once, as they are for a coordinator that takes long to load.
+The first group of a cluster finds `__consumer_offsets` just created: its logs are being opened. A client that
+is told so comes back when it likes (librdkafka after three seconds). So requests that begin a conversation
+wait here, for a while; others are answered at once, as they are by a coordinator that takes long to load.
 """
 
 import asyncio
@@ -12,11 +12,11 @@ from tidelog.broker.controller.metadata_service import MetadataService
 
 LOADING_SECONDS = 5.0
 UNKNOWN_SECONDS = 1.0
-"""Another broker knows of the topic already, and this one has not heard of it yet."""
+"""For a topic that another broker knows already, and this one does not know yet."""
 
 
 class CoordinatorWaits:
-    """Those who wait for partitions of one topic to be served here."""
+    """Requests that wait for partitions of one topic to be served here."""
 
     def __init__(self, metadata: MetadataService, topic: str, is_served: Callable[[int], bool]) -> None:
         self._metadata = metadata
@@ -26,18 +26,18 @@ class CoordinatorWaits:
         self._closed = False
 
     def until_served(self, index: int) -> Awaitable[None] | None:
-        """None where there is nothing to wait for: it is served here, or by another broker."""
+        """Returns None if there is nothing to wait for: this or another broker serves the partition."""
         if self._closed or self._is_served(index):
             return None
         image = self._metadata.image
         partition = image.partition(self._topic, index)
         if partition is None:
-            # Nobody else could have told the client of a topic that a broker alone does not know.
+            # Without other brokers, no other could have told the client of this topic.
             return self._wait(index, UNKNOWN_SECONDS) if len(image.brokers) > 1 else None
         return self._wait(index, LOADING_SECONDS) if partition.leader == self._metadata.node_id else None
 
-    def settled(self, index: int) -> None:
-        """It is served now, or will not be."""
+    def wake(self, index: int) -> None:
+        """The partition is served now, or will not be."""
         for waiting in self._waiting.pop(index, ()):
             if not waiting.done():
                 waiting.set_result(None)
@@ -45,7 +45,7 @@ class CoordinatorWaits:
     def close(self) -> None:
         self._closed = True
         for index in list(self._waiting):
-            self.settled(index)
+            self.wake(index)
 
     async def _wait(self, index: int, seconds: float) -> None:
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -55,7 +55,7 @@ class CoordinatorWaits:
                 await waiting
         except TimeoutError:
             pass
-        finally:  # a client that has gone must not leave its place behind, either
+        finally:  # also when the client disconnects
             self._forget(index, waiting)
 
     def _forget(self, index: int, waiting: "asyncio.Future[None]") -> None:

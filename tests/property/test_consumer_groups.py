@@ -258,7 +258,7 @@ ACTIONS = {
     "time": lambda world, client, arg: world.pass_time(arg * 2.5),
     "topic": lambda world, client, arg: world.resize(TOPICS[arg % 3], arg // 3 * 2),
     "fail over": lambda world, client, arg: world.fail_over(),
-    "fail": lambda world, client, arg: setattr(world, "fails", True),
+    "fail": lambda world, client, arg: world.fail_once(),
 }
 ACTION = st.tuples(
     st.sampled_from(["beat and act"] * 6 + ["beat", "act"] * 3 + list(ACTIONS)),
@@ -283,7 +283,7 @@ def simulate(world, actions):
     for name, number, arg in actions:
         ACTIONS[name](world, world.clients[number], arg)
         world.check()
-    world.fails = False
+    world.log.refuse(None)
     for client in world.clients:
         client.resubscribe(0)
     world.converge(rounds=30)

@@ -1,5 +1,6 @@
 import asyncio
 import itertools
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -8,8 +9,9 @@ import pytest
 from tests.rigs.partition import sole_leader
 from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.coordinators.group_loading import load
-from tidelog.broker.coordinators.group_partition import GroupPartition
+from tidelog.broker.coordinators.group_log import append_marker, replay_batch
+from tidelog.broker.coordinators.runtime.loading import load_shard
+from tidelog.broker.coordinators.runtime.served_partition import ServedPartition
 from tidelog.groups.classic.messages import JoinAnswer, JoinRequest
 from tidelog.groups.consumer.messages import HeartbeatAnswer, HeartbeatRequest
 from tidelog.groups.offsets.messages import CommitPartition, CommitRequest, CommitTopic, FetchGroup
@@ -46,10 +48,10 @@ class Rig:
     def __init__(self, durability: Durability = Durability.OS) -> None:
         self.disk = MemoryDisk()
         self.unsynced = 0
-        self.home = self.open(durability)
-        self.home.start()
+        self.served = self.open(durability)
+        self.served.start()
 
-    def open(self, durability: Durability) -> GroupPartition:
+    def open(self, durability: Durability) -> ServedPartition[GroupShard]:
         partition = sole_leader(
             PartitionLog.open(self.disk, "/data/__consumer_offsets-0", LogConfig(compact=True), now_ms=0),
             topic="__consumer_offsets",
@@ -57,7 +59,9 @@ class Rig:
             on_unsynced=self._on_unsynced,
         )
         shard = GroupShard(GroupSettings(), Counting())
-        return GroupPartition(partition, shard, LoopClock(), lambda: 5000)
+        return ServedPartition(
+            partition, shard, LoopClock(), log=logging.getLogger("test"), answer_seconds=lambda: 5.0
+        )
 
     def _on_unsynced(self, _: Partition) -> None:
         self.unsynced += 1
@@ -65,11 +69,13 @@ class Rig:
     def commit(self, offset: int, index: int = 0) -> "asyncio.Future[Any]":
         topics = [CommitTopic("orders", [CommitPartition(index, offset)])]
         request = CommitRequest("readers", topics)
-        return self.home.commit(request, lambda answer: answer)
+        return self.served.gather(
+            lambda shard: shard.commit(request, *self.served.now), lambda answer: answer
+        )
 
     def join(self) -> "asyncio.Future[JoinAnswer]":
         request = JoinRequest("readers", "consumer", [("range", b"")], 10_000, 60_000, api_version=3)
-        return self.home.run(self.home.shard.join(request, *self.home.now), lambda answer: answer)
+        return self.served.run(self.served.shard.join(request, *self.served.now), lambda answer: answer)
 
     def beat(self, epoch: int) -> "HeartbeatAnswer | asyncio.Future[HeartbeatAnswer]":
         first: dict[str, Any] = {
@@ -78,8 +84,8 @@ class Rig:
             "topic_partitions": (),
         }
         request = HeartbeatRequest("new", "member", epoch, **first)
-        outcome = self.home.shard.consumer_heartbeat(request, *self.home.now)
-        return self.home.run_in_order(outcome, lambda answer: answer, HeartbeatAnswer)
+        decision = self.served.shard.consumer_heartbeat(request, *self.served.now)
+        return self.served.run_in_order(decision, lambda answer: answer)
 
     def committed(self, shard: GroupShard) -> dict[int, int]:
         return {
@@ -99,39 +105,39 @@ def test_commits_of_one_turn_share_a_batch_and_a_load_finds_them_all() -> None:
     async def main() -> None:
         rig = Rig()
         futures = [rig.commit(100 + index, index) for index in range(20)]
-        assert rig.home.partition.log.end == 0, "nothing is written before the turn is over"
+        assert rig.served.partition.log.end == 0, "nothing is written before the turn is over"
         await asyncio.gather(*futures)
-        assert rig.home.partition.log.end == 20
-        batches = rig.home.partition.log.read(0, 1 << 20, end=20)
+        assert rig.served.partition.log.end == 20
+        batches = rig.served.partition.log.read(0, 1 << 20, end=20)
         assert batches is not None
         assert int.from_bytes(batches.slice.read()[57:61], "big") == 20, "twenty records in the first batch"
         fresh = GroupShard(GroupSettings(), Counting())
-        assert await load(rig.home.partition, fresh, inline) == 20
+        assert await load_shard(rig.served.partition, fresh, replay_batch, inline) == 20
         fresh.on_loaded(0.0, 0)
         assert rig.committed(fresh) == {index: 100 + index for index in range(20)}
 
     run(main())
 
 
-def test_an_answer_waits_until_its_records_are_safe() -> None:
+def test_an_answer_waits_until_its_records_are_committed() -> None:
     async def main() -> None:
         rig = Rig(Durability.FSYNC)
         future = rig.commit(7)
         await asyncio.sleep(1)
         assert not future.done()
         assert rig.unsynced
-        flush = rig.home.partition.log.begin_flush()
+        flush = rig.served.partition.log.begin_flush()
         assert flush is not None
         flush.run()
-        rig.home.partition.log.finish_flush(flush)
-        rig.home.partition.advance()
+        rig.served.partition.log.finish_flush(flush)
+        rig.served.partition.advance()
         [topic] = await future
         assert topic.partitions[0].error is ErrorCode.NONE
 
     run(main())
 
 
-def test_what_does_not_become_safe_in_time_is_told_to_be_tried_again() -> None:
+def test_a_commit_that_takes_too_long_is_told_to_be_tried_again() -> None:
     async def main() -> None:
         rig = Rig(Durability.FSYNC)
         [topic] = await rig.commit(7)
@@ -148,7 +154,7 @@ def test_a_failing_disk_is_told_and_changes_nothing() -> None:
         rig.disk.fail("write", ".log")
         [topic] = await rig.commit(8)
         assert topic.partitions[0].error is ErrorCode.NOT_COORDINATOR
-        assert rig.committed(rig.home.shard) == {0: 7}
+        assert rig.committed(rig.served.shard) == {0: 7}
 
     run(main())
 
@@ -159,22 +165,22 @@ def test_a_member_that_falls_silent_is_removed_by_the_clock() -> None:
         answer = await rig.join()
         assert answer.error is ErrorCode.NONE
         await asyncio.sleep(30)
-        beat = rig.home.shard.heartbeat(
-            "readers", answer.member_id, None, answer.generation_id, rig.home.now[0]
+        beat = rig.served.shard.heartbeat(
+            "readers", answer.member_id, None, answer.generation_id, rig.served.now[0]
         )
         assert beat is ErrorCode.UNKNOWN_MEMBER_ID
 
     run(main())
 
 
-def test_closing_tells_those_who_wait() -> None:
+def test_closing_answers_members_that_wait() -> None:
     async def main() -> None:
         rig = Rig()
         assert (await rig.join()).error is ErrorCode.NONE
         waiting = rig.join()  # for the first member to come back
         await asyncio.sleep(0.1)
         assert not waiting.done()
-        rig.home.close(ErrorCode.NOT_COORDINATOR)
+        rig.served.close()
         assert (await waiting).error is ErrorCode.NOT_COORDINATOR
 
     run(main())
@@ -184,29 +190,29 @@ def test_what_is_decided_next_knows_of_commits_of_the_same_turn() -> None:
     async def main() -> None:
         rig = Rig()
         commit = rig.commit(7)
-        deleted = rig.home.run(rig.home.shard.delete_groups(["readers"], *rig.home.now), list)
+        deleted = rig.served.run(rig.served.shard.delete_groups(["readers"], *rig.served.now), list)
         await commit
         assert [one.error for one in await deleted] == [ErrorCode.NONE]
-        assert rig.committed(rig.home.shard) == {}
+        assert rig.committed(rig.served.shard) == {}
 
     run(main())
 
 
-def test_nobody_is_told_what_is_not_safe_yet() -> None:
+def test_no_member_is_told_what_is_not_committed_yet() -> None:
     async def main() -> None:
         rig = Rig(Durability.FSYNC)
-        rig.home.shard.on_topics_changed({})
+        rig.served.shard.on_topics_changed({})
         joined, again = rig.beat(0), rig.beat(1)  # the second needs no record, and tells of the first's
         assert isinstance(joined, asyncio.Future)
         assert isinstance(again, asyncio.Future)
         await asyncio.sleep(1)
         assert not joined.done()
         assert not again.done()
-        flush = rig.home.partition.log.begin_flush()
+        flush = rig.served.partition.log.begin_flush()
         assert flush is not None
         flush.run()
-        rig.home.partition.log.finish_flush(flush)
-        rig.home.partition.advance()
+        rig.served.partition.log.finish_flush(flush)
+        rig.served.partition.advance()
         assert (await joined).member_epoch == (await again).member_epoch == 1
         at_once = rig.beat(1)
         assert isinstance(at_once, HeartbeatAnswer)
@@ -223,36 +229,34 @@ class TestTransactions:
     def commit(self, rig: Rig, guard: Any) -> "asyncio.Future[Any]":
         request = CommitRequest("readers", [CommitTopic("orders", [CommitPartition(0, 50)])])
         wanted = TransactionalCommit(request, *self.WRITER)
-        return rig.home.commit_in_transaction(wanted, guard, lambda answer: answer[0].partitions[0].error)
+        decision = rig.served.shard.commit_in_transaction(wanted, *rig.served.now)
+        return rig.served.run(decision, lambda answer: answer[0].partitions[0].error, guard)
 
     def mark(self, rig: Rig, kind: ControlType) -> None:
         marker = write_control_batch(
-            kind, producer_id=9, producer_epoch=0, coordinator_epoch=1, timestamp=rig.home.now[1]
+            kind, producer_id=9, producer_epoch=0, coordinator_epoch=1, timestamp=rig.served.now[1]
         )
-        rig.home.append_marker(marker)
+        append_marker(rig.served, marker)
 
     @pytest.mark.parametrize("kind", [ControlType.COMMIT, ControlType.ABORT])
     def test_they_count_with_the_marker_also_for_the_next_coordinator(self, kind: ControlType) -> None:
         async def main() -> None:
             rig = Rig()
-            log = rig.home.partition.log
+            log = rig.served.partition.log
             rig.commit(5)
             guard = log.producer_state.begin_verification(*self.WRITER, -1, 0)
             assert await self.commit(rig, guard) is ErrorCode.NONE
-            assert rig.committed(rig.home.shard) == {0: 5}
+            assert rig.committed(rig.served.shard) == {0: 5}
             assert log.producers.first_open == 1
             self.mark(rig, kind)
             expected = {0: 50 if kind is ControlType.COMMIT else 5}
-            assert rig.committed(rig.home.shard) == expected
+            assert rig.committed(rig.served.shard) == expected
             assert log.producers.first_open is None
             again = GroupShard(GroupSettings(), Counting())
 
-            async def at_once(job: Any) -> Any:
-                return job()
-
-            await load(rig.home.partition, again, at_once)  # type: ignore[arg-type]
+            await load_shard(rig.served.partition, again, replay_batch, inline)
             assert rig.committed(again) == expected
-            assert again.durable == rig.home.shard.durable
+            assert again.durable == rig.served.shard.durable
 
         run(main())
 
@@ -260,9 +264,9 @@ class TestTransactions:
         async def main() -> None:
             rig = Rig()
             assert await self.commit(rig, None) is ErrorCode.INVALID_TXN_STATE
-            guard = rig.home.partition.log.producer_state.begin_verification(*self.WRITER, -1, 0)
+            guard = rig.served.partition.log.producer_state.begin_verification(*self.WRITER, -1, 0)
             self.mark(rig, ControlType.ABORT)
             assert await self.commit(rig, guard) is ErrorCode.INVALID_TXN_STATE
-            assert rig.committed(rig.home.shard) == {}
+            assert rig.committed(rig.served.shard) == {}
 
         run(main())

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.rigs.virtual_time import run
-from tidelog.broker.coordinators.waits import LOADING_SECONDS, UNKNOWN_SECONDS, CoordinatorWaits
+from tidelog.broker.coordinators.runtime.waits import LOADING_SECONDS, UNKNOWN_SECONDS, CoordinatorWaits
 from tidelog.broker.handlers.when_served import waits_for_group, waits_for_transactional_id
 
 HERE, ELSEWHERE = 1, 2
@@ -45,7 +45,7 @@ def seconds_waited(coordinators: Coordinators, then: Any = None) -> float:
 
 
 @pytest.mark.parametrize("is_served", [True, False])
-def test_nobody_waits_for_what_is_served_here_or_elsewhere(is_served: bool) -> None:
+def test_a_request_does_not_wait_for_a_partition_that_is_served_here_or_elsewhere(is_served: bool) -> None:
     coordinators = Coordinators(HERE if is_served else ELSEWHERE)
     if is_served:
         coordinators.served.add(0)
@@ -66,7 +66,7 @@ def test_the_wait_has_an_end(leader: int | None, limit: float) -> None:
 
 
 def test_the_wait_is_over_once_it_is_served_or_the_broker_stops() -> None:
-    for end in (lambda each: each.waits.settled(0), lambda each: each.waits.close()):
+    for end in (lambda each: each.waits.wake(0), lambda each: each.waits.close()):
         coordinators = Coordinators()
         assert seconds_waited(coordinators, lambda end=end, each=coordinators: end(each)) == pytest.approx(
             0.5
@@ -90,15 +90,17 @@ def test_a_request_is_handled_when_its_coordinator_serves() -> None:
         await asyncio.sleep(0.1)
         assert not handled
         groups.served.add(0)
-        groups.waits.settled(0)
+        groups.waits.wake(0)
         assert await answer == "answer"
         assert handle(context, request) == "answer"  # now at once
 
     run(main())
 
 
-def test_a_producer_without_a_transactional_id_waits_for_nobody() -> None:
-    context: Any = SimpleNamespace(services=SimpleNamespace(transactions=Coordinators()))
+def test_a_producer_without_a_transactional_id_does_not_wait() -> None:
+    context: Any = SimpleNamespace(
+        services=SimpleNamespace(transactions=SimpleNamespace(service=Coordinators()))
+    )
     handle = waits_for_transactional_id(lambda context, request: "answer")
     assert handle(context, SimpleNamespace(transactional_id=None)) == "answer"
 

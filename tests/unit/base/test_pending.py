@@ -1,7 +1,7 @@
 import pytest
 
 from tidelog.base.invariant import InvariantError
-from tidelog.groups.outcome import Pending
+from tidelog.base.pending import Pending
 
 
 def test_a_callback_comes_at_once_when_the_answer_is_there_and_later_when_not():
