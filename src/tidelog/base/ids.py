@@ -16,6 +16,8 @@ TimestampMs: TypeAlias = int
 NO_OFFSET = -1
 NO_EPOCH = -1
 NO_TIMESTAMP = -1
+ANY_REPLICA: NodeId = -2
+"""Kafka's id of a debugging consumer, in place of a follower's: it reads any replica, up to its end."""
 LAST_TIMESTAMP = 2**63 - 1  # the latest that a record can hold
 NO_PRODUCER = -1
 

@@ -18,7 +18,7 @@ from tidelog.broker.log_dirs.flusher import RunInThread
 from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.broker.log_dirs.log_dir import LogDir, ReplicaInfo
 from tidelog.broker.log_dirs.log_dirs import SwapFailed
-from tidelog.broker.replication.quota import UNLIMITED, ByteRate
+from tidelog.broker.quota import UNLIMITED, ByteRate
 from tidelog.replication import refusals
 from tidelog.replication.partition import Partition
 from tidelog.storage.log import PartitionLog

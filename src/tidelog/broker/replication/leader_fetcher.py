@@ -18,8 +18,8 @@ from tidelog.base.ids import Epoch, NodeId
 from tidelog.base.ports import Clock
 from tidelog.broker.peers.call import PeerCall
 from tidelog.broker.peers.peers import Peers
+from tidelog.broker.quota import ReplicationQuota
 from tidelog.broker.replication.copied_partition import CopiedPartition, Next
-from tidelog.broker.replication.quota import ReplicationQuota
 from tidelog.replication.follower_fetch_session import FollowerFetchSession, PartitionKey
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.fetch import FetchRequest, FetchResponse, PartitionData, ReplicaState

@@ -8,9 +8,8 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import NodeId
+from tidelog.base.ids import ANY_REPLICA, NodeId
 from tidelog.base.ports import Clock
-from tidelog.broker.handlers.records.fetch import ANY_REPLICA
 from tidelog.broker.log_dirs.flusher import RunInThread
 from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.broker.peers.peers import Peers

@@ -73,7 +73,7 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, NodeId
 from tidelog.base.ports import Clock, Random
 from tidelog.broker.log_dirs.hosted import HostedPartitions
-from tidelog.broker.replication.quota import ReplicationQuota
+from tidelog.broker.quota import ReplicationQuota
 from tidelog.broker.replication.replica_sessions import FollowedPartition, ReplicaSession, ReplicaSessions
 from tidelog.broker.requests.fetch_pass import FetchPass, by_topic
 from tidelog.broker.requests.fetch_sessions import NO_SESSION

@@ -7,9 +7,9 @@ from tidelog.base.ports import Clock, Random
 from tidelog.broker.controller.metadata_service import MetadataService
 from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.broker.peers.peers import Peers
+from tidelog.broker.quota import ReplicationQuota
 from tidelog.broker.replication.isr_keeper import IsrKeeper
 from tidelog.broker.replication.leader_fetcher import FetcherParts
-from tidelog.broker.replication.quota import ReplicationQuota
 from tidelog.broker.replication.replica_fetch import ReplicaFetches
 from tidelog.broker.replication.replica_fetchers import ReplicaFetchers
 from tidelog.replication.partition import Partition

@@ -4,7 +4,6 @@ import time
 
 import click
 
-from tidelog.cli.cluster.balance import drain, rebalance, unregister
 from tidelog.cli.cluster.elections import elect_leaders_command
 from tidelog.cli.cluster.health import Health, Report
 from tidelog.cli.cluster.log_dir_sizes import look_at_log_dirs
@@ -16,6 +15,7 @@ from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.configs import Kind, read_settings
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.full_help import FullHelpGroup
+from tidelog.cli.reassign.balance import drain, rebalance, unregister
 from tidelog.cli.reassign.calls import list_reassignments
 from tidelog.cli.session import Session, broker_options, pass_session
 from tidelog.cli.watch import show, watch_options

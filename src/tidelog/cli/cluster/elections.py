@@ -9,8 +9,8 @@ from tidelog.cli.cluster.elect_leaders import Elected, Election, elect_leaders
 from tidelog.cli.cluster.view import ClusterView, look_at_cluster
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError
-from tidelog.cli.group.choice import TopicChoice, TopicChoiceType, expand, places_text
 from tidelog.cli.output import print_json
+from tidelog.cli.partition_choice import TopicChoice, TopicChoiceType, expand, places_text
 from tidelog.cli.session import Session, broker_options, pass_session
 from tidelog.cli.topic.names import complete_topic
 from tidelog.clients.records import TopicPartition

@@ -7,7 +7,7 @@ from typing import Any
 
 from tidelog.cli.cluster.quorum import Quorum
 from tidelog.cli.cluster.view import ClusterView, Partition, numbers_text
-from tidelog.cli.group.choice import places_text
+from tidelog.cli.partition_choice import places_text
 from tidelog.clients.records import TopicPartition
 
 PLACES_SHOWN = 20

@@ -8,11 +8,11 @@ from tidelog.cli.connection import Cluster
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.group.admin import committed_offsets, group_error, group_infos
 from tidelog.cli.group.calls import ask_groups
-from tidelog.cli.group.choice import TopicChoice, TopicChoiceType, expand, places_text
 from tidelog.cli.group.names import complete_group
 from tidelog.cli.group.offset_delete import delete_committed
 from tidelog.cli.outcomes import report
 from tidelog.cli.output import print_json
+from tidelog.cli.partition_choice import TopicChoice, TopicChoiceType, expand, places_text
 from tidelog.cli.session import Session, broker_options, pass_session
 from tidelog.cli.topic.names import complete_topic
 

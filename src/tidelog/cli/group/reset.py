@@ -9,13 +9,13 @@ import click
 from tidelog.cli.connection import Cluster
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.group.admin import find_groups, in_use, no_such_group, set_offsets
-from tidelog.cli.group.choice import TopicChoice, TopicChoiceType
 from tidelog.cli.group.names import complete_group
 from tidelog.cli.group.offsets_file import parse_offsets, to_csv, to_json
 from tidelog.cli.group.plan import Step, changes, plan_offsets, plan_target
 from tidelog.cli.group.reset_admin import ask_standings, chosen_places
 from tidelog.cli.group.target import DurationType, Goal, Target, TimeType, now_ms
 from tidelog.cli.output import note, print_json, print_table
+from tidelog.cli.partition_choice import TopicChoice, TopicChoiceType
 from tidelog.cli.session import Session, broker_options, pass_session
 from tidelog.cli.topic.names import complete_topic
 from tidelog.clients.records import TopicPartition

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from tidelog.cli.connection import Cluster
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.group.admin import committed_offsets, edge_offsets
-from tidelog.cli.group.choice import TopicChoice, expand
 from tidelog.cli.group.plan import Standing
 from tidelog.cli.group.target import Goal, Target
+from tidelog.cli.partition_choice import TopicChoice, expand
 from tidelog.cli.records.spans import Bounds
 from tidelog.cli.topic.admin import partition_ids
 from tidelog.clients.records import TopicPartition

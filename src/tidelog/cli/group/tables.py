@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tidelog.cli.group.choice import places_text
 from tidelog.cli.group.lag import By, GroupStanding, Row, lag_rows, total
 from tidelog.cli.output import print_table, say
+from tidelog.cli.partition_choice import places_text
 from tidelog.clients.admin.results import GroupMember
 
 _SUM = {"partitions": ">Partitions", "unknown": ">Unknown", "lag": ">Lag"}

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from tidelog.cli.cluster.balance_plans import evened
 from tidelog.cli.cluster.view import ClusterView, look_at_cluster
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.group.choice import TopicChoice, TopicChoiceType, expand, places_text
 from tidelog.cli.output import print_json, print_table, say
+from tidelog.cli.partition_choice import TopicChoice, TopicChoiceType, expand, places_text
+from tidelog.cli.reassign.balance_plans import evened
 from tidelog.cli.reassign.calls import Ongoing, alter_reassignments, list_reassignments
 from tidelog.cli.reassign.file import read_file
 from tidelog.cli.reassign.plan import Move, allowed_brokers, fitted, moves_between

@@ -15,8 +15,8 @@ from tidelog.cli.cluster.view import ClusterView, look_at_cluster
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.refusals import refusal
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.group.choice import TopicChoice, TopicChoiceType
 from tidelog.cli.output import print_json
+from tidelog.cli.partition_choice import TopicChoice, TopicChoiceType
 from tidelog.cli.session import Session, broker_options, pass_session
 from tidelog.cli.topic.names import complete_topic
 from tidelog.cli.transactions.calls import UNDER_WAY, ask_coordinator, describe_transaction

@@ -6,10 +6,10 @@ import click
 
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.full_help import FullHelpGroup
-from tidelog.cli.group.choice import places_text
 from tidelog.cli.group.target import DurationType
 from tidelog.cli.moments import span_text, time_text
 from tidelog.cli.output import print_json, print_table, say
+from tidelog.cli.partition_choice import places_text
 from tidelog.cli.session import Session, broker_options, pass_session
 from tidelog.cli.transactions.abort import abort
 from tidelog.cli.transactions.calls import Described, describe_transaction, list_transactions

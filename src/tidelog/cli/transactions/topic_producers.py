@@ -4,9 +4,9 @@ import click
 
 from tidelog.cli.cluster.view import ClusterView, look_at_cluster
 from tidelog.cli.direct.cluster import DirectCluster
-from tidelog.cli.group.choice import TopicChoice, TopicChoiceType, expand
 from tidelog.cli.moments import time_text
 from tidelog.cli.output import print_json, print_table
+from tidelog.cli.partition_choice import TopicChoice, TopicChoiceType, expand
 from tidelog.cli.session import Session, broker_options, pass_session
 from tidelog.cli.topic.names import complete_topic
 from tidelog.cli.transactions.producer_states import look_at_producers

@@ -13,8 +13,8 @@ from tidelog.clients.admin.results import FoundOffset
 from tidelog.clients.admin.session import AdminSession, raise_first_refusal
 from tidelog.clients.errors import NoLeader, UnknownTopic
 from tidelog.clients.places import to_librdkafka
-from tidelog.clients.producer.sender import milliseconds
 from tidelog.clients.records import TopicPartition
+from tidelog.clients.timestamps import milliseconds
 
 PAUSE_S = 0.1
 UNKNOWN_S = 1.0

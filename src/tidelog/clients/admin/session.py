@@ -15,7 +15,7 @@ from tidelog.clients.connection import SLICE_S, Connection
 from tidelog.clients.error_table import from_exception, translated
 from tidelog.clients.errors import ClientClosed, ClientError, RequestTimedOut, UsageError
 from tidelog.clients.librdkafka import open_librdkafka
-from tidelog.clients.producer.delivery import LOG
+from tidelog.clients.log import LOG
 
 GRACE_S = 5.0  # librdkafka gives up by itself; ours is for when it does not
 

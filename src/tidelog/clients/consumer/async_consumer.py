@@ -15,9 +15,9 @@ from tidelog.clients.consumer.offsets import ConsumerOffsets, ToCommit
 from tidelog.clients.consumer.positions import Positions
 from tidelog.clients.consumer.rebalance import AsyncPartitionsCallback, RebalanceListener
 from tidelog.clients.consumer.thread import ConsumerThread
-from tidelog.clients.producer.sender import milliseconds
 from tidelog.clients.records import Key, Message, OffsetAndMetadata, TopicPartition, Value
 from tidelog.clients.serializers import Deserializer, bytes_deserializer
+from tidelog.clients.timestamps import milliseconds
 
 
 class AsyncConsumer(Generic[Key, Value]):

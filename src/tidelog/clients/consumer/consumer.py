@@ -12,9 +12,9 @@ from tidelog.clients.consumer.core import ConsumerCore
 from tidelog.clients.consumer.offsets import ConsumerOffsets, ToCommit
 from tidelog.clients.consumer.positions import Positions
 from tidelog.clients.consumer.rebalance import PartitionsCallback, RebalanceListener
-from tidelog.clients.producer.sender import milliseconds
 from tidelog.clients.records import Key, Message, OffsetAndMetadata, TopicPartition, Value
 from tidelog.clients.serializers import Deserializer, bytes_deserializer
+from tidelog.clients.timestamps import milliseconds
 
 
 class Consumer(Generic[Key, Value]):

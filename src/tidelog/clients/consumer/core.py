@@ -18,9 +18,9 @@ from tidelog.clients.consumer.rebalance import PartitionsCallback, RebalanceList
 from tidelog.clients.error_table import translated
 from tidelog.clients.errors import ClientClosed, ClientError, UsageError
 from tidelog.clients.librdkafka import OpenClient, open_librdkafka
+from tidelog.clients.log import LOG
 from tidelog.clients.options import OffsetResetPolicy
 from tidelog.clients.places import all_to_librdkafka, from_librdkafka, to_librdkafka
-from tidelog.clients.producer.delivery import LOG
 from tidelog.clients.records import Message, TopicPartition
 
 FIND_START_S = 2.0

@@ -20,7 +20,7 @@ from tidelog.clients.consumer.core import ConsumerCore
 from tidelog.clients.consumer.message_queue import MessageQueue
 from tidelog.clients.consumer.rebalance import AsyncPartitionsCallback, PartitionsCallback
 from tidelog.clients.errors import ClientClosed
-from tidelog.clients.producer.delivery import LOG
+from tidelog.clients.log import LOG
 from tidelog.clients.records import TopicPartition
 
 AnswerT = TypeVar("AnswerT")

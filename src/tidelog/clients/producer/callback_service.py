@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable
 
-from tidelog.clients.producer.delivery import LOG
+from tidelog.clients.log import LOG
 
 SERVE_S = 0.1  # also how long a close may wait for the thread
 SENDS_PER_SERVE = 64

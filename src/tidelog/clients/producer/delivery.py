@@ -3,19 +3,17 @@
 librdkafka reports from whichever thread serves its callbacks: see `callback_service`.
 """
 
-import logging
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeAlias
 
 from tidelog.clients.error_table import as_client_error
 from tidelog.clients.errors import ClientError
+from tidelog.clients.log import LOG
 from tidelog.clients.records import Receipt
 
 DeliveryCallback: TypeAlias = Callable[[Receipt | None, ClientError | None], None]
 """Called with a receipt or an error, the other one None, on any thread of the producer: keep it short."""
-
-LOG = logging.getLogger("tidelog.clients")
 
 
 class Delivery(Protocol):

@@ -13,13 +13,15 @@ from tidelog.clients.connection import Connection
 from tidelog.clients.error_table import as_client_error, from_exception, translated
 from tidelog.clients.errors import ClientClosed, ClientError, RequestTimedOut, UsageError
 from tidelog.clients.librdkafka import OpenClient, heeding_fatal_errors, open_librdkafka
+from tidelog.clients.log import LOG
 from tidelog.clients.producer import last_call
 from tidelog.clients.producer.callback_service import CallbackService
 from tidelog.clients.producer.config import ProducerConfig
-from tidelog.clients.producer.delivery import LOG, Delivery, report_to, sending
+from tidelog.clients.producer.delivery import Delivery, report_to, sending
 from tidelog.clients.records import Headers
 from tidelog.clients.retrying import retry_while_passing
 from tidelog.clients.serializers import serialize, serialize_headers
+from tidelog.clients.timestamps import milliseconds
 from tidelog.clients.trouble import Trouble
 
 FOR_EVER = -1.0
@@ -204,13 +206,3 @@ class Sender:
         if not self._closed:
             warnings.warn("a producer was not closed; use `with`", ResourceWarning, stacklevel=2)
             self._callbacks.stop()
-
-
-def milliseconds(timestamp: int | datetime) -> int:
-    number = int(timestamp.timestamp() * 1000) if isinstance(timestamp, datetime) else timestamp
-    if number <= 0:
-        raise UsageError(
-            f"timestamp={timestamp!r} is not after 1970.",
-            cause="librdkafka takes 0 for now, and has no negative times.",
-        )
-    return number

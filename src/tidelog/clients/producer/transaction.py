@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 
 from tidelog.clients.consumer.offsets import ToCommit
 from tidelog.clients.errors import ClientError, CommitRefused
-from tidelog.clients.producer.delivery import LOG, DeliveryCallback
+from tidelog.clients.log import LOG
+from tidelog.clients.producer.delivery import DeliveryCallback
 from tidelog.clients.producer.sender import Sender
 from tidelog.clients.producer.transaction_core import TransactionCore
 from tidelog.clients.records import Headers, Key, Receipt, Value

@@ -13,10 +13,10 @@ from tidelog.storage.log_files import LogFiles
 from tidelog.storage.log_health import LogHealth
 from tidelog.storage.producers.aborted_transactions import AbortedTransactions
 from tidelog.storage.producers.producers import Duplicate, Producers
+from tidelog.storage.producers.replay import aborted_of, replay, replay_aborted
 from tidelog.storage.producers.reused_sequences import check_reuse
 from tidelog.storage.producers.snapshot_files import ProducerSnapshotFiles
 from tidelog.storage.producers.verification import VerificationGuard, Verifications
-from tidelog.storage.recovery.replay import aborted_of, replay, replay_aborted
 from tidelog.storage.segment.segment import LogRead
 from tidelog.storage.segment.segments import SegmentList
 from tidelog.storage.segment.transaction_index import Aborted

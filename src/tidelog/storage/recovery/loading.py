@@ -27,11 +27,11 @@ from tidelog.storage.leader_epochs import LeaderEpochs
 from tidelog.storage.log_dir.checkpoint_text import has_checksum
 from tidelog.storage.log_files import LogFiles
 from tidelog.storage.producers.producers import Producers
+from tidelog.storage.producers.replay import replay, replay_epochs
 from tidelog.storage.producers.snapshot_files import ProducerSnapshotFiles
 from tidelog.storage.recovery.losses import Losses
 from tidelog.storage.recovery.lost_range import LostRange
 from tidelog.storage.recovery.repair import PriorKnowledge, Recovered, recover_segment
-from tidelog.storage.recovery.replay import replay, replay_epochs
 from tidelog.storage.recovery.report import Gap, RecoveryReport
 from tidelog.storage.segment.active import ActiveSegment, activate, create_segment
 from tidelog.storage.segment.batch_walk import walk

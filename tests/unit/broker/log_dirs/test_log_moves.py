@@ -13,7 +13,7 @@ from tests.rigs.virtual_time import run
 from tidelog.broker.log_dirs import log_moves
 from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.broker.log_dirs.log_moves import LogMoves
-from tidelog.broker.replication.quota import UNLIMITED
+from tidelog.broker.quota import UNLIMITED
 from tidelog.metadata.image.entities import PartitionImage
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log import PartitionLog

@@ -16,8 +16,8 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import ZERO_UUID, Epoch, NodeId, Uuid
 from tidelog.base.ports import Buffer
 from tidelog.broker.peers.peers import Peers
+from tidelog.broker.quota import ReplicationQuota
 from tidelog.broker.replication.leader_fetcher import FetcherParts
-from tidelog.broker.replication.quota import ReplicationQuota
 from tidelog.broker.replication.replica_fetch import ReplicaFetches
 from tidelog.broker.replication.replica_fetchers import ReplicaFetchers
 from tidelog.metadata.image.entities import PartitionImage

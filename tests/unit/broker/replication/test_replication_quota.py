@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidelog.broker.replication.quota import ReplicationQuota
+from tidelog.broker.quota import ReplicationQuota
 
 
 class Rig:

@@ -12,8 +12,9 @@ from confluent_kafka import Message as Raw
 from tidelog import ClientClosed, MessageTooLarge, ProducerConfig, ProducerFenced, Receipt, RequestTimedOut
 from tidelog.clients.librdkafka import heeding_fatal_errors
 from tidelog.clients.producer.delivery import DeliveryFuture
-from tidelog.clients.producer.sender import Sender, milliseconds
+from tidelog.clients.producer.sender import Sender
 from tidelog.clients.serializers import data_serializer
+from tidelog.clients.timestamps import milliseconds
 
 CONFIG = ProducerConfig(bootstrap_servers="nowhere:1")
 

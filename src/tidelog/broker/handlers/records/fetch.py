@@ -8,7 +8,7 @@ records to damage reads all that any replica has, whoever leads.
 import asyncio
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import NO_EPOCH, NodeId, Offset
+from tidelog.base.ids import ANY_REPLICA, NO_EPOCH, NodeId, Offset
 from tidelog.broker.requests.context import Context
 from tidelog.broker.requests.delayed_fetch import DelayedFetch
 from tidelog.broker.requests.fetch_pass import FetchPass, by_topic
@@ -28,8 +28,6 @@ from tidelog.wire.messages.fetch import (
     PartitionData,
 )
 
-ANY_REPLICA = -2
-"""Kafka's id of a debugging consumer, in place of a follower's: it reads any replica, up to its end."""
 FOLLOWERS_SINCE = 11
 LEADERS_SINCE = 16
 RACK_AWARE = "RackAwareReplicaSelector"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tidelog.cli.cluster.balance_plans import drained, evened
 from tidelog.cli.cluster.view import Broker
 from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.reassign.balance_plans import drained, evened
 from tidelog.clients.records import TopicPartition
 
 BROKERS = [Broker(id, "h", 9090 + id) for id in (1, 2, 3)]

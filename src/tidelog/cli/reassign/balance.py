@@ -4,14 +4,14 @@ import sys
 
 import click
 
-from tidelog.cli.cluster.balance_plans import drained, evened
 from tidelog.cli.cluster.quorum import look_at_quorum
 from tidelog.cli.cluster.view import ClusterView, look_at_cluster
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.refusals import refusal
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.group.choice import places_text
 from tidelog.cli.output import note, print_json
+from tidelog.cli.partition_choice import places_text
+from tidelog.cli.reassign.balance_plans import drained, evened
 from tidelog.cli.reassign.plan import moves_between
 from tidelog.cli.reassign.run import How, carry_out, how_options, refuse_if_busy
 from tidelog.cli.session import Session, broker_options, pass_session

@@ -4,7 +4,7 @@ import click
 import pytest
 
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.group.choice import TopicChoice, expand, parse_choice, places_text
+from tidelog.cli.partition_choice import TopicChoice, expand, parse_choice, places_text
 from tidelog.clients.records import TopicPartition
 
 
