@@ -8,7 +8,7 @@ from tidelog.spark.connection_options import CONNECTION
 from tidelog.spark.options import Option
 from tidelog.spark.source.options import SOURCE
 
-PAGE = (Path(__file__).parents[3] / "docs" / "spark.md").read_text()
+PAGE = (Path(__file__).parents[4] / "docs" / "spark.md").read_text()
 
 
 @pytest.mark.parametrize("option", [*SOURCE, *CONNECTION], ids=lambda option: option.name)

@@ -13,7 +13,7 @@ from tidelog.base.topic_settings import TOPIC_SETTINGS
 from tools import settings_reference
 from tools.pages import stale_pages
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 EXAMPLE = ROOT / "config" / "broker.yaml"
 
 
