@@ -216,7 +216,7 @@ def test_an_index_that_is_not_written_shows_aborted_records(monkeypatch: pytest.
         live(ABORTED, 0, 1 << 20)
 
 
-def test_an_index_that_a_cut_forgets_hides_committed_records(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_that_a_truncation_forgets_hides_committed_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its marker is gone; what the producer commits after that would be taken for aborted."""
     script = [("write", 0), ("abort", 0), ("truncate", 1), ("commit", 0), ("plain", 0)]
     live(script, 0, 1 << 20)

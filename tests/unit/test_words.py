@@ -57,7 +57,7 @@ OPEN_ROOMS = {
         "peer",
         "raft",
     ),
-    *("peer", "raft", "replication", "server", "spark", "storage", "transactions", "wire"),
+    *("peer", "raft", "server", "spark", "transactions", "wire"),
 }
 
 

@@ -1,7 +1,7 @@
 """How many bytes a second of replication may pass where an operator limits it (KIP-73, KIP-113).
 
-Only replicas that a topic names are limited, and only while they are not in sync: who keeps up must not
-be made to fall behind. A burst counts over ten seconds, as in Kafka.
+Only replicas that a topic names are limited, and only while they are not in sync: a follower that keeps up
+must not be made to fall behind. A burst counts over ten seconds, as in Kafka.
 """
 
 from collections import deque

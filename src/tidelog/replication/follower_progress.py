@@ -14,7 +14,7 @@ _OUT_OF_REACH: Offset = 2**63
 
 
 class Position:
-    """Up to where somebody has the log; the high watermark is the least of those that count."""
+    """Up to where a replica has the log; the high watermark is the least of those that count."""
 
     __slots__ = ("end",)
 
@@ -26,7 +26,7 @@ class FollowerProgress(Position):
     __slots__ = ("_fetched_at", "_leader_end_then", "broker_epoch", "caught_up_at", "is_awaited", "start")
 
     def __init__(self, caught_up_at: float) -> None:
-        """`caught_up_at`: now for one that was in sync under the last leader, who gets time to show it."""
+        """`caught_up_at`: now for a follower that was in sync under the last leader, to give it time."""
         super().__init__(NO_OFFSET)
         self.start: Offset = NO_OFFSET
         self.broker_epoch: Epoch = NO_EPOCH

@@ -36,7 +36,7 @@ class HighWatermark:
             self.replication.resolve(end)
             return
         self.offset = end
-        if producers.ended:  # nobody asks a follower what is stable, so ended transactions are forgotten here
+        if producers.ended:  # a follower gets no requests for the stable offset, so they are forgotten here
             producers.forget_ended(end)
         if self.acks.queue:
             self.acks.resolve(end)

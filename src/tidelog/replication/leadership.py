@@ -144,7 +144,7 @@ class Leadership:
         return node not in self._isr and end >= high_watermark and end >= self.epoch_start
 
     def await_only(self, nodes: Collection[NodeId]) -> None:
-        """Of those who seemed about to join, the others have fallen back or may not."""
+        """Stop waiting for all other followers: they fell back, or may not join."""
         for node, progress in self._followers.items():
             progress.is_awaited = progress.is_awaited and node in nodes
 
@@ -170,7 +170,7 @@ class Leadership:
         }
 
     def commit(self, isr: tuple[NodeId, ...]) -> None:
-        """This is what the controller has decided; whatever was proposed before is settled by it."""
+        """The controller decided on this set, which resolves any proposal made before."""
         for node in self._isr:
             if node not in isr and node in self._followers:
                 self._followers[node].forget()

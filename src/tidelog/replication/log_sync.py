@@ -1,4 +1,4 @@
-"""When a replica's log is synced to disk, how much of it counts before that, and who waits for the sync.
+"""When a replica's log is synced to disk, how much of it counts before that, and the waiters.
 
 Under durability `fsync` only the synced part counts, so that no consumer ever sees a record that a power cut
 could still remove.

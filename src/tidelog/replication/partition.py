@@ -1,7 +1,7 @@
 """One partition on this broker: its log, and the role that the metadata give this replica.
 
-The parts own their state: `mark` the high watermark and who waits for it, `watchers` the fetches that wait
-for records, `sync` how durable the log must be. `leader` exists while this replica leads; `follower` copies
+The parts own their state: `mark` the high watermark and its waiters, `watchers` the fetches that wait for
+records, `sync` how durable the log must be. `leader` exists while this replica leads; `follower` copies
 from another broker while that leads. Here are the role, and what clients do at a leader: append, and wait.
 """
 

@@ -9,7 +9,7 @@ from tidelog.replication.partition import Partition
 def preferred_replica(
     partition: Partition, offset: Offset, client_rack: str, rack_of: Callable[[NodeId], str | None]
 ) -> NodeId | None:
-    """None: the leader, who is asked, should answer itself.
+    """None: the leader, which got the request, should answer itself.
 
     Only followers in sync count: one that lags would keep its readers back for as long as they come here.
     `rack_of` says None for a broker that has no rack or that this consumer cannot reach.

@@ -1,13 +1,13 @@
 """How the last trusted replica of a partition gets back what damage took, from a replica outside of the set.
 
-Nobody leads meanwhile: this replica must not, since it misses records, and the others must not, since nobody
-else is known to have all that was acknowledged. But this one still knows what it had: up to which offset, and
+No replica leads meanwhile: this one must not, since it misses records, and the others must not, since none of
+them is known to have all that was acknowledged. But this one still knows what it had: up to which offset, and
 which leader epoch wrote it. One epoch has one leader, which writes each offset once. So a replica whose log
 holds the last lost offset under the same epoch holds all that was lost, byte for byte.
 
-The log is cut only after such a replica was found. What it sends is checked batch by batch; when the log is
-as long as it was, the loss is forgotten. Which epoch that was is written down with the loss: the log forgets
-it with the cut, and what fails half-way is tried again.
+The log is truncated only after such a replica was found. What it sends is checked batch by batch; when the
+log is as long as it was, the loss is forgotten. Which epoch that was is written down with the loss: the log
+forgets it with the truncation, and a repair that fails half-way is tried again.
 """
 
 from typing import NamedTuple
@@ -63,7 +63,7 @@ class Repair:
         return RepairPosition(self._end, self._epoch)
 
     def begin(self) -> list[SegmentDeletion]:
-        """Cut the log before the damage; another replica has proved that it has the rest."""
+        """Truncate the log before the damage; another replica has proved that it has the rest."""
         return self._partition.follower.begin_repair()
 
     def next(self) -> RepairPosition:
@@ -71,7 +71,7 @@ class Repair:
         return RepairPosition(log.end, log.leader_epochs.latest)
 
     def take(self, records: memoryview, now_ms: TimestampMs) -> int:
-        """Append what belongs here; how many bytes that was. KafkaError where it is not what was lost."""
+        """Append what was lost, and return its bytes. KafkaError where the records are others."""
         batches, epoch = [], self._partition.log.leader_epochs.latest
         for position, header in iter_batches(records):
             if header.base_offset >= self._end:

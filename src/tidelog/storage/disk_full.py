@@ -1,4 +1,4 @@
-"""Which disk errors pass by themselves: those of a disk, or of a quota, that is full."""
+"""Which disk errors pass by themselves: those of a full disk, or of a full quota."""
 
 import errno
 
@@ -6,7 +6,7 @@ NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Whether this error, or the one that caused it, would not be there if there were room."""
+    """Whether this error, or the one that caused it, is that of a full disk."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             return True

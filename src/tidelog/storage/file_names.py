@@ -1,6 +1,6 @@
-"""The names of the files in a partition's folder, which are Kafka's.
+"""The names of the files in a partition directory, which are Kafka's.
 
-A segment is named after its base offset, so the sorted listing of a folder is the log in order.
+A segment is named after its base offset, so the sorted listing of a directory is the log in order.
 """
 
 from tidelog.base.ids import Offset
@@ -25,7 +25,7 @@ SWAP = ".swap"
 LEADER_EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
 LOST_RANGE = "lost-range-checkpoint"
-"""Only in the folder of a log that lost records to damage: see `lost_range`."""
+"""Only in the directory of a log that lost records to damage: see `lost_range`."""
 
 SEGMENT_SUFFIXES = (LOG, INDEX, TIME_INDEX, TXN_INDEX)
 """The files of one segment, the log first: without it the others mean nothing."""

@@ -39,7 +39,7 @@ class LeaderEpochs:
         return list(zip(self._epochs, self._starts, strict=True))
 
     def assign(self, epoch: Epoch, start: Offset) -> None:
-        """`epoch` writes from `start` on. Entries that contradict this are of a log that was cut: they go."""
+        """`epoch` writes from `start` on. Entries that contradict this are of a truncated log: they go."""
         if epoch < 0 or epoch == self.latest:
             return
         while self._epochs and (self._epochs[-1] >= epoch or self._starts[-1] >= start):

@@ -267,7 +267,7 @@ class PartitionLog:
             return Flush(self.files.disk, self.end, self.truncations, active.file, self.unsynced)
 
     def finish_flush(self, flush: Flush) -> None:
-        """Move the recovery point, or go offline: after a failed fsync nobody knows what the disk holds."""
+        """Move the recovery point, or go offline: after a failed fsync the disk may hold anything."""
         if flush.error is not None:
             self.health.sync_failed = True
             self.health.go_offline(flush.error)
@@ -298,16 +298,16 @@ class PartitionLog:
             flush.run()
             self.finish_flush(flush)
 
-    # Cutting
+    # Truncating, at both ends
 
     def truncate_to(self, offset: Offset) -> list[SegmentDeletion]:
         """Remove the batch that holds `offset` and all after it; the log then ends with the batch before.
 
-        The caller must write down the lower recovery point before he appends again: batches that take the
+        The caller must write down the lower recovery point before it appends again: batches that take the
         place of flushed ones are not flushed.
         """
         if offset >= self.end:
-            with self.health.disk_errors():  # one who led and wrote nothing has an epoch that begins here
+            with self.health.disk_errors():  # a leader that wrote nothing has an epoch that begins here
                 self.leader_epochs.truncate_from_end(self.end)
                 self._write_epochs()
             return []
@@ -372,7 +372,7 @@ class PartitionLog:
         """Take out the segments that retention by time, by size or by log start no longer keeps.
 
         `limit`: none that reaches above (the high watermark: followers may still need it), or into a
-        transaction that is open, of which nobody could read anything yet.
+        transaction that is open, of which no consumer could read anything yet.
         """
         if self.offline is not None and (not self.health.is_full or self.compaction.copies_under_way):
             return []

@@ -58,7 +58,7 @@ class LogConfig:
     """Walk every record of a produced batch instead of trusting its header."""
     producer_id_expiration_ms: int = _DAY_MS
     is_replicated: bool = False
-    """Other brokers have the log too. Then it must have no holes: what lies behind one is cut, not served."""
+    """Other brokers have the log too. Then it must have no holes: the log is truncated at a hole."""
 
     # What follows from the settings above, so that an append need not work it out again.
     batch_bytes_max: int = field(init=False)

@@ -1,4 +1,4 @@
-"""What the segments of one log share: where they lie, their settings, and what bounds them."""
+"""What the segments of one log share: their directory, their settings, and the bound on open files."""
 
 from tidelog.base.ids import Offset
 from tidelog.base.ports import Disk

@@ -90,7 +90,7 @@ def test_one_who_led_without_writing_can_follow_a_leader_with_an_older_last_epoc
     assert trio.values(2) == [b"a", b"b"]
 
 
-def test_a_cut_takes_back_what_producers_wrote_there(trio) -> None:
+def test_a_truncation_takes_back_what_producers_wrote_there(trio) -> None:
     trio.start()
 
     def send(id: int, sequence: int) -> int:
@@ -116,7 +116,7 @@ def test_a_cut_takes_back_what_producers_wrote_there(trio) -> None:
     assert trio.values(1) == trio.values(2) == [b"0", b"1"]
 
 
-def test_cutting_what_may_have_been_read_is_shouted(trio, caplog) -> None:
+def test_truncating_what_may_have_been_read_is_logged_as_an_error(trio, caplog) -> None:
     trio.start()
     trio.produce(1, b"a")
     for id in (2, 3, 2, 3, 2):
@@ -134,7 +134,7 @@ def test_cutting_what_may_have_been_read_is_shouted(trio, caplog) -> None:
     assert trio.offsets(2) == (1, 1)
 
 
-def test_after_a_cut_the_checkpoint_comes_first(trio) -> None:
+def test_after_a_truncation_the_checkpoint_comes_first(trio) -> None:
     trio.start()
     trio.produce(1, b"a")
     trio.sync(1)
@@ -255,7 +255,7 @@ def test_a_leader_tells_apart_what_diverges_and_what_is_out_of_range(trio) -> No
         assert refused.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-def test_a_leader_that_knows_nothing_of_our_epoch_cannot_say_where_to_cut(trio) -> None:
+def test_a_leader_that_knows_nothing_of_our_epoch_cannot_say_where_to_truncate(trio) -> None:
     trio.start()
     asked = trio[2].follower.fetch_position()
     assert asked is not None

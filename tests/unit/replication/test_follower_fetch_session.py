@@ -56,7 +56,7 @@ def test_after_a_failure_everything_is_named_under_the_old_id_so_that_the_leader
     assert sent(session) == (43, 1, [], [])
 
 
-def test_a_leader_without_room_for_a_session_is_told_everything_each_time() -> None:
+def test_a_leader_without_room_for_a_session_gets_everything_each_time() -> None:
     session = FollowerFetchSession()
     session.want((A, 0), at(0))
     for _ in range(2):

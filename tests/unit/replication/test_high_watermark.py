@@ -183,7 +183,7 @@ def test_one_who_leads_no_more_tells_everybody_who_waits(trio) -> None:
         assert error.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def test_followers_hear_of_what_is_written_and_consumers_of_what_is_safe(trio) -> None:
+def test_followers_hear_of_what_is_written_and_consumers_of_what_is_committed(trio) -> None:
     trio.start()
     consumer, follower = Watcher(), Watcher()
     trio[1].watchers.add(consumer)

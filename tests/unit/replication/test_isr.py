@@ -223,7 +223,7 @@ def test_who_is_no_replica_may_know_more_than_the_leader(trio) -> None:
     assert refused.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-def test_late_news_have_no_effect(trio) -> None:
+def test_a_late_update_has_no_effect(trio) -> None:
     trio.start()
     old = trio.image
     trio.decide(leader=2, isr=(1, 2))

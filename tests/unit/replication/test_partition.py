@@ -50,7 +50,7 @@ class Rig:
         self.partition.advance()
 
 
-def test_under_fsync_nothing_is_readable_or_safe_before_it_is_synced() -> None:
+def test_under_fsync_nothing_is_readable_or_committed_before_it_is_synced() -> None:
     rig = Rig(Durability.FSYNC)
     done: list[KafkaError | None] = []
     produced = rig.produce([b"a", b"b"])

@@ -80,7 +80,7 @@ def test_it_does_not_lead_even_if_it_is_told_to() -> None:
     assert awaits_repair(partition)
 
 
-def test_as_a_follower_it_cuts_its_log_before_the_damage_and_copies() -> None:
+def test_as_a_follower_it_truncates_its_log_before_the_damage_and_copies() -> None:
     partition = replica(damaged())
     partition.apply(image(OTHER, (OTHER,)), 0.0)
     assert (partition.log.end, partition.log.lost) == (9, None)
@@ -124,7 +124,7 @@ def test_the_last_in_sync_replica_is_repaired_from_one_that_has_the_same_log() -
     assert [header.base_offset for _, header in iter_batches(batches(partition, 0))] == list(range(10))
 
 
-def test_a_replica_without_the_lost_records_is_found_out_before_anything_is_cut() -> None:
+def test_a_replica_without_the_lost_records_is_found_out_before_anything_is_truncated() -> None:
     partition = replica(damaged())
     partition.apply(image(NO_LEADER, (ME,)), 0.0)
     proof = Repair(partition).proof()

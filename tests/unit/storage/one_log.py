@@ -7,13 +7,13 @@ from tidelog.wire.batch import BatchHeader, check_batches, iter_batches
 from tidelog.wire.compression import Codec
 from tidelog.wire.record import Record, write_batch
 
-FOLDER = "/data/topic-0"
+PARTITION_DIR = "/data/topic-0"
 NOW = 1_700_000_000_000
 FOREVER = LogConfig(retention_ms=-1)
 
 
 def open_log(disk: MemoryDisk, config: LogConfig = FOREVER, **options: object) -> PartitionLog:
-    return PartitionLog.open(disk, FOLDER, config, now_ms=NOW, **options)  # type: ignore[arg-type]
+    return PartitionLog.open(disk, PARTITION_DIR, config, now_ms=NOW, **options)  # type: ignore[arg-type]
 
 
 def append(
@@ -60,4 +60,4 @@ def all_bytes(log: PartitionLog) -> bytes:
 
 
 def names(disk: MemoryDisk, suffix: str = "") -> list[str]:
-    return [name for name in disk.names(FOLDER) if name.endswith(suffix)]
+    return [name for name in disk.names(PARTITION_DIR) if name.endswith(suffix)]

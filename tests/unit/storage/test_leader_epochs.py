@@ -41,7 +41,7 @@ def test_the_epoch_of_an_offset() -> None:
     assert [epochs.epoch_of(offset) for offset in (4, 5, 9, 10)] == [-1, 2, 2, 4]
 
 
-def test_cutting_the_end_and_the_start() -> None:
+def test_truncating_the_end_and_the_start() -> None:
     epochs = epochs_of((1, 0), (3, 10), (5, 20))
     epochs.truncate_from_end(20)
     assert epochs.entries == [(1, 0), (3, 10)]
@@ -49,7 +49,7 @@ def test_cutting_the_end_and_the_start() -> None:
     assert epochs.entries == [(3, 12)]
 
 
-def test_cutting_the_start_below_the_first_entry_changes_nothing() -> None:
+def test_truncating_the_start_below_the_first_entry_changes_nothing() -> None:
     epochs = epochs_of((1, 5))
     epochs.changed = False
     epochs.truncate_from_start(3)

@@ -166,7 +166,7 @@ class TestRoll:
         log.roll(NOW)
         assert [segment.base for segment in log.segments] == [0, 1]
 
-    def test_jitter_shortens_the_time_by_the_name_of_the_folder(self) -> None:
+    def test_jitter_shortens_the_time_by_the_name_of_the_directory(self) -> None:
         log = open_log(MemoryDisk(), LogConfig(segment_ms=1000, segment_jitter_ms=1000, retention_ms=-1))
         append(log, timestamp=NOW)
         append(log, timestamp=NOW + 1000)

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.unit.storage.one_log import FOLDER, NOW, append, bases, flush, open_log
+from tests.unit.storage.one_log import NOW, PARTITION_DIR, append, bases, flush, open_log
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
@@ -90,7 +90,7 @@ def test_a_start_after_a_crash_reads_only_what_was_not_flushed() -> None:
     assert bases(again) == bases(log)
 
 
-def test_a_folder_that_was_made_before_a_kill_is_made_durable_by_the_first_flush_after_it() -> None:
+def test_a_directory_that_was_made_before_a_kill_is_made_durable_by_the_first_flush_after_it() -> None:
     for seed in range(20):
         disk = MemoryDisk(seed)
         disk.make_dirs("/data")
@@ -108,7 +108,7 @@ def test_epochs_that_recovery_learned_are_durable_before_the_batches_that_carry_
     log = open_log(disk)
     append(log, epoch=1)
     append(log, epoch=2)
-    path = f"{FOLDER}/leader-epoch-checkpoint"
+    path = f"{PARTITION_DIR}/leader-epoch-checkpoint"
     disk.open(path).truncate(0)
     disk.open(path).write_at(0, [b"0\n1\n1 0\n"])  # as power left it
     again = open_log(disk, recovery_point=1)
@@ -123,8 +123,8 @@ def test_a_log_that_lost_all_to_a_crash_still_starts_where_it_did_after_the_next
     append(log)
     log.roll(NOW)
     log.close(clean=False)
-    disk.open(f"{FOLDER}/{0:020d}.log").truncate(0)
-    disk.remove(f"{FOLDER}/leader-epoch-checkpoint")
+    disk.open(f"{PARTITION_DIR}/{0:020d}.log").truncate(0)
+    disk.remove(f"{PARTITION_DIR}/leader-epoch-checkpoint")
     log = open_log(disk)
     assert (log.start, log.end) == (0, 1)
     append(log)

@@ -12,13 +12,13 @@ from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.batch import check_batches, crc_ok, iter_batches
 from tidelog.wire.record import Record, write_batch
 
-FOLDER = "/data/topic-0"
+PARTITION_DIR = "/data/topic-0"
 NOW = 1_700_000_000_000
 CONFIG = LogConfig(segment_bytes=1_000, index_interval_bytes=100, retention_ms=-1, file_delete_delay_ms=0)
 
 
 def open_log(disk: MemoryDisk, **options: object) -> PartitionLog:
-    return PartitionLog.open(disk, FOLDER, CONFIG, now_ms=NOW, **options)  # type: ignore[arg-type]
+    return PartitionLog.open(disk, PARTITION_DIR, CONFIG, now_ms=NOW, **options)  # type: ignore[arg-type]
 
 
 def append(log: PartitionLog, number: int) -> None:
@@ -63,7 +63,7 @@ def live(log: PartitionLog, acknowledged: list[int]) -> int:
 
 def log_is_offline(log: PartitionLog, error: KafkaError) -> None:
     assert error.code == ErrorCode.KAFKA_STORAGE_ERROR
-    assert FOLDER in error.message
+    assert PARTITION_DIR in error.message
     assert log.offline is not None
 
 
@@ -100,7 +100,7 @@ def test_an_error_at_each_call_takes_the_log_offline_and_keeps_what_was_flushed(
     assert number > 1
 
 
-def test_a_full_disk_cuts_what_was_written_in_part() -> None:
+def test_a_full_disk_truncates_what_was_written_in_part() -> None:
     disk = MemoryDisk()
     log = open_log(disk)
     append(log, 0)
@@ -109,7 +109,7 @@ def test_a_full_disk_cuts_what_was_written_in_part() -> None:
     with pytest.raises(KafkaError, match="No space left") as caught:
         append(log, 1)
     assert caught.value.code == ErrorCode.KAFKA_STORAGE_ERROR
-    assert disk.size(f"{FOLDER}/{0:020d}.log") == size
+    assert disk.size(f"{PARTITION_DIR}/{0:020d}.log") == size
     assert bases(log) == [0]
     disk.heal()
     with pytest.raises(KafkaError, match="offline"):
@@ -159,7 +159,7 @@ def test_which_errors_pass_by_themselves(code: int, is_full: bool) -> None:
     assert log.is_full is is_full
 
 
-def test_a_full_disk_that_refuses_even_to_cut_is_sorted_out_at_the_next_start() -> None:
+def test_a_full_disk_that_refuses_even_to_truncate_is_sorted_out_at_the_next_start() -> None:
     disk = MemoryDisk()
     log = open_log(disk)
     append(log, 0)
@@ -168,7 +168,7 @@ def test_a_full_disk_that_refuses_even_to_cut_is_sorted_out_at_the_next_start() 
     disk.fail("truncate", ".log")
     with pytest.raises(KafkaError):
         append(log, 1)
-    assert disk.size(f"{FOLDER}/{0:020d}.log") == size + 100
+    assert disk.size(f"{PARTITION_DIR}/{0:020d}.log") == size + 100
     assert bases(log) == [0]
     disk.heal()
     again = open_log(disk, recovery_point=2)

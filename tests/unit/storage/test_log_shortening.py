@@ -50,7 +50,7 @@ class TestTruncate:
         assert log.truncate_to(4) == []
         assert log.end == 4
 
-    def test_times_and_index_are_cut_too(self) -> None:
+    def test_times_and_index_are_truncated_too(self) -> None:
         log = open_log(MemoryDisk(), LogConfig(index_interval_bytes=1, retention_ms=-1))
         for number in range(5):
             append(log, timestamp=1_000 + number)

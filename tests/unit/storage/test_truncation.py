@@ -34,7 +34,7 @@ def values(log: PartitionLog) -> list[bytes | None]:
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("kept", [1, 5, 9])
-def test_what_was_cut_does_not_come_back_with_a_crash(seed: int, kept: int) -> None:
+def test_what_was_truncated_does_not_come_back_with_a_crash(seed: int, kept: int) -> None:
     disk = MemoryDisk(seed)
     log = open_log(disk, CONFIG)
     for number in range(12):
@@ -50,7 +50,7 @@ def test_what_was_cut_does_not_come_back_with_a_crash(seed: int, kept: int) -> N
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_was_cut_does_not_show_behind_what_is_written_next(seed: int) -> None:
+def test_what_was_truncated_does_not_show_behind_what_is_written_next(seed: int) -> None:
     disk = MemoryDisk(seed)
     log = open_log(disk, CONFIG)
     for number in range(6):
@@ -63,7 +63,7 @@ def test_what_was_cut_does_not_show_behind_what_is_written_next(seed: int) -> No
     assert values(again) in ([b"old 0", b"old 1"], [b"old 0", b"old 1", b"new"])
 
 
-def test_a_sync_that_began_before_a_cut_says_nothing_of_what_came_after_it() -> None:
+def test_a_sync_that_began_before_a_truncation_says_nothing_of_what_came_after_it() -> None:
     log = open_log(MemoryDisk(), CONFIG)
     for number in range(4):
         append(log, b"old %d" % number)
@@ -201,7 +201,7 @@ def test_the_end_of_a_segment_that_is_lost_takes_the_next_segments_with_it() -> 
     assert open_log(disk, REPLICATED, recovery_point=0).end == second.base
 
 
-def test_a_crash_between_a_cut_and_its_checkpoint_is_noticed() -> None:
+def test_a_crash_between_a_truncation_and_its_checkpoint_is_noticed() -> None:
     """Else what is appended next would be taken for synced at the start after that."""
     disk = MemoryDisk()
     log = open_log(disk, CONFIG)

@@ -1,6 +1,6 @@
 """One partition on its way from its leader: what to ask for next, and what an answer means for the log.
 
-Nothing here waits or speaks: `take` says what the fetcher has to do next.
+Nothing here waits or does I/O: `take` returns what the fetcher has to do next.
 """
 
 import logging
@@ -12,11 +12,11 @@ from tidelog.replication.partition import FetchPosition, Partition, Truncation
 from tidelog.wire.messages.fetch import FetchPartition, PartitionData
 
 FIRST_RETRY_SECONDS = 0.02
-"""Leader and follower hear of a new leader at about the same time: whoever is first asks again soon."""
+"""Leader and follower learn of a new leader at about the same time: the first of them asks again soon."""
 
 QUIET_FAILURES = 5
 FORKS_MAX = 100
-"""Cuts in a row without an append before it counts as going round in circles."""
+"""Truncations in a row without an append before it counts as going round in circles."""
 
 _NOTHING = memoryview(b"")
 _STALE = {
@@ -27,7 +27,7 @@ _STALE = {
     ErrorCode.UNKNOWN_TOPIC_ID,
     ErrorCode.INCONSISTENT_TOPIC_ID,
 }
-"""One of the two has not heard of the newest metadata yet; no cause for alarm."""
+"""Leader or follower has not got the newest metadata yet; no cause for alarm."""
 
 log = logging.getLogger("tidelog.broker.followers")
 
@@ -108,7 +108,7 @@ class CopiedPartition:
             _remove(partition.follower.out_of_range(answer.log_start_offset, bounds.end_offset, asked=asked))
             if partition.log.end != before:
                 log.warning(
-                    "%s-%d goes on at %d instead of %d: its leader has %d to %d",
+                    "%s-%d continues at %d instead of %d: its leader has offsets %d to %d",
                     *(partition.topic, partition.index, partition.log.end, before),
                     *(answer.log_start_offset, bounds.end_offset),
                 )
@@ -126,9 +126,9 @@ class CopiedPartition:
 
 
 def _remove(truncated: Truncation) -> None:
-    """Cut-off segments have other names already, so what cannot be removed now goes at the next start."""
+    """The segments have other names already: those that cannot be removed now go at the next start."""
     for deletion in truncated.deletions:
         try:
             deletion.run()
         except OSError as error:
-            log.warning("a segment that was cut off cannot be removed: %s", error)
+            log.warning("a truncated segment cannot be removed: %s", error)

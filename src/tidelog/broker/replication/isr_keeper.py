@@ -1,6 +1,6 @@
 """Asks the controller to change in-sync sets: out with followers that lag, in with those that caught up.
 
-One request is under way at a time, with all changes that are due; those that come up meanwhile share
+One request is under way at a time, with all changes that are wanted; changes that come up meanwhile share
 the next.
 """
 
@@ -90,7 +90,7 @@ class IsrKeeper:
         return self._config().int("replica.lag.time.max.ms") / 1000
 
     async def check_all(self) -> None:
-        """Who has fallen behind?"""
+        """Look for followers that have fallen behind."""
         async for piece in in_turns(self._partitions):
             for partition in piece:
                 if partition.is_leader:
@@ -148,17 +148,17 @@ class IsrKeeper:
         return batch
 
     async def _ask(self, batch: dict[Partition, IsrProposal]) -> dict[Partition, IsrProposal]:
-        """Answers those of which nobody knows whether they were done: the same must be asked again."""
+        """Returns the proposals whose outcome is unknown: the same ones must be sent again."""
         try:
             answer: AlterPartitionResponse = await self._peers.call_controller(
                 ApiKey.ALTER_PARTITION, VERSION, self._request(batch), timeout=ANSWER_SECONDS, lane=LANE
             )
         except OSError as error:
-            log.warning("the controller cannot be told of %d in-sync sets: %s", len(batch), error)
+            log.warning("%d changes of in-sync sets did not reach the controller: %s", len(batch), error)
             return batch
         except Exception:
             # This broker may be the controller itself. Were this the end, no in-sync set would ever change.
-            log.exception("%d in-sync sets could not be decided on; trying again", len(batch))
+            log.exception("%d changes of in-sync sets failed inside this broker; trying again", len(batch))
             return batch
         if answer.error_code:
             # Such as STALE_BROKER_EPOCH: this broker is about to be registered anew, or has been replaced.
@@ -179,7 +179,7 @@ class IsrKeeper:
     ) -> bool:
         leader, code = partition.leader, ErrorCode.of(answer.error_code)
         if leader is None:
-            return True  # another broker leads now, and the metadata say who is in sync
+            return True  # another broker leads now, and the metadata say which replicas are in sync
         if code is ErrorCode.NONE:
             committed = CommittedIsr(answer.leader_epoch, tuple(answer.isr), answer.partition_epoch)
             leader.isr_answered(proposal, None, committed)

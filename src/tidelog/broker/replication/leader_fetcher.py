@@ -73,7 +73,7 @@ class LeaderFetcher:
         self._task = asyncio.get_running_loop().create_task(self._run(), name=f"fetch from {self._leader}")
 
     async def stop(self) -> None:
-        """Leave the leader nothing to remember, if it can be told quickly."""
+        """Close the session at the leader, if it answers quickly."""
         for _, call in self._in_flight:
             call.cancel()
         if self._task is not None:
@@ -89,9 +89,9 @@ class LeaderFetcher:
                     self._leader, ApiKey.FETCH, VERSION, request, timeout=FAREWELL_SECONDS, lane=LANE
                 )
             except OSError as error:
-                log.debug("broker %d was not told that nothing more is copied: %s", self._leader, error)
+                log.debug("the fetch session at broker %d could not be closed: %s", self._leader, error)
 
-    # What is copied
+    # Partitions
 
     def add(self, copied: CopiedPartition) -> None:
         """In place of what was there for this partition before, under older metadata."""
@@ -114,7 +114,7 @@ class LeaderFetcher:
         bytes_max = self._parts.config().int("replica.fetch.max.bytes")
         try:
             asked = copied.ask(bytes_max, self._next_number)
-        except KafkaError as error:  # offline, or about to be told that it has another role
+        except KafkaError as error:  # offline, or about to get another role
             log.debug("%s", error)
             self._retry_later(copied)
             return
@@ -125,7 +125,7 @@ class LeaderFetcher:
             self._truncated.append(copied)
             self._awake.set()
         else:
-            # Out of the session meanwhile: nobody asks for the old position any more.
+            # Out of the session meanwhile: the old position must not be asked for any more.
             self._session.forget(copied.key)
             if copied.partition.when_synced(partial(self._synced, copied)):
                 self._retry_later(copied)  # it went offline this moment
@@ -259,7 +259,7 @@ class LeaderFetcher:
                 self._retry_later(copied)
 
     def _failed(self, why: str) -> None:
-        """Nobody knows what the leader has heard. What else is under way fails as well."""
+        """The leader may have got the request or not. All other requests under way fail as well."""
         seconds_max = self._parts.config().int("replica.fetch.backoff.ms") / 1000
         back_off = min(seconds_max, FIRST_BACK_OFF_SECONDS * 2 ** min(self._failures, 16))
         level = logging.INFO if self._failures == 3 else logging.DEBUG

@@ -44,7 +44,7 @@ class LossRepair:
         run_in_thread: RunInThread,
         report: Callable[[], Awaitable[None]],
     ) -> None:
-        """`report` tells the controller which replicas are damaged and which no longer are."""
+        """`report` sends the controller the list of damaged replicas."""
         self._partitions = partitions
         self._peers = peers
         self._clock = clock
@@ -133,7 +133,7 @@ class LossRepair:
         if self._told.get((partition, node)) != why:
             self._told[partition, node] = why
             log.error(
-                "%s-%d misses offsets %s and nobody leads it; the replica on broker %d %s. "
+                "%s-%d misses offsets %s and has no leader; the replica on broker %d %s. "
                 "It is asked again; if no replica has them, accept the loss: "
                 "tidelog cluster elect-leaders --unclean %s:%d",
                 *(partition.topic, partition.index, partition.log.lost, node, why),

@@ -108,7 +108,7 @@ class ReplicaFetches:
         quota: ReplicationQuota,
         may_join: Callable[[Partition], None],
     ) -> None:
-        """`may_join` is told of a partition whose in-sync set a follower could join now."""
+        """`may_join` is called with a partition whose in-sync set a follower could join now."""
         self._partitions = partitions
         self._clock = clock
         self._config = config
@@ -245,7 +245,7 @@ class ReplicaFetches:
                 # In another epoch its log may have other records at the same place.
                 self._check(partition, followed)
                 self._note(partition, followed, now)
-            except KafkaError:  # it is told, when it is looked at again
+            except KafkaError:  # the next pass reports it
                 followed.is_named = True
                 session.dirty[followed] = None
             if followed.is_stale:
@@ -301,7 +301,7 @@ class _WaitingFetch:
             self._complete_at(asyncio.get_running_loop().call_soon(self._complete))
 
     def on_offsets(self) -> None:
-        # Whoever wants many bytes at a time wants few answers.
+        # A follower that wants many bytes at a time wants few answers.
         if self._soon is None and self.request.min_bytes <= 1:
             self._complete_at(asyncio.get_running_loop().call_later(TELL_SECONDS, self._complete))
 

@@ -1,6 +1,6 @@
 """Follower partitions, each with the broker that leads it: one fetcher for each leader.
 
-Told of a partition after each change of its metadata; what was asked under older metadata is ignored.
+Notified of a partition after each change of its metadata; answers to older requests are ignored.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ class ReplicaFetchers:
         fetcher.add(CopiedPartition(partition, self._directory_of(partition)))
 
     def forget(self, partition: Partition) -> None:
-        """It leads now, or is gone, or nobody leads it."""
+        """The partition is led here now, or is gone, or has no leader."""
         key = partition.topic_id, partition.index
         copied = self._leaders.pop(key, None)
         if copied is None:

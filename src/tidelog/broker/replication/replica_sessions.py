@@ -114,7 +114,7 @@ class FollowedPartition:
 
 
 class _MarkWatch:
-    """Told when the high watermark moves."""
+    """Notified when the high watermark moves."""
 
     __slots__ = ("_followed",)
 
@@ -204,7 +204,7 @@ class ReplicaSessions:
     ) -> ReplicaSession:
         """The session of this request, with what it names taken in. KafkaError: the follower starts anew.
 
-        One with the id 0 is for this request alone; whoever answers it ends it.
+        A session with the id 0 is for this request alone, and ends with its answer.
         """
         if request.session_epoch in {INITIAL_EPOCH, FINAL_EPOCH}:
             self._end(request.session_id, replica_id)

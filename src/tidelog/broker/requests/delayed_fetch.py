@@ -20,7 +20,7 @@ class DelayedFetch:
         answer: Callable[[], FetchResponse],
         missing_now: Callable[[], int] | None = None,
     ) -> None:
-        """`missing_now` looks again how much is missing, for readers who may not read all that arrives."""
+        """`missing_now` reads again how much is missing, for readers that may not read all that arrives."""
         loop = asyncio.get_running_loop()
         self.future: asyncio.Future[FetchResponse] = loop.create_future()
         self._answer = answer

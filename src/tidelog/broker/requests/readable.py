@@ -1,4 +1,4 @@
-"""Clients read what they wrote: who asks where a log ends waits for the sync that is under way.
+"""Clients read what they wrote: a request for the end of a log waits for the sync that is under way.
 
 Under `fsync` a produce with acks=1 or acks=0 is done when its record is written, and the record can be read
 one sync later (ADR 0002). Producers that ask for speed keep it; the few requests that could notice the

@@ -1,6 +1,6 @@
 """What compaction does to one batch: older values of a key go, and tombstones once their time has come.
 
-A tombstone must outlive its first compaction by `delete.retention.ms`, so that a reader who saw the value
+A tombstone must outlive its first compaction by `delete.retention.ms`, so that a reader that saw the value
 also sees that it is gone. When that time ends stands in the batch itself: its delete horizon.
 """
 
@@ -54,7 +54,7 @@ class BatchCleaner:
 def emptied(header: BatchHeader, *, keep_timestamp: bool) -> bytearray:
     """The batch without records: it still says which offsets and which sequences of its producer it held.
 
-    Without its timestamp, nobody looks in it for a record of that time.
+    Without its timestamp, no search by time looks for a record in it.
     """
     keeps_append_time = keep_timestamp and header.is_log_append_time
     return write_batch(

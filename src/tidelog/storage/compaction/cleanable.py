@@ -41,7 +41,7 @@ def measure(
     stable_below: Offset,
     now_ms: TimestampMs,
 ) -> CleanableRange:
-    """The dirt of the log from `start` to `end`, whose last segment is active. Reads timestamps of segments.
+    """The cleanable range of the log from `start` to `end`, whose last segment is active. Reads timestamps.
 
     A `cleaned_to` outside of the log is not believed. What lies above `stable_below` may be taken back.
     """

@@ -20,7 +20,7 @@ from tidelog.storage.segment.transaction_index import TransactionIndex
 from tidelog.wire.batch import HEADER, BatchHeader, read_header
 
 Pace = Callable[[int], None]
-"""Told of each stretch of bytes that is read or written; may wait, to keep to a rate, or raise, to stop."""
+"""Called for each stretch of bytes read or written; may wait, to keep to a rate, or raise, to stop."""
 
 _WRITE_BYTES = 1 << 20
 
@@ -72,7 +72,7 @@ class CleanedSegment:
     def forget_marker(self, offset: Offset) -> None:
         """A marker is left out, and with it what the index says of the transaction that it ended.
 
-        A reader who is told of an aborted transaction looks for the marker to know where it is over.
+        A reader that gets an aborted transaction looks for its marker to know where it is over.
         """
         self._markers_gone.add(offset)
 

@@ -168,4 +168,4 @@ class Compaction:
         try:
             discard(self._disk, sources[0].path)
         except OSError:
-            pass  # the folder is gone, or the disk fails: then the next start removes what is left
+            pass  # the directory is gone, or the disk fails: then the next start removes what is left

@@ -5,7 +5,7 @@
   old segments -> .deleted      those that begin within the offsets of the new one
   .index.swap -> .index, …      and at last .log.swap -> .log
 
-The folder is synced between the steps. Each can be done again.
+The directory is synced between the steps. Each can be done again.
 """
 
 from tidelog.base.errors import KafkaError, StorageError
@@ -34,12 +34,12 @@ def discard(disk: Disk, path: str) -> None:
 
 
 def decide(disk: Disk, path: str) -> None:
-    """From now on the compacted segment counts, whatever happens. Durable once the folder is synced."""
+    """From now on the compacted segment counts, whatever happens. Durable once the directory is synced."""
     disk.rename(path + LOG + CLEANED, path + LOG + SWAP)
 
 
 def give_final_names(disk: Disk, path: str) -> None:
-    """The segments it replaces are gone from the folder, and the folder was synced since."""
+    """The segments it replaces are gone from the directory, which was synced since."""
     for suffix in (INDEX, TIME_INDEX, TXN_INDEX, LOG):
         if disk.exists(path + suffix + SWAP):
             disk.rename(path + suffix + SWAP, path + suffix)
@@ -47,7 +47,7 @@ def give_final_names(disk: Disk, path: str) -> None:
 
 
 def recover(disk: Disk, directory: str) -> list[str]:
-    """At a start: finish the swaps that were decided, remove the rest. Says what was done, for the report."""
+    """At a start: finish the swaps that were decided, remove the rest. Returns the removed files."""
     names = disk.names(directory)
     decided = {name for name in names if name.endswith(LOG + SWAP)}
     removed = []

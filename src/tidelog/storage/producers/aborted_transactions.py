@@ -58,7 +58,7 @@ class AbortedTransactions:
         return found
 
     def add(self, base: Offset, entry: Aborted) -> str:
-        """An abort marker came into the segment with this base; answers which file must be synced."""
+        """An abort marker came into the segment with this base; returns the file that must be synced."""
         bases = self._bases
         is_new = base not in bases
         index = self._put(base, TransactionIndex([])) if is_new else self._index(base)
@@ -83,8 +83,8 @@ class AbortedTransactions:
             if len(index) < count:
                 self._write(self._bases[-1], index)
 
-    def after_crash(self, synced: Offset, bases: Sequence[Offset], told: Sequence[Aborted]) -> None:
-        """Of what the files say of markers from `synced` on, believe nothing; `told` says what is so.
+    def after_crash(self, synced: Offset, bases: Sequence[Offset], replayed: Sequence[Aborted]) -> None:
+        """Discard what the files say of markers from `synced` on; `replayed` are those of the batches.
 
         `bases` of all segments.
         """
@@ -92,7 +92,7 @@ class AbortedTransactions:
             if above is not None and above <= synced:
                 continue
             entries = [
-                entry for entry in told if base <= entry.last and (above is None or entry.last < above)
+                entry for entry in replayed if base <= entry.last and (above is None or entry.last < above)
             ]
             if not entries and base not in self._bases:
                 continue
@@ -110,7 +110,7 @@ class AbortedTransactions:
         self._loaded = {base: index for base, index in self._loaded.items() if base in bases}
 
     def repair(self) -> None:
-        """See to it that every file can be read, as who cannot look at batches relies on."""
+        """Repair the files that cannot be read: a compaction relies on them, and looks at no batch for it."""
         for base in self._bases:
             self._index(base)
 

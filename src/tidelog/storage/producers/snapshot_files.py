@@ -1,4 +1,4 @@
-"""The `.snapshot` files of a partition's folder: which there are, the newest that is good, and new ones."""
+"""The `.snapshot` files of a partition directory: which there are, the newest that is good, and new ones."""
 
 from bisect import bisect_right, insort
 

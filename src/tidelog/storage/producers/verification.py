@@ -1,8 +1,8 @@
-"""Is a transactional batch part of a transaction that somebody will end? Asked for the first one (KIP-890).
+"""Is a transactional batch part of a transaction that a coordinator ends? Checked for the first (KIP-890).
 
 A leader that gets the first batch of a transaction asks the coordinator. The answer takes a while, in which
 the transaction may be ended here: the marker takes the guard away, and the batch that waited is refused. So
-nothing is ever written that nobody ends.
+no transaction is ever opened that no coordinator ends.
 """
 
 from tidelog.base.errors import ErrorCode, KafkaError

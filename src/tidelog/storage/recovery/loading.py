@@ -1,4 +1,4 @@
-"""Opening a partition's folder: find the segments, repair what a crash left, learn where the log ends."""
+"""Opening a partition directory: find the segments, repair what a crash left, learn where the log ends."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -43,7 +43,7 @@ from tidelog.storage.segment_deletion import mark_for_deletion
 from tidelog.wire.batch import crc_ok
 
 _NEVER: Offset = 2**63
-"""A log that was closed in order has no torn write, even if nobody knows where it ended."""
+"""A log that was closed in order has no torn write, even if its end is unknown."""
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class Loaded:
 
 
 class Loader:
-    """One opening of one folder; `load` is the whole story in order."""
+    """One opening of one directory; `load` is the whole story in order."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class Loader:
             active, end = self._losses.cover(segments, active, end, epoch, self._now_ms)
         start = max(log_start or 0, segments[0].base if segments else active.base)
         if known_epochs is not None and known_epochs.first_start <= end:
-            # The epochs were cut where the log started, and nobody may have written down where that was.
+            # The epochs were truncated at the log start, which may not have been written down anywhere else.
             if known_epochs.first_start > start and not self._epochs_have_checksum:
                 self._report.notes.append(
                     f"{self._files.path} starts at {known_epochs.first_start}, as {LEADER_EPOCHS} says, "
@@ -162,7 +162,7 @@ class Loader:
 
     @property
     def _must_reach(self) -> Offset:
-        """The log ended here or above. After a crash it may have been cut below its recovery point."""
+        """The log ended here or above. After a crash it may be truncated below its recovery point."""
         return self._losses.synced_below if self._was_clean else self._committed
 
     def _described_below(self, checked_from: Offset, end: Offset) -> Offset:
@@ -182,7 +182,7 @@ class Loader:
         return segment
 
     def _trust_no_name(self) -> None:
-        """The folder may be new, with the topic's id in it, and nobody may have synced it yet."""
+        """The directory may be new, with the topic's id in it, and not synced yet."""
         kept_beside = (PARTITION_METADATA, LEADER_EPOCHS)
         self._unsynced.add(
             *(f"{self._files.path}/{name}" for name in kept_beside), directory=self._files.path

@@ -1,4 +1,4 @@
-"""What a log lost to damage, from the moment that recovery finds it: written down, told, and left as a gap.
+"""What a log lost to damage, from the moment that recovery finds it: written down, reported, left as a gap.
 
 The order matters. The loss is written down before the damaged file is touched: afterwards the log looks
 whole, and a crash in between must not let the loss be forgotten. Offsets that were given out stay taken: an
@@ -30,7 +30,7 @@ class Losses:
         self.lost: LostRange | None = None
 
     def read(self) -> None:
-        """What earlier starts found and nobody has repaired yet."""
+        """Read the loss that an earlier start found, and that is not repaired yet."""
         try:
             self.lost = lost_range.read(self._disk, self._files.path)
         except ValueError as error:

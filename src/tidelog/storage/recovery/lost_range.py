@@ -1,10 +1,10 @@
 """The offsets that a log is known to have held and holds no longer, written down until it has them again.
 
 Recovery leaves a log that looks whole: the damaged bytes lie in a file beside it, and the next start would
-not notice. The file `lost-range-checkpoint` in the partition's folder tells it: `first end epoch`, the bounds
+not notice. The file `lost-range-checkpoint` in the partition directory says so: `first end epoch`, the bounds
 of what is missing, and the leader epoch that wrote the last of it. A replica with this file must not lead
 while another one may have what it lost. Where the topic had no other replica, the line ends with `final`: the
-loss is told, and nothing waits for a repair.
+loss is reported, and nothing waits for a repair.
 """
 
 from typing import NamedTuple
@@ -38,7 +38,7 @@ class LostRange(NamedTuple):
 
 
 def read(disk: Disk, directory: str) -> LostRange | None:
-    """ValueError where the file is damaged itself: then nobody knows how much is missing."""
+    """ValueError where the file is damaged itself: then it is unknown how much is missing."""
     raw = read_file(disk, f"{directory}/{LOST_RANGE}")
     if raw is None:
         return None

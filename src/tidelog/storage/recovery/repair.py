@@ -1,4 +1,4 @@
-"""Makes a segment whole again after a crash: a torn tail is cut, damage is set aside.
+"""Makes a segment whole again after a crash: a torn tail is truncated, damage is set aside.
 
 Damage is what lies between valid batches, or where the log was known to be synced: no crash tears that.
 Nothing valid is dropped. Every step leaves files from which recovery can start again.
@@ -61,8 +61,8 @@ def recover_segment(
 ) -> Recovered:
     """Check the batches from `trusted_below` on, repair the file, and build the indexes of those batches.
 
-    `must_be_whole`: of what a crash may have torn, no hole is tolerated: the segment is cut there, after
-    `before_cut`. `on_lost` hears which offset is the first that damage took, and where the segment ends,
+    `must_be_whole`: of what a crash may have torn, no hole is tolerated: the segment is truncated there,
+    after `before_truncation`. `on_lost` gets the first offset that damage took, and the end of the segment,
     before anything is changed.
     """
     file = segment.file
@@ -158,12 +158,12 @@ def _trusted_part(
     newest: BatchHeader | None = None
     try:
         for at, header in walk(segment.file, position, segment.size):
-            due = offset if newest is None else newest.next_offset
-            if not due <= header.base_offset < trusted_below:
+            expected = offset if newest is None else newest.next_offset
+            if not expected <= header.base_offset < trusted_below:
                 break
             if newest is not None:
                 indexes.note(newest.last_offset, position, newest.size, newest.max_timestamp)
-            position, offset, newest = at, due, header
+            position, offset, newest = at, expected, header
     except KafkaError:
         pass  # the check that follows names what is there
     return position, offset, indexes
@@ -192,7 +192,7 @@ def _set_aside(disk: Disk, segment: Segment, bad: list[Bad], report: RecoveryRep
         size += _copy(file, position, stretch.position, copy, size)
         position = stretch.end
     copy.sync()
-    disk.sync_dir(directory)  # the damaged bytes are safe before the file that held them goes
+    disk.sync_dir(directory)  # the damaged bytes are durable before the file that held them goes
     disk.rename(temporary, segment.path + LOG)
     disk.sync_dir(directory)
     segment.cool()

@@ -1,4 +1,4 @@
-"""What opening a log had to repair: for the log lines of a start, and for people who look for their data."""
+"""What opening a log had to repair: for the log lines of a start, and for users that look for their data."""
 
 from dataclasses import dataclass, field
 
@@ -17,7 +17,8 @@ class TornWrite:
 
     def __str__(self) -> str:
         return (
-            f"cut {self.length} bytes of an unfinished write from {self.file} at {self.position} ({self.why})"
+            f"truncated {self.length} bytes of an unfinished write from {self.file} at {self.position} "
+            f"({self.why})"
         )
 
 
@@ -67,7 +68,7 @@ class Hole:
 
     def __str__(self) -> str:
         return (
-            f"cut {self.length} bytes from {self.file} at {self.position}: offset {self.first_missing} "
+            f"truncated {self.length} bytes from {self.file} at {self.position}: offset {self.first_missing} "
             f"is lost ({self.why}), and what follows comes from other replicas; it is kept in {self.kept_in}"
         )
 
@@ -82,7 +83,7 @@ class Loss:
     def __str__(self) -> str:
         return (
             f"LOST: {self.directory} misses records of the offsets {self.lost}, which were synced: its files "
-            f"were changed or cut short since. The offsets are not given out again. {self._what_next}"
+            f"were changed or truncated since. The offsets are not given out again. {self._what_next}"
         )
 
     @property
@@ -99,8 +100,8 @@ class Loss:
 @dataclass(slots=True)
 class RecoveryReport:
     trusts_too_much: bool = False
-    """The recovery point that was given lies above the end: the log was cut, and then the machine stopped.
-    A lower one must be written down before something is appended there, which nobody has synced."""
+    """The recovery point that was given lies above the end: the log was truncated, and then the machine
+    stopped. A lower one must be written down before unsynced batches are appended there."""
     scanned_bytes: int = 0
     """How much was read and checked against its CRC."""
     torn_writes: list[TornWrite] = field(default_factory=list)
@@ -112,7 +113,7 @@ class RecoveryReport:
     removed: list[str] = field(default_factory=list)
     """Litter of an earlier crash or deletion."""
     kept: list[str] = field(default_factory=list)
-    """Damaged bytes that an earlier recovery set aside, and nobody has taken away yet."""
+    """Damaged bytes that an earlier recovery set aside, and that are still there."""
     notes: list[str] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
 

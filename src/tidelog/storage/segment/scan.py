@@ -59,7 +59,7 @@ class SegmentScan:
                 next_offset = header.next_offset
                 continue
             end = self._find_good(position, header, next_offset)
-            yield Bad(position, end, why or "cut short", end == self._size and self._only_zeros(position))
+            yield Bad(position, end, why or "truncated", end == self._size and self._only_zeros(position))
             position = end
 
     def _header_at(self, position: int) -> BatchHeader | None:

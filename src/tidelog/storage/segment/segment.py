@@ -75,7 +75,7 @@ class Segment:
             self._count_as_warm()
 
     def release(self) -> File | None:
-        """Let go of everything, for good; the open file goes to whoever wants it."""
+        """Release everything, for good; the open file goes to the caller."""
         self.files.warm.forget(self)
         file, self._file, self._index = self._file, None, None
         return file

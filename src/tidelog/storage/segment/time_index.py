@@ -56,7 +56,7 @@ class TimeIndex:
         return len(self.timestamps)
 
     def add(self, timestamp: TimestampMs, last_offset: Offset) -> None:
-        """Nothing happens unless `timestamp` is news."""
+        """Ignores a `timestamp` that is not the largest so far."""
         timestamps = self.timestamps
         if timestamp > (timestamps[-1] if timestamps else NO_TIMESTAMP):
             timestamps.append(timestamp)

@@ -37,7 +37,7 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def test_a_write_is_safe_after_one_round_to_every_follower(on_rig: OnRig) -> None:
+def test_a_write_is_committed_after_one_round_to_every_follower(on_rig: OnRig) -> None:
     async def work(rig: Any) -> None:
         rig.create()
         await asyncio.sleep(0.1)  # the followers wait at the leader
@@ -123,7 +123,9 @@ def test_while_one_partition_is_synced_the_others_go_on(on_rig: OnRig) -> None:
     on_rig(work)
 
 
-def test_what_a_dead_leader_alone_had_is_cut_off_and_written_down_before_anything_else(on_rig: OnRig) -> None:
+def test_what_a_dead_leader_alone_had_is_truncated_and_written_down_before_anything_else(
+    on_rig: OnRig,
+) -> None:
     async def work(rig: Any) -> None:
         rig.create()
         await asyncio.sleep(0.1)
@@ -145,7 +147,7 @@ def test_what_a_dead_leader_alone_had_is_cut_off_and_written_down_before_anythin
     on_rig(work)
 
 
-def test_a_cut_that_cannot_be_written_down_is_not_appended_to(on_rig: OnRig) -> None:
+def test_a_truncation_that_cannot_be_written_down_is_not_appended_to(on_rig: OnRig) -> None:
     async def work(rig: Any) -> None:
         rig.create()
         rig.cut |= {(1, 2), (1, 3)}
@@ -194,7 +196,7 @@ def test_a_leader_that_cannot_be_reached_is_tried_until_it_can(on_rig: OnRig) ->
     on_rig(work)
 
 
-def test_a_leader_that_forgot_the_session_is_told_everything_again(on_rig: OnRig) -> None:
+def test_a_leader_that_forgot_the_session_gets_everything_again(on_rig: OnRig) -> None:
     async def work(rig: Any) -> None:
         rig.create(partitions=3)
         await asyncio.sleep(0.1)

@@ -335,7 +335,7 @@ def test_a_follower_that_caught_up_is_said_to_be_able_to_join(on_leader: OnLeade
     on_leader(work)
 
 
-def test_a_log_that_parted_is_told_where(on_leader: OnLeader) -> None:
+def test_a_log_that_diverged_gets_the_offset(on_leader: OnLeader) -> None:
     async def work(leader: Leader) -> None:
         leader.host()
         leader.broker.produce(b"a")

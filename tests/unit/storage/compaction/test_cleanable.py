@@ -47,7 +47,7 @@ def test_a_segment_that_is_clean_in_part_is_dirty(log):
     assert cleanable.dirty_bytes == log.segments[4].size
 
 
-def test_a_log_without_sealed_segments_has_no_dirt():
+def test_a_log_without_sealed_segments_has_nothing_to_clean():
     log = open_log(MemoryDisk(), CONFIG)
     append(log, [(b"a", b"v")])
     cleanable = log.compaction.cleanable(log.end, NOW_MS)
@@ -87,7 +87,7 @@ def test_nothing_younger_than_the_lag_is_touched(log, hours, end):
     assert log.compaction.cleanable(log.end, NOW_MS + hours * 3_600_000).end == end
 
 
-def test_due_means_more_dirt_than_the_ratio_allows(log):
+def test_due_means_more_dirty_bytes_than_the_ratio_allows(log):
     log.compaction.cleaned_to = 2
     cleanable = log.compaction.cleanable(log.end, NOW_MS)
     assert cleanable.ratio == 0.5
@@ -104,7 +104,7 @@ def test_old_dirt_is_due_whatever_the_ratio(log, hours, is_overdue):
     assert cleanable.is_overdue == cleanable.is_due(config) == is_overdue
 
 
-def test_an_overdue_log_without_dirt_is_not_due(log):
+def test_an_overdue_log_without_dirty_bytes_is_not_due(log):
     config = replace(CONFIG, max_compaction_lag_ms=1)
     log.configure(config)
     log.compaction.cleaned_to = 4

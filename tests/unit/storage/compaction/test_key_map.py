@@ -10,7 +10,7 @@ def test_the_newest_offset_of_each_key_counts():
     assert len(keys) == 2
 
 
-def test_long_keys_are_told_apart():
+def test_long_keys_are_distinguished():
     keys = KeyMap(1 << 20)
     long_keys = [bytes([n]) + b"x" * 1000 for n in range(50)]
     keys.put_all([(key, n) for n, key in enumerate(long_keys)])

@@ -40,7 +40,7 @@ def test_round_trip_keeps_the_last_batch_and_the_open_transaction() -> None:
     assert second.last_timestamp == 900
 
 
-def test_every_flipped_bit_and_every_cut_is_noticed() -> None:
+def test_every_flipped_bit_and_every_truncation_is_noticed() -> None:
     raw = producer_snapshot.encode(some_producers())
     for position in range(len(raw)):
         for bit in range(8):

@@ -10,16 +10,16 @@ from tidelog.testing.sim.runtime.memory_disk import MemoryDisk, PowerCut
 from tidelog.wire.batch import check_batches, iter_batches
 from tidelog.wire.record import Record, write_batch
 
-FOLDER = "/data/topic-0"
+PARTITION_DIR = "/data/topic-0"
 NOW = 1_700_000_000_000
 ALONE = LogConfig(retention_ms=-1)
 REPLICATED = LogConfig(retention_ms=-1, is_replicated=True)
-LOG = f"{FOLDER}/{0:020d}.log"
-MARK = f"{FOLDER}/lost-range-checkpoint"
+LOG = f"{PARTITION_DIR}/{0:020d}.log"
+MARK = f"{PARTITION_DIR}/lost-range-checkpoint"
 
 
 def open_log(disk: MemoryDisk, config: LogConfig = ALONE, **options: object) -> PartitionLog:
-    return PartitionLog.open(disk, FOLDER, config, now_ms=NOW, **options)  # type: ignore[arg-type]
+    return PartitionLog.open(disk, PARTITION_DIR, config, now_ms=NOW, **options)  # type: ignore[arg-type]
 
 
 def append(log: PartitionLog, number: int, epoch: int = 0) -> int:
@@ -54,7 +54,7 @@ def offsets(log: PartitionLog) -> list[int]:
 
 
 def told(disk: MemoryDisk) -> LostRange | None:
-    return lost_range.read(disk, FOLDER)
+    return lost_range.read(disk, PARTITION_DIR)
 
 
 BATCH_BYTES = written(1).size(LOG)
@@ -116,8 +116,8 @@ def test_a_synced_tail_that_is_gone_is_a_loss_after_a_clean_stop() -> None:
 
 def test_a_log_that_is_gone_is_a_loss_after_a_clean_stop() -> None:
     disk = written()
-    for name in disk.names(FOLDER):
-        disk.remove(f"{FOLDER}/{name}")
+    for name in disk.names(PARTITION_DIR):
+        disk.remove(f"{PARTITION_DIR}/{name}")
     log = open_log(disk, clean=True, recovery_point=10)
     assert (told(disk), log.start, log.end) == (LostRange(0, 10, is_final=True), 0, 10)
     assert offsets(log) == []
@@ -134,7 +134,7 @@ def test_after_a_crash_what_was_committed_is_not_torn(committed: int | None) -> 
         assert (log.lost, log.end, log.recovery.torn_writes) == (LostRange(9, 10, 2), 10, [])
 
 
-def test_a_log_that_was_cut_before_a_crash_is_no_loss() -> None:
+def test_a_log_that_was_truncated_before_a_crash_is_no_loss() -> None:
     """A follower cuts what its leader does not have, and dies before it could write down how far it is."""
     disk = written(config=REPLICATED)
     log = open_log(disk, REPLICATED, clean=True, recovery_point=10)
@@ -146,7 +146,7 @@ def test_a_log_that_was_cut_before_a_crash_is_no_loss() -> None:
 
 def test_damage_among_what_was_synced_keeps_what_lies_behind_it() -> None:
     disk = written(config=REPLICATED)
-    disk.remove(f"{FOLDER}/{0:020d}.index")
+    disk.remove(f"{PARTITION_DIR}/{0:020d}.index")
     disk.flip_bit(LOG, 6 * BATCH_BYTES + 70)
     log = open_log(disk, REPLICATED, clean=True, recovery_point=10)
     assert log.lost == LostRange(6, 10, 2)
@@ -233,8 +233,8 @@ def test_a_damaged_mark_counts_for_the_whole_log() -> None:
 
 def test_a_damaged_mark_is_written_anew_even_where_nothing_else_is_known() -> None:
     disk = MemoryDisk()
-    disk.make_dirs(FOLDER)
-    lost_range.write(disk, FOLDER, LostRange(0, 1))
+    disk.make_dirs(PARTITION_DIR)
+    lost_range.write(disk, PARTITION_DIR, LostRange(0, 1))
     disk.flip_bit(MARK, 4)
     log = open_log(disk, REPLICATED)
     assert told(disk) == log.lost == LostRange(0, 1)
@@ -242,12 +242,12 @@ def test_a_damaged_mark_is_written_anew_even_where_nothing_else_is_known() -> No
 
 def test_the_epoch_of_the_last_batch_counts_where_the_file_of_epochs_is_older_than_that() -> None:
     disk = written(8, REPLICATED)
-    epochs = disk.open(f"{FOLDER}/leader-epoch-checkpoint").read_at(0, 1 << 10)
+    epochs = disk.open(f"{PARTITION_DIR}/leader-epoch-checkpoint").read_at(0, 1 << 10)
     log = open_log(disk, REPLICATED, clean=True, recovery_point=8)
     for number in (8, 9):
         append(log, number, epoch=5)
     log.close(clean=False)
-    file = disk.open(f"{FOLDER}/leader-epoch-checkpoint")
+    file = disk.open(f"{PARTITION_DIR}/leader-epoch-checkpoint")
     file.truncate(0)
     file.write_at(0, [epochs])  # the new one was never synced
     disk.flip_bit(LOG, 7 * BATCH_BYTES + 70)

@@ -9,16 +9,16 @@ from tidelog.testing.sim.runtime.memory_disk import MemoryDisk, PowerCut
 from tidelog.wire.batch import check_batches, crc_ok, iter_batches
 from tidelog.wire.record import Record, write_batch
 
-FOLDER = "/data/topic-0"
+PARTITION_DIR = "/data/topic-0"
 NOW = 1_700_000_000_000
 CONFIG = LogConfig(index_interval_bytes=200, retention_ms=-1)
-LOG = f"{FOLDER}/{0:020d}.log"
-INDEX = f"{FOLDER}/{0:020d}.index"
-TIME_INDEX = f"{FOLDER}/{0:020d}.timeindex"
+LOG = f"{PARTITION_DIR}/{0:020d}.log"
+INDEX = f"{PARTITION_DIR}/{0:020d}.index"
+TIME_INDEX = f"{PARTITION_DIR}/{0:020d}.timeindex"
 
 
 def open_log(disk: MemoryDisk, config: LogConfig = CONFIG, **options: object) -> PartitionLog:
-    return PartitionLog.open(disk, FOLDER, config, now_ms=NOW, **options)  # type: ignore[arg-type]
+    return PartitionLog.open(disk, PARTITION_DIR, config, now_ms=NOW, **options)  # type: ignore[arg-type]
 
 
 def written(batches: int = 10, config: LogConfig = CONFIG, *, clean: bool = True) -> MemoryDisk:
@@ -54,11 +54,11 @@ BATCH_BYTES = len(read_all(written(1), LOG))
 EVERYTHING = list(range(0, 20, 2))
 
 
-def test_a_torn_tail_is_cut_at_any_byte_and_reported_with_file_and_position() -> None:
+def test_a_torn_tail_is_truncated_at_any_byte_and_reported_with_file_and_position() -> None:
     whole = written(clean=False)
     for length in range(8 * BATCH_BYTES + 1, 10 * BATCH_BYTES):
         disk = MemoryDisk()
-        disk.make_dirs(FOLDER)
+        disk.make_dirs(PARTITION_DIR)
         disk.open(LOG, create=True).write_at(0, [read_all(whole, LOG)[:length]])
         log = open_log(disk)
         valid = length // BATCH_BYTES
@@ -70,7 +70,7 @@ def test_a_torn_tail_is_cut_at_any_byte_and_reported_with_file_and_position() ->
             assert f"{LOG} at {valid * BATCH_BYTES}" in log.recovery.lines()[0]
 
 
-def test_zeros_at_the_end_are_cut_without_a_word() -> None:
+def test_zeros_at_the_end_are_truncated_without_a_report() -> None:
     disk = written(clean=False)
     disk.open(LOG).truncate(disk.size(LOG) + 5_000)
     log = open_log(disk)
@@ -132,7 +132,7 @@ def test_damage_and_a_torn_tail_together() -> None:
     assert again.kept[0] in again.lines()[0]
 
 
-def test_a_crash_at_any_point_of_setting_damage_aside_is_safe() -> None:
+def test_a_crash_at_any_point_of_setting_damage_aside_loses_nothing() -> None:
     cut_at = 0
     while True:
         disk = written(clean=True)
@@ -151,9 +151,9 @@ def test_a_crash_at_any_point_of_setting_damage_aside_is_safe() -> None:
             break
         log = open_log(disk)
         assert bases(log) == [0, 2, 4, *range(8, 20, 2)]
-        sides = [name for name in disk.names(FOLDER) if "damaged" in name]
+        sides = [name for name in disk.names(PARTITION_DIR) if "damaged" in name]
         assert sides == [f"{0:020d}.log.damaged-{3 * BATCH_BYTES}"]
-        kept = read_all(disk, f"{FOLDER}/{sides[0]}")
+        kept = read_all(disk, f"{PARTITION_DIR}/{sides[0]}")
         assert kept == damaged[3 * BATCH_BYTES : 4 * BATCH_BYTES]
     assert cut_at > 8
 
@@ -165,7 +165,7 @@ def test_new_damage_at_an_old_position_does_not_overwrite_what_was_kept() -> Non
     disk.flip_bit(LOG, 70)
     log = open_log(disk)
     assert bases(log) == EVERYTHING[2:]
-    assert [name for name in disk.names(FOLDER) if "damaged" in name] == [
+    assert [name for name in disk.names(PARTITION_DIR) if "damaged" in name] == [
         f"{0:020d}.log.damaged-0",
         f"{0:020d}.log.damaged-0.1",
     ]
@@ -174,7 +174,7 @@ def test_new_damage_at_an_old_position_does_not_overwrite_what_was_kept() -> Non
 def test_damage_in_an_earlier_segment_keeps_the_later_ones() -> None:
     config = LogConfig(segment_bytes=3 * BATCH_BYTES, retention_ms=-1)
     disk = written(config=config, clean=False)
-    path = f"{FOLDER}/{6:020d}.log"
+    path = f"{PARTITION_DIR}/{6:020d}.log"
     disk.flip_bit(path, 2 * BATCH_BYTES + 65)  # the last batch of the second segment
     log = open_log(disk, config)
     assert bases(log) == [0, 2, 4, 6, 8, *range(12, 20, 2)]
@@ -188,7 +188,7 @@ def test_a_snapshot_does_not_outlive_the_batches_it_speaks_of() -> None:
     disk = written(3, config, clean=False)
     log = open_log(disk, config, recovery_point=2)
     log.roll(NOW)
-    assert f"{6:020d}.snapshot" in disk.names(FOLDER)
+    assert f"{6:020d}.snapshot" in disk.names(PARTITION_DIR)
     disk.open(LOG).truncate(BATCH_BYTES)  # the batches at 2 and 4 never reached the disk
     log = open_log(disk, config, recovery_point=2)
     assert bases(log) == [0]
@@ -249,7 +249,7 @@ def test_a_flipped_bit_in_an_index_misleads_nobody(path: str, clean: bool) -> No
 @pytest.mark.parametrize("sealed", [True, False], ids=["sealed", "active"])
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "after a crash"])
 @pytest.mark.parametrize("path", [INDEX, TIME_INDEX])
-def test_indexes_that_are_cut_or_gone_are_built_anew(path: str, clean: bool, sealed: bool) -> None:
+def test_indexes_that_are_truncated_or_gone_are_built_anew(path: str, clean: bool, sealed: bool) -> None:
     config = LogConfig(index_interval_bytes=200, segment_bytes=6 * BATCH_BYTES if sealed else 1 << 20)
     whole = read_all(written(config=config), path)
     for length in (None, 0, 1, len(whole) - 1):
@@ -270,7 +270,7 @@ def test_indexes_that_are_cut_or_gone_are_built_anew(path: str, clean: bool, sea
 @pytest.mark.parametrize("damage", ["flip", "cut", "remove"])
 def test_a_bad_snapshot_is_replaced_by_the_log(damage: str) -> None:
     disk = written()
-    path = f"{FOLDER}/{20:020d}.snapshot"
+    path = f"{PARTITION_DIR}/{20:020d}.snapshot"
     if damage == "flip":
         disk.flip_bit(path, 30)
     elif damage == "cut":
@@ -286,7 +286,7 @@ def test_a_bad_snapshot_is_replaced_by_the_log(damage: str) -> None:
 @pytest.mark.parametrize("content", [None, b"", b"0\n1\n9", b"0\n1\n0 0\n"])
 def test_epochs_are_learned_from_the_log_where_their_file_is_bad(content: bytes | None) -> None:
     disk = written()
-    path = f"{FOLDER}/leader-epoch-checkpoint"
+    path = f"{PARTITION_DIR}/leader-epoch-checkpoint"
     disk.remove(path)
     if content is not None:
         disk.open(path, create=True).write_at(0, [content])
@@ -296,7 +296,7 @@ def test_epochs_are_learned_from_the_log_where_their_file_is_bad(content: bytes 
 
 def test_epochs_beyond_the_end_are_dropped() -> None:
     disk = written()
-    file = disk.open(f"{FOLDER}/leader-epoch-checkpoint")
+    file = disk.open(f"{PARTITION_DIR}/leader-epoch-checkpoint")
     file.truncate(0)
     file.write_at(0, [b"0\n4\n0 0\n1 8\n2 16\n3 20\n"])
     assert open_log(disk, clean=True).leader_epochs.entries == [(0, 0), (1, 8), (2, 16)]
@@ -306,17 +306,17 @@ def test_litter_is_removed() -> None:
     disk = written()
     litter = [f"{0:020d}.log.deleted", f"{40:020d}.index", f"{40:020d}.timeindex", f"{0:020d}.log.recovering"]
     for name in [*litter, "leader-epoch-checkpoint.tmp"]:
-        disk.open(f"{FOLDER}/{name}", create=True)
-    disk.open(f"{FOLDER}/notes.txt", create=True)
+        disk.open(f"{PARTITION_DIR}/{name}", create=True)
+    disk.open(f"{PARTITION_DIR}/notes.txt", create=True)
     log = open_log(disk, clean=True)
     assert set(log.recovery.removed) == {*litter, "leader-epoch-checkpoint.tmp"}
-    assert "notes.txt" in disk.names(FOLDER)
-    assert not set(litter) & set(disk.names(FOLDER))
+    assert "notes.txt" in disk.names(PARTITION_DIR)
+    assert not set(litter) & set(disk.names(PARTITION_DIR))
 
 
 def test_a_header_that_was_trusted_and_is_needed_again_leads_to_a_full_check() -> None:
     disk = written()
-    disk.remove(f"{FOLDER}/{20:020d}.snapshot")
+    disk.remove(f"{PARTITION_DIR}/{20:020d}.snapshot")
     disk.flip_bit(LOG, 3 * BATCH_BYTES + 8, 7)  # a negative length stops the walk that rebuilds producers
     log = open_log(disk, clean=True)
     assert bases(log) == [0, 2, 4, *range(8, 20, 2)]
@@ -336,8 +336,8 @@ def test_a_damaged_header_met_by_a_reader_is_named_and_what_lies_around_it_is_se
 
 
 def test_every_region_of_every_file_flipped_and_reopened_raises_nothing() -> None:
-    for name in written().names(FOLDER):
-        path = f"{FOLDER}/{name}"
+    for name in written().names(PARTITION_DIR):
+        path = f"{PARTITION_DIR}/{name}"
         for place in range(0, written().size(path), 7):
             for clean in (True, False):
                 disk = written()

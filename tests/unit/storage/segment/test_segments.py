@@ -10,12 +10,12 @@ from tidelog.wire.batch import read_header
 from tidelog.wire.record import Record, write_batch
 
 NOW = 1_000_000
-FOLDER = "/data/t-0"
+PARTITION_DIR = "/data/t-0"
 
 
 def follower_log(disk: MemoryDisk, *batches: bytearray) -> PartitionLog:
     """Each batch in a segment of its own."""
-    log = PartitionLog.open(disk, FOLDER, LogConfig(), now_ms=NOW)
+    log = PartitionLog.open(disk, PARTITION_DIR, LogConfig(), now_ms=NOW)
     for batch in batches:
         log.append_as_follower(memoryview(batch), [(0, read_header(batch))], now_ms=NOW)
         log.roll(NOW)
@@ -52,7 +52,7 @@ def test_an_empty_batch_is_given_where_nothing_follows() -> None:
 def test_a_batch_that_claims_an_offset_of_another_segment_is_not_served() -> None:
     disk = MemoryDisk()
     log = follower_log(disk, filled(0), filled(10), filled(20))
-    disk.flip_bit(f"{FOLDER}/{10:020d}.log", 3, 3)
+    disk.flip_bit(f"{PARTITION_DIR}/{10:020d}.log", 3, 3)
     with pytest.raises(KafkaError) as caught:
         log.read(10, 1000, end=log.end)
     assert caught.value.code is ErrorCode.CORRUPT_MESSAGE

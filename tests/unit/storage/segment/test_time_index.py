@@ -11,7 +11,7 @@ def index_of(*entries: tuple[int, int], base: int = 100) -> TimeIndex:
     return index
 
 
-def test_only_news_is_added() -> None:
+def test_only_larger_timestamps_are_added() -> None:
     index = index_of((1000, 105), (1000, 110), (900, 112), (1001, 113))
     assert index.dump() == index_of((1000, 105), (1001, 113)).dump()
 

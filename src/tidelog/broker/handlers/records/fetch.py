@@ -1,8 +1,8 @@
 """Fetch: batches from the log to the socket untouched, now or once enough has arrived.
 
-Consumers and follower brokers come in through the same door; the latter are led on to `replica_fetch`.
+Consumers and followers use the same request; those of followers go on to `replica_fetch`.
 A consumer may read from a follower, too, as far as that knows what is committed (KIP-392). A broker that lost
-records to damage reads all that any replica has, whoever leads.
+records to damage reads all that any replica has, the leader or not.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ FOLLOWERS_SINCE = 11
 LEADERS_SINCE = 16
 RACK_AWARE = "RackAwareReplicaSelector"
 MOVED = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
-WAIT_MS_MAX = 5 * 60_000  # nobody needs to hold a request open for longer
+WAIT_MS_MAX = 5 * 60_000  # a client that wants to wait longer asks again
 
 
 def handle(context: Context, request: FetchRequest) -> "FetchResponse | asyncio.Future[FetchResponse]":
@@ -91,7 +91,7 @@ class FetchJob:
         self._bytes_max = min(request.max_bytes, services.config.int("fetch.max.bytes"))
         self.read_committed = request.isolation_level == READ_COMMITTED
         self._limit = LOG_END if reads_all else limit_of_consumer(request.isolation_level)
-        # Older consumers cannot be sent to a follower, so one that comes to one is lost.
+        # Older consumers cannot be sent to a follower, so a follower refuses them.
         reads_followers = context.version >= FOLLOWERS_SINCE
         self._find = services.partitions.find_any if reads_followers else services.partitions.find
         self._leaders: dict[NodeId, None] = {}  # named in the answer, whose endpoints go with it
@@ -190,7 +190,7 @@ class FetchJob:
         return response
 
     def _where_leaders_are(self) -> list[NodeEndpoint]:
-        """Of the leaders that the answer names, so that nobody must ask for metadata first (KIP-951)."""
+        """The endpoints of the leaders in the answer: clients need no metadata request first (KIP-951)."""
         reachable = self._context.services.metadata.reachable_brokers(self._context.connection.listener)
         return [
             NodeEndpoint(node_id=broker.id, host=where.host, port=where.port, rack=broker.rack)
