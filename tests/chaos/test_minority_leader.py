@@ -44,7 +44,7 @@ def test_only_what_the_majority_has_stays(make_cluster) -> None:
             cluster.until_whole()
             assert values(to_new) == [b"before", b"after"]
             assert acks_all(to_old, b"too late") is ErrorCode.NOT_LEADER_OR_FOLLOWER
-    assert "cut from" in cluster.members[old].log_text(), "it says what it gave up"
+    assert "truncated from" in cluster.members[old].log_text(), "it says what it gave up"
     for member in cluster.members.values():
         assert member.terminate() == 0
     assert not list(differing_replicas([member.data for member in cluster.members.values()], "t-0"))
