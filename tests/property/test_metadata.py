@@ -13,7 +13,7 @@ from tidelog.metadata.image.image import ClusterImage, advance
 from tidelog.metadata.image.records import BrokerChanged, Endpoint, decode_record, encode_record
 from tidelog.metadata.topics.create_partitions import TopicGrowth, decide_create_partitions
 from tidelog.metadata.topics.create_topics import NewTopic, TopicDefaults, decide_create_topics
-from tidelog.metadata.topics.delete_topics import DoomedTopic, decide_delete_topics
+from tidelog.metadata.topics.delete_topics import TopicToDelete, decide_delete_topics
 
 CONFIG = BrokerConfig()
 GOOD_NAMES = st.sampled_from(["a", "a.b", "a_b", "c"])
@@ -45,7 +45,7 @@ growths = st.lists(
 )
 doomed = st.lists(
     st.builds(
-        DoomedTopic,
+        TopicToDelete,
         st.one_of(st.none(), NAMES),
         st.one_of(st.just(bytes(16)), st.integers(0, 5).map(lambda number: number.to_bytes(16, "big"))),
     ),

@@ -85,9 +85,9 @@ def reseated(node: RaftNode, lead: Leadership, now: float) -> Configuration:
                 filled = Voter(voter.id, peer.address or voter.address, peer.storage)
                 return node.configuration.with_voter(filled)
         elif not voter.is_held_by(peer.storage):
-            is_settled = now - peer.storage_since >= node.settings.election_timeout
+            is_stable = now - peer.storage_since >= node.settings.election_timeout
             vacated = node.configuration.with_voter(Voter(voter.id, voter.address, None, vacant=True))
-            if is_settled and vacated.counted and has_live_majority(node, lead, vacated, now):
+            if is_stable and vacated.counted and has_live_majority(node, lead, vacated, now):
                 return vacated
     return node.configuration
 

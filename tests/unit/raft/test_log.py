@@ -67,8 +67,8 @@ def test_what_was_truncated_while_it_was_written_is_not_taken_for_synced() -> No
     log.append(entries(2))
     log.mark_synced(3)
     assert log.stable == 1
-    cut, first, fresh = log.take_unwritten()
-    assert (cut, first, [entry.term for entry in fresh]) == (2, 2, [2])
+    truncate_from, first, fresh = log.take_unwritten()
+    assert (truncate_from, first, [entry.term for entry in fresh]) == (2, 2, [2])
 
 
 actions = st.lists(
@@ -98,9 +98,9 @@ def test_the_disk_ends_up_with_the_same_entries(steps: list[tuple[str, int]]) ->
             log.truncate_from(log.last_index - amount)
             del model[len(model) - amount - 1 :]
         elif action == "write":
-            cut, first, fresh = log.take_unwritten()
-            if cut is not None:
-                del disk[cut:]
+            truncate_from, first, fresh = log.take_unwritten()
+            if truncate_from is not None:
+                del disk[truncate_from:]
             assert first == len(disk) or not fresh
             disk += fresh
             written = len(disk) - 1

@@ -49,7 +49,7 @@ def test_a_message_survives_its_bytes(message: AnyMessage) -> None:
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
-def test_a_message_cut_short_or_with_more_behind_it_is_refused(message: AnyMessage) -> None:
+def test_a_truncated_message_or_one_with_more_behind_it_is_refused(message: AnyMessage) -> None:
     data = encode(message)
     for length in range(len(data)):
         with pytest.raises(ProtocolError):

@@ -100,8 +100,8 @@ def test_iterates_up_to_an_incomplete_batch() -> None:
     starts = [0, len(first), len(first) + len(second)]
     assert [position for position, _ in iter_batches(whole)] == starts
     assert [header.record_count for _, header in iter_batches(memoryview(whole))] == [1, 2, 3]
-    for cut in range(1, len(third) + 1):
-        assert [position for position, _ in iter_batches(whole[:-cut])] == starts[:2]
+    for missing in range(1, len(third) + 1):
+        assert [position for position, _ in iter_batches(whole[:-missing])] == starts[:2]
 
 
 @pytest.mark.parametrize("field", [{"magic": 1}, {"magic": 3}, {"length": 48}, {"length": -1}])
@@ -181,7 +181,7 @@ def test_every_flipped_bit_after_the_crc_is_found() -> None:
     assert check_batches(data)
 
 
-def test_every_cut_is_refused() -> None:
+def test_every_truncation_is_refused() -> None:
     data = from_client(2)
     for length in range(len(data)):
         assert refusal(data[:length]) is ErrorCode.INVALID_RECORD

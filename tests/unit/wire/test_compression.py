@@ -127,7 +127,7 @@ def test_an_unknown_codec_is_refused() -> None:
 
 
 @pytest.mark.parametrize("codec", COMPRESSED)
-def test_every_cut_is_corrupt(codec: Codec) -> None:
+def test_every_truncation_is_corrupt(codec: Codec) -> None:
     packed = compress(codec, TEXT[:300])
     # A xerial stream may end after any block, so also after its header.
     whole = {len(xerial.HEADER)} if codec is Codec.SNAPPY else set()

@@ -32,20 +32,20 @@ def every_message():
                 yield cls, version
 
 
-def test_a_message_cut_short_or_too_long_is_refused():
+def test_a_truncated_or_too_long_message_is_refused():
     rng = Random(2)
     for cls, version in every_message():
         wire = b"".join(encode(random_message(cls, version, rng), version))
-        for cut in {0, len(wire) // 2, len(wire) - 1, rng.randrange(len(wire) + 1)} - {len(wire)}:
-            if cut >= 0 and len(wire):
-                refused(cls, version, wire[:cut])
+        for length in {0, len(wire) // 2, len(wire) - 1, rng.randrange(len(wire) + 1)} - {len(wire)}:
+            if length >= 0 and len(wire):
+                refused(cls, version, wire[:length])
         refused(cls, version, wire + b"\x00")
 
 
-def test_every_cut_of_one_message():
+def test_every_truncation_of_one_message():
     wire = b"".join(encode(random_message(FetchResponse, 16, Random(5)), 16))[:3000]
-    for cut in range(len(wire)):
-        refused(FetchResponse, 16, wire[:cut])
+    for length in range(len(wire)):
+        refused(FetchResponse, 16, wire[:length])
 
 
 def mutate(wire, rng):

@@ -41,8 +41,8 @@ def test_a_long_of_more_than_64_bits_is_refused(endless: bytes) -> None:
         read_varlong(endless, 0)
 
 
-@pytest.mark.parametrize("cut", [b"", b"\x80", b"\xff\xff", b"\xff\xff\xff\xff"])
-def test_the_end_of_the_bytes_is_an_index_error(cut: bytes) -> None:
+@pytest.mark.parametrize("truncated", [b"", b"\x80", b"\xff\xff", b"\xff\xff\xff\xff"])
+def test_the_end_of_the_bytes_is_an_index_error(truncated: bytes) -> None:
     for read in (read_varint, read_varlong):
         with pytest.raises(IndexError):
-            read(cut, 0)
+            read(truncated, 0)

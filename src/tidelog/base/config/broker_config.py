@@ -79,8 +79,8 @@ class BrokerConfig(ConfigValues):
 
     def advertised_listeners(self) -> tuple[Listener, ...]:
         """One for each listener. Port 0 still stands for the port that the listener really gets."""
-        told = {told.name: told for told in map(parse_listener, self.list("advertised.listeners"))}
-        return tuple(told.get(listener.name, listener) for listener in self.listeners())
+        advertised = {one.name: one for one in map(parse_listener, self.list("advertised.listeners"))}
+        return tuple(advertised.get(listener.name, listener) for listener in self.listeners())
 
     def with_dynamic(
         self, cluster: Mapping[str, str], broker: Mapping[str, str], *, on_problem: OnProblem | None = None

@@ -91,7 +91,7 @@ class MetadataService:
         return self._quorum.leader_term
 
     @property
-    def told_controller(self) -> NodeId:
+    def advertised_controller(self) -> NodeId:
         """Who is named where somebody wants to know: one that is not fenced, so that its address is told."""
         if self.controller_id is not None and self._is_alive(self.controller_id):
             return self.controller_id
@@ -216,9 +216,9 @@ class MetadataService:
                 await advance_in_turns(image, decision.records)
                 await self._commit(encode_decision(decision.records), image, term)
             except TidelogError as error:
-                is_told = error is self._quorum.disk_full
+                is_refused = error is self._quorum.disk_full
                 is_replaced = isinstance(error, KafkaError) and error.code is ErrorCode.NOT_CONTROLLER
-                if not (is_told or is_replaced):
+                if not (is_refused or is_replaced):
                     log.error("the cluster's metadata cannot be changed: %s", error)
                 return [_refused(result, error) for result in decision.results]
             return decision.results

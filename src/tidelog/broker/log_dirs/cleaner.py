@@ -184,16 +184,16 @@ class LogCleaner:
             why,
         )
 
-    def _remove_later(self, doomed: Iterable[SegmentDeletion]) -> None:
+    def _remove_later(self, deletions: Iterable[SegmentDeletion]) -> None:
         now_ms = self._clock.now_ms()
-        for segment in doomed:
+        for segment in deletions:
             delay = max(0, segment.remove_at_ms - now_ms) / 1000
             self._removals[segment] = asyncio.get_running_loop().call_later(delay, self._remove, segment)
 
-    def _remove(self, doomed: SegmentDeletion) -> None:
+    def _remove(self, deletion: SegmentDeletion) -> None:
         def report(future: "asyncio.Future[None]") -> None:
             if not future.cancelled() and (error := future.exception()) is not None:
                 log.warning("removing segments that compaction replaced failed: %s", error)
 
-        del self._removals[doomed]
-        self._run_in_thread(doomed.run).add_done_callback(report)
+        del self._removals[deletion]
+        self._run_in_thread(deletion.run).add_done_callback(report)

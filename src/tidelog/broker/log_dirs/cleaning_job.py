@@ -77,14 +77,14 @@ class CleaningJob:
                 plan.discard(group)
                 raise CompactionStopped
             try:
-                doomed = self.log.compaction.finish(cleaned, self._clock.now_ms())
+                deletions = self.log.compaction.finish(cleaned, self._clock.now_ms())
             except OSError:
                 plan.discard(group)
                 raise
-            if doomed is None:
+            if deletions is None:
                 log.info("%s: its log was truncated during compaction; trying again", self.name)
                 return
-            self._on_deletions(doomed)
+            self._on_deletions(deletions)
         self.log.compaction.cleaned_to = plan.end
         self.is_unfinished = plan.end < self._cleanable.end
         log.info(

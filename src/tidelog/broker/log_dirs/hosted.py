@@ -124,9 +124,9 @@ class HostedPartitions:
         opening = self._opening.open if self.log_dirs.all_clean else self._opening.recover
         await opening(ours, config, self._host)
         unknown = self.log_dirs.name_unknown_partitions({(topic.name, one.index) for topic, one in ours})
-        cut = [partition for partition in self if partition.follower.must_checkpoint]
-        if (unknown or cut) and self.checkpoint_now():
-            for partition in cut:
+        truncated = [partition for partition in self if partition.follower.must_checkpoint]
+        if (unknown or truncated) and self.checkpoint_now():
+            for partition in truncated:
                 partition.follower.checkpointed()
 
     def _host(self, replica: Replica, opened: Opened) -> None:

@@ -31,12 +31,12 @@ class Housekeeping:
         now_ms = self._clock.now_ms()
         for partition in self._partitions:
             try:
-                doomed = partition.log.retire(now_ms, limit=partition.high_watermark)
+                deletions = partition.log.retire(now_ms, limit=partition.high_watermark)
             except KafkaError as error:
                 log.error("%s-%d: retention failed: %s", partition.topic, partition.index, error.message)
                 partition.release_all(error)
                 continue
-            for segment in doomed:
+            for segment in deletions:
                 delay = (segment.remove_at_ms - now_ms) / 1000
                 timer = asyncio.get_running_loop().call_later(delay, self._remove, partition, segment)
                 self._removals[segment] = timer
@@ -47,8 +47,8 @@ class Housekeeping:
             timer.cancel()
         self._removals.clear()
 
-    def _remove(self, partition: Partition, doomed: SegmentDeletion) -> None:
-        del self._removals[doomed]
+    def _remove(self, partition: Partition, deletion: SegmentDeletion) -> None:
+        del self._removals[deletion]
 
         def report(future: "asyncio.Future[None]") -> None:
             if not future.cancelled() and (error := future.exception()) is not None:
@@ -57,7 +57,7 @@ class Housekeeping:
                     "deleting old segments of %s-%d failed: %s", partition.topic, partition.index, error
                 )
 
-        self._run_in_thread(doomed.run).add_done_callback(report)
+        self._run_in_thread(deletion.run).add_done_callback(report)
 
     def sync_by_interval(self) -> None:
         """Durability `interval`: everything written so far goes to the disk."""

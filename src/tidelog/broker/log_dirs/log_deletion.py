@@ -52,8 +52,8 @@ class LogDeletion:
 
     async def _free(self) -> None:
         while self._to_free:
-            doomed = self._to_free.popleft()
-            await self._in_thread(partial(_free, doomed))
+            deletions = self._to_free.popleft()
+            await self._in_thread(partial(_free, deletions))
         self._freeing = None
 
     async def _in_thread(self, job: Callable[[], None]) -> None:
@@ -87,8 +87,8 @@ def _rename(gone: Sequence[tuple[LogDirFiles, PartitionDir, Uuid]]) -> list[Gone
     return renamed
 
 
-def _free(doomed: Sequence[Gone]) -> None:
-    for files, partition_dir in doomed:
+def _free(deletions: Sequence[Gone]) -> None:
+    for files, partition_dir in deletions:
         try:
             files.remove(partition_dir)
         except OSError as error:

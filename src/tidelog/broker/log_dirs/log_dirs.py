@@ -155,8 +155,8 @@ class LogDirs:
         if found is None:
             return None
         files, known = found
-        doomed = files.mark_deleted(known, unique)
-        return lambda: files.remove(doomed)
+        deleted = files.mark_deleted(known, unique)
+        return lambda: files.remove(deleted)
 
     def forget(self, topic_id: Uuid, index: int) -> tuple[LogDirFiles, PartitionDir] | None:
         """Removes the partition from the list; returns the directory to rename and delete, if any."""

@@ -13,7 +13,7 @@ from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import Record, TopicDeleted
 
 
-class DoomedTopic(msgspec.Struct, frozen=True):
+class TopicToDelete(msgspec.Struct, frozen=True):
     """One item of the request: a name or an id, not both."""
 
     name: str | None = None
@@ -26,7 +26,7 @@ class DeletedTopic(ItemResult, frozen=True, kw_only=True):
 
 
 def decide_delete_topics(
-    image: ClusterImage, topics: Sequence[DoomedTopic], *, enabled: bool = True
+    image: ClusterImage, topics: Sequence[TopicToDelete], *, enabled: bool = True
 ) -> Decision[DeletedTopic]:
     """`enabled` is the setting delete.topic.enable."""
     asked = Counter(topics)
@@ -46,13 +46,13 @@ def decide_delete_topics(
     return Decision(records, results)
 
 
-def _find(image: ClusterImage, item: DoomedTopic) -> TopicImage | None:
+def _find(image: ClusterImage, item: TopicToDelete) -> TopicImage | None:
     if item.name is None:
         return image.topics_by_id.get(item.topic_id)
     return image.topics.get(item.name) if item.topic_id == ZERO_UUID else None
 
 
-def _check(image: ClusterImage, item: DoomedTopic, times: int, meant: Counter[Uuid]) -> TopicImage:
+def _check(image: ClusterImage, item: TopicToDelete, times: int, meant: Counter[Uuid]) -> TopicImage:
     if item.name is not None and item.topic_id != ZERO_UUID:
         raise _invalid("You may not specify both topic name and topic id.")
     if item.name is None and item.topic_id == ZERO_UUID:

@@ -35,14 +35,14 @@ def broker(id: NodeId, *, process: int = 1, log_dir: int | None = None) -> Broke
 
 
 class World:
-    """A controller, and brokers that reach it directly; while `is_cut` nobody does."""
+    """A controller, and brokers that reach it directly; while `is_isolated` nobody does."""
 
     def __init__(self, rig: QuorumRig) -> None:
         self.rig = rig
         self.controller = Controller(rig.metadata, rig.clock, rig.random, "the-cluster")
         rig.applier.on_role_change = self.controller.on_role_change
         self.controller.on_role_change(True)
-        self.is_cut = False
+        self.is_isolated = False
         self.failed: list[Uuid] = []
 
     def member(self, me: BrokerImage) -> BrokerLifecycle:
@@ -67,7 +67,7 @@ class World:
         timeout: float,  # noqa: ASYNC109
     ) -> Any:
         await asyncio.sleep(0.001)
-        if self.is_cut:
+        if self.is_isolated:
             await asyncio.sleep(timeout)
             raise ConnectionError("no way")
         try:
@@ -146,12 +146,12 @@ def test_a_silent_broker_is_fenced_and_let_in_again_when_it_is_heard() -> None:
         await member.register()
         member.start()
         await member.until_unfenced()
-        world.is_cut = True
+        world.is_isolated = True
         await asyncio.sleep(8)
         assert not world.is_fenced(1), "the session is nine seconds"
         await asyncio.sleep(4)
         assert world.is_fenced(1)
-        world.is_cut = False
+        world.is_isolated = False
         await asyncio.sleep(5)
         assert not world.is_fenced(1)
         await member.stop()
@@ -191,12 +191,12 @@ def test_a_second_broker_with_the_same_id_is_refused_with_the_reason() -> None:
 
 def test_registration_waits_for_a_controller() -> None:
     async def work(world: World) -> None:
-        world.is_cut = True
+        world.is_isolated = True
         member = world.member(broker(1))
         registering = asyncio.ensure_future(member.register())
         await asyncio.sleep(100)
         assert not registering.done()
-        world.is_cut = False
+        world.is_isolated = False
         await asyncio.wait_for(registering, 10)
 
     in_world(work)
@@ -225,7 +225,7 @@ def test_a_broker_that_nobody_hears_leaves_when_its_time_is_up() -> None:
         await member.register()
         member.start()
         await member.until_unfenced()
-        world.is_cut = True
+        world.is_isolated = True
         began = world.rig.clock.monotonic()
         await member.leave(10)
         assert 9.9 <= world.rig.clock.monotonic() - began <= 11
@@ -313,7 +313,7 @@ def test_a_broker_is_registered_when_it_knows_so_itself() -> None:
 def test_a_broker_that_cannot_follow_the_metadata_does_not_wait_to_be_let_in() -> None:
     async def work(world: World) -> None:
         member = world.member(broker(1))
-        world.is_cut = True
+        world.is_isolated = True
         registering = asyncio.get_running_loop().create_task(member.register())
         await asyncio.sleep(1)
         world.rig.quorum.failure = StorageError("the disk failed")

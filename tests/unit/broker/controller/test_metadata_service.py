@@ -275,12 +275,12 @@ def test_clients_are_sent_to_a_broker_that_they_are_told_about(monkeypatch: pyte
     async def work(rig: QuorumRig) -> None:
         await rig.metadata.change(registered(1, 0, fenced=False))
         await rig.metadata.change(registered(2, 1, fenced=False))
-        assert rig.metadata.told_controller == rig.metadata.controller_for_clients == 1
+        assert rig.metadata.advertised_controller == rig.metadata.controller_for_clients == 1
         with monkeypatch.context() as another_leads:
             another_leads.setattr(type(rig.metadata), "controller_id", 2)
-            assert rig.metadata.told_controller == 2
+            assert rig.metadata.advertised_controller == 2
             assert rig.metadata.controller_for_clients == 1, "it may have died without our knowing"
         await rig.metadata.change(registered(1, 2, fenced=True))
-        assert rig.metadata.told_controller == rig.metadata.controller_for_clients == 2
+        assert rig.metadata.advertised_controller == rig.metadata.controller_for_clients == 2
 
     with_rig(work)

@@ -234,7 +234,7 @@ def test_a_disk_error_during_the_swap_takes_only_this_log_offline():
     assert len(keys(other)) < 10
 
 
-def test_a_log_that_is_cut_meanwhile_is_left_alone():
+def test_a_log_that_is_truncated_meanwhile_is_left_alone():
     rig = Rig()
     partition = rig.partition("orders")
 

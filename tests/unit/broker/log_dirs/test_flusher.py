@@ -69,7 +69,7 @@ def test_appends_that_come_during_a_sync_share_the_next_one() -> None:
     run(main())
 
 
-def test_a_failed_sync_is_told_to_all_who_wait_and_never_tried_again() -> None:
+def test_a_failed_sync_fails_all_waiting_requests_and_is_never_retried() -> None:
     async def main() -> None:
         threads = Threads()
         flusher = Flusher(threads.run)

@@ -133,9 +133,9 @@ def test_a_topic_of_the_same_name_begins_empty() -> None:
     run(life())
 
 
-@pytest.mark.parametrize(("replicas", "is_told"), [((1, 2), True), ((1,), False)])
+@pytest.mark.parametrize(("replicas", "is_reported"), [((1, 2), True), ((1,), False)])
 def test_a_log_that_finds_no_room_is_told_to_the_controller_if_others_can_lead(
-    replicas: tuple[NodeId, ...], is_told: bool
+    replicas: tuple[NodeId, ...], is_reported: bool
 ) -> None:
     async def life() -> None:
         disk = MemoryDisk()
@@ -145,7 +145,7 @@ def test_a_log_that_finds_no_room_is_told_to_the_controller_if_others_can_lead(
         now = image(1, 0, replicas=replicas)
         await host.hear(now)
         key = now.topics["t"].id, 0
-        assert host.hosted.damaged() == ({key} if is_told else set())
+        assert host.hosted.damaged() == ({key} if is_reported else set())
         with pytest.raises(KafkaError, match="No space left"):
             host.hosted.find("t", 0)
         assert host.hosted.without_space

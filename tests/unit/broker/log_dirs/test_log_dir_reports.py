@@ -110,7 +110,7 @@ def test_what_nobody_heard_is_said_again():
 
 
 @pytest.mark.parametrize("replicas", [REPLICAS_PER_REPORT_MAX, REPLICAS_PER_REPORT_MAX + 1])
-def test_many_are_told_in_parts(replicas):
+def test_many_are_reported_in_parts(replicas):
     cluster = Cluster(replicas, [FIRST])
     cluster.log_dirs[0].partition_dirs = {(TOPIC, index): None for index in range(replicas)}
     for _ in range(4):

@@ -78,7 +78,7 @@ class TwoLogDirs:
         return [record.value for record in records(self.partition.log)]
 
 
-def test_what_was_cut_while_it_was_copied_does_not_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_truncated_while_it_was_copied_does_not_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_moves, "FINAL_BYTES", 10)
 
     async def life() -> None:

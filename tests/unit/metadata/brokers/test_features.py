@@ -33,7 +33,7 @@ def test_new_cluster_uses_all_there_is(apply):
     assert advance(ClusterImage(), image_records(image)).after == image
 
 
-def test_old_clients_are_not_told_of_ranges_from_zero():
+def test_old_clients_get_no_ranges_from_zero():
     assert [feature.name for feature in supported_features(3)] == [METADATA_VERSION]
     assert supported_features(4) == SUPPORTED_FEATURES
 

@@ -46,7 +46,7 @@ class TestSessions:
         assert sessions.expired(59.0) == []
         assert sessions.expired(60.0) == [1, 3]
 
-    def test_hand_over_is_settled_when_all_active_brokers_have_seen_it(self, cluster):
+    def test_hand_over_is_complete_when_all_active_brokers_have_seen_it(self, cluster):
         sessions, image = BrokerSessions(9.0), cluster(4, fenced=(4,))
         for broker in (1, 2, 3, 4):
             sessions.touch(broker, broker, 0.0, 10)

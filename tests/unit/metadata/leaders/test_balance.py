@@ -55,7 +55,7 @@ def test_crowded_rack_is_relaxed():
     assert 3 in moves[0].after
 
 
-def test_replica_on_a_broker_that_is_gone_finds_a_home():
+def test_replica_on_a_broker_that_is_gone_finds_a_target():
     assert plan_rebalance(usable_brokers(1, 2), placed((9, 1))) == [Move("t", 0, (9, 1), (2, 1))]
 
 

@@ -29,10 +29,10 @@ def test_moves_that_may_not_be():
     assert made.may_move(("t", 0), 3, 4)
 
 
-def test_home_in_another_rack_is_better_than_an_empty_broker():
+def test_target_in_another_rack_is_better_than_an_empty_broker():
     assert layout((1, 3), (4, 3)).best_target(("t", 0), 3) == 4
     assert layout((1, 2, 3, 4)).best_target(("t", 0), 1) is None
 
 
-def test_replicas_without_a_home():
+def test_misplaced_replicas():
     assert list(layout((1, 9), (8, 2)).misplaced()) == [(("t", 0), 9), (("t", 1), 8)]

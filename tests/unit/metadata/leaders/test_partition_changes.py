@@ -53,7 +53,7 @@ def test_what_is_so_already_is_answered_without_a_record(with_topic):
         (wanted(1, (2, -1)), ErrorCode.NONE),  # the leader does not know the epoch
     ],
 )
-def test_leader_that_is_behind_is_told(with_topic, change, error):
+def test_leader_that_is_behind_is_refused(with_topic, change, error):
     image = with_topic((1, 2, 3), (2, 1, 3))
     decision = alter(image, change)
     assert [result.error for result in decision.results] == [error]

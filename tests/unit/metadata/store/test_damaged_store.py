@@ -18,21 +18,21 @@ def flip(file, position):
     file.write_bytes(raw)
 
 
-@pytest.mark.parametrize("cut", [1, 40, 60, 61, 62, 100])
-def test_torn_tail_is_cut(metadata_dir, cut):
+@pytest.mark.parametrize("extra", [1, 40, 60, 61, 62, 100])
+def test_torn_tail_is_truncated(metadata_dir, extra):
     store = metadata_dir.open()
     fill(store, 3)
     (file,) = metadata_dir.files(".log")
     before = file.stat().st_size
     append(store, data(1, 3))
-    os.truncate(file, before + cut)
+    os.truncate(file, before + extra)
     again = metadata_dir.open()
     assert list(again.entries) == [data(1, number) for number in range(3)]
     append(again, data(1, 33))
     assert list(metadata_dir.open().entries) == [*(data(1, number) for number in range(3)), data(1, 33)]
 
 
-def test_unfinished_write_is_cut_where_it_has_its_first_hole(metadata_dir):
+def test_unfinished_write_is_truncated_at_its_first_hole(metadata_dir):
     """Pages of one write arrive in any order: its second entry may be there without the first."""
     store = metadata_dir.open()
     fill(store, 3)
@@ -82,9 +82,9 @@ def test_every_flipped_bit_refuses_to_start_and_the_remedy_works(metadata_dir):
         file.write_bytes(raw)
         with pytest.raises(StorageError, match=r"0\.log at \d+: ") as caught:
             metadata_dir.open()
-        cut_at = int(str(caught.value).partition("truncate -s ")[2].partition(" ")[0])
-        os.truncate(file, cut_at)
-        assert list(metadata_dir.open().entries) == [data(1, n) for n in range(ends.index(cut_at))]
+        truncated_at = int(str(caught.value).partition("truncate -s ")[2].partition(" ")[0])
+        os.truncate(file, truncated_at)
+        assert list(metadata_dir.open().entries) == [data(1, n) for n in range(ends.index(truncated_at))]
     file.write_bytes(whole)
     assert len(metadata_dir.open().entries) == 12
 

@@ -31,7 +31,7 @@ def test_snapshot_survives_its_bytes(stored):
     assert decode_configuration(data) == VOTERS
 
 
-def test_every_cut_is_noticed():
+def test_every_truncation_is_noticed():
     whole = encode_snapshot(image(), 77, 5, VOTERS, 1)
     for length in range(len(whole)):
         with pytest.raises(StorageError, match=r"^at \d+: "):
@@ -74,6 +74,6 @@ def test_what_is_no_snapshot(data):
         decode_snapshot(data)
 
 
-def test_newer_version_is_told_apart_from_damage():
+def test_newer_version_is_no_damage():
     with pytest.raises(NewerFormatError, match="unknown version 2: a newer version"):
         decode_snapshot(head(b'{"version":2,"shards":[]}'))

@@ -30,7 +30,7 @@ def test_every_flipped_bit_is_noticed(lines: list[str]) -> None:
             checkpoint_text.load(bytes(flipped))
 
 
-def test_a_file_that_was_cut_is_noticed() -> None:
+def test_a_truncated_file_is_noticed() -> None:
     raw = checkpoint_text.dump(LINES)
     for length in range(len(raw)):
         with pytest.raises(ValueError, match=r"."):

@@ -95,7 +95,7 @@ def test_other_names_in_the_directory_are_left_alone() -> None:
     assert files.partitions() == []
 
 
-def test_a_doomed_partition_stays_doomed_over_a_crash() -> None:
+def test_a_deleted_partition_stays_deleted_over_a_crash() -> None:
     disk = MemoryDisk()
     files = LogDirFiles.open(disk, "/data", IDENTITY)
     files.create_partition("topic", 0, TOPIC_ID)
@@ -112,7 +112,7 @@ def test_a_doomed_partition_stays_doomed_over_a_crash() -> None:
     assert files.partitions() == []
 
 
-def test_the_directory_of_a_long_topic_can_be_doomed_too() -> None:
+def test_the_directory_of_a_long_topic_can_be_deleted_too() -> None:
     disk = MemoryDisk()
     files = LogDirFiles.open(disk, "/data", IDENTITY)
     files.create_partition("t" * 249, 0, TOPIC_ID)

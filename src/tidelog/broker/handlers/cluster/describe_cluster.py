@@ -24,7 +24,7 @@ def handle(context: Context, request: DescribeClusterRequest) -> DescribeCluster
         )
     response = DescribeClusterResponse(
         cluster_id=metadata.image.cluster_id,
-        controller_id=metadata.told_controller,
+        controller_id=metadata.advertised_controller,
         endpoint_type=request.endpoint_type,
         brokers=[
             DescribeClusterBroker(

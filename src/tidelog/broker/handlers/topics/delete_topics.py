@@ -2,7 +2,7 @@
 
 from tidelog.base.ids import ZERO_UUID
 from tidelog.broker.requests.context import Context
-from tidelog.metadata.topics.delete_topics import DoomedTopic, decide_delete_topics
+from tidelog.metadata.topics.delete_topics import TopicToDelete, decide_delete_topics
 from tidelog.wire.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -13,9 +13,9 @@ from tidelog.wire.messages.delete_topics import (
 async def handle(context: Context, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     services = context.services
     if context.version >= 6:
-        doomed = [DoomedTopic(name=topic.name, topic_id=topic.topic_id) for topic in request.topics]
+        doomed = [TopicToDelete(name=topic.name, topic_id=topic.topic_id) for topic in request.topics]
     else:
-        doomed = [DoomedTopic(name=name, topic_id=ZERO_UUID) for name in request.topic_names]
+        doomed = [TopicToDelete(name=name, topic_id=ZERO_UUID) for name in request.topic_names]
     enabled = services.config.bool("delete.topic.enable")
     results = await services.metadata.change(
         lambda image: decide_delete_topics(image, doomed, enabled=enabled)
