@@ -192,5 +192,5 @@ class Producer:
 
 
 def _worse(known: KafkaError | None, found: KafkaError) -> KafkaError:
-    """The one that ends the attempt, if any does."""
+    """Returns the error that ends the attempt, if either does."""
     return found if known is None or known.code.retriable else known

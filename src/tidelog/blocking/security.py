@@ -47,7 +47,7 @@ class Tls:
         return context
 
     def _load_texts(self, context: ssl.SSLContext) -> None:
-        """The ssl module reads a key from files only, so it gets one that lives for a moment."""
+        """The ssl module reads a key from files only, so it gets a file that lives for a moment."""
         import tempfile  # commands that need no key start sooner without it
 
         with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:  # created readable by its owner alone

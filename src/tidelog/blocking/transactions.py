@@ -1,4 +1,4 @@
-"""What the sink asks of transaction coordinators. Each call is tried until it is answered or time is over."""
+"""Requests to transaction coordinators. Each is retried until it is answered, or its time is up."""
 
 from typing import NamedTuple
 
@@ -61,7 +61,7 @@ class TransactionCalls:
         return ProducerIdentity(answer.producer_id, answer.producer_epoch)
 
     def init(self, id: str, timeout_ms: int) -> ProducerIdentity:
-        """Takes the id: fences whoever had it, and aborts what it left open."""
+        """Takes the id: fences its earlier producer, and aborts the transaction that it left open."""
         question = InitProducerIdRequest(transactional_id=id, transaction_timeout_ms=timeout_ms)
         answer: InitProducerIdResponse = self._cluster.call_coordinator(TRANSACTION, id, question)
         return ProducerIdentity(answer.producer_id, answer.producer_epoch)
@@ -88,7 +88,7 @@ class TransactionCalls:
         return ours, ProducerIdentity(answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch)
 
     def describe(self, id: str) -> Described | None:
-        """None: nobody has ever used the id, or it has expired."""
+        """Returns None for an id that was never used, or has expired."""
 
         def failed(answer: DescribeTransactionsResponse) -> int:
             code = answer.transaction_states[0].error_code
@@ -147,7 +147,7 @@ class TransactionCalls:
         return found is not None and found.state == ONGOING and found.writer == writer
 
     def abort_open(self, id: str, writer: ProducerIdentity, timeout_ms: int) -> None:
-        """What this writer has open under the id. What another has, who came later, may be decided."""
+        """Aborts what this writer has open under the id; the transaction of a later writer may be decided."""
         if not self.is_open(id, writer):
             return
         # By its own identity first, lest a late request meet a later transaction. It is another's where a

@@ -18,7 +18,7 @@ from tidelog.clients.trouble import Trouble
 
 CONNECT_TIMEOUT_S = 3.0
 METADATA_AGE_MS = 1000
-"""Who leads may change while a command runs; librdkafka believes for a quarter of an hour what it heard."""
+"""Leaders may change while a command runs; librdkafka keeps its metadata for a quarter of an hour."""
 
 AnswerT = TypeVar("AnswerT")
 

@@ -34,7 +34,7 @@ def console(stderr: bool = False) -> "Console":
 
 
 def coloured(stream: TextIO | None = None) -> bool:
-    """A terminal, and nobody who asked for no colour."""
+    """Whether the output is a terminal, and NO_COLOR is not set."""
     return (stream or sys.stdout).isatty() and not os.environ.get("NO_COLOR")
 
 

@@ -63,7 +63,7 @@ class IsolationLevel(Enum):
 
 
 class GroupProtocol(Enum):
-    """How the members of a consumer group agree on who reads which partition.
+    """How a consumer group assigns partitions to its members.
 
     Attributes:
         CLASSIC: One member computes the assignment for all, and every change stops the group for a moment.

@@ -17,7 +17,7 @@ Deserializer: TypeAlias = Callable[[bytes], Object]
 
 
 def data_serializer(data: Data) -> bytes:
-    """The default: bytes as they are, text as UTF-8. Nothing else: nobody wants to send a repr."""
+    """The default: bytes as they are, text as UTF-8. Nothing else: no application wants to send a repr."""
     if isinstance(data, str):
         return data.encode()
     return bytes_serializer(data)
@@ -86,7 +86,7 @@ def json_serializer(value: Any) -> bytes:
 
 
 def bytes_deserializer(data: bytes) -> bytes:
-    """Bytes as they are: what a consumer uses unless it is told otherwise.
+    """Bytes as they are: the default of a consumer.
 
     Example:
         from tidelog import Consumer, ConsumerConfig, bytes_deserializer, json_deserializer

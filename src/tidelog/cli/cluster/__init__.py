@@ -1,1 +1,1 @@
-"""`tidelog cluster`: brokers, the quorum, balance, and who leads."""
+"""`tidelog cluster`: brokers, the quorum, balance, and leaders."""

@@ -104,7 +104,7 @@ def quorum(session: Session, watch: bool, interval: float) -> None:
 
 
 def look_until_healthy(direct: DirectCluster, patience_s: float) -> Report:
-    """The last look. A cluster that answers nobody is waited for too, if told to wait."""
+    """Returns the last report. With patience, waits for a cluster that does not answer yet as well."""
     deadline = time.monotonic() + patience_s
     while True:
         try:
@@ -132,7 +132,7 @@ def look_at_health(direct: DirectCluster) -> Report:
 
 
 def quorum_if_any(direct: DirectCluster) -> Quorum | None:
-    """None while nobody leads it; brokers still answer about what they know."""
+    """Returns None while the quorum has no leader; brokers still answer from their own metadata."""
     try:
         found = look_at_quorum(direct.for_seconds(QUORUM_PATIENCE_S))
     except CliError as error:

@@ -33,7 +33,7 @@ def look_at_log_dirs(
     *,
     silent: set[int] | None = None,
 ) -> dict[int, Stored]:
-    """By broker; one that is away or will not say is left out. Asks for these places only, or for all.
+    """By broker, without brokers that do not answer. Asks for these partitions only, or for all.
 
     `silent` gets the ids of those that did not answer at all.
     """

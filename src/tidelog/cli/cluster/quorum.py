@@ -1,4 +1,4 @@
-"""The quorum that keeps the cluster's metadata: who votes, who follows, and how far each of them is."""
+"""The quorum that keeps the cluster's metadata: voters, observers, and how far each has got."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -54,7 +54,7 @@ class Quorum:
         return max((member.end_offset for member in self.members), default=0)
 
     def lag(self, member: Member) -> int | None:
-        """Entries behind the leader; None for one that never answered."""
+        """Entries behind the leader; None for a replica that never answered."""
         return None if member.end_offset < 0 else max(0, self.end_offset - member.end_offset)
 
 

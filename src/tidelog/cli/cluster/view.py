@@ -1,4 +1,4 @@
-"""What a cluster looks like right now: its brokers, and who leads and holds which partition."""
+"""A snapshot of a cluster: its brokers, and the leader and replicas of each partition."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ class ClusterView:
         )
 
     def assignments(self, topics: Collection[str] | None = None) -> dict[TopicPartition, tuple[int, ...]]:
-        """Who holds what, of these topics or of all."""
+        """The replicas of each partition, of these topics or of all."""
         return {
             place: partition.replicas
             for place, partition in self.partitions.items()

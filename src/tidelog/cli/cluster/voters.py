@@ -1,4 +1,4 @@
-"""`tidelog cluster add-voter` and `remove-voter`: who decides about the cluster's metadata, one at a time."""
+"""`tidelog cluster add-voter` and `remove-voter`: changes of the metadata quorum, one voter at a time."""
 
 import sys
 from collections.abc import Callable

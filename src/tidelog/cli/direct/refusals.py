@@ -1,4 +1,4 @@
-"""What a broker's error code means for the person who asked, where the answer came over our own codec."""
+"""Error codes in answers of our own client, as errors for people."""
 
 from tidelog.base.errors import ErrorCode
 from tidelog.cli.exits import CliError, Exit

@@ -31,7 +31,7 @@ class CombinedLog:
 
 
 class Lines:
-    """Whole lines out of the pieces that a pipe gives; one that has no end is cut, not kept for ever."""
+    """Whole lines out of the pieces that a pipe gives; truncates a line that does not end."""
 
     def __init__(self) -> None:
         self._rest = b""

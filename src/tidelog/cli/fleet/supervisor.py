@@ -222,7 +222,7 @@ class Fleet:
         return waits / 1000 + STOP_MARGIN_S
 
     async def _stop_one(self, member: Member, patience_s: float) -> bool:
-        """Whether it ended cleanly: one that was killed meanwhile, or died long ago, did not."""
+        """Returns whether the broker ended cleanly: not if it was killed meanwhile, or died long ago."""
         if not member.was_started:
             return True
         if self._is_ready:

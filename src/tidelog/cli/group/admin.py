@@ -73,7 +73,7 @@ def _named(names: Mapping[str, str], group: Any, attribute: str) -> str:
 
 
 def find_groups(cluster: Cluster, names: Collection[str]) -> dict[str, GroupInfo]:
-    """What the broker says of these groups; one that it does not have is left out."""
+    """Describes these groups; leaves out those that the broker does not have."""
     from confluent_kafka import KafkaError
 
     answers = ask_groups(cluster, cluster.admin.describe_consumer_groups, list(names))

@@ -122,7 +122,7 @@ def _rows_by_topic(group: GroupStanding) -> list[Row]:
 
 
 def _rows_by_member(group: GroupStanding) -> list[Row]:
-    """Every member, idle ones too; what nobody owns comes last, without a member."""
+    """Every member, idle members too; partitions without an owner come last."""
     parts = _gathered(group.partitions, lambda part: part.owner)
     owners: list[GroupMember | None] = [*group.info.members, *([None] if None in parts else [])]
     return [

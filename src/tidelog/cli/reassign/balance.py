@@ -79,7 +79,7 @@ def drain(
 
 
 def _refuse_if_last(view: ClusterView, broker: int) -> None:
-    """Nobody can copy from a broker that is not there."""
+    """Replicas cannot be copied from a broker that is down."""
     if not view.brokers[broker].fenced:
         return
     lost = [

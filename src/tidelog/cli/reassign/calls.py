@@ -11,7 +11,7 @@ from tidelog.cli.exits import CliError
 from tidelog.clients.records import TopicPartition
 
 Assignment = Mapping[TopicPartition, tuple[int, ...]]
-"""Who is to hold a partition; the first is the leader that it prefers."""
+"""The brokers that shall hold a partition; the first is its preferred leader."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ class Move:
 
     @property
     def adding(self) -> tuple[int, ...]:
-        """Who must copy the partition. Without any, only the order or the number of replicas changes."""
+        """Brokers that must copy the partition. Without any, only the order or number of replicas changes."""
         return tuple(id for id in self.after if id not in self.before)
 
     @property

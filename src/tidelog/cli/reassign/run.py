@@ -156,7 +156,7 @@ def _start(direct: DirectCluster, moves: Sequence[Move]) -> dict[TopicPartition,
 
 
 def refuse_if_busy(direct: DirectCluster, places: Iterable[TopicPartition]) -> None:
-    """A plan starts from where the replicas are; while they move, nobody can say."""
+    """A plan starts from where the replicas are, which is not fixed while they move."""
     busy = list_reassignments(direct, places)
     if busy:
         first = next(iter(busy))

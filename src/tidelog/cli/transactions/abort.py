@@ -120,7 +120,7 @@ def _abort_in_partition(
 def chosen_transaction(
     states: list[ProducerState], place: str, producer_id: int | None, start_offset: int | None
 ) -> ProducerState:
-    """The one that is meant, of those that are open in a partition."""
+    """Returns the transaction that the options select among those open in the partition."""
     there = [state for state in states if state.open_since is not None]
     fitting = [
         state

@@ -1,4 +1,4 @@
-"""`tidelog txn find-hanging`: transactions that hold readers back and that nobody will end."""
+"""`tidelog txn find-hanging`: transactions that hold readers back and will not end by themselves."""
 
 import time
 
@@ -104,7 +104,7 @@ def transactions_of(direct: DirectCluster, producer_ids: set[int]) -> dict[int, 
 
 
 def _need_every_coordinator(direct: DirectCluster) -> None:
-    """What a coordinator that is away knows would look as if nobody knew it."""
+    """Transactions of a coordinator that is down would look as if they had none."""
     view = look_at_state_topic(direct)
     if any(part.leader is None for part in view.partitions.values()):
         raise CliError(

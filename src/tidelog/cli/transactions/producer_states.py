@@ -1,4 +1,4 @@
-"""DescribeProducers: who writes to partitions, and since which offset a transaction of theirs is open."""
+"""DescribeProducers: the producers of partitions, and the first offsets of their open transactions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class ProducerState:
 def look_at_producers(
     direct: DirectCluster, view: ClusterView, places: Iterable[TopicPartition]
 ) -> list[ProducerState]:
-    """Of these partitions, each asked of its leader. Fails where one cannot say: nobody may look idle."""
+    """Asks the leader of each partition. Fails where a leader does not answer: its producers would miss."""
     from tidelog.wire.messages import describe_producers as wire
 
     by_leader: dict[int, dict[str, list[int]]] = {}

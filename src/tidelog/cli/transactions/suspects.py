@@ -23,7 +23,7 @@ class Suspect:
 
     @property
     def needs_marker(self) -> bool:
-        """Nobody else will end it. What is overdue still has a coordinator, which must end it everywhere."""
+        """It will not end by itself. An overdue one has a coordinator, which must end it everywhere."""
         return self.why is not Why.OVERDUE
 
     def as_json(self) -> dict[str, Any]:

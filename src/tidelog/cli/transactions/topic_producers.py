@@ -1,4 +1,4 @@
-"""`tidelog topic producers`: who writes to a topic's partitions, and which transactions are open there."""
+"""`tidelog topic producers`: the producers of a topic's partitions, and their open transactions."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""A file that says where the brokers are, there as long as they answer: whoever waits for them looks here."""
+"""A file that says where the brokers are, which exists while they answer, for scripts that wait for them."""
 
 import contextlib
 import json
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def write_ready_file(path: str, facts: Mapping[str, Any]) -> None:
-    """In one step, so that nobody reads half of it."""
+    """Replaces the file in one step, so that no reader sees half of it."""
     with open(path + ".tmp", "w") as file:
         json.dump(facts, file)
     os.replace(path + ".tmp", path)

@@ -73,7 +73,7 @@ class Running:
         return Exit.OK
 
     async def _start(self) -> "Node | None":
-        """None where it was told to stop before it had begun: a cluster's broker may wait for others long."""
+        """Returns None after a stop signal before the start: a cluster's broker may wait long for others."""
         from tidelog.base.errors import TidelogError
         from tidelog.node import Node
 
@@ -106,7 +106,7 @@ class Running:
         return await until_refused(self.config)
 
     async def _serve(self, node: "Node") -> None:
-        """Until it is told to stop, or finds that it cannot go on."""
+        """Serves until a stop signal, or a failure of the broker."""
         watching = asyncio.create_task(self._until_it_fails(node), name="failure watch")
         try:
             if self.demo:
@@ -173,7 +173,7 @@ class Running:
             )
 
     def _on_stdin(self) -> None:
-        """Whoever started this broker is gone: it must not live on without anybody who could stop it."""
+        """The parent process has ended: the broker must not outlive the process that would stop it."""
         if not os.read(0, 4096):
             asyncio.get_running_loop().remove_reader(0)
             self._stop.set()

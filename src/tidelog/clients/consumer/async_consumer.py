@@ -298,7 +298,7 @@ class AsyncConsumer(Generic[Key, Value]):
             await self.seek(place, OFFSET_END if offset is None else offset)
 
     async def watermarks(self, place: TopicPartition) -> tuple[int, int]:
-        """The oldest offset in the log, and the one that the next record will get.
+        """The oldest offset in the log, and the offset that the next record will get.
 
         Args:
             place: A partition, assigned or not.

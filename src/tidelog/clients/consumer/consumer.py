@@ -280,7 +280,7 @@ class Consumer(Generic[Key, Value]):
             self._core.seek(place, OFFSET_END if offset is None else offset)
 
     def watermarks(self, place: TopicPartition) -> tuple[int, int]:
-        """The oldest offset in the log, and the one that the next record will get.
+        """The oldest offset in the log, and the offset that the next record will get.
 
         Args:
             place: A partition, assigned or not.

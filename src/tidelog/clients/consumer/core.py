@@ -40,7 +40,7 @@ class ConsumerCore:
         self.positions = Positions()
         self.intake = Intake(key_deserializer, value_deserializer)
         self.on_gone: Callable[[Iterable[TopicPartition]], None] = lambda places: None
-        """Told which partitions' messages are void: sought in, or given up."""
+        """Called with the partitions whose messages are void: after a seek, or once they are revoked."""
         self.closed = False
         self._listener = RebalanceListener()
         self._starting: dict[TopicPartition, int | None] | None = None

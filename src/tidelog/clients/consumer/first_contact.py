@@ -1,7 +1,7 @@
-"""A consumer that polls for long and has never reached a broker is told so; one that has is left alone.
+"""Raises an error in a consumer that has polled for long and never reached a broker.
 
-`poll` cannot tell an empty topic from brokers that are away: both give nothing. Before the first contact
-nothing works yet, so an error hurts nobody; after it an outage passes, and the consumer goes on where it was.
+`poll` cannot tell an empty topic from brokers that are down: both return nothing. Before the first contact
+nothing works yet, so an error does no harm; after it an outage passes, and the consumer resumes where it was.
 """
 
 import time

@@ -26,7 +26,7 @@ class MessageQueue:
 
     @property
     def is_wanted(self) -> bool:
-        """Somebody waits, and there is nothing."""
+        """A reader waits, and the queue is empty."""
         return bool(self._waiters) and not self._items
 
     # The thread's side

@@ -120,7 +120,7 @@ class ConsumerOffsets:
         return behind
 
     def watermarks(self, place: TopicPartition) -> tuple[int, int]:
-        """The first offset there is, and the one that the next record will get."""
+        """Returns the first offset in the log, and the offset that the next record will get."""
         self._core.check_open()
         answer = self._core.ask(
             f"Asking for the offsets of {place}",

@@ -1,4 +1,4 @@
-"""Who is told when a group gives partitions to this consumer or takes them away."""
+"""Listeners for the partitions that a group assigns to this consumer or revokes."""
 
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple, TypeAlias

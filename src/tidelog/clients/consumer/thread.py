@@ -67,7 +67,7 @@ class ConsumerThread:
         await asyncio.shield(asyncio.wrap_future(self._ended))
 
     def abandon(self) -> None:
-        """Nobody holds the consumer any more: end without waiting for it."""
+        """The consumer was garbage-collected: end without waiting for it."""
         if self._stop is None:
             warnings.warn("a consumer was not closed; use `async with`", ResourceWarning, stacklevel=3)
             self._stop = False

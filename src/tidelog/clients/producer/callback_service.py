@@ -1,4 +1,4 @@
-"""Who serves librdkafka's callbacks: the sender itself while it is busy, a thread of its own otherwise.
+"""Serves librdkafka's callbacks: in the sender while it is busy, in a thread otherwise.
 
 Each callback takes Python's lock. A thread that served them beside a busy sender would fight with it for
 that lock at every record, at a multiple of the cost; a sender alone would leave futures open once it stops

@@ -1,4 +1,4 @@
-"""At the end of the process, records of producers that nobody closed are still sent.
+"""At the end of the process, records of producers that were not closed are still sent.
 
 A script that sends and ends would lose them without a word: `send` only hands a record over.
 """

@@ -161,7 +161,7 @@ def abort_after(error: BaseException, core: TransactionCore) -> None:
 
 
 def raise_fencing(error: BaseException, sender: Sender) -> None:
-    """Of a producer that is fenced, records fail in many ways; say the one that matters."""
+    """Records of a fenced producer fail in many ways; raise the error that matters."""
     fatal = sender.fatal
     if fatal is not None and isinstance(error, ClientError) and not error.fatal:
         raise fatal from error

@@ -25,7 +25,7 @@ class Stage(Enum):
     NEW = auto()
     OPEN = auto()
     COMMITTING = auto()
-    """Asked for, and no answer yet: nobody may do anything else now."""
+    """A commit or abort is sent and not yet answered: no other call is allowed."""
     ABORTING = auto()
     ENDED = auto()
 

@@ -21,7 +21,7 @@ def cache_directory() -> Path:
 
 
 def _is_ours(directory: Path) -> bool:
-    """Whether nobody else can change what is in it; anybody can make a directory of that name first."""
+    """Whether only this user can change its contents; any user can create a directory of that name first."""
     found = directory.lstat()
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
 

@@ -106,7 +106,7 @@ class IcebergLakeTable(LakeTable):
         self.tell_readers()
 
     def tell_readers(self) -> None:
-        """Which metadata is the newest, for those who know the directory and no catalog."""
+        """Names the newest metadata, for readers that know the directory and no catalog."""
         if not self._options.catalog:
             name = self._table.metadata_location.rpartition("/")[2].removesuffix(".metadata.json")
             self._storage.write("metadata/version-hint.text", name.encode())

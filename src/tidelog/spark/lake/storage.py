@@ -35,7 +35,7 @@ class Storage(Protocol):
     def size(self, path: str) -> int: ...
 
     def delete(self, path: str) -> None:
-        """A file; one that is gone already is fine."""
+        """Deletes a file, if it is still there."""
 
     def delete_directory(self, path: str) -> None: ...
 

@@ -23,7 +23,7 @@ from tidelog.spark.lake.written_file import WrittenFile
 
 
 def table_columns(schema: pa.Schema, upsert: Upsert) -> pa.Schema:
-    """The columns that the table gets. OptionError where the upsert names one that is not there."""
+    """The columns that the table gets. Raises OptionError where the upsert names a missing column."""
     for option, names in {
         "upsertBy": upsert.by,
         "upsertOrder": (upsert.order,) if upsert.order else (),

@@ -30,7 +30,7 @@ class InvalidPipeline(TidelogError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """What somebody who wrote `name` may have meant, as the end of a sentence."""
+    """Returns the closest known name as the end of a sentence: what `name` was probably meant to be."""
     names = list(known)
     if (near := nearest_name(name, names)) is not None:
         return f"; did you mean '{near}'?"

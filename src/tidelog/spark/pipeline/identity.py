@@ -23,7 +23,7 @@ DIRECTORY = "pipeline"
 
 
 class WrongCheckpoint(TidelogError):
-    """The directory belongs to somebody else."""
+    """The directory belongs to another pipeline, or to no pipeline."""
 
 
 def identity_of(name: str, sources: Mapping[str, Source], text: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The `options` of sources and sinks, held against the tables of those who will read them."""
+"""The `options` of sources and sinks, checked against the option tables of their readers."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is kept about pipelines on this machine: who runs, how far, and the wish that one should stop.
+"""The records of pipelines on this machine: which run, their progress, and requests to stop.
 
 <state>/<name>/lock          held as long as the pipeline runs, by the system, so it cannot go stale
 <state>/<name>/status.json   written by the run every second or so
@@ -20,7 +20,7 @@ from tidelog.base.errors import TidelogError
 
 VARIABLE = "TIDELOG_PIPELINES"
 LOCK_TRIES, LOCK_PAUSE_S = 5, 0.02
-"""Who looks whether a pipeline runs holds its lock for a moment."""
+"""A check whether a pipeline runs holds its lock for a moment."""
 
 
 class AlreadyRuns(TidelogError):
@@ -86,7 +86,7 @@ class PipelineRecord:
         return found if isinstance(found, dict) else {}
 
     def write_status(self, status: Mapping[str, Any]) -> None:
-        """In one step, so that nobody reads half of it."""
+        """Replaces the file in one step, so that no reader sees half of it."""
         fresh = self.directory / f"status.json.{os.getpid()}"
         fresh.write_text(json.dumps(status))
         fresh.replace(self.directory / "status.json")

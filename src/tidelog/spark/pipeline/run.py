@@ -131,7 +131,7 @@ class Run:
                 raise PipelineFailed(f"the source '{name}' cannot be read: {error}") from error
 
     def _look_at_lookups(self) -> None:
-        """A version that cannot be used is told once; the batches go on with the one before."""
+        """Notes an unusable version once; the batches keep using the previous version."""
         for name, lookup in ({} if self._built is None else self._built.lookups).items():
             said = lookup.complaint()
             if said is not None and said != self._noted.get(name):

@@ -56,7 +56,7 @@ def told_of(part: Part, lines: Lines) -> Iterator[None]:
 
 @contextmanager
 def without_spark_log() -> Iterator[None]:
-    """PySpark logs each refusal as JSON with Java's stack, before anybody can explain it."""
+    """PySpark logs each refusal as JSON with Java's stack, before this code can explain it."""
     from pyspark.logger import PySparkLogger
 
     found = [PySparkLogger.getLogger(name) for name in LOGGERS]
@@ -123,7 +123,7 @@ def _last_name(text: str) -> str:
 
 
 def _lines_before(error: "PySparkException", text: str) -> int:
-    """How many lines of the SQL come before the one that Spark points at."""
+    """Returns how many lines of the SQL come before the line that Spark points at."""
     for context in error.getQueryContext() or ():
         if context.contextType().name == "SQL":
             return text.count("\n", 0, context.startIndex())

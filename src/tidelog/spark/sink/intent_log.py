@@ -36,7 +36,7 @@ CONFIGS = {
     "min.cleanable.dirty.ratio": "0.1",
 }
 HOLD_TIMEOUT_MS = 60_000
-"""For a driver that dies while it writes an intent; the next one that holds does not wait for it."""
+"""For a driver that dies while it writes an intent; the next driver does not wait for it."""
 FETCH_BYTES = 4 * 1024 * 1024
 FETCH_WAIT_MS = 500
 NAMES_UP_TO = 12
@@ -89,7 +89,7 @@ class IntentLog:
 
     def _confirm(self, query: str, holder: ProducerIdentity, seen: CommittedValue) -> None:
         """A leader that was deposed and does not know it answers with what it had. What was written went to
-        its successor, so whoever sees it sees all that came before."""
+        its successor, so a reader that sees it sees all that came before."""
         before, start = seen.value, seen.next_offset
 
         def look() -> None:
@@ -177,7 +177,7 @@ class HeldIntents:
         return None if value is None else decode(value)
 
     def is_held(self) -> bool:
-        """Whether nobody has come after us; only before `write`."""
+        """Whether no other driver has taken over; only before `write`."""
         return self._log.holder(self._id) == self._holder
 
     def write(self, intent: Intent) -> None:

@@ -1,7 +1,7 @@
-"""Batch jobs without `txnAppId`: nobody can repeat them, so no decision is written down.
+"""Batch jobs without `txnAppId`: they cannot be repeated, so no decision is recorded.
 
-All or nothing as far as nothing crashes. The transactions keep their timeouts: nobody would ever end a
-prepared one.
+All or nothing, unless a process crashes. The transactions keep their timeouts: no driver would ever end a
+prepared transaction.
 """
 
 import re
@@ -38,7 +38,7 @@ def commit_once(commit: TwoPhaseCommit, written: Sequence[Participant]) -> None:
 
 
 def abort_once(commit: TwoPhaseCommit, query: str, written: Sequence[Participant]) -> None:
-    """Also what tasks write that nobody waits for: left open, it would hold up readers until its timeout."""
+    """Also aborts what abandoned tasks wrote: left open, it would hold up readers until its timeout."""
     commit.abort_all(written)
     deadline = time.monotonic() + STRAGGLERS_S
     while True:

@@ -116,11 +116,11 @@ def _is_decided(cluster: Cluster, options: SinkOptions, batch: Batch, run: str |
 
 
 _used: dict[str, Batch] = {}
-"""The batch for which this process used each of its ids last; one that is not over needs no asking."""
+"""The batch for which this process used each of its ids last; if that is not over, no lookup is needed."""
 
 
 def _begin(calls: TransactionCalls, options: SinkOptions, batch: Batch) -> tuple[str, ProducerIdentity]:
-    """An id of this process that has no open transaction: one that has may still be committed."""
+    """Returns an id of this process without an open transaction, which might still be committed."""
     timeout_ms = options.two_phase_commit.timeout_ms
     for name in slots_of_this_process().names():
         id = query_prefix(options.two_phase_commit.prefix, batch.query) + name

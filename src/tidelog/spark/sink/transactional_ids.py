@@ -28,7 +28,7 @@ def query_prefix(prefix: str, query: str) -> str:
 
 
 def driver_id(prefix: str, query: str) -> str:
-    """The id under which intents are written: whoever takes it fences the drivers before."""
+    """The id under which intents are written: a driver that takes it fences its predecessors."""
     return query_prefix(prefix, query) + DRIVER
 
 

@@ -20,7 +20,7 @@ from tidelog.wire.messages.offset_commit import (
 
 BY_NAME_MAX = 9
 PATIENCE_S = 5.0
-"""The query waits meanwhile, and it is only told about."""
+"""The query waits meanwhile, and the offsets are only for display."""
 _log = logging.getLogger("tidelog.spark")
 
 

@@ -266,7 +266,7 @@ class RangeReader:
         return self._if_still_there(cursor)
 
     def _if_still_there(self, cursor: _Cursor) -> KafkaError | None:
-        """The leader is asked where the log ends. If it has the range, who answered was not the leader."""
+        """Asks the leader where the log ends. If it has the range, the answer came from another broker."""
         wanted = cursor.range
         try:
             latest = self._bounds.latest([wanted.partition])[wanted.partition]
