@@ -100,7 +100,7 @@ class Running:
 
     async def _until_refused(self) -> CliError:
         if not self.config.list("controller.quorum.voters"):
-            await asyncio.Event().wait()  # a cluster of its own refuses nobody
+            await asyncio.Event().wait()  # a single broker has no cluster to refuse it
         from tidelog.cli.up.membership_watch import until_refused
 
         return await until_refused(self.config)

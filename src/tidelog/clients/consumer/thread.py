@@ -26,7 +26,7 @@ from tidelog.clients.records import TopicPartition
 AnswerT = TypeVar("AnswerT")
 
 WAIT_FOR_MESSAGES_S = 0.1  # within librdkafka, which cannot be woken: the longest that a call may wait
-TICK_S = 0.05  # between looks for messages that nobody waits for yet
+TICK_S = 0.05  # between polls for messages without a waiting reader
 
 
 class ConsumerThread:
@@ -96,7 +96,7 @@ class ConsumerThread:
                 self._serve_calls()
                 self._step(self._flow.next_step(len(self.messages), time.monotonic(), self.messages.taken_at))
         except RuntimeError:
-            # The loop is closed: nobody is left to hand anything to, or to tell.
+            # The loop is closed: no reader is left for messages or errors.
             LOG.debug("the event loop of a consumer ended before it was closed", exc_info=True)
         self._end()
 
@@ -113,7 +113,7 @@ class ConsumerThread:
             messages = self._core.take(WAIT_FOR_MESSAGES_S if wanted else 0, step.limit)
             if wanted and not messages:  # errors without a reader would pile up
                 self._core.first_contact.check()
-        except Exception as error:  # a listener may raise anything; whoever reads next gets it
+        except Exception as error:  # a listener may raise anything; the next reader gets it
             self.messages.put([error])
             return
         if messages:
@@ -147,7 +147,7 @@ class ConsumerThread:
         failure: BaseException | None = None
         try:
             self._core.close(handled=bool(self._stop))
-        except Exception as error:  # whoever awaits the end gets it
+        except Exception as error:  # the caller that awaits the end gets it
             failure = error
         with self._lock:
             self._is_over = True  # only now: a listener that closing calls may still commit

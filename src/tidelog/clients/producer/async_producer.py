@@ -36,7 +36,7 @@ class Crossing:
             self._is_scheduled = True
             try:
                 self._loop.call_soon_threadsafe(self._deliver)
-            except RuntimeError:  # the loop is closed, and nobody waits any more
+            except RuntimeError:  # the loop is closed, and no task waits any more
                 self._outcomes.clear()
 
     def _deliver(self) -> None:

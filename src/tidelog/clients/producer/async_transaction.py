@@ -51,7 +51,7 @@ class AsyncTransaction(Generic[Key, Value]):
         try:
             await to_its_end(self._core.begin)
         except asyncio.CancelledError as error:
-            if self._core.stage is Stage.OPEN:  # begun, and nobody is left to end it
+            if self._core.stage is Stage.OPEN:  # begun, and no caller is left to end it
                 await to_its_end(partial(abort_after, error, self._core))
             raise
         return self

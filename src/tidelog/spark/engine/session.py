@@ -119,7 +119,7 @@ def session_settings(master: str, log_file: Path | None) -> dict[str, str]:
     if master.startswith("local"):
         wanted |= {
             "spark.ui.enabled": "false",
-            # A name that does not resolve is common in containers, and nobody else needs to connect.
+            # A name that does not resolve is common in containers, and no other machine needs to connect.
             "spark.driver.host": "localhost",
             "spark.driver.bindAddress": "127.0.0.1",
             # Each shuffle partition is a task with a state store of its own, at every micro-batch.

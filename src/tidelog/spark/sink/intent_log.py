@@ -30,7 +30,7 @@ PARTITIONS = 8
 REPLICAS_MAX = 3
 CONFIGS = {
     "cleanup.policy": "compact",
-    # Small, and compacted soon: whoever looks for an intent reads all of its partition.
+    # Small, and compacted soon: a lookup of an intent reads all of its partition.
     "segment.bytes": str(1024 * 1024),
     "segment.ms": str(60 * 60 * 1000),
     "min.cleanable.dirty.ratio": "0.1",
@@ -104,7 +104,7 @@ class IntentLog:
             )
 
     def _partition(self, query: str) -> TopicPartition:
-        # No more than it was made with: a query must find its decision when somebody has added some.
+        # No more than it was made with: a query must find its decision after partitions were added.
         count = min(PARTITIONS, len(self._cluster.topic(self._topic).leaders))
         return TopicPartition(self._topic, zlib.crc32(query.encode()) % count)
 

@@ -188,7 +188,7 @@ class TwoPhaseCommit:
         for one, ours in zip(written, taken, strict=True):
             if ours is None:
                 self.check_open(one)
-        # Where brokers differ, as while they are restarted, each is ended by whoever has it now.
+        # Where brokers differ, as while they are restarted, each is ended by its current owner.
         participants = tuple(ours or one for one, ours in zip(written, taken, strict=True))
         return Intent(batch.query, batch.number, participants, is_prepared=None not in taken)
 

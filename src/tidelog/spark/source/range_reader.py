@@ -148,7 +148,7 @@ class RangeReader:
                 if failure is not None:
                     raise failure
         finally:
-            if is_asked:  # an answer nobody waits for would be taken for the next one
+            if is_asked:  # an abandoned answer would be taken for the next one
                 connection.close()
 
     def _wait_anew(self, cursors: Iterable[_Cursor]) -> None:
