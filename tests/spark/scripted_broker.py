@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from tidelog.base.errors import ErrorCode
 from tidelog.wire.apis import API
 from tidelog.wire.codec import decode
 from tidelog.wire.frame import read_request_header, write_response
@@ -19,8 +20,10 @@ VERSIONS = [(3, 0, 12), (17, 1, 1), (18, 0, 3), (36, 0, 2)]
 class ScriptedBroker:
     """`answer(request) -> response` is asked for all but ApiVersions. Serves one connection after another."""
 
-    def __init__(self, answer: Callable[[Any], Any], tls: ssl.SSLContext | None = None) -> None:
-        self._answer, self._tls = answer, tls
+    def __init__(
+        self, answer: Callable[[Any], Any], tls: ssl.SSLContext | None = None, *, api_versions_max: int = 3
+    ) -> None:
+        self._answer, self._tls, self._api_versions_max = answer, tls, api_versions_max
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._thread = threading.Thread(target=self._serve, daemon=True)
@@ -64,7 +67,13 @@ class ScriptedBroker:
                 versions = [
                     ApiVersion(api_key=key, min_version=low, max_version=high) for key, low, high in VERSIONS
                 ]
-                is_first = isinstance(request, ApiVersionsRequest)
-                answer = ApiVersionsResponse(api_keys=versions) if is_first else self._answer(request)
-                for part in write_response(header.api_key, header.api_version, header.correlation_id, answer):
+                version = header.api_version
+                if not isinstance(request, ApiVersionsRequest):
+                    answer = self._answer(request)
+                elif version <= self._api_versions_max:
+                    answer = ApiVersionsResponse(api_keys=versions)
+                else:  # as Kafka does it: the first version, which every client can read
+                    version, code = 0, ErrorCode.UNSUPPORTED_VERSION
+                    answer = ApiVersionsResponse(error_code=code, api_keys=versions[2:3])
+                for part in write_response(header.api_key, version, header.correlation_id, answer):
                     connection.sendall(part)

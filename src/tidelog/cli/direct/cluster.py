@@ -6,7 +6,7 @@ request is repeated until the session's time is up.
 
 import ssl
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -99,7 +99,7 @@ class DirectCluster:
         except (SecurityError, KafkaError) as error:
             self._explain(error, self.session.servers)
 
-    def _explain_silence(self, failures: Iterable[Disconnected]) -> NoReturn:
+    def _explain_silence(self, failures: Sequence[Disconnected]) -> NoReturn:
         servers = self.session.servers
         for failure in failures:
             if isinstance(failure, BadAnswer):

@@ -96,6 +96,23 @@ def test_a_version_that_nobody_shares_is_told() -> None:
             connection.call(OffsetFetchRequest())
 
 
+def test_an_old_broker_is_asked_for_its_versions_again() -> None:
+    with ScriptedBroker(lambda _: MetadataResponse(cluster_id="c"), api_versions_max=2) as scripted:
+        connection = Connection("127.0.0.1", scripted.port)
+        assert connection.call(MetadataRequest()).cluster_id == "c"
+        connection.close()
+
+
+def test_a_connection_that_the_broker_closed_is_stale() -> None:
+    with ScriptedBroker(lambda _: MetadataResponse()) as scripted:
+        connection = Connection("127.0.0.1", scripted.port)
+        connection.call(MetadataRequest())
+        assert not connection.is_stale
+    assert connection.is_stale
+    assert not connection.is_closed
+    connection.close()
+
+
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate of 127.0.0.1 with its key, in one file."""
