@@ -21,7 +21,7 @@ class Pending(Generic[AnswerT]):
     @classmethod
     def ready(cls, answer: AnswerT) -> "Pending[AnswerT]":
         pending = cls()
-        pending.settle(answer)
+        pending.resolve(answer)
         return pending
 
     @property
@@ -40,7 +40,7 @@ class Pending(Generic[AnswerT]):
         else:
             self._callback = callback
 
-    def settle(self, answer: AnswerT) -> None:
+    def resolve(self, answer: AnswerT) -> None:
         invariant(not self._done, "a request would be answered twice")
         self._answer, self._done = answer, True
         if self._callback is not None:

@@ -105,7 +105,7 @@ class ShardDecision(Generic[AnswerT]):
         if committed is not None:
             committed(now, now_ms)
         if has_answer:
-            self.answer.settle(self.if_committed)
+            self.answer.resolve(self.if_committed)
 
     def fail(self, error: ErrorCode, now: float, now_ms: TimestampMs) -> None:
         """The records were not appended, or not committed in time; `error` is for the client."""
@@ -114,7 +114,7 @@ class ShardDecision(Generic[AnswerT]):
         if failed is not None:
             failed(error, now, now_ms)
         if refused is not None:
-            self.answer.settle(refused(error))
+            self.answer.resolve(refused(error))
 
     def _forget(self) -> None:
         """The answer is given once, also where records that were late are committed after all."""

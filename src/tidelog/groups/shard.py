@@ -27,8 +27,8 @@ from tidelog.groups.classic.messages import (
     SyncRequest,
 )
 from tidelog.groups.classic.states import State
-from tidelog.groups.consumer import describe as modern_describe
-from tidelog.groups.consumer import requests as modern
+from tidelog.groups.consumer import describe as consumer_describe
+from tidelog.groups.consumer import requests as consumer_requests
 from tidelog.groups.consumer.draft import Draft
 from tidelog.groups.consumer.epoch_group import EpochGroup
 from tidelog.groups.consumer.group import ConsumerGroup
@@ -186,7 +186,7 @@ class GroupShard:
         step = self._step(now, now_ms)
         group = self.groups.get(request.group_id)
         if isinstance(group, ConsumerGroup) and group.members:
-            return modern.classic_join(step, self._room, group, request)
+            return consumer_requests.classic_join(step, self._room, group, request)
         if isinstance(group, StreamsGroup) and group.members:
             wrong = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
             return ShardDecision(Pending.ready(JoinAnswer(wrong, request.member_id)))
@@ -211,7 +211,7 @@ class GroupShard:
             return ShardDecision.of(SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID), SyncAnswer)
         step = self._step(now, now_ms)
         if isinstance(group, ConsumerGroup):
-            return modern.classic_sync(step, self._room, group, request)
+            return consumer_requests.classic_sync(step, self._room, group, request)
         return sync.sync(step, group, request)
 
     def heartbeat(
@@ -225,7 +225,7 @@ class GroupShard:
         step = self._step(now, -1)
         if isinstance(group, ConsumerGroup):
             who = LeavingMember(member_id, instance_id)
-            return modern.classic_heartbeat(step, self._room, group, who, generation)
+            return consumer_requests.classic_heartbeat(step, self._room, group, who, generation)
         return heartbeat.heartbeat(step, group, member_id, instance_id, generation)
 
     def leave(
@@ -239,7 +239,7 @@ class GroupShard:
             return ShardDecision(Pending.ready(LeaveAnswer(members=strangers)))
         step = self._step(now, now_ms)
         if isinstance(group, ConsumerGroup):
-            return modern.classic_leave(step, self._room, group, members)
+            return consumer_requests.classic_leave(step, self._room, group, members)
         return leave.leave(step, group, members)
 
     def describe(self, group_id: str) -> DescribedGroup:
@@ -258,11 +258,11 @@ class GroupShard:
     def consumer_heartbeat(
         self, request: HeartbeatRequest, now: float, now_ms: TimestampMs
     ) -> ShardDecision[HeartbeatAnswer]:
-        return modern.consumer_heartbeat(self._step(now, now_ms), self._room, request)
+        return consumer_requests.consumer_heartbeat(self._step(now, now_ms), self._room, request)
 
     def consumer_describe(self, group_id: str) -> DescribedConsumerGroup:
         default = self._context.settings.consumer_assignors[0]
-        return modern_describe.describe(group_id, self.groups.get(group_id), self._room.topics, default)
+        return consumer_describe.describe(group_id, self.groups.get(group_id), self._room.topics, default)
 
     def streams_heartbeat(
         self, request: StreamsHeartbeat, now: float, now_ms: TimestampMs
@@ -275,7 +275,7 @@ class GroupShard:
     def on_topics_changed(self, topics: Topics | Mapping[str, TopicInfo], version: int = 0) -> None:
         """All topics as they are now; groups that read what changed rebalance with their next heartbeats.
 
-        Until the first call heartbeats of the new protocol are told that the coordinator is loading.
+        Until the first call, heartbeats of the new protocol get COORDINATOR_LOAD_IN_PROGRESS.
         """
         self._room.on_topics_changed(topics if isinstance(topics, Topics) else Topics(topics, version))
 

@@ -1,1 +1,1 @@
-"""The transaction coordinator: which transactions there are, how far each is, who has yet to be told."""
+"""The transaction coordinator: the transactions of a shard, their states, and the markers to write."""

@@ -1,4 +1,4 @@
-"""What must be told to the partitions of a transaction that has been decided."""
+"""The markers that the partitions of a decided transaction must get."""
 
 from typing import NamedTuple
 

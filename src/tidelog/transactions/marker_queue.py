@@ -24,7 +24,7 @@ MarkersOfRequest = dict[Marker, list[TopicPartition]]
 
 RETRY_MS = 100
 RETRY_WHEN_FENCED_MS = 1000
-"""A newer coordinator has been there. Soon we will be told that we are none; till then it makes no sense."""
+"""A newer coordinator wrote there. This one will soon learn that it was replaced; a retry makes no sense."""
 
 GONE_AFTER_MS = 5000
 """A partition that is not known for so long was deleted. Earlier this broker may just not know it yet."""
@@ -32,7 +32,7 @@ GONE_AFTER_MS = 5000
 _FENCED = (ErrorCode.TRANSACTION_COORDINATOR_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH)
 
 
-class Written(NamedTuple):
+class MarkerResult(NamedTuple):
     """The answer of a leader about one partition."""
 
     marker: Marker
@@ -95,7 +95,7 @@ class MarkerQueue:
         if partition not in self._left.get(marker, ()):
             return  # its shard has moved away
         if leader is None and self._is_gone(marker, partition, now):
-            self._settle(marker, partition)
+            self._finish(marker, partition)
         elif leader is None or leader == NO_LEADER:
             self._retry(marker, partition, now + RETRY_MS / 1000)
         else:
@@ -108,7 +108,7 @@ class MarkerQueue:
         del self._missing[marker, partition]
         return True
 
-    def answered(self, node: NodeId, results: Iterable[Written], now: float) -> None:
+    def answered(self, node: NodeId, results: Iterable[MarkerResult], now: float) -> None:
         sent = self._under_way.pop(node, {})
         errors = {(marker, partition): error for marker, partition, error in results}
         for marker, partitions in sent.items():
@@ -116,7 +116,7 @@ class MarkerQueue:
                 # One that the answer does not mention may or may not have been written.
                 error = errors.get((marker, partition), ErrorCode.UNKNOWN_SERVER_ERROR)
                 if error is ErrorCode.NONE:
-                    self._settle(marker, partition)
+                    self._finish(marker, partition)
                 else:
                     pause_ms = RETRY_WHEN_FENCED_MS if error in _FENCED else RETRY_MS
                     self._retry(marker, partition, now + pause_ms / 1000)
@@ -142,7 +142,7 @@ class MarkerQueue:
         if marker in self._left:
             heappush(self._later, (at, next(self._order), marker, partition))
 
-    def _settle(self, marker: Marker, partition: TopicPartition) -> None:
+    def _finish(self, marker: Marker, partition: TopicPartition) -> None:
         left = self._left.get(marker)
         if left is not None:
             left.pop(partition, None)

@@ -1,4 +1,4 @@
-"""What producers and brokers ask of the coordinator, and what they are told."""
+"""What producers and brokers ask of the coordinator, and what it answers."""
 
 from collections.abc import Collection, Sequence
 from typing import NamedTuple

@@ -31,7 +31,7 @@ class TopicPartition(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """By which a producer is told from those before it."""
+    """Distinguishes a producer from those that used its transactional id before."""
 
     producer_id: ProducerId = NO_PRODUCER
     epoch: int = NO_EPOCH
@@ -68,7 +68,7 @@ class Transaction(msgspec.Struct, frozen=True):
 
     @property
     def client(self) -> Identity:
-        """What the producer was told to go by, or will be with the next answer."""
+        """The identity that the producer got with the last answer, or gets with the next."""
         return self.writer if self.next.producer_id == NO_PRODUCER else self.next
 
     @property

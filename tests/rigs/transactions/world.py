@@ -16,7 +16,7 @@ from tidelog.coordination.decision import ShardDecision
 from tidelog.storage.producers.producers import Producers
 from tidelog.storage.producers.verification import VerificationGuard, Verifications
 from tidelog.transactions.marker import Marker
-from tidelog.transactions.marker_queue import MarkerQueue, Written
+from tidelog.transactions.marker_queue import MarkerQueue, MarkerResult
 from tidelog.transactions.messages import AddRequest, EndAnswer, EndRequest, InitAnswer, InitRequest
 from tidelog.transactions.settings import TransactionSettings
 from tidelog.transactions.shard import TransactionShard
@@ -307,13 +307,13 @@ class World:
                 if chance > 0.1:
                     error = self.leaders[partition].mark(marker)
                     if chance > 0.2:
-                        results.append(Written(marker, partition, error))
+                        results.append(MarkerResult(marker, partition, error))
                 if chance < 0.3:
                     self.delay_markers(marker, [partition])
         if sent:
             self.finish_markers(results)
 
-    def finish_markers(self, results: list[Written]) -> None:
+    def finish_markers(self, results: list[MarkerResult]) -> None:
         self.queue.answered(LEADER, results, self.now)
         for _, marker in self.queue.take_done():
             decision = self.shard.complete(marker, self.now_ms)
@@ -376,7 +376,7 @@ class World:
             self.pass_time(2)
             self.send_markers()
             results = [
-                Written(marker, one, self.leaders[one].mark(marker))
+                MarkerResult(marker, one, self.leaders[one].mark(marker))
                 for marker, where in self.sent.items()
                 for one in where
             ]

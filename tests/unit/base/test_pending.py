@@ -11,7 +11,7 @@ def test_a_callback_comes_at_once_when_the_answer_is_there_and_later_when_not():
     pending.on_done(heard.append)
     assert heard == [1]
     assert not pending.done
-    pending.settle(2)
+    pending.resolve(2)
     assert heard == [1, 2]
 
 
@@ -19,6 +19,6 @@ def test_nothing_is_answered_twice_or_read_before_it_is_there():
     pending = Pending()
     with pytest.raises(InvariantError):
         _ = pending.answer
-    pending.settle(1)
+    pending.resolve(1)
     with pytest.raises(InvariantError):
-        pending.settle(2)
+        pending.resolve(2)

@@ -1,7 +1,7 @@
 from tests.rigs.transactions.coordinator import A0, A1, B0
 from tidelog.base.errors import ErrorCode as E
 from tidelog.transactions.marker import Marker, MarkersToWrite
-from tidelog.transactions.marker_queue import MarkerQueue, Written
+from tidelog.transactions.marker_queue import MarkerQueue, MarkerResult
 from tidelog.transactions.transaction import Identity, TopicPartition
 
 ONE = Marker("one", Identity(1, 0), True, 5, 2)
@@ -16,8 +16,8 @@ class Leaders(dict[TopicPartition, int | None]):
 LEADERS = Leaders({A0: 1, A1: 2, B0: 1})
 
 
-def ok(marker: Marker, *partitions: TopicPartition) -> list[Written]:
-    return [Written(marker, one, E.NONE) for one in partitions]
+def ok(marker: Marker, *partitions: TopicPartition) -> list[MarkerResult]:
+    return [MarkerResult(marker, one, E.NONE) for one in partitions]
 
 
 def test_a_transaction_is_done_when_every_partition_has_its_marker() -> None:
@@ -48,7 +48,7 @@ def test_what_was_not_written_is_tried_again_where_the_leader_is_then() -> None:
     queue = MarkerQueue()
     queue.add(7, MarkersToWrite(ONE, (A0, B0)))
     queue.take(LEADERS, 0.0)
-    queue.answered(1, [Written(ONE, A0, E.NOT_LEADER_OR_FOLLOWER), Written(ONE, B0, E.NONE)], 0.0)
+    queue.answered(1, [MarkerResult(ONE, A0, E.NOT_LEADER_OR_FOLLOWER), MarkerResult(ONE, B0, E.NONE)], 0.0)
     assert queue.take(LEADERS, 0.05) == {}
     assert queue.next_deadline == 0.1
     assert queue.take(Leaders({A0: 3}), 0.1) == {3: {ONE: [A0]}}
@@ -83,7 +83,7 @@ def test_a_fenced_coordinator_goes_on_slowly() -> None:
     queue = MarkerQueue()
     queue.add(7, MarkersToWrite(ONE, (A0,)))
     queue.take(LEADERS, 0.0)
-    queue.answered(1, [Written(ONE, A0, E.TRANSACTION_COORDINATOR_FENCED)], 0.0)
+    queue.answered(1, [MarkerResult(ONE, A0, E.TRANSACTION_COORDINATOR_FENCED)], 0.0)
     assert queue.next_deadline == 1.0
 
 

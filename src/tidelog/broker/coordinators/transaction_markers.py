@@ -9,7 +9,7 @@ from tidelog.base.ids import NodeId, ProducerId
 from tidelog.base.ports import Clock
 from tidelog.broker.peers.silent import SilentPeers
 from tidelog.transactions.marker import Marker, MarkersToWrite
-from tidelog.transactions.marker_queue import LeaderOf, MarkerQueue, MarkersOfRequest, Written
+from tidelog.transactions.marker_queue import LeaderOf, MarkerQueue, MarkerResult, MarkersOfRequest
 from tidelog.transactions.transaction import TopicPartition
 from tidelog.wire.messages.write_txn_markers import (
     WritableTxnMarker,
@@ -125,7 +125,7 @@ def _topics(partitions: list[TopicPartition]) -> list[WritableTxnMarkerTopic]:
     return [WritableTxnMarkerTopic(name=name, partition_indexes=indexes) for name, indexes in topics.items()]
 
 
-def _results(markers: MarkersOfRequest, answer: WriteTxnMarkersResponse) -> Iterator[Written]:
+def _results(markers: MarkersOfRequest, answer: WriteTxnMarkersResponse) -> Iterator[MarkerResult]:
     """A producer has one transaction at a time, so its id says which marker is meant."""
     by_producer: dict[ProducerId, Marker] = {marker.producer_id: marker for marker in markers}
     for result in answer.markers:
@@ -135,4 +135,4 @@ def _results(markers: MarkersOfRequest, answer: WriteTxnMarkersResponse) -> Iter
         for topic in result.topics:
             for partition in topic.partitions:
                 where = TopicPartition(topic.name, partition.partition_index)
-                yield Written(marker, where, ErrorCode.of(partition.error_code))
+                yield MarkerResult(marker, where, ErrorCode.of(partition.error_code))

@@ -33,7 +33,7 @@ log = logging.getLogger("tidelog.broker.transactions")
 
 
 class _Question:
-    """What one producer wants to know of one transaction, and who waits for the answer."""
+    """What a producer asks about one transaction, and the requests that wait for the answer."""
 
     __slots__ = ("add", "partitions", "producer", "waiters")
 
@@ -61,7 +61,7 @@ class TransactionVerification:
         self._turns: dict[ProducerId, _Turn] = {}
         self._silent = SilentPeers(
             log,
-            "broker %d does not verify transactions: %s; their producers are told to try again",
+            "broker %d does not verify transactions: %s; their producers will try again",
             "broker %d verifies transactions again",
         )
 
@@ -119,7 +119,7 @@ class TransactionVerification:
         return {partition: verdicts[partition] for partition in partitions}
 
     async def _talk(self, coordinator: NodeId) -> None:
-        """Until nobody has a question any more."""
+        """Ask until no question is left."""
         try:
             while waiting := self._waiting.get(coordinator):
                 questions = {name: of.pop(0) for name, of in waiting.items()}
@@ -129,7 +129,7 @@ class TransactionVerification:
             del self._under_way[coordinator]
             for of in self._waiting.pop(coordinator, {}).values():
                 for question in of:
-                    _settle(question, {})
+                    _answer_all(question, {})
 
     async def _answer(self, coordinator: NodeId, questions: dict[str, _Question]) -> None:
         verdicts: dict[str, Verdicts] = {}
@@ -147,12 +147,12 @@ class TransactionVerification:
             self._silent.answered(coordinator)
         finally:
             for name, question in questions.items():
-                _settle(question, verdicts.get(name, {}))
+                _answer_all(question, verdicts.get(name, {}))
 
 
-def _settle(question: _Question, known: Verdicts) -> None:
-    """What was not answered may be asked again."""
-    verdicts = {one: known.get(one, ErrorCode.COORDINATOR_NOT_AVAILABLE) for one in question.partitions}
+def _answer_all(question: _Question, given: Verdicts) -> None:
+    """A partition without a verdict may be asked for again."""
+    verdicts = {one: given.get(one, ErrorCode.COORDINATOR_NOT_AVAILABLE) for one in question.partitions}
     for waiter in question.waiters:
         if not waiter.done():
             waiter.set_result(verdicts)
@@ -180,14 +180,14 @@ def _topics(partitions: Collection[TopicPartition]) -> list[AddPartitionsToTxnTo
     return [AddPartitionsToTxnTopic(name=name, partitions=indexes) for name, indexes in topics.items()]
 
 
-def told_to_writer(error: ErrorCode, *, knows_abortable: bool, adds: bool) -> ErrorCode:
-    """What a client that wanted to write hears of a verdict: something that it knows and acts on rightly."""
+def error_for_writer(error: ErrorCode, *, knows_abortable: bool, adds: bool) -> ErrorCode:
+    """Returns the error for a client that wants to write: one that it knows and handles correctly."""
     if error is ErrorCode.PRODUCER_FENCED:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     if error is ErrorCode.TRANSACTION_ABORTABLE and not knows_abortable:
         return ErrorCode.INVALID_TXN_STATE
     if error in _TRY_AGAIN or (error is ErrorCode.CONCURRENT_TRANSACTIONS and not adds):
-        return ErrorCode.NOT_ENOUGH_REPLICAS  # the one that all of them answer by trying again
+        return ErrorCode.NOT_ENOUGH_REPLICAS  # all clients try again after this error
     return error
 
 

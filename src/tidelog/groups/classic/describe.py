@@ -6,7 +6,7 @@ from tidelog.groups.classic.states import State
 
 
 def describe(group: ClassicGroup) -> DescribedGroup:
-    """Metadata is shown in a stable group only: before that it is not settled which protocol counts."""
+    """Metadata is shown in a stable group only: before that its protocol is not decided."""
     stable = group.state is State.STABLE
     members = [
         DescribedMember(

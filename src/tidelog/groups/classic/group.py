@@ -175,7 +175,7 @@ class ClassicGroup:
             return False
         pending, member.join = member.join, None
         self.joins_waiting -= 1
-        pending.settle(answer)
+        pending.resolve(answer)
         return True
 
     def park_sync(self, member: Member, pending: Pending[SyncAnswer]) -> None:
@@ -186,7 +186,7 @@ class ClassicGroup:
         if member.sync is None:
             return False
         pending, member.sync = member.sync, None
-        pending.settle(answer)
+        pending.resolve(answer)
         return True
 
     def joined_members(self) -> list[JoinedMember]:

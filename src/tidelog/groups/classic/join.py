@@ -152,7 +152,7 @@ def _replace_static(
 ) -> Pending[JoinAnswer]:
     pending: Pending[JoinAnswer] = Pending()
     leader_before = group.leader
-    # Two processes with one instance id: the older one is told, wherever it waits.
+    # Two processes with one instance id: the older one gets an error, wherever it waits.
     group.answer_join(old, JoinAnswer(ErrorCode.FENCED_INSTANCE_ID, old.id))
     group.answer_sync(old, SyncAnswer(ErrorCode.FENCED_INSTANCE_ID))
     old.session.cancel()
@@ -188,7 +188,7 @@ def _store_replacement(
         if api_version >= SKIP_ASSIGNMENT_FROM:
             answer = group.join_answer(member, skip_assignment=group.leader == member.id)
         else:
-            # A leader of old must not assign again in a stable group: it is told that another one leads.
+            # An older client must not assign again in a stable group: the answer names another leader.
             answer = group.join_answer(member)._replace(leader=leader_before or NO_MEMBER, members=())
         group.answer_join(member, answer)
         member.restart_session(step)

@@ -1,4 +1,4 @@
-"""One member of a classic group: what it told about itself, and which answer it waits for."""
+"""One member of a classic group: what it says about itself, and which answer it waits for."""
 
 from collections.abc import Callable, Collection
 

@@ -1,7 +1,7 @@
 """SyncGroup: members ask for their assignment; the leader's request brings it for all.
 
-Nobody is given an assignment before it is stored and safe, so a new coordinator never hands out a second one
-under the same generation.
+No member gets an assignment before it is stored and committed, so a new coordinator never hands out a second
+one under the same generation.
 """
 
 from tidelog.base.errors import ErrorCode, KafkaError
@@ -35,11 +35,11 @@ def sync(step: Step, group: ClassicGroup, request: SyncRequest) -> ShardDecision
 def _check(group: ClassicGroup, request: SyncRequest) -> None:
     if request.generation_id != group.generation:
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
-    for told, known in (
+    for given, known in (
         (request.protocol_type, group.protocol_type),
         (request.protocol_name, group.protocol),
     ):
-        if told is not None and known is not None and told != known:
+        if given is not None and known is not None and given != known:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     if group.state is State.PREPARING_REBALANCE:
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)

@@ -88,8 +88,8 @@ def sync(
     if request.generation_id != holding.epoch:
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
     protocol, metadata = classic.protocols[0]
-    for told, known in ((request.protocol_type, PROTOCOL_TYPE), (request.protocol_name, protocol)):
-        if told is not None and told != known:
+    for given, known in ((request.protocol_type, PROTOCOL_TYPE), (request.protocol_name, protocol)):
+        if given is not None and given != known:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     room.start_session(step, group.id, member_id, member)
     if group.epoch > holding.epoch and holding.state is not MemberState.UNREVOKED_PARTITIONS:

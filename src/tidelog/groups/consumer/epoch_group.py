@@ -158,7 +158,7 @@ class EpochGroup(Generic[MemberT, PartT]):
             raise self.stale_epoch(member)
 
     def stale_epoch(self, member: MemberT) -> KafkaError:
-        """What a member is told that comes with another epoch than its own."""
+        """The error for a member that comes with another epoch than its own."""
         return KafkaError(ErrorCode.STALE_MEMBER_EPOCH)
 
     def check_offset_delete(self) -> None:

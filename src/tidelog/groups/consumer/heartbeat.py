@@ -131,7 +131,7 @@ def _check_epoch(group: ConsumerGroup, member_id: str, epoch: int, owned: Assign
 
 
 def _updated(member: Subscription, request: HeartbeatRequest) -> Subscription:
-    """What is not told stays as it was."""
+    """A field that the request leaves out stays as it was."""
     names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
     timeout_ms = request.rebalance_timeout_ms
     return Subscription(

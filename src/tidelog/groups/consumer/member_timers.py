@@ -1,7 +1,7 @@
-"""The timers of members of the new kind of group. The one part of them that is lost with the coordinator.
+"""The timers of members of groups with epochs: the one part of a group that is lost with the coordinator.
 
-A timer is known by group and member, not held by the group: it may be started for a member whose record is
-not written yet, and one that rings for somebody who is gone does no harm.
+A timer is found by group and member, not held by the group: it may be started for a member whose record is
+not written yet, and a timer that rings for a member that has left does no harm.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The requests that reach groups of the new kind: finds or makes the group, and answers refusals."""
+"""The requests that reach consumer groups: finds or creates the group, and answers refusals."""
 
 import uuid
 from collections.abc import Sequence

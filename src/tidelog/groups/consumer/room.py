@@ -1,4 +1,4 @@
-"""What the decisions about groups of the new kind share: groups, topics and the timers of members."""
+"""What the decisions about consumer groups share: groups, topics and the timers of members."""
 
 from typing import TypeAlias
 
@@ -19,7 +19,7 @@ class ConsumerRoom:
         self.groups = groups
         """All groups of the shard, of every kind."""
         self.topics: Topics | None = None
-        """None until the caller has told: then nobody's partitions are taken away for want of topics."""
+        """None until the first `on_topics_changed`, so that no member loses partitions for want of topics."""
         self.stale: set[str] = set()
         """Groups whose topics may have changed since their epoch began; their next heartbeat looks."""
         self.timers = MemberTimers(on_timeout)

@@ -48,7 +48,7 @@ def heartbeat(
     is_new = joins or holding.assigned != held.assigned
     if is_new and after.endpoint is not None:
         passing.endpoint_epoch += 1
-    # An answer may have been lost: a member that tells its tasks, and has others, is told them again.
+    # An answer may have been lost: a member that reports other tasks than it has gets its tasks again.
     has_others = request.tasks is not None and request.tasks != holding.assigned
     statuses += [status for status in (delayed, configured.problem, _shutdown(passing.shutdown_by)) if status]
     knows_endpoints = request.endpoint_information_epoch == passing.endpoint_epoch
@@ -119,7 +119,7 @@ def _is_same(one: Topology, other: Topology) -> bool:
 
 
 def _updated(member: StreamsMember, request: HeartbeatRequest) -> StreamsMember:
-    """What is not told stays as it was."""
+    """A field that the request leaves out stays as it was."""
     topology, timeout_ms = request.topology, request.rebalance_timeout_ms
     return StreamsMember(
         rack_id=member.rack_id if request.rack_id is None else request.rack_id,

@@ -6,7 +6,7 @@ import pytest
 from tests.rigs.transactions.coordinator import A0, A1, B0
 from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode as E
-from tidelog.broker.coordinators.transaction_verification import TransactionVerification, told_to_writer
+from tidelog.broker.coordinators.transaction_verification import TransactionVerification, error_for_writer
 from tidelog.transactions.transaction import Identity, TopicPartition
 from tidelog.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
@@ -196,5 +196,5 @@ def test_closing_leaves_nobody_waiting() -> None:
     ],
 )
 def test_clients_hear_what_they_understand(error: E, old: E, new: E) -> None:
-    assert told_to_writer(error, knows_abortable=False, adds=False) is old
-    assert told_to_writer(error, knows_abortable=True, adds=True) is new
+    assert error_for_writer(error, knows_abortable=False, adds=False) is old
+    assert error_for_writer(error, knows_abortable=True, adds=True) is new

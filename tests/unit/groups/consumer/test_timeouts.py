@@ -16,6 +16,21 @@ def test_a_silent_member_is_removed_after_the_session_timeout(club):
     assert any("silent" in note for note in club.rig.shard.take_notes())
 
 
+def test_members_that_fall_silent_at_the_same_moment_are_removed_one_after_the_other(club):
+    """The second removal must see the first: else it assigns partitions to a member that is gone."""
+    consumers = [club.consumer(name) for name in ("one", "two", "three")]
+    club.settle(*consumers)
+    before = club.epochs[0]
+    club.rig.pass_time(40)
+    consumers[0].follow()
+    club.rig.pass_time(6)
+    assert [member.member_id for member in club.described().members] == ["one"]
+    assert club.epochs[0] == before + 2, "an epoch for each"
+    for _ in range(2):
+        consumers[0].follow()
+    assert consumers[0].partitions == ["t0", "t1", "t2", "t3"]
+
+
 def test_one_who_does_not_let_go_in_time_is_removed_though_it_is_alive(club):
     one, two = club.consumer("one"), club.consumer("two")
     for _ in range(13):

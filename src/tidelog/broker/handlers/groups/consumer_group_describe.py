@@ -1,10 +1,10 @@
 """ConsumerGroupDescribe (KIP-848): epochs, members, what each owns and what it shall own."""
 
 from collections.abc import Mapping
+from functools import partial
 
-from tidelog.base.errors import KafkaError
 from tidelog.base.ids import Uuid
-from tidelog.broker.handlers.groups.describe_groups import GROUP_OPERATIONS
+from tidelog.broker.handlers.groups.describe_by_id import describe_each
 from tidelog.broker.requests.context import Context
 from tidelog.groups.consumer.messages import DescribedMember
 from tidelog.wire.messages.consumer_group_describe import (
@@ -18,18 +18,13 @@ from tidelog.wire.messages.consumer_group_describe import (
 
 
 def handle(context: Context, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
-    response = ConsumerGroupDescribeResponse(groups=[_describe(context, id) for id in request.group_ids])
-    if request.include_authorized_operations:
-        for group in response.groups:
-            group.authorized_operations = GROUP_OPERATIONS
-    return response
+    return ConsumerGroupDescribeResponse(
+        groups=describe_each(request, partial(_describe, context), DescribedGroup)
+    )
 
 
 def _describe(context: Context, group_id: str) -> DescribedGroup:
-    try:
-        found = context.services.groups.of(group_id).shard.consumer_describe(group_id)
-    except KafkaError as error:
-        return DescribedGroup(group_id=group_id, error_code=error.code, error_message=error.message)
+    found = context.services.groups.of(group_id).shard.consumer_describe(group_id)
     return DescribedGroup(
         error_code=found.error,
         error_message=found.error_message,
@@ -59,7 +54,7 @@ def _member(member: DescribedMember, names: Mapping[Uuid, str]) -> Member:
 
 
 def _assignment(given: Mapping[Uuid, frozenset[int]], names: Mapping[Uuid, str]) -> Assignment:
-    """A topic that was deleted meanwhile has no name, and nobody could tell what is meant."""
+    """Leaves out topics that were deleted meanwhile: they have no name."""
     return Assignment(
         topic_partitions=[
             TopicPartitions(topic_id=topic_id, topic_name=names[topic_id], partitions=sorted(partitions))

@@ -9,8 +9,8 @@ def handle(context: Context, request: HeartbeatRequest) -> HeartbeatResponse:
     try:
         served = context.services.groups.of(request.group_id)
     except KafkaError as error:
-        # As in Kafka: a member is not told that its group is being read. Nothing is lost by that, and some
-        # clients (aiokafka) end their heartbeats over an answer that they do not expect here.
+        # As in Kafka: a member does not learn that its group is being loaded. Nothing is lost by that, and
+        # some clients (aiokafka) end their heartbeats over an answer that they do not expect here.
         is_loading = error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         return HeartbeatResponse(error_code=ErrorCode.NONE if is_loading else error.code)
     code = served.shard.heartbeat(

@@ -41,7 +41,7 @@ def handle(
 async def _later(
     context: Context, request: OffsetFetchRequest, found: "list[FetchedGroup | asyncio.Future[FetchedGroup]]"
 ) -> OffsetFetchResponse:
-    """Somebody committed this very moment: wait until that is safe."""
+    """An offset was committed a moment ago: wait until every in-sync replica has it."""
     ready = [one if isinstance(one, FetchedGroup) else await one for one in found]
     return _respond(context, request, ready)
 

@@ -1,9 +1,9 @@
 """StreamsGroupDescribe (KIP-1071): epochs, topology, members, the tasks of each and those it shall have."""
 
 from collections.abc import Sequence
+from functools import partial
 
-from tidelog.base.errors import KafkaError
-from tidelog.broker.handlers.groups.describe_groups import GROUP_OPERATIONS
+from tidelog.broker.handlers.groups.describe_by_id import describe_each
 from tidelog.broker.handlers.groups.streams_group_heartbeat import check_feature
 from tidelog.broker.requests.context import Context
 from tidelog.groups.record_formats.tasks import Role, Tasks, of_role
@@ -24,19 +24,14 @@ from tidelog.wire.messages.streams_group_describe import (
 
 
 def handle(context: Context, request: StreamsGroupDescribeRequest) -> StreamsGroupDescribeResponse:
-    response = StreamsGroupDescribeResponse(groups=[_describe(context, id) for id in request.group_ids])
-    if request.include_authorized_operations:
-        for group in response.groups:
-            group.authorized_operations = GROUP_OPERATIONS
-    return response
+    return StreamsGroupDescribeResponse(
+        groups=describe_each(request, partial(_describe, context), DescribedGroup)
+    )
 
 
 def _describe(context: Context, group_id: str) -> DescribedGroup:
-    try:
-        check_feature(context)
-        found = context.services.groups.of(group_id).shard.streams_describe(group_id)
-    except KafkaError as error:
-        return DescribedGroup(group_id=group_id, error_code=error.code, error_message=error.message)
+    check_feature(context)
+    found = context.services.groups.of(group_id).shard.streams_describe(group_id)
     if found.error:
         return DescribedGroup(group_id=group_id, error_code=found.error, error_message=found.error_message)
     return DescribedGroup(

@@ -76,14 +76,14 @@ def _request(context: Context, request: StreamsGroupHeartbeatRequest) -> Heartbe
 
 
 def _tasks(*by_role: Sequence[TaskIds] | None) -> Tasks | None:
-    told = [listed for listed in by_role if listed is not None]
-    if not told:
+    given = [listed for listed in by_role if listed is not None]
+    if not given:
         return None
-    if len(told) < len(by_role):
+    if len(given) < len(by_role):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "If one task-type is non-null, all must be non-null.")
     return {
         Duty(role, of.subtopology_id): frozenset(of.partitions)
-        for role, listed in zip(Role, told, strict=True)
+        for role, listed in zip(Role, given, strict=True)
         for of in listed
         if of.partitions
     }

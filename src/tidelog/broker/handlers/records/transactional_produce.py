@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple, TypeVar
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.coordinators.transaction_verification import told_to_writer
+from tidelog.broker.coordinators.transaction_verification import error_for_writer
 from tidelog.broker.log_dirs.hosted import TopicKey
 from tidelog.broker.requests.answer import response_of
 from tidelog.broker.requests.context import Context
@@ -92,7 +92,7 @@ async def _verify(context: Context, request: ProduceRequest, batches: list[_Writ
     for where, error in verdicts.items():
         if error is not ErrorCode.NONE:
             knows = context.version >= FIRST_THAT_KNOWS_ABORTABLE
-            told = told_to_writer(error, knows_abortable=knows, adds=adds)
+            told = error_for_writer(error, knows_abortable=knows, adds=adds)
             why = f"{where.topic}-{where.partition} is not known to be part of the transaction: {error.name}"
             guards[asked[where].key] = KafkaError(told, why)
     return guards

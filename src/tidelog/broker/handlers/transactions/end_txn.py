@@ -1,4 +1,4 @@
-"""EndTxn: commit or abort. Answered when the decision is safe; its markers are written after that."""
+"""EndTxn: commit or abort. Answered when the decision is committed; its markers are written after that."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context

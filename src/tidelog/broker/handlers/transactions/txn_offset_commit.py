@@ -2,7 +2,7 @@
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_EPOCH
-from tidelog.broker.coordinators.transaction_verification import told_to_writer
+from tidelog.broker.coordinators.transaction_verification import error_for_writer
 from tidelog.broker.requests.context import Context
 from tidelog.groups.offsets.commit import CommitAnswer, all_refused
 from tidelog.groups.offsets.messages import CommitPartition, CommitRequest, CommitTopic
@@ -80,10 +80,12 @@ async def _verify(context: Context, request: TxnOffsetCommitRequest, producer: I
     verdicts = await services.verification.verify(request.transactional_id, producer, (where,), add=adds)
     error = verdicts[where]
     if error is not ErrorCode.NONE:
-        told = told_to_writer(error, knows_abortable=context.version >= FIRST_THAT_KNOWS_ABORTABLE, adds=adds)
+        code = error_for_writer(
+            error, knows_abortable=context.version >= FIRST_THAT_KNOWS_ABORTABLE, adds=adds
+        )
         # Clients of this request know what to do about coordinators.
         raise KafkaError(
-            ErrorCode.COORDINATOR_NOT_AVAILABLE if told is ErrorCode.NOT_ENOUGH_REPLICAS else told
+            ErrorCode.COORDINATOR_NOT_AVAILABLE if code is ErrorCode.NOT_ENOUGH_REPLICAS else code
         )
 
 

@@ -1,6 +1,6 @@
-"""WriteTxnMarkers: a coordinator has decided; the leaders write it behind the data. Answered when it is safe.
+"""WriteTxnMarkers: a coordinator has decided; the leaders write it behind the data. Answered once committed.
 
-The same marker may come again and again: coordinators ask until they know.
+The same marker may come again and again: coordinators repeat it until they get an answer.
 """
 
 import asyncio
@@ -63,18 +63,18 @@ def _write(
     try:
         partition = services.partitions.find(topic, index)
         produced = _append(services, partition, marker)
-        safe: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        committed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def done(error: KafkaError | None) -> None:
             result.error_code = ErrorCode.NONE if error is None else error.code
-            if not safe.done():
-                safe.set_result(None)
+            if not committed.done():
+                committed.set_result(None)
 
         if partition.when_committed(produced.committed_at, done):
             result.error_code = ErrorCode.NONE
         else:
-            safe.add_done_callback(lambda future: partition.forget(done) if future.cancelled() else None)
-            waiting.append(safe)
+            committed.add_done_callback(lambda future: partition.forget(done) if future.cancelled() else None)
+            waiting.append(committed)
     except KafkaError as error:
         result.error_code = error.code
     return result
