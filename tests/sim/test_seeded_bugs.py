@@ -134,7 +134,7 @@ def test_records_that_are_acknowledged_and_forgotten_are_missed_by_their_produce
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Partition, "when_committed", lambda self, offset, done: True)
-    problems_until("told that it is out of order", lambda seed: rough(seed, "isolate", "kill"))
+    problems_until("refused as out of order", lambda seed: rough(seed, "isolate", "kill"))
 
 
 def test_a_reader_that_is_not_told_what_was_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
