@@ -73,7 +73,7 @@ class Club:
         consumer.join()
         return consumer
 
-    def settle(self, *consumers: Consumer) -> None:
+    def converge(self, *consumers: Consumer) -> None:
         """Heartbeats until nothing changes any more."""
         for _ in range(6):
             for consumer in consumers:

@@ -75,7 +75,7 @@ def classic(club):
     return member
 
 
-def settle(*members):
+def converge(*members):
     for _ in range(6):
         for member in members:
             member.follow()
@@ -86,12 +86,12 @@ def test_a_member_of_the_new_protocol_upgrades_the_group_while_it_runs(club, cla
     assert club.described().error is ErrorCode.NONE
     assert one.partitions == []
     assert {member.member_type for member in club.described().members} == {0, 1}
-    settle(classic, one)
+    converge(classic, one)
     assert one.partitions == ["t2", "t3"]
     assert classic.partitions == ["t0", "t1"]
     assert club.state == "Stable"
     club.reload()
-    settle(classic, one)
+    converge(classic, one)
     assert club.state == "Stable"
 
 
@@ -119,13 +119,13 @@ def test_joins_that_wait_in_the_classic_group_are_told_to_rejoin(club, classic):
     assert waiting.answer.error is ErrorCode.REBALANCE_IN_PROGRESS
     assert newcomer.join().error is ErrorCode.NONE
     assert newcomer.sync().error is ErrorCode.NONE
-    settle(classic, newcomer, one)
+    converge(classic, newcomer, one)
     assert sorted(classic.partitions + newcomer.partitions + one.partitions) == ["t0", "t1", "t2", "t3"]
 
 
 def test_the_last_of_the_new_protocol_downgrades_the_group_when_it_goes(club, classic):
     one = club.consumer("one")
-    settle(classic, one)
+    converge(classic, one)
     assert one.leave().error is ErrorCode.NONE
     assert club.rig.shard.durable.consumer_groups == {}
     assert club.rig.state() == "PreparingRebalance"
@@ -153,7 +153,7 @@ def test_a_static_member_that_returns_with_the_classic_protocol_downgrades(club)
     one = club.consumer("one", instance_id="i1")
     other = ClassicConsumer(club)
     other.join()
-    settle(one)
+    converge(one)
     back = ClassicConsumer(club, instance="i1")
     assert back.join().error is ErrorCode.REBALANCE_IN_PROGRESS
     assert sorted(club.rig.members()) == sorted([other.id, back.id])

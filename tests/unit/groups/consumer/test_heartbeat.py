@@ -57,7 +57,7 @@ def test_a_member_that_let_go_already_moves_on_at_once(club):
 
 def test_partitions_of_one_who_left_go_to_the_others(club):
     one, two = club.consumer("one"), club.consumer("two")
-    club.settle(one, two)
+    club.converge(one, two)
     gone = two.leave()
     assert (gone.member_id, gone.member_epoch) == ("two", -1)
     assert club.state == "Assigning"
@@ -71,10 +71,10 @@ def test_a_changed_subscription_rebalances(make_club):
     club = make_club(a=2, b=2)
     one = club.consumer("one", subscribed_topic_names=("a",))
     two = club.consumer("two", subscribed_topic_names=("a", "b"))
-    club.settle(one, two)
+    club.converge(one, two)
     assert (one.partitions, two.partitions) == (["a0", "a1"], ["b0", "b1"])
     one.beat(subscribed_topic_names=("b",))
-    club.settle(one, two)
+    club.converge(one, two)
     assert len(one.partitions) == len(two.partitions) == 2
     assert {name[0] for name in one.partitions} == {"b"}
 
@@ -145,7 +145,7 @@ def test_a_full_group_takes_nobody_new(make_club):
 def test_more_members_than_partitions(make_club):
     club = make_club(t=1)
     members = [club.consumer(name) for name in ("one", "two", "three")]
-    club.settle(*members)
+    club.converge(*members)
     assert [one.partitions for one in members] == [["t0"], [], []]
     assert club.state == "Stable"
 
@@ -186,7 +186,7 @@ def test_members_choose_the_assignor_by_majority(make_club):
     both = ("a", "b")
     one = club.consumer("one", subscribed_topic_names=both, server_assignor="range")
     two = club.consumer("two", subscribed_topic_names=both, server_assignor="range")
-    club.settle(one, two)
+    club.converge(one, two)
     assert one.partitions == ["a0", "a1", "b0", "b1"]
     assert two.partitions == ["a2", "b2"]
     assert club.described().assignor_name == "range"
@@ -228,6 +228,6 @@ def test_a_new_coordinator_goes_on_where_the_old_one_stopped(club):
     one, two = club.consumer("one"), club.consumer("two")
     one.beat()
     club.reload()
-    club.settle(one, two)
+    club.converge(one, two)
     assert (one.partitions, two.partitions) == (["t0", "t1"], ["t2", "t3"])
     assert club.epochs == (2, 2)

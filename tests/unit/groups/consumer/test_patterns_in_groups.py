@@ -48,11 +48,11 @@ def test_an_expression_is_kept_while_somebody_uses_it(shop):
     assert set(patterns) == {"orders.*", "pay.*"}
     two.leave()
     assert set(patterns) == {"pay.*"}
-    shop.settle(one)
+    shop.converge(one)
     assert one.partitions == ["payments0"]
     one.beat(subscribed_topic_regex="", subscribed_topic_names=("orders-eu",))
     assert patterns == {}
-    shop.settle(one)
+    shop.converge(one)
     assert one.partitions == ["orders-eu0"]
 
 

@@ -5,11 +5,11 @@ from tidelog.base.errors import ErrorCode
 
 def test_a_static_member_comes_back_to_its_partitions_without_a_rebalance(club):
     one, two = club.consumer("one", instance_id="i1"), club.consumer("two")
-    club.settle(one, two)
+    club.converge(one, two)
     mine, epochs = one.partitions, club.epochs
     away = one.leave(-2)
     assert (away.error, away.member_epoch) == (ErrorCode.NONE, -2)
-    club.settle(two)
+    club.converge(two)
     back = club.consumer("one-again", instance_id="i1")
     assert back.partitions == mine
     assert club.epochs == epochs
@@ -37,7 +37,7 @@ def test_an_instance_in_use_is_not_given_away(club):
 
 def test_one_who_stays_away_is_removed(club):
     one, two = club.consumer("one", instance_id="i1"), club.consumer("two")
-    club.settle(one, two)
+    club.converge(one, two)
     one.leave(-2)
     for _ in range(5):
         club.rig.pass_time(10)

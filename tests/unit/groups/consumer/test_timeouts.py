@@ -19,7 +19,7 @@ def test_a_silent_member_is_removed_after_the_session_timeout(club):
 def test_members_that_fall_silent_at_the_same_moment_are_removed_one_after_the_other(club):
     """The second removal must see the first: else it assigns partitions to a member that is gone."""
     consumers = [club.consumer(name) for name in ("one", "two", "three")]
-    club.settle(*consumers)
+    club.converge(*consumers)
     before = club.epochs[0]
     club.rig.pass_time(40)
     consumers[0].follow()
@@ -45,10 +45,10 @@ def test_one_who_does_not_let_go_in_time_is_removed_though_it_is_alive(club):
 def test_one_who_let_go_is_not_removed_later(club):
     one, two = club.consumer("one"), club.consumer("two")
     one.beat()
-    club.settle(one, two)
+    club.converge(one, two)
     for _ in range(30):
         club.rig.pass_time(5)
-        club.settle(one, two)
+        club.converge(one, two)
     assert club.state == "Stable"
     assert club.epochs == (2, 2)
 

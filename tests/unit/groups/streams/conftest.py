@@ -84,7 +84,7 @@ class Team:
         """One that has not joined yet."""
         return Instance(self, member_id, process or f"process of {member_id}", **join)
 
-    def settle(self, *instances: Instance) -> None:
+    def converge(self, *instances: Instance) -> None:
         """Heartbeats until nothing changes any more."""
         for _ in range(6):
             for instance in instances:

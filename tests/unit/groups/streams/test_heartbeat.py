@@ -36,7 +36,7 @@ def test_a_second_member_gets_its_share_once_the_first_let_go(team):
 
 def test_the_tasks_of_a_member_that_leaves_go_to_the_others(team):
     one, two = team.instance("one"), team.instance("two")
-    team.settle(one, two)
+    team.converge(one, two)
     assert two.leave().member_epoch == -1
     one.follow()
     assert one.tasks == ["0_0", "0_1", "1_0", "1_1"]
@@ -45,7 +45,7 @@ def test_the_tasks_of_a_member_that_leaves_go_to_the_others(team):
 
 def test_the_tasks_of_a_silent_member_go_to_the_others(team):
     one, two = team.instance("one"), team.instance("two")
-    team.settle(one, two)
+    team.converge(one, two)
     for _ in range(5):
         team.rig.pass_time(10)
         one.follow()
@@ -59,34 +59,34 @@ def test_a_member_that_does_not_let_go_is_removed(team):
         two.follow()
         team.rig.pass_time(8)
     assert one.beat().error is ErrorCode.UNKNOWN_MEMBER_ID
-    team.settle(two)
+    team.converge(two)
     assert len(two.tasks) == 4
 
 
 def test_standby_tasks_are_on_other_processes_and_take_over(make_team):
     team = make_team({"group.streams.num.standby.replicas": 1})
     one, two = team.instance("one"), team.instance("two")
-    team.settle(one, two)
+    team.converge(one, two)
     assert one.tasks == ["0_0", "1_0", "1_1s"]
     assert two.tasks == ["0_1", "1_0s", "1_1"]
     two.leave()
-    team.settle(one)
+    team.converge(one)
     assert one.tasks == ["0_0", "0_1", "1_0", "1_1"]
 
 
 def test_there_is_no_standby_beside_its_task_on_the_same_process(make_team):
     team = make_team({"group.streams.num.standby.replicas": 1})
     one, two = team.instance("one", "same"), team.instance("two", "same")
-    team.settle(one, two)
+    team.converge(one, two)
     assert sorted(one.tasks + two.tasks) == ["0_0", "0_1", "1_0", "1_1"]
 
 
 def test_another_number_of_standbys_is_a_reason_to_assign_anew(make_team):
     team = make_team({"group.streams.num.standby.replicas": 1})
     one, two = team.instance("one"), team.instance("two")
-    team.settle(one, two)
+    team.converge(one, two)
     team.rig.shard.configure(make_team().rig.settings)
-    team.settle(one, two)
+    team.converge(one, two)
     assert not [task for task in one.tasks + two.tasks if task.endswith("s")]
 
 
@@ -200,7 +200,7 @@ def test_a_member_may_stop_the_whole_application(team):
 def test_members_learn_where_the_others_answer_queries(team):
     one = team.instance("one", endpoint=("here", 1))
     two = team.instance("two", endpoint=("there", 2))
-    team.settle(one, two)
+    team.converge(one, two)
     answer = one.beat(endpoint_information_epoch=0)
     by_host = {endpoint.host: endpoint for endpoint in answer.endpoints}
     assert by_host["here"].active == {"lines": [0], "words": [0]}
@@ -252,7 +252,7 @@ def test_a_new_coordinator_goes_on_where_the_last_one_was(make_team):
     one, two = team.instance("one"), team.instance("two")
     one.beat()
     team.reload()
-    team.settle(one, two)
+    team.converge(one, two)
     assert (one.tasks, two.tasks) == (["0_0", "1_0", "1_1s"], ["0_1", "1_0s", "1_1"])
     team.reload()
     team.rig.pass_time(46)

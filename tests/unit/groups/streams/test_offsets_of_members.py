@@ -24,7 +24,7 @@ def test_a_member_commits_at_its_epoch(team):
 def test_an_older_epoch_may_commit_for_tasks_that_it_had_since_then(team):
     one, two = team.instance("one"), team.instance("two")
     old = one.epoch
-    team.settle(one, two)
+    team.converge(one, two)
     assert (one.tasks, one.epoch > old) == (["0_0", "1_0"], True)
     assert commit(team, one, 0, generation_id_or_member_epoch=old) is ErrorCode.NONE
     assert commit(team, one, 0, "words", generation_id_or_member_epoch=old) is ErrorCode.NONE
@@ -39,7 +39,7 @@ def test_an_older_epoch_may_commit_for_tasks_that_it_had_since_then(team):
 def test_a_zombie_does_not_commit_in_a_transaction(team):
     one, two = team.instance("one"), team.instance("two")
     old = one.epoch
-    team.settle(one, two)
+    team.converge(one, two)
 
     def answer(partition, epoch):
         topics = (CommitTopic("lines", (CommitPartition(partition, 5),)),)

@@ -41,12 +41,12 @@ class _Plan:
         """Take from those with most first, until nothing can be made more even."""
         by_load = [(-load, member_id) for member_id, load in self.load.items()]
         heapify(by_load)
-        settled: set[str] = set()
+        finished: set[str] = set()
         while by_load:
             load, member_id = heappop(by_load)
-            if -load != self.load[member_id] or member_id in settled:
-                continue  # settled, or an entry from before a move
-            chain = self._chain_from(member_id, settled)
+            if -load != self.load[member_id] or member_id in finished:
+                continue  # finished, or an entry from before a move
+            chain = self._chain_from(member_id, finished)
             for giver, topic, taker in chain:
                 self._move(giver, topic, taker)
             if chain:
@@ -66,11 +66,11 @@ class _Plan:
                 self._give(member_id, topic, partition)
                 heapreplace(least, (self.load[member_id], member_id))
 
-    def _chain_from(self, start: str, settled: set[str]) -> list[tuple[str, Uuid, str]]:
-        """The shortest chain of hand-overs that ends with somebody who has at least two fewer.
+    def _chain_from(self, start: str, finished: set[str]) -> list[tuple[str, Uuid, str]]:
+        """Returns the shortest chain of moves that ends with a member that has at least two fewer.
 
-        Where there is none, all who can be reached have as much as `start`, give or take one: nobody
-        with less than that can find somebody to give to among them, so they are settled for good.
+        Without such a chain every member in reach has the load of `start`, give or take one. A later start
+        has no more than that, so it finds no receiver among them: they are finished for good.
         """
         came: dict[str, tuple[str, Uuid]] = {}
         seen_topics: set[Uuid] = set()
@@ -83,14 +83,14 @@ class _Plan:
                     continue
                 seen_topics.add(topic)
                 for taker in self.readers[topic]:
-                    if taker in seen or taker in settled:
+                    if taker in seen or taker in finished:
                         continue
                     seen.add(taker)
                     came[taker] = (giver, topic)
                     if self.load[taker] <= self.load[start] - 2:
                         return _unwound(came, start, taker)
                     queue.append(taker)
-        settled |= seen
+        finished |= seen
         return []
 
     def _move(self, giver: str, topic: Uuid, taker: str) -> None:
