@@ -25,7 +25,7 @@ from tidelog.base.listener import Listener
 from tidelog.base.ports import File, FileSlice
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import Reply
-from tidelog.server.connection.limits import Limits
+from tidelog.server.connection.limits import ConnectionLimits
 from tidelog.server.connection.shared_state import RequestDispatcher
 from tidelog.server.server import Server
 
@@ -119,7 +119,7 @@ def through_server(loop_name: str, dispatcher: RequestDispatcher, work: Work) ->
     """(CPU seconds of the server, wall seconds)."""
 
     async def main() -> tuple[float, float]:
-        server = Server(dispatcher, Limits())
+        server = Server(dispatcher, ConnectionLimits())
         server.start([Listener("PLAINTEXT", "127.0.0.1", 0)])
         client = run_client(server.addresses[0].port, work)
         cpu, wall = cpu_seconds(), time.perf_counter()

@@ -63,7 +63,7 @@ from tidelog.metadata.image.records import Endpoint
 from tidelog.metadata.store.store import DIRECTORY, QuorumStore
 from tidelog.replication.log_sync import Durability
 from tidelog.server.clock import SystemClock, SystemRandom
-from tidelog.server.connection.limits import Limits
+from tidelog.server.connection.limits import ConnectionLimits
 from tidelog.server.connection.shared_state import RequestDispatcher
 from tidelog.server.disk_threads import DiskThreads
 from tidelog.server.open_files import raise_open_file_limit
@@ -91,14 +91,14 @@ class Serving(Protocol):
         """Accept on every listener."""
         ...
 
-    def change_limits(self, limits: Limits) -> None: ...
+    def change_limits(self, limits: ConnectionLimits) -> None: ...
 
     def stop_accepting(self) -> None: ...
 
     async def drain(self, seconds: float) -> int: ...
 
     def close(self) -> None:
-        """End everything now."""
+        """Abort all connections now."""
         ...
 
 
@@ -109,7 +109,7 @@ class NodeNetwork(Protocol):
         self,
         dispatcher: RequestDispatcher,
         listeners: Sequence[Listener],
-        limits: Limits,
+        limits: ConnectionLimits,
         *,
         first: str | None = None,
     ) -> Serving:
@@ -125,7 +125,7 @@ class Threads(Protocol):
     async def close(self) -> None: ...
 
 
-class Node:
+class BrokerNode:
     """`await node.start()`, use it, `await node.stop()`; on one running event loop."""
 
     def __init__(
@@ -147,13 +147,13 @@ class Node:
         self._threads = threads
         self._opened = AsyncExitStack()
         self._endpoints: list[Endpoint] = []
-        self._let_go: list[Callable[[], None]] = []
+        self._on_abort: list[Callable[[], None]] = []
         self.services: Services
         self.quorum: Quorum
 
     @property
     def bootstrap_servers(self) -> str:
-        """What clients are given to find this broker."""
+        """The addresses with which clients find this broker."""
         return ",".join(address_of(where.host, where.port) for where in self._endpoints)
 
     @property
@@ -162,35 +162,35 @@ class Node:
 
     @property
     def failure(self) -> Exception | None:
-        """Why this broker can no longer take part in its cluster, if so: it should be stopped.
+        """Why this broker can no longer take part in its cluster and should be stopped; None if it can.
 
-        A broker alone goes on with what still works: nobody could take over from it.
+        A single broker goes on with what still works: there is no other to take over from it.
         """
         if len(self.services.metadata.image.brokers) < 2:
             return None
         return self.services.metadata.failure or self.services.lifecycle.failure
 
     async def start(self) -> None:
-        """Open everything and listen. What cannot start lets go of all it took and raises."""
+        """Open everything and listen. A failed start releases all that it has taken, and raises."""
         async with AsyncExitStack() as opened:
             await self._open(opened)
             self._opened = opened.pop_all()
 
     async def stop(self) -> None:
-        """Hand over what it leads, answer what is under way, sync everything, and leave a mark that spares
-        the next start a scan."""
+        """Hand over leadership, answer requests under way, sync everything, and mark the stop as clean, which
+        spares the next start a scan."""
         await self._opened.aclose()
 
     def abort(self) -> None:
-        """End as if the process was killed: let go of sockets and locks, and leave everything else as it is.
+        """End as if the process was killed: release sockets and locks, and leave everything else as it is.
 
-        What runs on the loop ends with the loop.
+        Tasks on the loop end with the loop.
         """
-        for let_go in self._let_go:
-            let_go()
+        for release in self._on_abort:
+            release()
 
     async def _open(self, opened: AsyncExitStack) -> None:
-        """Each part pushes how it ends, so that parts end in the reverse of the order they began in."""
+        """Each part registers how it ends, so that parts end in the reverse of the order they began in."""
         config, clock = self.config, self._clock
         for warning in config.warnings:
             log.warning("%s", warning)
@@ -204,7 +204,7 @@ class Node:
             random=self._random,
         )
         opened.callback(log_dirs.close)
-        self._let_go.append(log_dirs.close)
+        self._on_abort.append(log_dirs.close)
         threads = self._threads or DiskThreads(threads=config.int("background.threads"))
         opened.push_async_callback(threads.close)
         network = self._network or TcpNetwork(PeerNetwork(self._random))
@@ -227,16 +227,16 @@ class Node:
         services.peers.call_here = internal.call
         services.answer_forwarded = internal.answer_forwarded
         applier.on_role_change = services.controller.on_role_change
-        # Listening comes first: voters need each other before any of them can know the cluster. Clients that
-        # have a listener of their own are refused until this broker can serve them; others wait.
+        # Listening comes first: voters need each other to elect a leader. Clients with a listener of their
+        # own are refused until this broker can serve them; others wait.
         server = network.listen(
             dispatcher,
             config.listeners(),
-            Limits.from_config(config),
+            ConnectionLimits.from_config(config),
             first=services.inter_broker_listener,
         )
         opened.push_async_callback(server.drain, 0.0)
-        self._let_go.insert(0, server.close)
+        self._on_abort.insert(0, server.close)
         self._endpoints = _endpoints(config.advertised_listeners(), server.addresses)
         me = inter_broker_endpoint(config, self._endpoints)
         raft = raft_of(config, store, storage_id=log_dirs.first.id, me=me, clock=clock, random=self._random)
@@ -260,14 +260,16 @@ class Node:
         dispatcher: Dispatcher,
         flusher: Flusher,
     ) -> None:
-        """This broker knows the cluster: open its logs, take its part, and let clients in."""
+        """The metadata is up to date: open the logs, join the cluster, and let clients in."""
         services = self.services
         metadata, partitions, threads = services.metadata, services.partitions, services.run_in_thread
         opened.push_async_callback(partitions.close)
         await partitions.open_all(metadata.image, metadata.config)
         listen(
             metadata,
-            metadata_stages(services, lambda: server.change_limits(Limits.from_config(metadata.config))),
+            metadata_stages(
+                services, lambda: server.change_limits(ConnectionLimits.from_config(metadata.config))
+            ),
         )
         await partitions.catch_up(metadata)
         opened.push_async_callback(services.moves.close)
@@ -288,7 +290,7 @@ class Node:
         opened.push_async_callback(self._leave)
 
     async def _join(self) -> None:
-        """Become a member of the cluster: registered, let in, leading and following what the image says."""
+        """Register, take the roles that the metadata assigns, and wait until this broker is unfenced."""
         services = self.services
         lifecycle, partitions, log_dirs = (
             services.lifecycle,
@@ -297,7 +299,7 @@ class Node:
         )
         is_alone = [voter.id for voter in self.quorum.raft.configuration.voters] == [self.node_id]
         if is_alone:
-            # Nobody else could lead meanwhile, so there is nothing to wait for.
+            # No other broker could lead meanwhile, so there is nothing to wait for.
             epoch = await services.controller.register(
                 self._identity(log_dirs),
                 log_dirs.cluster_id,
@@ -327,14 +329,14 @@ class Node:
         )
 
     def _previous_epoch(self, log_dirs: LogDirs) -> Epoch:
-        """For the controller: whether the logs may lack something since the process before this one ended."""
+        """Tells the controller whether the logs may lack records since the previous process ended."""
         if log_dirs.clean_epoch != NO_EPOCH:
             return log_dirs.clean_epoch
         is_synced = self.services.config.text("durability") == Durability.FSYNC.value
         return CRASHED_SYNCED if is_synced else NO_EPOCH
 
     async def _leave(self) -> None:
-        """Controlled shutdown: others lead before this broker stops, so that no request fails."""
+        """Controlled shutdown: other brokers take over before this one stops, so that no request fails."""
         services, config = self.services, self.services.config
         others = [
             broker
@@ -347,7 +349,7 @@ class Node:
         await self.quorum.hand_over()
 
     async def _drain(self, server: Serving, partitions: HostedPartitions) -> None:
-        """Whoever waits for more data or for the rest of its group is answered now."""
+        """Answer requests that wait for more data or for the rest of their group, then close connections."""
         server.stop_accepting()
         self.services.forwarding.leave()
         partitions.wake_readers()
@@ -477,13 +479,13 @@ def _absolute(paths: Sequence[str]) -> list[str]:
 
 
 def _endpoints(advertised: tuple[Listener, ...], bound: list[Listener]) -> list[Endpoint]:
-    """What clients are told: the advertised host, and the real port where 0 was asked for."""
+    """Returns the addresses for clients: the advertised host, and the real port if port 0 was requested."""
     return [
-        Endpoint(told.name, _reachable_host(told), told.port or real.port)
-        for told, real in zip(advertised, bound, strict=True)
+        Endpoint(listener.name, _reachable_host(listener), listener.port or real.port)
+        for listener, real in zip(advertised, bound, strict=True)
     ]
 
 
 def _reachable_host(listener: Listener) -> str:
-    """Listening everywhere is not an address that a client can use."""
+    """A wildcard address is none that a client can connect to."""
     return gethostname() if listener.is_every_interface else listener.host

@@ -8,7 +8,7 @@ import pytest
 from tests.faults.broker_lines import Lines
 from tests.faults.echo_server import LOOPS, Running
 from tests.faults.raw_client import RawClient
-from tidelog.server.connection.limits import Limits
+from tidelog.server.connection.limits import ConnectionLimits
 from tidelog.testing import Broker
 
 
@@ -51,7 +51,7 @@ def start(request: pytest.FixtureRequest) -> Iterator[Callable[..., Running]]:
     running: list[Running] = []
 
     def begin(**limits: float) -> Running:
-        running.append(Running(request.param, Limits(**limits)))  # type: ignore[arg-type]
+        running.append(Running(request.param, ConnectionLimits(**limits)))  # type: ignore[arg-type]
         return running[-1]
 
     yield begin

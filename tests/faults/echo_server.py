@@ -22,7 +22,7 @@ from tidelog.base.listener import Listener
 from tidelog.base.ports import FileSlice
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import Reply
-from tidelog.server.connection.limits import MIB, Limits
+from tidelog.server.connection.limits import MIB, ConnectionLimits
 from tidelog.server.server import Server
 
 LOOPS = ["asyncio", "uvloop"]
@@ -89,7 +89,7 @@ class EchoDispatcher:
 class Running:
     """A server on its own thread and loop."""
 
-    def __init__(self, loop_name: str, limits: Limits) -> None:
+    def __init__(self, loop_name: str, limits: ConnectionLimits) -> None:
         self.dispatcher = EchoDispatcher()
         self.server = Server(self.dispatcher, limits)
         if loop_name == "uvloop":

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.faults.raw_client import DEADLINE_S, RawClient
 from tidelog.base.config.config import load
-from tidelog.node import Node
+from tidelog.node import BrokerNode
 from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
 
@@ -29,7 +29,7 @@ class NodeThread:
         self._settings.setdefault("log.dirs", "/data")
         self._settings.setdefault("listeners", "PLAINTEXT://127.0.0.1:0")
         self._settings.setdefault("shutdown.grace.ms", "1000")
-        self.node: Node
+        self.node: BrokerNode
         self._loop: asyncio.AbstractEventLoop
         self._thread: threading.Thread | None = None
 
@@ -57,7 +57,7 @@ class NodeThread:
         self._loop = asyncio.SelectorEventLoop(self.selector)
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self.node = Node(load(None, {}, self._settings), disk=self.disk)
+        self.node = BrokerNode(load(None, {}, self._settings), disk=self.disk)
         try:
             self._on_loop(self.node.start)
         except BaseException:

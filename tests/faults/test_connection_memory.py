@@ -21,7 +21,7 @@ from tests.faults.echo_server import (
     still_answers,
     wait_for,
 )
-from tidelog.server.connection.connection import Connection
+from tidelog.server.connection.connection import ServerConnection
 from tidelog.server.connection.limits import MIB
 from tidelog.server.open_files import raise_open_file_limit
 
@@ -112,7 +112,7 @@ def test_a_connection_that_ended_leaves_nothing_for_the_garbage_collector(
 ) -> None:
     def left() -> int:
         """Of this server: others in this process have connections of their own."""
-        found = (each for each in gc.get_objects() if isinstance(each, Connection))
+        found = (each for each in gc.get_objects() if isinstance(each, ServerConnection))
         return sum(each._local_port == running.port for each in found)
 
     running = start()
@@ -142,7 +142,7 @@ def test_two_thousand_silent_connections(
 
 
 @pytest.mark.parametrize("request_body", [b"b", b"s", b"e" * 50_000])
-def test_a_peer_that_never_reads_its_answers(
+def test_a_client_that_never_reads_its_answers(
     start: Callable[..., Running], caplog: pytest.LogCaptureFixture, tmp_path: Path, request_body: bytes
 ) -> None:
     running = start(unread_answer_seconds=0.3)

@@ -21,7 +21,7 @@ from tests.faults.echo_server import (
     wait_for,
 )
 from tidelog.broker.requests.reply import Reply
-from tidelog.server.connection.limits import MIB, Limits
+from tidelog.server.connection.limits import MIB, ConnectionLimits
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ from tidelog.server.connection.limits import MIB, Limits
         (frame(b"?"), "broke the protocol: an unknown request"),
     ],
 )
-def test_what_is_not_a_request_closes_the_connection_and_names_the_peer(
+def test_what_is_not_a_request_closes_the_connection_and_names_the_client(
     start: Callable[..., Running], caplog: pytest.LogCaptureFixture, hello: bytes, said: str
 ) -> None:
     running = start()
@@ -172,7 +172,7 @@ def test_an_answer_may_end_the_connection(start: Callable[..., Running]) -> None
         assert is_closed(sock)
 
 
-def test_a_last_answer_arrives_whole_though_the_peer_goes_on_sending(start: Callable[..., Running]) -> None:
+def test_a_last_answer_arrives_whole_though_the_client_goes_on_sending(start: Callable[..., Running]) -> None:
     running = start()
     with running.connect() as sock:
         sock.sendall(frame(b"C"))
@@ -197,7 +197,7 @@ def test_too_many_requests_under_way_wait(start: Callable[..., Running]) -> None
             assert receive_frame(sock) == b"%d" % number
 
 
-def test_requests_of_a_peer_that_left_are_cancelled(start: Callable[..., Running]) -> None:
+def test_requests_of_a_client_that_left_are_cancelled(start: Callable[..., Running]) -> None:
     running = start()
     with running.connect() as sock:
         sock.sendall(frame(b"w"))
@@ -230,5 +230,5 @@ def test_connection_limits(start: Callable[..., Running], caplog: pytest.LogCapt
     with total.connect(), total.connect() as second:
         assert is_closed(second)
         assert "max.connections=1 reached" in caplog.text
-        total.ask(lambda: total.server.change_limits(Limits(connections_max=2)))
+        total.ask(lambda: total.server.change_limits(ConnectionLimits(connections_max=2)))
         still_answers(total)

@@ -10,7 +10,7 @@ import pytest
 from tidelog.base.listener import Listener, parse_listener
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import Reply
-from tidelog.server.connection.limits import Limits
+from tidelog.server.connection.limits import ConnectionLimits
 from tidelog.server.listener import ListenError
 from tidelog.server.server import Server
 
@@ -34,7 +34,9 @@ async def ask(host: str, port: int) -> str:
     return answer.decode()
 
 
-def serve(addresses: list[str], check: Callable[[Server], object], limits: Limits | None = None) -> None:
+def serve(
+    addresses: list[str], check: Callable[[Server], object], limits: ConnectionLimits | None = None
+) -> None:
     async def main() -> None:
         server = Server(NameListener(), limits)
         server.start([parse_listener(address) for address in addresses])
@@ -81,7 +83,7 @@ def test_socket_buffers_are_set_where_asked() -> None:
     async def check(server: Server) -> None:
         assert await ask("127.0.0.1", server.addresses[0].port) == "PLAINTEXT 127.0.0.1"
 
-    limits = Limits(send_buffer_bytes=65_536, receive_buffer_bytes=65_536)
+    limits = ConnectionLimits(send_buffer_bytes=65_536, receive_buffer_bytes=65_536)
     serve(["PLAINTEXT://127.0.0.1:0"], check, limits)
 
 

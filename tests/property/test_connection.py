@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 from tests.rigs.connection import Room, Wire, frame
 from tidelog.broker.requests.reply import Reply
-from tidelog.server.connection.connection import SENT_LATER_BYTES_MAX, Connection
+from tidelog.server.connection.connection import SENT_LATER_BYTES_MAX, ServerConnection
 
-PEERS = 3
+CLIENTS = 3
 LARGE = SENT_LATER_BYTES_MAX + 1
 
 requests = st.one_of(
@@ -20,21 +20,21 @@ requests = st.one_of(
     st.just(b"e" * 200_000),  # received into a buffer of its own
     st.just(b"e" + frame(b"ex")),  # its end looks like a request
 )
-conversations = st.lists(st.lists(requests, min_size=3, max_size=15), min_size=PEERS, max_size=PEERS)
+conversations = st.lists(st.lists(requests, min_size=3, max_size=15), min_size=CLIENTS, max_size=CLIENTS)
 # Bytes of a client arrive, the loop turns, a late answer comes, a client reads or stops reading.
 steps = st.one_of(
-    st.tuples(st.just("arrive"), st.integers(0, PEERS - 1), st.sampled_from([1, 5, 9, 64, 5000, 50_000])),
-    *[st.tuples(st.just("whole frame"), st.integers(0, PEERS - 1), st.just(0))] * 3,
+    st.tuples(st.just("arrive"), st.integers(0, CLIENTS - 1), st.sampled_from([1, 5, 9, 64, 5000, 50_000])),
+    *[st.tuples(st.just("whole frame"), st.integers(0, CLIENTS - 1), st.just(0))] * 3,
     st.tuples(st.just("turn"), st.just(0), st.just(0)),
     st.tuples(st.just("answer"), st.integers(0, 5), st.just(0)),
-    st.tuples(st.just("stop or go"), st.integers(0, PEERS - 1), st.just(0)),
+    st.tuples(st.just("stop or go"), st.integers(0, CLIENTS - 1), st.just(0)),
 )
 
 
 class Conversation:
     def __init__(self, room: Room, bodies: list[bytes]) -> None:
         self._room = room
-        self.connection: Connection
+        self.connection: ServerConnection
         self.wire: Wire
         self.connection, self.wire = room.connect()
         self._ends = [0]
@@ -60,7 +60,7 @@ class Conversation:
 
 @settings(max_examples=150)
 @given(conversations, st.lists(steps, max_size=80))
-def test_every_peer_gets_its_answers_in_order(
+def test_every_client_gets_its_answers_in_order(
     bodies: list[list[bytes]], plan: list[tuple[str, int, int]]
 ) -> None:
     room = Room(output_bytes_max=20_000, in_flight_max=4, requests_per_turn=3)
@@ -87,7 +87,7 @@ def test_every_peer_gets_its_answers_in_order(
         else:
             room.loop.turn()
             queued = sum(client.wire.output.memory_bytes for client in clients)
-            assert queued <= room.shared.budget.held + PEERS * SENT_LATER_BYTES_MAX
+            assert queued <= room.shared.budget.held + CLIENTS * SENT_LATER_BYTES_MAX
         for client in clients:
             assert client.expected.startswith(client.wire.out)
     for client in clients:

@@ -7,8 +7,8 @@ from typing import Any
 
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import Reply
-from tidelog.server.connection.connection import Connection
-from tidelog.server.connection.limits import Limits
+from tidelog.server.connection.connection import ServerConnection
+from tidelog.server.connection.limits import ConnectionLimits
 from tidelog.server.connection.output_queue import OutputQueue
 from tidelog.server.connection.shared_state import SharedState
 
@@ -113,25 +113,25 @@ class Room:
     def __init__(self, **limits: Any) -> None:
         self.loop = Loop()
         self.dispatcher = Dispatcher(self.loop)
-        self.ended: list[Connection] = []
+        self.ended: list[ServerConnection] = []
         self.shared = SharedState(
             self.loop,  # type: ignore[arg-type]
             self.dispatcher,
-            Limits(**limits),
+            ConnectionLimits(**limits),
             self.ended.append,
         )
 
-    def connect(self) -> tuple[Connection, Wire]:
-        connection = Connection(self.shared, ClientConnection("127.0.0.1", 1, "PLAINTEXT", 1), 9092)
+    def connect(self) -> tuple[ServerConnection, Wire]:
+        connection = ServerConnection(self.shared, ClientConnection("127.0.0.1", 1, "PLAINTEXT", 1), 9092)
         wire = Wire(connection.output)
         connection.start(wire, wire)
         return connection, wire
 
-    def arrive(self, connection: Connection, data: bytes) -> None:
+    def arrive(self, connection: ServerConnection, data: bytes) -> None:
         while data:
             data = data[self.arrive_once(connection, data) :]
 
-    def arrive_once(self, connection: Connection, data: bytes) -> int:
+    def arrive_once(self, connection: ServerConnection, data: bytes) -> int:
         """As much as one receive takes."""
         room = connection.get_buffer(-1)
         count = min(len(room), len(data))

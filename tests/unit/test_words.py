@@ -53,11 +53,9 @@ OPEN_ROOMS = {
         "clients",
         "groups",
         "metadata",
-        "node",
-        "peer",
         "raft",
     ),
-    *("peer", "raft", "server", "spark", "transactions", "wire"),
+    *("raft", "spark", "transactions", "wire"),
 }
 
 

@@ -1,7 +1,7 @@
 """A few threads for disk work that blocks: fsync, deletion, compaction.
 
-These calls release the GIL, so the loop goes on meanwhile. The queue is bounded: work that piles up
-is a disk that cannot follow, and whoever adds to it must be told.
+These calls release the GIL, so the loop goes on meanwhile. The queue is bounded: if work piles up, the
+disk cannot keep up, and callers get an error.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class DiskThreads:
         return self._jobs
 
     def run(self, job: Callable[[], T]) -> asyncio.Future[T]:
-        """Do the job on a thread; cancelling the future drops a job that has not begun."""
+        """Run the job on a thread; cancelling the future drops a job that has not begun."""
         if self._closed:
             raise RuntimeError("the disk threads are closed")
         if self._jobs >= self._limit:
@@ -48,7 +48,7 @@ class DiskThreads:
         return future
 
     async def close(self) -> None:
-        """Take no more jobs, finish those there are, end the threads."""
+        """Take no more jobs, finish those that wait, end the threads."""
         self._closed = True
         await self._idle.wait()
         # A job whose future was cancelled may still run; joining blocks only for its rest.

@@ -8,7 +8,7 @@ LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 
 
 def loop_factory(choice: str) -> LoopFactory:
-    """For the value of the setting `event.loop`: auto, asyncio or uvloop."""
+    """Returns a loop for the value of the setting `event.loop`: auto, asyncio or uvloop."""
     if choice == "asyncio" or (choice == "auto" and find_spec("uvloop") is None):
         return asyncio.new_event_loop
     import uvloop

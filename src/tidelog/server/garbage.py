@@ -1,9 +1,8 @@
-"""Full garbage collections look at every object there is, and the loop stands still meanwhile: 150 ms with
-5,000 logs.
+"""A full garbage collection visits every object, and the loop stops meanwhile: 150 ms with 5,000 logs.
 
-So they come early, while there is little to look at. What has survived one that took long is not looked at
-again, as modules and open logs need not be: such objects are freed by their reference counts when they go.
-Only cycles among them would stay, and logs are in none.
+So collections run early, while there are few objects to visit. Objects that survive a long one are frozen, as
+modules and open logs may be: they are freed by their reference counts. Only cycles among them would stay, and
+logs are in none.
 """
 
 import gc
@@ -14,7 +13,7 @@ from typing import Any
 FULL = 2
 LONG_SECONDS = 0.003
 THRESHOLDS = (700, 10, 2)
-"""A full collection after some 20,000 objects that stay, rather than the 80,000 of Python's defaults."""
+"""A full collection after some 20,000 new objects that stay, not the 80,000 of Python's defaults."""
 
 
 class ShortCollections:
@@ -29,7 +28,7 @@ class ShortCollections:
         """Once everything is loaded."""
         gc.collect()
         gc.freeze()
-        gc.collect()  # or the collector would wait for a quarter of what there was to come again
+        gc.collect()  # or the collector would wait until a quarter as many objects have been added
         gc.set_threshold(*THRESHOLDS)
         gc.callbacks.append(self._on_collection)
 

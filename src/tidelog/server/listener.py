@@ -1,6 +1,6 @@
 """Listening sockets: addresses in, accepted sockets out.
 
-Accepting must survive strangers and shortages: running out of descriptors pauses the listener for a
+Accepting must survive hostile clients and shortages: running out of descriptors pauses the listener for a
 moment instead of spinning or ending the broker.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from tidelog.base.errors import TidelogError
 from tidelog.base.listener import Listener
-from tidelog.server.connection.limits import Limits
+from tidelog.server.connection.limits import ConnectionLimits
 
 ACCEPTS_PER_TURN = 64
 SHORTAGE_PAUSE_SECONDS = 0.5
@@ -28,19 +28,19 @@ Accepted = Callable[[socket.socket, str, int], None]
 class ListeningSocket:
     """Has its port from the beginning, and refuses connections until it is started."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, address: Listener, limits: Limits) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, address: Listener, limits: ConnectionLimits) -> None:
         self._loop = loop
         self._limits = limits
         self._socket = _bound(address, limits)
         self._is_started = False
-        # With the port the kernel chose, where 0 was asked for.
+        # With the port that the kernel chose, if port 0 was requested.
         self.address = address._replace(port=self._socket.getsockname()[1])
         self._accepted: Accepted | None = None
         self._complain: Callable[[OSError], None] = lambda error: None
         self._pause: asyncio.TimerHandle | None = None
 
     def start(self, accepted: Accepted, complain: Callable[[OSError], None]) -> None:
-        """Hand each new socket with its client's host and port to `accepted`. Once is enough."""
+        """Pass each new socket to `accepted`, with the client's host and port. A second call does nothing."""
         if self._is_started or self._socket.fileno() < 0:
             return
         try:
@@ -83,7 +83,7 @@ class ListeningSocket:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             if self._limits.send_buffer_bytes > 0:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._limits.send_buffer_bytes)
-        except OSError:  # it left already
+        except OSError:  # the client has left already
             sock.close()
             return
         if self._accepted is not None:
@@ -94,11 +94,11 @@ class ListeningSocket:
         self._loop.add_reader(self._socket.fileno(), self._acceptable)
 
 
-def _bound(address: Listener, limits: Limits) -> socket.socket:
+def _bound(address: Listener, limits: ConnectionLimits) -> socket.socket:
     try:
         family, place, dual = _resolve(address)
         sock = socket.socket(family, socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:  # the latter for names that no host can have
+    except (OSError, UnicodeError) as error:  # UnicodeError: for names that no host can have
         raise ListenError(f"cannot listen on {address}: {error}") from error
     try:
         sock.setblocking(False)
@@ -119,9 +119,9 @@ def _resolve(address: Listener) -> tuple[int, tuple[str, int], bool]:
         if address.host != "0.0.0.0" and socket.has_dualstack_ipv6():
             return socket.AF_INET6, ("::", address.port), True
         return socket.AF_INET, ("0.0.0.0", address.port), False
-    found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    addresses = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     # `localhost` is often both; clients that try the other one first fall back to this.
-    family, _, _, _, place = min(found, key=lambda entry: entry[0] != socket.AF_INET)
+    family, _, _, _, place = min(addresses, key=lambda entry: entry[0] != socket.AF_INET)
     return family, (str(place[0]), int(place[1])), False
 
 
@@ -129,7 +129,7 @@ def _why_not(address: Listener, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return (
             f"cannot listen on {address}: port {address.port} is in use, perhaps by another broker. "
-            f"See who has it with `ss -ltnp 'sport = :{address.port}'`, or choose another port."
+            f"Find the process with `ss -ltnp 'sport = :{address.port}'`, or choose another port."
         )
     if error.errno == errno.EACCES:
         return f"cannot listen on {address}: ports below 1024 need privileges; choose a higher one."

@@ -1,7 +1,7 @@
-"""Log lines that a stranger can cause, at a bounded rate.
+"""Log lines that any client can cause, at a bounded rate.
 
-Anyone who reaches the port can make the broker write a line, so each cause gets a few lines a second
-and then one line that says how many were left out.
+Every host that reaches the port can make the broker write a line, so each cause gets a few lines a second
+and then one line with the number of those left out.
 """
 
 import logging
@@ -28,7 +28,7 @@ class LogGate:
             self._left_out[cause] = self._left_out.get(cause, 0) + 1
 
     def tick(self, now: float) -> None:
-        """Write the summaries that are due, also when the flood has ended."""
+        """Write the summaries whose time has come, also after the flood has ended."""
         for cause, start in list(self._window_start.items()):
             if now - start >= 1.0:
                 self._summarise(cause)
@@ -37,4 +37,4 @@ class LogGate:
     def _summarise(self, cause: str) -> None:
         count = self._left_out.pop(cause, 0)
         if count:
-            self._logger.warning("%d more connections with the same trouble (%s)", count, cause)
+            self._logger.warning("%d more connections with the same problem (%s)", count, cause)

@@ -16,7 +16,7 @@ LOGGER = "tidelog"
 
 
 def set_up_logging(level: str = "info", style: str = "text", stream: TextIO | None = None) -> None:
-    """Send what `tidelog.*` logs to `stream` (standard error); a second call replaces the first."""
+    """Write the logs of `tidelog.*` to `stream` (standard error); a second call replaces the first."""
     target = stream or sys.stderr
     handler = logging.StreamHandler(target)
     handler.setFormatter(JsonLines() if style == "json" else TextLines(colour=target.isatty()))

@@ -1,9 +1,9 @@
 """Memory that was freed goes back to the system.
 
-glibc takes large blocks straight from the system and gives them back, but learns from each that is freed to
-take the next of that size from its heap instead, where a few small blocks in between keep all of it. After an
-hour of large frames a broker would stay as large as it was at its worst moment. A fixed border prevents that;
-what is needed again and again is kept in pools (`buffer_pool`).
+glibc takes large blocks from the system and returns them, but with each one that is freed it raises the size
+from which it does so: the next block comes from its heap, where a few small blocks in between pin all of it.
+After an hour of large frames a broker would stay as large as it was at its worst moment. A fixed threshold
+prevents that; buffers that are needed again and again are kept in pools (`buffer_pool`).
 """
 
 import ctypes
@@ -13,11 +13,11 @@ _M_MMAP_THRESHOLD = -3
 
 LARGE_BLOCK_BYTES = 256 * 1024
 HEAP_TOP_KEPT_BYTES = 16 * 1024 * 1024
-"""So much may stay free at the end of the heap: giving it back to take it again costs more than it saves."""
+"""Bytes that may stay free at the end of the heap: to return and take them again costs more than it saves."""
 
 
 def give_back_large_blocks() -> bool:
-    """From now on, for the whole process. False where the allocator is not glibc's."""
+    """Applies to the whole process from now on. Returns False if the allocator is not glibc's."""
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):

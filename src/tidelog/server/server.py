@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from tidelog.base.listener import Listener
 from tidelog.broker.requests.client_connection import ClientConnection
-from tidelog.server.connection.connection import Connection
-from tidelog.server.connection.limits import Limits
+from tidelog.server.connection.connection import ServerConnection
+from tidelog.server.connection.limits import ConnectionLimits
 from tidelog.server.connection.plain_transport import PlainTransport
 from tidelog.server.connection.shared_state import RequestDispatcher, SharedState, log
 from tidelog.server.connection.writer import SocketWriter
@@ -21,9 +21,9 @@ LAST_LOOK_SECONDS = 0.01
 class Server:
     """Start it on a running loop; end it with `drain` (politely) or `close` (at once)."""
 
-    def __init__(self, dispatcher: RequestDispatcher, limits: Limits | None = None) -> None:
+    def __init__(self, dispatcher: RequestDispatcher, limits: ConnectionLimits | None = None) -> None:
         self._dispatcher = dispatcher
-        self._limits = limits or Limits()
+        self._limits = limits or ConnectionLimits()
         self._shared: SharedState | None = None
         self._listeners: list[ListeningSocket] = []
         self._by_ip: Counter[str] = Counter()
@@ -33,7 +33,7 @@ class Server:
 
     @property
     def addresses(self) -> list[Listener]:
-        """Where the server listens, with the ports the kernel chose."""
+        """The addresses it listens on, with the ports that the kernel chose."""
         return [listener.address for listener in self._listeners]
 
     @property
@@ -46,7 +46,7 @@ class Server:
 
     @property
     def held_bytes(self) -> int:
-        """Request and answer bytes in memory, over all connections."""
+        """Request and response bytes in memory, over all connections."""
         return self._state.budget.held
 
     def start(self, addresses: Sequence[Listener], *, first: str | None = None) -> None:
@@ -72,12 +72,12 @@ class Server:
         self._tick = loop.call_later(self._limits.tick_seconds, self._sweep)
 
     def open(self) -> None:
-        """Listen on all addresses from now on; ListenError where one was taken meanwhile."""
+        """Listen on all addresses from now on. Raises ListenError if another process has taken one."""
         for listener in self._listeners:
             self._accept_from(listener)
 
-    def change_limits(self, limits: Limits) -> None:
-        """From now on, for new and open connections; the memory cap stays as it was at the start."""
+    def change_limits(self, limits: ConnectionLimits) -> None:
+        """Apply the limits to new and open connections; the memory cap stays as it was at the start."""
         self._limits = limits
         if self._shared is not None:
             self._shared.limits = limits
@@ -87,11 +87,14 @@ class Server:
             listener.close()
 
     async def drain(self, seconds: float) -> int:
-        """Stop accepting, answer what is under way, then close; answers how many had to be cut off."""
+        """Stop accepting, answer the requests under way, then close.
+
+        Returns the number of connections that had to be aborted.
+        """
         self.stop_accepting()
         state = self._state
         if seconds > 0:
-            # What has arrived while the loop was busy is under way, too, and is read now.
+            # Requests that arrived while the loop was busy count as under way, and are read now.
             await asyncio.sleep(LAST_LOOK_SECONDS)
         for connection in list(state.connections):
             connection.finish()
@@ -101,14 +104,14 @@ class Server:
                 await asyncio.wait_for(self._emptied.wait(), seconds)
             except TimeoutError:
                 pass
-        cut_off = len(state.connections)
-        if cut_off:
-            log.warning("%d connections did not end within %.1f s and are cut off", cut_off, seconds)
+        aborted = len(state.connections)
+        if aborted:
+            log.warning("%d connections did not end within %.1f s and are aborted", aborted, seconds)
         self.close()
-        return cut_off
+        return aborted
 
     def close(self) -> None:
-        """End everything now."""
+        """Abort all connections now."""
         if self._tick is not None:
             self._tick.cancel()
             self._tick = None
@@ -148,7 +151,7 @@ class Server:
             return
         state.counters.connections_accepted += 1
         self._by_ip[host] += 1
-        connection = Connection(state, client, at.port)
+        connection = ServerConnection(state, client, at.port)
         transport = PlainTransport(state.loop, sock, connection)
         connection.start(transport, SocketWriter(state.loop, sock, connection.output, connection.wake))
 
@@ -159,7 +162,7 @@ class Server:
             return f"max.connections.per.ip={self._limits.connections_per_ip_max}"
         return None
 
-    def _connection_ended(self, connection: Connection) -> None:
+    def _connection_ended(self, connection: ServerConnection) -> None:
         host = connection.client.host
         self._by_ip[host] -= 1
         if not self._by_ip[host]:

@@ -1,9 +1,9 @@
-"""The real network of a node: it listens for clients and brokers, and reaches other brokers."""
+"""The real network of a node: it accepts connections, and opens connections to other brokers."""
 
 from collections.abc import Sequence
 
 from tidelog.base.listener import Listener
-from tidelog.server.connection.limits import Limits
+from tidelog.server.connection.limits import ConnectionLimits
 from tidelog.server.connection.shared_state import RequestDispatcher
 from tidelog.server.peer_connections.peer_network import PeerConnection, PeerNetwork
 from tidelog.server.server import Server
@@ -25,7 +25,7 @@ class TcpNetwork:
         self,
         dispatcher: RequestDispatcher,
         listeners: Sequence[Listener],
-        limits: Limits,
+        limits: ConnectionLimits,
         *,
         first: str | None = None,
     ) -> Server:

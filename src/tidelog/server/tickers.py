@@ -14,7 +14,7 @@ class Tickers:
         self._tasks: list[asyncio.Task[None]] = []
 
     def every(self, seconds: Callable[[], float], chore: Chore, name: str) -> None:
-        """`seconds` is asked before each turn, so a setting that changes takes hold without a restart."""
+        """`seconds` is called before each turn, so that a changed setting takes effect without a restart."""
         self._tasks.append(
             asyncio.get_running_loop().create_task(self._repeat(seconds, chore, name), name=name)
         )

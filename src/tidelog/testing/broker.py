@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from tidelog.base.config.config import BrokerConfig, load
 
 if TYPE_CHECKING:
-    from tidelog.node import Node, NodeNetwork
+    from tidelog.node import BrokerNode, NodeNetwork
 
 SettingValue: TypeAlias = str | int | float | bool | list[str]
 
@@ -225,7 +225,7 @@ class _Life:
         self._dies = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
-        self.node: Node
+        self.node: BrokerNode
         self.started: Future[None] = Future()
         self.failure: BaseException | None = None
 
@@ -242,10 +242,10 @@ class _Life:
                 self.started.set_exception(error)
 
     async def _serve(self) -> None:
-        from tidelog.node import Node
+        from tidelog.node import BrokerNode
 
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        self.node = Node(self._config, network=self._network() if self._network is not None else None)
+        self.node = BrokerNode(self._config, network=self._network() if self._network is not None else None)
         await self.node.start()
         self.started.set_result(None)
         await self._stop.wait()

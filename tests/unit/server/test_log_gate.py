@@ -12,7 +12,7 @@ def test_each_cause_gets_a_few_lines_and_then_a_count(caplog: pytest.LogCaptureF
     gate.write("tls", 0.1, logging.WARNING, "tls 0")
     assert caplog.messages == ["http 0", "http 1", "tls 0"]
     gate.write("http", 1.2, logging.WARNING, "http 5")
-    assert caplog.messages[3:] == ["3 more connections with the same trouble (http)", "http 5"]
+    assert caplog.messages[3:] == ["3 more connections with the same problem (http)", "http 5"]
 
 
 def test_the_count_comes_also_when_the_flood_has_ended(caplog: pytest.LogCaptureFixture) -> None:
@@ -23,4 +23,4 @@ def test_the_count_comes_also_when_the_flood_has_ended(caplog: pytest.LogCapture
     assert len(caplog.messages) == 1
     gate.tick(1.0)
     gate.tick(2.0)
-    assert caplog.messages == ["http", "2 more connections with the same trouble (http)"]
+    assert caplog.messages == ["http", "2 more connections with the same problem (http)"]

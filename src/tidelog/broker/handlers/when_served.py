@@ -1,4 +1,4 @@
-"""For handlers of requests that begin a conversation with a coordinator: they wait until it serves."""
+"""Decorators for handlers whose request needs a coordinator that may still be loading: they wait for it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,7 +13,7 @@ Handle = Callable[[Context, Any], Any]
 def waits_for_group(
     groups_of: Callable[[Any], Sequence[str]] = lambda request: (request.group_id,),
 ) -> Callable[[Handle], Handle]:
-    """For handlers whose request may come before its group can be served."""
+    """For handlers whose request may come before its group is loaded."""
     return _waits(lambda context: context.services.groups.until_served, groups_of)
 
 

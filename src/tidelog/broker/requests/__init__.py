@@ -1,1 +1,1 @@
-"""From a frame to its answer: dispatch, the order of requests, and requests that wait."""
+"""From a frame to its reply: dispatch, the order of requests, and requests that wait."""

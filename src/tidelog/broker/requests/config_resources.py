@@ -1,4 +1,4 @@
-"""What a configuration can belong to, as the protocol numbers it."""
+"""The types of resources that have a configuration, as the protocol numbers them."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NodeId
@@ -9,15 +9,15 @@ GROUP = 32
 
 
 def broker_named(node_id: NodeId, name: str) -> bool:
-    """True for this broker, False for the cluster's default (an empty name); anything else is refused."""
+    """Returns True for this broker, False for the cluster's default (an empty name); refuses other names."""
     if not name:
         return False
     if name != str(node_id):
-        known = name.lstrip("-").isdigit()
+        is_integer = name.lstrip("-").isdigit()
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,
             f"Unexpected broker id, expected {node_id} or empty string, but received {name}"
-            if known
+            if is_integer
             else f"Broker id must be an integer, but it is: {name}",
         )
     return True

@@ -1,4 +1,4 @@
-"""What a handler is given: the broker's services, and who asks."""
+"""What a handler gets beside the request: the broker's services, and the connection of the client."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from tidelog.broker.requests.tries import Tries
 from tidelog.groups.shard import GroupShard
 
 
-async def _nobody(_frame: memoryview, _connection: ClientConnection, _tries: Tries | None) -> bytes:
+async def _not_wired(_frame: memoryview, _connection: ClientConnection, _tries: Tries | None) -> bytes:
     raise ProtocolError("nothing is dispatched yet")
 
 
@@ -56,14 +56,14 @@ class Services:
     throttle: Throttle
     run_in_thread: RunInThread
     inter_broker_listener: str
-    """What brokers say to each other is taken on this one alone."""
+    """The only listener that takes requests between brokers."""
     answer_forwarded: Callable[[memoryview, ClientConnection, Tries | None], Awaitable[bytes | None]] = (
-        _nobody
+        _not_wired
     )
 
     @property
     def config(self) -> BrokerConfig:
-        """As of now: settings that may change at run time are read from here each time."""
+        """The current config: settings that may change at run time are read from here each time."""
         return self.metadata.config
 
 

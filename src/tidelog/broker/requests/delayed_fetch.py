@@ -1,4 +1,4 @@
-"""A fetch that waits for `min_bytes` to arrive, for something to change, or for its time to end."""
+"""A fetch that waits for `min_bytes` to arrive, for a change of its partitions, or for its time-out."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -8,7 +8,7 @@ from tidelog.wire.messages.fetch import FetchResponse
 
 
 class DelayedFetch:
-    """Watches its partitions; counting arriving bytes is all that happens until the answer is due."""
+    """Watches its partitions; until it completes, it only counts the bytes that arrive."""
 
     __slots__ = ("_answer", "_missing", "_missing_now", "_partitions", "_timer", "future")
 

@@ -1,4 +1,4 @@
-"""A produce request with acks=all that waits until every partition in it is safe."""
+"""A produce request with acks=all that waits until its records are committed in every partition."""
 
 import asyncio
 from typing import NamedTuple
@@ -9,26 +9,28 @@ from tidelog.replication.partition import Partition
 from tidelog.wire.messages.produce import PartitionProduceResponse, ProduceResponse
 
 
-class Written(NamedTuple):
+class UncommittedAppend(NamedTuple):
     partition: Partition
     committed_at: Offset
     answer: PartitionProduceResponse
 
 
 class DelayedProduce:
-    """Counts down the partitions; whoever is last, or the timer, completes the future."""
+    """Counts down the partitions; the last of them, or the timer, completes the future."""
 
     __slots__ = ("_left", "_response", "_timer", "future")
 
-    def __init__(self, response: ProduceResponse, unsafe: list[Written], timeout_ms: int) -> None:
+    def __init__(
+        self, response: ProduceResponse, uncommitted: list[UncommittedAppend], timeout_ms: int
+    ) -> None:
         loop = asyncio.get_running_loop()
         self.future: asyncio.Future[ProduceResponse] = loop.create_future()
         self._response = response
-        self._left: dict[int, _Wait] = {}
-        for written in unsafe:
-            wait = _Wait(self, written)
+        self._left: dict[int, _CommitWait] = {}
+        for append in uncommitted:
+            wait = _CommitWait(self, append)
             try:
-                if not written.partition.when_committed(written.committed_at, wait.done):
+                if not append.partition.when_committed(append.committed_at, wait.done):
                     self._left[id(wait)] = wait
             except KafkaError as error:
                 wait.fail(error.code, error.message)
@@ -37,14 +39,15 @@ class DelayedProduce:
         if not self._left:
             self.future.set_result(response)
 
-    def release(self, wait: "_Wait") -> None:
+    def release(self, wait: "_CommitWait") -> None:
         if self._left.pop(id(wait), None) is not None and not self._left and not self.future.done():
             self.future.set_result(self._response)
 
     def _time_is_up(self) -> None:
         for wait in self._left.values():
             wait.fail(
-                ErrorCode.REQUEST_TIMED_OUT, "the records are written but not yet safe on every replica"
+                ErrorCode.REQUEST_TIMED_OUT,
+                "the records are written but not committed yet: not every in-sync replica has them",
             )
         if not self.future.done():
             self.future.set_result(self._response)
@@ -53,15 +56,15 @@ class DelayedProduce:
         if self._timer is not None:
             self._timer.cancel()
         for wait in self._left.values():
-            wait.written.partition.forget(wait.done)
+            wait.append.partition.forget(wait.done)
         self._left.clear()
 
 
-class _Wait:
-    __slots__ = ("done", "written")
+class _CommitWait:
+    __slots__ = ("append", "done")
 
-    def __init__(self, delayed: DelayedProduce, written: Written) -> None:
-        self.written = written
+    def __init__(self, delayed: DelayedProduce, append: UncommittedAppend) -> None:
+        self.append = append
 
         def done(error: KafkaError | None) -> None:
             if error is not None:
@@ -71,7 +74,7 @@ class _Wait:
         self.done = done
 
     def fail(self, code: ErrorCode, message: str) -> None:
-        answer = self.written.answer
+        answer = self.append.answer
         answer.error_code = code
         answer.error_message = message
         answer.base_offset = -1

@@ -50,7 +50,7 @@ class Dispatcher:
         api_key, version, correlation_id, client_id = header
         if api_key in BETWEEN_BROKERS and connection.listener != self._services.inter_broker_listener:
             raise ProtocolError(
-                f"API key {api_key} is for brokers, on another listener than {connection.listener}"
+                f"API key {api_key} is for brokers, which use another listener than {connection.listener}"
             )
         if not self.is_open and api_key not in SERVED_BEFORE_OPEN and not self._early.is_serving:
             return self._early.hold(frame, connection)
@@ -64,7 +64,7 @@ class Dispatcher:
         context.throttle_ms = services.throttle.charge(connection, client_id, api_key, len(frame))
         if api_key in FORWARDED:
             asking = self._ask_controller(bytes(frame), route, request, correlation_id, context)
-            # The client may go meanwhile. Half of a change would be worse than all of it.
+            # The client may leave meanwhile. Half of a change would be worse than all of it.
             return asyncio.shield(self._future_of(asking, route.name))
         try:
             answer = route.handle(context, request)

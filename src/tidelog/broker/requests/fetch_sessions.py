@@ -1,6 +1,6 @@
 """Incremental fetch sessions (KIP-227): a consumer names its partitions once, then only what changes.
 
-The cache is bounded. A client that finds no slot is simply answered without a session and
+The cache is bounded. A client that finds no slot gets responses without a session and
 sends full requests, which is slower and never wrong.
 """
 
@@ -18,14 +18,14 @@ FINAL_EPOCH = -1
 EPOCH_MAX = 2**31 - 1
 
 PARTITIONS_MAX = 200_000
-"""Over all sessions: they are remembered after the request is gone, at some 350 bytes each."""
+"""Over all sessions: a session keeps them beyond the request, at some 350 bytes each."""
 
 TopicKey: TypeAlias = str | Uuid  # the name up to version 12, the id from 13 on
 PartitionKey: TypeAlias = tuple[TopicKey, int]
 
 
 class Wanted:
-    """One partition that a fetch asks for, with what the session told the client about it last."""
+    """One partition of a fetch, with what the last response of the session said about it."""
 
     __slots__ = ("request", "sent_high_watermark", "sent_log_start", "topic")
 
@@ -35,8 +35,8 @@ class Wanted:
         self.sent_high_watermark = -1
         self.sent_log_start = -1
 
-    def is_news(self, answer: PartitionData) -> bool:
-        """Whether an incremental answer must mention this partition."""
+    def has_changed(self, answer: PartitionData) -> bool:
+        """Returns whether an incremental response must include this partition."""
         changed = (
             answer.error_code != 0
             or bool(answer.records)
@@ -45,18 +45,18 @@ class Wanted:
             or answer.preferred_read_replica != -1
             or answer.diverging_epoch is not None
         )
-        # An error is repeated until it is gone: the next good answer must count as a change.
+        # An error is repeated until it is gone: the next response without one must count as a change.
         self.sent_high_watermark = answer.high_watermark if answer.error_code == 0 else -1
         self.sent_log_start = answer.log_start_offset
         return changed
 
 
 class FetchPlan:
-    """What one request fetches, in which order, and how its answer is trimmed."""
+    """What one request fetches, in which order, and how its response is trimmed."""
 
     __slots__ = ("incremental", "session", "wanted")
 
-    def __init__(self, wanted: list[Wanted], session: "Session | None", incremental: bool) -> None:
+    def __init__(self, wanted: list[Wanted], session: "IncrementalSession | None", incremental: bool) -> None:
         self.wanted = wanted
         self.session = session
         self.incremental = incremental
@@ -66,21 +66,21 @@ class FetchPlan:
         return self.session.id if self.session is not None else NO_SESSION
 
     def trim(self, answers: list[tuple[Wanted, PartitionData]]) -> Iterable[tuple[Wanted, PartitionData]]:
-        """What the client must be told; without a session, everything."""
-        return answers if self.session is None else self._news(self.session, answers)
+        """Returns the partitions that the response must include; without a session, all of them."""
+        return answers if self.session is None else self._changed(self.session, answers)
 
-    def _news(
-        self, session: "Session", answers: list[tuple[Wanted, PartitionData]]
+    def _changed(
+        self, session: "IncrementalSession", answers: list[tuple[Wanted, PartitionData]]
     ) -> Iterator[tuple[Wanted, PartitionData]]:
         for wanted, answer in answers:
-            news = wanted.is_news(answer)
+            has_changed = wanted.has_changed(answer)
             if answer.records:
                 session.move_to_end(wanted)
-            if news or not self.incremental:
+            if has_changed or not self.incremental:
                 yield wanted, answer
 
 
-class Session:
+class IncrementalSession:
     __slots__ = ("epoch", "id", "last_used", "partitions", "uses_topic_ids")
 
     def __init__(self, id: int, uses_topic_ids: bool, now: float) -> None:
@@ -93,14 +93,14 @@ class Session:
     def want(self, wanted: Iterable[Wanted]) -> None:
         for new in wanted:
             key = (new.topic, new.request.partition)
-            known = self.partitions.get(key)
-            if known is None:
+            current = self.partitions.get(key)
+            if current is None:
                 self.partitions[key] = new
             else:
-                known.request = new.request
+                current.request = new.request
 
     def move_to_end(self, wanted: Wanted) -> None:
-        """Partitions that had data go last, so that a small `max_bytes` starves nobody."""
+        """Partitions that had data go last, so that a small `max_bytes` starves none."""
         key = (wanted.topic, wanted.request.partition)
         if key in self.partitions:
             self.partitions[key] = self.partitions.pop(key)
@@ -112,14 +112,14 @@ class FetchSessions:
         self._random = random
         self._slots = slots
         self._evict_after = evict_after_ms / 1000
-        self._sessions: dict[int, Session] = {}  # least recently used first
+        self._sessions: dict[int, IncrementalSession] = {}  # least recently used first
         self._remembered = 0  # partitions over all of them
 
     def __len__(self) -> int:
         return len(self._sessions)
 
     def plan(self, request: FetchRequest, version: int) -> FetchPlan:
-        """Raises KafkaError where the session is unknown or out of step; the client then starts anew."""
+        """Raises KafkaError if the session is unknown or out of step; the client then starts a new one."""
         named = list(_wanted(request, version))
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self._forget(request.session_id)
@@ -152,7 +152,7 @@ class FetchSessions:
             raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         return FetchPlan(list(session.partitions.values()), session, incremental=True)
 
-    def _create(self, named: list[Wanted], *, uses_topic_ids: bool) -> Session | None:
+    def _create(self, named: list[Wanted], *, uses_topic_ids: bool) -> IncrementalSession | None:
         now = self._clock.monotonic()
         if len(self._sessions) >= self._slots and not self._evict(now):
             return None
@@ -162,7 +162,7 @@ class FetchSessions:
         id = NO_SESSION
         while id == NO_SESSION or id in self._sessions:
             id = self._random.below(2**31)
-        session = self._sessions[id] = Session(id, uses_topic_ids, now)
+        session = self._sessions[id] = IncrementalSession(id, uses_topic_ids, now)
         session.want(named)
         self._remembered += len(session.partitions)
         return session

@@ -1,7 +1,7 @@
 """Requests that only the controller may answer: any broker takes them and passes them on as they came.
 
-The answer comes with the version of the metadata that it stands on, and this broker waits until it knows as
-much: a client that created a topic finds it here with its next request.
+The response names the metadata version that it is based on, and this broker waits until it has applied that
+version: a client that created a topic finds it here with its next request.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ BETWEEN_BROKERS = frozenset(
         ApiKey.ASSIGN_REPLICAS_TO_DIRS,
     }
 )
-"""Not advertised to clients; served from the first moment on, since a broker needs them to begin."""
+"""Not advertised to clients; served from the start, since a broker needs them to join its cluster."""
 
 FORWARD_SECONDS = 30.0
 FORWARD_SECONDS_MAX = 600.0
@@ -60,9 +60,9 @@ log = logging.getLogger("tidelog.broker.forwarding")
 
 
 def is_refused_as_controller(answer: Message, *, is_whole: bool = True) -> bool:
-    """Whether any part of it says that another broker is the controller now: the one to be asked again.
+    """Returns whether any part of the response says NOT_CONTROLLER, so that the next controller is asked.
 
-    A part with an error code of its own speaks for all of itself: a topic's dozens of settings need no look.
+    A part with an error code of its own stands for all of itself: a topic's dozens of settings are skipped.
     """
     code = getattr(answer, "error_code", None)
     if code == ErrorCode.NOT_CONTROLLER:
@@ -91,14 +91,14 @@ class Forwarding:
         self._is_closed = False
 
     def leave(self) -> None:
-        """This broker hears of changes no longer: whoever asked for one is answered without it."""
+        """This broker applies no more metadata: respond without waiting for it."""
         self._is_leaving = True
         for limit in self._following:
             if not limit.expired():
                 limit.reschedule(0)
 
     def close(self) -> None:
-        """Wait for no controller any more: this broker stops, and whoever asked is gone."""
+        """Stop waiting for controllers: this broker stops, and its clients are gone."""
         self._is_closed = True
         for limit in self._under_way:
             if not limit.expired():
@@ -111,10 +111,10 @@ class Forwarding:
         tries: Tries | None = None,
         seconds: float = FORWARD_SECONDS,
     ) -> bytes:
-        """A client's request, without its size, as it came; the controller's answer in the same form.
+        """Send a client's frame, without its size, to the controller; returns its response in the same form.
 
-        It may be tried several times, under one number. OSError where no controller answers in time: nobody
-        knows then whether one does what was asked for, so the client's own patience counts if it is longer.
+        It may be tried several times, under one number. Raises OSError if no controller responds in time. The
+        request may have been carried out even then, so a longer time-out of the client extends the wait.
         """
         if self._is_closed:
             raise PeerUnavailable("the broker is stopping")
@@ -159,7 +159,7 @@ class Forwarding:
         )
 
     async def ask_controller(self, api_key: ApiKey, version: int, request: Message) -> Any:
-        """This broker's own request for a change. OSError where no controller answers."""
+        """Make this broker's own request for a change. Raises OSError if no controller responds."""
         if self._metadata.decides_here and self._peers.call_here is not None:
             decided = await self._peers.call_here(api_key, version, request)
             if not is_refused_as_controller(decided):
@@ -181,4 +181,4 @@ class Forwarding:
                     del self._following[limit]
         except TimeoutError:
             if not self._is_leaving:
-                log.warning("this broker is behind: it does not know version %d of the metadata yet", version)
+                log.warning("this broker lags: it has not applied version %d of the metadata yet", version)

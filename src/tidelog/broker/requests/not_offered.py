@@ -1,7 +1,7 @@
-"""Answers to requests of APIs that the protocol knows and this broker does not offer.
+"""Responses to requests of APIs that the protocol defines and this broker does not offer.
 
-A client that asks what is offered never sends one. One that believes it knows the broker's version does, and
-is told so in the form that it reads: a closed connection would look like a failure of the network.
+A client that asks for the offered APIs first never sends one. A client that assumes a broker version does,
+and gets an error that it can read: a closed connection would look like a failure of the network.
 """
 
 from collections.abc import Callable
@@ -15,14 +15,14 @@ from tidelog.wire.message import Message
 
 Refuse = Callable[[Context, Any], Message]
 
-# As Kafka answers on a listener without SASL: the client's settings are wrong, not its version.
+# As Kafka responds on a listener without SASL: the client's settings are wrong, not its version.
 _CODES = {
     ApiKey.SASL_HANDSHAKE: ErrorCode.ILLEGAL_SASL_STATE,
     ApiKey.SASL_AUTHENTICATE: ErrorCode.ILLEGAL_SASL_STATE,
 }
 
-# Where the error belongs to each thing that was asked for: the list in the answer, what its items are made
-# of, and what each of them is about.
+# Where the error belongs to each item of the request: the list in the response, the type of its items, and
+# the fields that identify each of them.
 _ITEMS: dict[ApiKey, tuple[str, str, Callable[[Any], list[dict[str, Any]]]]] = {
     ApiKey.ALTER_CLIENT_QUOTAS: (
         "entries",
@@ -51,7 +51,7 @@ _ITEMS: dict[ApiKey, tuple[str, str, Callable[[Any], list[dict[str, Any]]]]] = {
 
 
 def refusal_of(spec: ApiSpec) -> Refuse | None:
-    """How requests of this API are refused; None where its answers have no room for an error."""
+    """Returns the handler that refuses requests of this API; None if responses have no field for an error."""
     answer = spec.response_class()
     said: dict[str, Any] = {"error_code": _CODES.get(ApiKey(spec.key), ErrorCode.UNSUPPORTED_VERSION)}
     why = f"{spec.name} is not offered by this broker."

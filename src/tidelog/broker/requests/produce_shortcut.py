@@ -68,7 +68,7 @@ from tidelog.broker.handlers.records.produce import ACKS_ALL, refused
 from tidelog.broker.log_dirs.hosted import TopicKey
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Context, Services
-from tidelog.broker.requests.delayed_produce import DelayedProduce, Written
+from tidelog.broker.requests.delayed_produce import DelayedProduce, UncommittedAppend
 from tidelog.broker.requests.reply import LateReply, PendingReply, Reply
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.frame import response_writer
@@ -93,12 +93,12 @@ THROTTLE_BEFORE_END = 5  # a number and the last tag section
 
 _START = Struct(">hhi")
 _INT = Struct(">i")
-_WRITTEN = Struct(">qqq")  # base offset, append time, log start: neighbours in every version since 5
-# Found again in an encoded answer to learn where the numbers of the next answer go.
+_OFFSETS = Struct(">qqq")  # base offset, append time, log start: neighbours in every version since 5
+# Searched in an encoded response, to learn where the numbers of later responses go.
 _MARKS = (0x7654321076543210, 0x6543210765432107, 0x5432107654321076)
 
 
-class Known(msgspec.Struct, frozen=True, gc=False):
+class Front(msgspec.Struct, frozen=True, gc=False):
     """What a front means."""
 
     version: int
@@ -108,8 +108,8 @@ class Known(msgspec.Struct, frozen=True, gc=False):
     all_replicas: bool
     timeout_ms: int
     answer: bytes
-    """With a place for what differs."""
-    written_at: int
+    """An encoded response; correlation id, offsets and throttle time are patched into copies of it."""
+    offsets_at: int
 
 
 class ProduceShortcut:
@@ -117,10 +117,10 @@ class ProduceShortcut:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._known: dict[bytes, Known] = {}
+        self._fronts: dict[bytes, Front] = {}
 
     def learn(self, frame: memoryview, context: Context, request: ProduceRequest) -> None:
-        """The long way answered this request: if it is a plain one, the next may take the short way."""
+        """The long path handled this request: if it is a plain one, the next may take the short path."""
         version = context.version
         if (
             request.acks not in (ACKS_LEADER, ACKS_ALL)
@@ -138,86 +138,86 @@ class ProduceShortcut:
         front_end = len(frame) - TAIL_BYTES - len(data.records) - max(1, -(-length.bit_length() // 7))
         if front_end > FRONT_BYTES_MAX or read_uvarint(frame, front_end)[0] != length:
             return
-        if len(self._known) >= FRONTS_MAX:
-            self._known.clear()
+        if len(self._fronts) >= FRONTS_MAX:
+            self._fronts.clear()
         key: TopicKey = topic.topic_id if version >= FIRST_VERSION_BY_ID else topic.name
         base, time, start = _MARKS
         marked = PartitionProduceResponse(
             index=data.index, base_offset=base, log_append_time=time, log_start_offset=start
         )
         answer = bytes(_encoded(version, key, marked))
-        known = Known(
+        front = Front(
             *(version, context.client_id, key, data.index, request.acks == ACKS_ALL, request.timeout_ms),
             answer,
-            answer.index(_WRITTEN.pack(*_MARKS)),
+            answer.index(_OFFSETS.pack(*_MARKS)),
         )
-        self._known[bytes(frame[FRONT_AT:front_end])] = known
-        context.connection.fast_path = FrontMatcher(self._services, self._known, front_end).answer
+        self._fronts[bytes(frame[FRONT_AT:front_end])] = front
+        context.connection.fast_path = FrontMatcher(self._services, self._fronts, front_end).answer
 
 
 class FrontMatcher:
     """The fast path of one connection: its requests have their records behind byte `front_end`."""
 
-    __slots__ = ("_front_end", "_known", "_services")
+    __slots__ = ("_front_end", "_fronts", "_services")
 
-    def __init__(self, services: Services, known: dict[bytes, Known], front_end: int) -> None:
+    def __init__(self, services: Services, front: dict[bytes, Front], front_end: int) -> None:
         self._services = services
-        self._known = known
+        self._fronts = front
         self._front_end = front_end
 
     def answer(self, frame: memoryview, connection: ClientConnection) -> Reply | PendingReply | None:
-        """None: take the long way; nothing has been done."""
+        """Returns None for the long path; nothing has been done then."""
         front_end = self._front_end
-        known = self._known.get(bytes(frame[FRONT_AT:front_end]))
+        front = self._fronts.get(bytes(frame[FRONT_AT:front_end]))
         size = len(frame)
-        if known is None or size < front_end + FRONT_AT:
+        if front is None or size < front_end + FRONT_AT:
             return None
         api_key, version, correlation_id = _START.unpack_from(frame)
-        if api_key != PRODUCE or version != known.version:
+        if api_key != PRODUCE or version != front.version:
             return None
         length, start = read_uvarint(frame, front_end)
         stop = start + length - 1
         if stop + TAIL_BYTES != size or stop < start or frame[stop] or frame[stop + 1] or frame[stop + 2]:
             return None
         services = self._services
-        throttle_ms = services.throttle.charge(connection, known.client_id, api_key, size)
+        throttle_ms = services.throttle.charge(connection, front.client_id, api_key, size)
         log_start = -1
         try:
-            partition = services.partitions.find(known.topic, known.index)
+            partition = services.partitions.find(front.topic, front.index)
             log_start = partition.log.start
             produced = partition.produce(
-                frame[start:stop], all_replicas=known.all_replicas, now_ms=services.clock.now_ms()
+                frame[start:stop], all_replicas=front.all_replicas, now_ms=services.clock.now_ms()
             )
         except KafkaError as error:
-            out = _encoded(version, known.topic, refused(known.index, error, log_start))
+            out = _encoded(version, front.topic, refused(front.index, error, log_start))
             return _sent(out, correlation_id, throttle_ms)
-        if known.all_replicas and produced.committed_at > partition.high_watermark:
+        if front.all_replicas and produced.committed_at > partition.high_watermark:
             answer = PartitionProduceResponse(
-                index=known.index,
+                index=front.index,
                 base_offset=produced.base_offset,
                 log_append_time=produced.append_time_ms,
                 log_start_offset=log_start,
             )
-            unsafe = [Written(partition, produced.committed_at, answer)]
-            delayed = DelayedProduce(ProduceResponse(), unsafe, known.timeout_ms)
+            uncommitted = [UncommittedAppend(partition, produced.committed_at, answer)]
+            delayed = DelayedProduce(ProduceResponse(), uncommitted, front.timeout_ms)
             return LateReply(
-                delayed.future, lambda _: _sent(_filled_late(known, answer), correlation_id, throttle_ms)
+                delayed.future, lambda _: _sent(_filled_late(front, answer), correlation_id, throttle_ms)
             )
-        out = _filled(known, produced.base_offset, produced.append_time_ms, log_start)
+        out = _filled(front, produced.base_offset, produced.append_time_ms, log_start)
         return _sent(out, correlation_id, throttle_ms)
 
 
-def _filled(known: Known, base: Offset, append_time: TimestampMs, log_start: Offset) -> bytearray:
-    out = bytearray(known.answer)
-    _WRITTEN.pack_into(out, known.written_at, base, append_time, log_start)
+def _filled(front: Front, base: Offset, append_time: TimestampMs, log_start: Offset) -> bytearray:
+    out = bytearray(front.answer)
+    _OFFSETS.pack_into(out, front.offsets_at, base, append_time, log_start)
     return out
 
 
-def _filled_late(known: Known, answer: PartitionProduceResponse) -> bytearray:
-    """Until it was safe, it may have gone wrong."""
+def _filled_late(front: Front, answer: PartitionProduceResponse) -> bytearray:
+    """The append may have failed before it was committed."""
     if answer.error_code:
-        return _encoded(known.version, known.topic, answer)
-    return _filled(known, answer.base_offset, answer.log_append_time, answer.log_start_offset)
+        return _encoded(front.version, front.topic, answer)
+    return _filled(front, answer.base_offset, answer.log_append_time, answer.log_start_offset)
 
 
 def _sent(out: bytearray, correlation_id: int, throttle_ms: int) -> Reply:

@@ -13,11 +13,11 @@ from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.replication.partition import Partition
 
 READABLE_SECONDS = 10.0
-"""A disk that takes longer than this for a sync does not hold up readers any more: they see what it has."""
+"""If a sync takes longer than this, readers wait no more and see what is synced."""
 
 
 def not_readable_yet(hosted: HostedPartitions, places: Iterable[tuple[str, int]]) -> list[Partition]:
-    """Those of the partitions whose newest records are written, but not synced."""
+    """Returns the partitions whose newest records are written, but not synced."""
     behind = []
     for topic, index in places:
         try:
@@ -30,7 +30,7 @@ def not_readable_yet(hosted: HostedPartitions, places: Iterable[tuple[str, int]]
 
 
 async def until_readable(partitions: Iterable[Partition]) -> None:
-    """Until all that is written now can be read, or will not be: then looking again says why."""
+    """Wait until all that is written now can be read, or never will be: another look then says why."""
     await asyncio.gather(*(_until_readable(partition) for partition in partitions))
 
 

@@ -1,7 +1,7 @@
-"""What a dispatcher hands back to the connection a request came on.
+"""What a dispatcher returns to the connection of a request.
 
-`parts` are the whole answer as it goes out, 4-byte size first; file slices go from the page cache
-to the socket and are never copied into Python.
+`parts` are the whole response frame, 4-byte size first; file slices go from the page cache to the socket
+and are never copied into Python.
 """
 
 import asyncio
@@ -20,13 +20,13 @@ log = logging.getLogger("tidelog.broker")
 class Reply(msgspec.Struct, eq=False, gc=False):
     parts: list[Buffer | FileSlice]
     throttle_ms: int = 0
-    """The connection's next request waits this long after the answer went out (KIP-219)."""
+    """The connection's next request waits this long after the response was sent (KIP-219)."""
     close: bool = False
-    """Send the answer, then end the connection."""
+    """Send the response, then close the connection."""
 
 
 class PendingReply(Protocol):
-    """An answer that comes later: a future of it, or something that behaves like one."""
+    """A reply that comes later: a future, or an object that behaves like one."""
 
     def done(self) -> bool: ...
 
@@ -57,8 +57,8 @@ class LateReply:
         return self._encode(answer)
 
     def cancel(self) -> None:
-        """The client has gone. That ends a wait, but not a change of the cluster that is under way in a task:
-        half of one would be worse than all of it."""
+        """The client has left. That ends a wait, but not a task, which may be changing the cluster: half of a
+        change would be worse than all of it."""
         if not isinstance(self._answer, asyncio.Task):
             self._answer.cancel()
 

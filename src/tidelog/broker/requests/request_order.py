@@ -6,21 +6,26 @@ shares one sync among them, and none of them depends on what another one did. Ev
 all before it are complete, and none behind it begins before it is complete itself. Its answer could not leave
 any sooner in either case, because answers keep the order of the requests.
 
-What brokers ask each other stands for itself: lanes say what must not wait for what (`peers`).
+Requests between brokers are independent of each other: lanes keep apart what must not wait (`broker/peers`).
 """
 
 from tidelog.broker.requests.forwarding import BETWEEN_BROKERS
 from tidelog.wire.apis import ApiKey
 
 OVERLAPPING = BETWEEN_BROKERS | {ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.WRITE_TXN_MARKERS}
-ADD_PARTITIONS_OF_BROKERS = 4  # AddPartitionsToTxn since this version: a broker asks for many clients at once
+ADD_PARTITIONS_OF_BROKERS = (
+    4  # AddPartitionsToTxn since this version: sent by a broker, for many clients at once
+)
 
 _OVERLAPPING = frozenset(int(key) for key in OVERLAPPING)
 _ADD_PARTITIONS = int(ApiKey.ADD_PARTITIONS_TO_TXN)
 
 
 def may_overlap(frame: memoryview) -> bool:
-    """Whether others that may, too, can be under way beside this one. What is no request may not."""
+    """Returns whether this request may be under way together with others of which the same is true.
+
+    False for a frame that is no request.
+    """
     if len(frame) < 4:
         return False
     key = frame[0] << 8 | frame[1]

@@ -1,4 +1,4 @@
-"""Where quotas take hold: each request is charged, and the answer says how long its client must pause.
+"""Where quotas take hold: each request is charged, and its response says how long the client must pause.
 
 The connection enforces the pause (KIP-219), so a client that ignores the number gains nothing.
 """
@@ -12,7 +12,7 @@ class Throttle(Protocol):
     def charge(
         self, connection: ClientConnection, client_id: str | None, api_key: int, request_bytes: int
     ) -> int:
-        """Milliseconds that this client must pause after the answer; 0 for none."""
+        """Returns the milliseconds that this client must pause after the response; 0 for none."""
         ...
 
 

@@ -20,7 +20,7 @@ from tidelog.cli.up.ready_file import remove_ready_file, write_ready_file
 
 if TYPE_CHECKING:
     from tidelog.base.config.config import BrokerConfig
-    from tidelog.node import Node
+    from tidelog.node import BrokerNode
 
 FAILURE_CHECK_S = 1.0
 
@@ -72,12 +72,12 @@ class Running:
             await self._end(node)
         return Exit.OK
 
-    async def _start(self) -> "Node | None":
+    async def _start(self) -> "BrokerNode | None":
         """Returns None after a stop signal before the start: a cluster's broker may wait long for others."""
         from tidelog.base.errors import TidelogError
-        from tidelog.node import Node
+        from tidelog.node import BrokerNode
 
-        node = Node(self.config)
+        node = BrokerNode(self.config)
         starting = asyncio.create_task(node.start(), name="start")
         stopped = asyncio.create_task(self._stop.wait(), name="stop")
         refused = asyncio.create_task(self._until_refused(), name="membership")
@@ -105,7 +105,7 @@ class Running:
 
         return await until_refused(self.config)
 
-    async def _serve(self, node: "Node") -> None:
+    async def _serve(self, node: "BrokerNode") -> None:
         """Serves until a stop signal, or a failure of the broker."""
         watching = asyncio.create_task(self._until_it_fails(node), name="failure watch")
         try:
@@ -120,12 +120,12 @@ class Running:
                 f"The broker had to stop: {node.failure}.", cause="its log shows what led to this."
             )
 
-    async def _until_it_fails(self, node: "Node") -> None:
+    async def _until_it_fails(self, node: "BrokerNode") -> None:
         while node.failure is None:  # noqa: ASYNC110 - it is a property of several parts, none of which tells
             await asyncio.sleep(FAILURE_CHECK_S)
         self._stop.set()
 
-    def _announce(self, node: "Node") -> None:
+    def _announce(self, node: "BrokerNode") -> None:
         facts = {
             "event": "ready",
             "node_id": self.config.int("node.id"),
@@ -148,7 +148,7 @@ class Running:
             click.echo(banner(facts, self.config.warnings, started_s=age_s()))
             sys.stdout.flush()
 
-    async def _end(self, node: "Node") -> None:
+    async def _end(self, node: "BrokerNode") -> None:
         began = time.monotonic()
         await node.stop()
         if self.ready_file is not None:

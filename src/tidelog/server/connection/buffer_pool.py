@@ -1,8 +1,8 @@
 """Large receive buffers, used again.
 
 Fresh megabytes are dear: the kernel zeroes and maps each page (400 us a MiB measured, more than
-receiving into it). Only a buffer that nobody looks at any more is taken back, so a dispatcher that
-keeps a view of a frame for longer is safe.
+receiving into it). The pool takes back only buffers without a view, so a dispatcher may keep a view of
+a frame for as long as it wants.
 """
 
 POOLED_BYTES = 64 * 1024  # smaller ones come cheap from the allocator
@@ -17,7 +17,7 @@ class BufferPool:
         self.kept_bytes = 0
 
     def take(self, size: int) -> bytearray:
-        """A buffer of at least `size` bytes (at most a quarter more), with anything in it."""
+        """Returns a buffer of at least `size` bytes (at most a quarter more), with arbitrary content."""
         self._used = True
         rounded = round_up(size)
         free = self._free.get(rounded)
@@ -27,7 +27,7 @@ class BufferPool:
         return bytearray(rounded)
 
     def give(self, buffer: object) -> None:
-        """Offer a buffer back; it is dropped where views of it are alive or enough are kept."""
+        """Offer a buffer back; it is dropped if views of it are alive or enough are kept."""
         if not isinstance(buffer, bytearray):
             return
         size = len(buffer)
@@ -43,7 +43,7 @@ class BufferPool:
             self.kept_bytes += size
 
     def tick(self) -> None:
-        """Let go of everything after a tick without use: an idle broker holds nothing."""
+        """Drop all buffers after a tick without use: an idle broker holds none."""
         if not self._used:
             self._free.clear()
             self.kept_bytes = 0
@@ -51,6 +51,6 @@ class BufferPool:
 
 
 def round_up(size: int) -> int:
-    """To four sizes per doubling, so that frames of nearly the same size share buffers."""
+    """Round to four sizes per doubling, so that frames of nearly the same size share buffers."""
     step = 1 << max(12, size.bit_length() - 3)
     return -(-size // step) * step

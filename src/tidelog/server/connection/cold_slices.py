@@ -1,8 +1,8 @@
-"""Parts of log files that are not in the page cache: a thread brings them in, so that the loop does not wait.
+"""Parts of log files that are not in the page cache: a thread reads them in, so that the loop does not wait.
 
-`sendfile` of a cold range stops its thread until the disk has answered, and with it everybody that the
-thread serves. The kernel can be asked whether a byte is in the cache (a read that may not wait), and where
-somebody reads a file from front to back, what comes next is fetched before it is asked for.
+`sendfile` of a cold range blocks its thread until the disk has responded, and with it all connections of the
+thread. A read that may not wait tells whether a byte is in the cache. For a client that reads a file from
+front to back, the next range is read in before the client asks for it.
 """
 
 import asyncio
@@ -14,31 +14,33 @@ from tidelog.base.ports import File, FileSlice
 
 AHEAD_FACTOR = 8  # of the slice that is sent ...
 AHEAD_BYTES_MAX = 16 * 1024 * 1024  # ... so that many partitions read in small pieces do not fill the memory
-# What the kernel takes from one piece of advice at the least; it leaves the rest of a longer one undone.
+# The least that the kernel reads for one piece of advice; it ignores the rest of a longer one.
 _PIECE = 128 * 1024
 
 _NOWAIT = getattr(os, "RWF_NOWAIT", 0)  # Linux; elsewhere the loop waits as it always did
 
 
 class ColdSlices:
-    """Of one connection: at most one job at a time, so that a slow disk gets no queue from it."""
+    """For one connection: at most one job at a time, so that it fills no queue of a slow disk."""
 
     __slots__ = ("_brought", "_is_awaited", "_job", "_loop", "_next", "_path", "_then")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, then: Callable[[], None]) -> None:
-        """`then` is called when what had to be waited for is there."""
+        """`then` is called when the bytes that had to be waited for are in the cache."""
         self._loop = loop
         self._then = then
         self._job: asyncio.Future[None] | None = None
         self._is_awaited = False
-        self._brought = -1  # the position that was brought in last: it is sent, wherever it is by now
+        self._brought = (
+            -1
+        )  # the position that was read in last: sent next, even if it has left the cache again
         # What was sent last: this file, up to here. A client that goes on there reads from front to back.
-        # By name: whoever holds a file keeps it open, and its room on the disk taken when it is deleted.
+        # By name: a reference would keep the file open, and its disk space taken after its deletion.
         self._path = ""
         self._next = 0
 
     def must_wait(self, part: FileSlice, count: int) -> bool:
-        """Whether the next `count` bytes of a slice have to come from the disk first; then `then` follows."""
+        """Returns whether the next `count` bytes of a slice must be read from disk first; `then` follows."""
         position = part.position
         if not _NOWAIT or position == self._brought or is_cached(part.file, position + count - 1):
             return False
@@ -49,7 +51,7 @@ class ColdSlices:
         return True
 
     def sent(self, part: FileSlice, count: int) -> None:
-        """`count` bytes of a slice have gone: is what comes after them at hand?"""
+        """`count` bytes of a slice were sent: read ahead what follows them, unless it is cached."""
         ahead = self._ahead(part)
         self._path, self._next = part.file.path, part.position + count
         self._brought = -1
@@ -57,7 +59,7 @@ class ColdSlices:
             self._start(part.file, self._next, ahead)
 
     def close(self) -> None:
-        """Nobody waits any more: what no thread has begun is not done."""
+        """The connection is closed: drop the job if no thread has begun it."""
         self._is_awaited = False
         if self._job is not None:
             self._job.cancel()
@@ -83,14 +85,14 @@ def is_cached(file: File, position: int) -> bool:
     except BlockingIOError:
         return False
     except OSError:
-        pass  # this file system cannot tell, or the file is broken, as the send will find out
+        pass  # this file system cannot tell, or the file is broken: then the send fails
     return True
 
 
 def bring_in(file: File, position: int, length: int) -> None:
-    """On a thread. All is asked for at once, then waited for piece by piece."""
+    """Runs on a thread: requests everything at once, then waits for each piece."""
     fd, end = file.fileno(), position + length
-    with suppress(OSError):  # whoever sends it will say so
+    with suppress(OSError):  # the send reports it
         for at in range(position, end, _PIECE):
             os.posix_fadvise(fd, at, min(_PIECE, end - at), os.POSIX_FADV_WILLNEED)
         for at in range(position, end, _PIECE):

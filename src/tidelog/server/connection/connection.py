@@ -25,14 +25,14 @@ from tidelog.server.connection.receive_buffer import FrameRefused, ReceiveBuffer
 from tidelog.server.connection.shared_state import SharedState, log
 from tidelog.server.connection.state import AT_REST, BUSY, CLOSED, DRAINING, LINGERING, ConnectionState
 from tidelog.server.connection.time_limits import TimeLimits
-from tidelog.server.connection.transport import Transport, Writer
+from tidelog.server.connection.transport import ResponseWriter, Transport
 from tidelog.server.connection.writer import client_is_gone
 
 # Larger responses leave at once: memory for those of all connections is not held until the end of a turn.
 SENT_LATER_BYTES_MAX = 4 * 1024
 
 
-class Connection:
+class ServerConnection:
     __slots__ = (
         "_in_flight",
         "_local_port",
@@ -60,11 +60,11 @@ class Connection:
         self._memory = MemoryClaim(shared.budget, shared.counters)
         self._time_limits = TimeLimits(self._receive, self._in_flight, self.output, self._memory, shared.now)
         self._transport: Transport
-        self._writer: Writer
+        self._writer: ResponseWriter
         self._mute: asyncio.TimerHandle | None = None  # until a quota allows the next request
         self._scheduled = False  # `wake` is about to be called
 
-    def start(self, transport: Transport, writer: Writer) -> None:
+    def start(self, transport: Transport, writer: ResponseWriter) -> None:
         """`writer` sends from `output`."""
         self._transport = transport
         self._writer = writer
@@ -309,10 +309,10 @@ class Connection:
         if not self._blocked():
             self._read_on()
 
-    def is_late(self, now: float, due: float) -> bool:
+    def is_late(self, now: float, deadline: float) -> bool:
         """Only while this end reads: otherwise the client cannot help it."""
         quiet = now - self._time_limits.last_read
-        return self._transport.reading and (now >= due or quiet >= self._shared.limits.stall_seconds)
+        return self._transport.reading and (now >= deadline or quiet >= self._shared.limits.stall_seconds)
 
     def memory_overdue(self) -> None:
         self._refuse("memory", "did not finish a frame while memory was short")

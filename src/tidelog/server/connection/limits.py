@@ -15,16 +15,16 @@ UNLIMITED = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ConnectionLimits:
     frame_bytes_max: int = 100 * MIB  # socket.request.max.bytes
     held_bytes_max: int = 256 * MIB  # queued.max.request.bytes: all connections together
     connections_max: int = UNLIMITED  # max.connections
     connections_per_ip_max: int = UNLIMITED  # max.connections.per.ip
 
-    # One connection: beyond either, its next request waits for an answer to be complete.
+    # One connection: beyond either, its next request waits until an earlier one is answered.
     in_flight_max: int = 100  # max.in.flight.requests.per.connection
     in_flight_bytes_max: int = 32 * MIB
-    # Answers the client has not taken yet; beyond this its next request waits.
+    # Responses that the client has not taken yet; beyond this its next request waits.
     output_bytes_max: int = MIB
     # Requests of one connection before the others get their turn.
     requests_per_turn: int = 64
@@ -32,8 +32,8 @@ class Limits:
     idle_seconds: float = 600.0  # connections.max.idle.ms
     half_frame_seconds: float = 30.0  # connections.half.frame.timeout.ms
     unread_answer_seconds: float = 30.0  # connections.unread.answer.timeout.ms
-    linger_seconds: float = 2.0  # for a client to take the last answer before the socket is closed
-    # Once a frame has found no memory for this long, ...
+    linger_seconds: float = 2.0  # for a client to take the last response before the socket is closed
+    # Once a frame has waited for memory this long, ...
     memory_patience_seconds: float = 1.0
     stall_seconds: float = 2.0  # ... others that have it must not be silent for longer than this.
 
@@ -42,7 +42,7 @@ class Limits:
     receive_buffer_bytes: int = -1  # socket.receive.buffer.bytes
 
     @classmethod
-    def from_config(cls, config: BrokerConfig) -> "Limits":
+    def from_config(cls, config: BrokerConfig) -> "ConnectionLimits":
         held = config.int("queued.max.request.bytes")
         idle_ms = config.int("connections.max.idle.ms")
         return cls(

@@ -1,12 +1,12 @@
-"""One cap on the request and answer bytes that all connections hold together.
+"""One cap on the request and response bytes that all connections hold together.
 
-A frame that needs memory of its own claims all that it has announced before it goes on, so that every frame
-that was let in can be finished, and the cap holds. Others wait in line, and claims that are given back are
-granted oldest first. Small, large and huge frames stand in lines of their own, and the larger ones may fill
-less of the memory: those that announce much never hold up ordinary requests.
+A frame that needs memory of its own claims its whole announced size before it goes on, so that every frame
+that was admitted can be finished, and the cap holds. Others wait in line, and memory that is given back goes
+to the oldest first. Small, large and huge frames wait in separate lines, and the larger ones may fill less of
+the memory: large frames never hold up ordinary requests.
 
-Where somebody waits for long, frames that were let in and do not arrive lose their connections. Beginnings of
-frames that wait hold memory, too; if that alone keeps everybody waiting, the largest ones go.
+If a frame waits for long, admitted frames that do not arrive lose their connections. Beginnings of waiting
+frames hold memory, too; if that alone blocks every frame, the connections with the largest ones are closed.
 """
 
 from collections import OrderedDict
@@ -16,14 +16,14 @@ LARGE_FRAME_BYTES = 128 * 1024
 HUGE_FRAME_BYTES = 16 * 1024 * 1024
 BATCH_BYTES = 1024 * 1024
 BATCH_BYTES_PER_SECOND_MIN = 64 * 1024
-"""A frame that was let in and arrives more slowly makes way while others wait. An ordinary batch may come
-over a thin line that is shared: it would be cut off at every try."""
+"""While others wait, an admitted frame that arrives more slowly loses its connection. Low, because an
+ordinary batch may come over a slow, shared line, where every retry would fail as well."""
 BYTES_PER_SECOND_MIN = 256 * 1024
-"""Of what a frame has beyond a batch: much memory is not lent to lines that cannot fill it."""
+"""For the bytes beyond a batch: slow lines do not get to hold much memory."""
 
 
 def seconds_for(frame_size: int) -> float:
-    """How long a frame may take to arrive while others wait."""
+    """Returns how long a frame may take to arrive while others wait."""
     batch = min(frame_size, BATCH_BYTES)
     return batch / BATCH_BYTES_PER_SECOND_MIN + (frame_size - batch) / BYTES_PER_SECOND_MIN
 
@@ -31,38 +31,38 @@ def seconds_for(frame_size: int) -> float:
 class Waiter(Protocol):
     @property
     def begun_bytes(self) -> int:
-        """What has arrived of its frame and is in memory."""
+        """The bytes of its frame that have arrived and are in memory."""
         ...
 
     def memory_granted(self, count: int) -> None:
         """`count` bytes are yours and already counted; go on."""
         ...
 
-    def is_late(self, now: float, due: float) -> bool:
-        """Whether the rest of its frame could arrive, and does not: not by `due`, or not a byte of late."""
+    def is_late(self, now: float, deadline: float) -> bool:
+        """Returns whether it reads and its frame is overdue: past `deadline`, or no byte came lately."""
         ...
 
     def memory_overdue(self) -> None:
-        """Others need the memory: give everything back (close)."""
+        """Other frames need the memory: close, and give everything back."""
         ...
 
 
 class _Claim(NamedTuple):
     bytes: int
     frame_size: int
-    since: float  # it waits, or was let in
+    since: float  # when it began to wait, or was admitted
     line: "_Line"
 
 
 class _Line:
-    """Frames of one kind: those that wait, oldest first, and how many were let in."""
+    """Frames of one kind: those that wait, oldest first, and the number of those admitted."""
 
-    __slots__ = ("frames_let_in", "limit", "waiting")
+    __slots__ = ("frames_admitted", "limit", "waiting")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.waiting: OrderedDict[Waiter, _Claim] = OrderedDict()
-        self.frames_let_in = 0
+        self.frames_admitted = 0
 
     @property
     def head(self) -> _Claim:
@@ -78,7 +78,7 @@ class MemoryBudget:
         self._stall_seconds = stall_seconds
         self._small, self._large, self._huge = _Line(limit), _Line(limit * 3 // 4), _Line(self.half)
         self._lines = (self._small, self._large, self._huge)
-        self._let_in: dict[Waiter, _Claim] = {}
+        self._admitted: dict[Waiter, _Claim] = {}
         self._now = 0.0  # as of the last tick: when claims are granted
 
     @property
@@ -108,9 +108,9 @@ class MemoryBudget:
     def frame_arrived(self, waiter: Waiter) -> None:
         """The waiter's frame is complete: it wants no more room. What it holds is counted with `change`."""
         self.leave_line(waiter)
-        claim = self._let_in.pop(waiter, None)
+        claim = self._admitted.pop(waiter, None)
         if claim is not None:
-            claim.line.frames_let_in -= 1
+            claim.line.frames_admitted -= 1
 
     def leave_line(self, waiter: Waiter) -> None:
         """The waiter can go on without being granted anything."""
@@ -126,25 +126,25 @@ class MemoryBudget:
         self._grant()
         if not self._is_short(now):
             return
-        for waiter, claim in tuple(self._let_in.items()):
-            due = claim.since + self._stall_seconds + seconds_for(claim.frame_size)
-            if waiter in self._let_in and waiter.is_late(now, due):
+        for waiter, claim in tuple(self._admitted.items()):
+            deadline = claim.since + self._stall_seconds + seconds_for(claim.frame_size)
+            if waiter in self._admitted and waiter.is_late(now, deadline):
                 waiter.memory_overdue()
-        if not self._let_in:
+        if not self._admitted:
             self._drop_beginnings()
 
     def _is_short(self, now: float) -> bool:
         return any(line.waiting and now - line.head.since >= self._patience for line in self._lines)
 
     def _drop_beginnings(self) -> None:
-        """No frame can be finished: if that is due to those that wait, the largest of them make way."""
+        """No frame can be finished: if the beginnings of waiting frames cause that, close the largest."""
         waiting = [pair for line in self._lines for pair in line.waiting.items()]
         # The oldest of the smallest kind goes on first.
         begun = sum(waiter.begun_bytes for waiter, _ in waiting[1:])
         if not waiting or not self._fits(waiting[0][1], self.held - begun):
             return
         for waiter, _ in sorted(waiting[1:], key=lambda pair: -pair[1].frame_size):
-            if self._let_in:
+            if self._admitted:
                 return
             waiter.memory_overdue()
 
@@ -154,14 +154,14 @@ class MemoryBudget:
         return self._large if frame_size > LARGE_FRAME_BYTES else self._small
 
     def _fits(self, claim: _Claim, held: int | None = None) -> bool:
-        """Within the share of its line, or alone in it: else a huge one might wait for ever."""
+        """Within the share of its line, or alone in it: otherwise a huge one might wait for ever."""
         total = (self.held if held is None else held) + claim.bytes
-        return total <= claim.line.limit or (total <= self.limit and not claim.line.frames_let_in)
+        return total <= claim.line.limit or (total <= self.limit and not claim.line.frames_admitted)
 
     def _admit(self, waiter: Waiter, claim: _Claim, now: float) -> None:
         self.held += claim.bytes
-        self._let_in[waiter] = claim._replace(since=now)
-        claim.line.frames_let_in += 1
+        self._admitted[waiter] = claim._replace(since=now)
+        claim.line.frames_admitted += 1
 
     def _grant(self) -> None:
         for line in self._lines:

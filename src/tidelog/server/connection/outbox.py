@@ -1,7 +1,7 @@
-"""Small answers leave at the end of a turn: first every connection that spoke is read, then all are answered.
+"""Small responses leave at the end of a turn: first all readable connections are read, then all are answered.
 
-An answer wakes the client that waits for it, and waking a process on another core costs about half of what a
-small request does. A client with many connections that is answered all at once is awake after the first one.
+A response wakes the client that waits for it, and to wake a process on another core costs about half as much
+as a small request. A client with many connections that gets all its responses at once is woken only once.
 """
 
 import asyncio
@@ -11,20 +11,20 @@ from typing import Protocol
 log = logging.getLogger("tidelog.server")
 
 
-class Sender(Protocol):
+class OutboxSender(Protocol):
     def send(self) -> None:
         """Send what is queued, and handle what goes wrong with it."""
         ...
 
 
-class Outbox:
+class ResponseOutbox:
     __slots__ = ("_loop", "_senders")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._senders: dict[Sender, None] = {}
+        self._senders: dict[OutboxSender, None] = {}
 
-    def add(self, sender: Sender) -> None:
+    def add(self, sender: OutboxSender) -> None:
         """`sender.send` is called once, after what the loop knows to be readable has been read."""
         if not self._senders:
             self._loop.call_soon(self._end_turn)
@@ -35,5 +35,5 @@ class Outbox:
         for sender in senders:
             try:
                 sender.send()
-            except Exception:  # a fault in one must not keep the answers of the others
-                log.exception("answers could not be sent")
+            except Exception:  # a fault in one connection must not hold back the others
+                log.exception("responses could not be sent")

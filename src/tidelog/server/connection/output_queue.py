@@ -1,6 +1,6 @@
-"""Answers that wait to be sent: buffers and file slices in order, and what they weigh.
+"""Responses that wait to be sent: buffers and file slices in order, and their sizes.
 
-Slices own no memory: what a slow client does not take is read from the file again later.
+Slices own no memory: bytes that a slow client does not take are read from the file again later.
 """
 
 from collections import deque
@@ -21,9 +21,9 @@ class OutputQueue:
 
     def __init__(self) -> None:
         self.parts: deque[Buffer | FileSlice] = deque()
-        self.slices = 0  # how many of the parts are slices
+        self.slices = 0  # the number of parts that are slices
         self.pending_bytes = 0  # all that is queued
-        self.memory_bytes = 0  # of these, what occupies memory
+        self.memory_bytes = 0  # of these, the bytes in memory
         self.sent_bytes = 0
 
     def put(self, parts: Iterable[Buffer | FileSlice]) -> None:
@@ -37,9 +37,9 @@ class OutputQueue:
             self.parts.append(part)
 
     def gather(self, bytes_max: int = GATHER_BYTES) -> tuple[list[Buffer], bool]:
-        """Buffers from the front for one send, small slices read in; True if a large slice is next.
+        """Returns buffers for one send, with small slices read in, and whether a large slice is next.
 
-        At least one buffer unless the queue is empty. Raises StorageError where a file is too short.
+        At least one buffer unless the queue is empty. Raises StorageError if a file is too short.
         """
         buffers: list[Buffer] = []
         size = 0
@@ -52,7 +52,7 @@ class OutputQueue:
                 count = min(part.length, bytes_max)
                 data = part.file.read_at(part.position, count)
                 if len(data) < count:
-                    raise cut_short(part)
+                    raise truncated(part)
                 buffers.append(data)
                 size += count
                 if count < part.length:
@@ -98,6 +98,6 @@ def goes_by_sendfile(part: FileSlice) -> bool:
     return part.length > SENDFILE_BYTES and part.file.fileno() >= 0
 
 
-def cut_short(part: FileSlice) -> StorageError:
+def truncated(part: FileSlice) -> StorageError:
     end = part.position + part.length
     return StorageError(f"{part.file.path} ends before byte {end}, which was promised to a reader")

@@ -15,7 +15,7 @@ import termios
 
 from tidelog.server.connection.transport import Receiver
 
-# A full buffer means that more is waiting; then it is taken without asking the loop again.
+# After a full buffer more bytes are likely there: receive again without waiting for the loop.
 RECEIVES_PER_TURN = 3
 
 _LEFT: int = getattr(select, "POLLRDHUP", 0)
@@ -43,14 +43,14 @@ class PlainTransport:
             self._loop.remove_reader(self._fd)
 
     def has_unread_input(self) -> bool:
-        """Whether the kernel holds bytes of the client that were not received."""
+        """Returns whether the kernel holds bytes of the client that were not received."""
         try:
             return any(fcntl.ioctl(self._fd, termios.FIONREAD, bytes(4)))
         except OSError:
             return False
 
     def client_has_left(self) -> bool:
-        """Whether the client has ended its side, seen past what was not received yet. Only Linux can tell."""
+        """Returns whether the client has ended its side, behind unreceived bytes. Only Linux can tell."""
         if self._fd < 0 or not _LEFT:
             return False
         look = select.poll()
@@ -58,19 +58,19 @@ class PlainTransport:
         return bool(look.poll(0))
 
     def end_of_answers(self) -> None:
-        """Tell the client that nothing more will come; it may still send."""
+        """Tell the client that no more bytes follow; it may still send."""
         with contextlib.suppress(OSError):
             self.socket.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
-        """Let go of the socket; the kernel still delivers what it has taken."""
+        """Release the socket; bytes that the kernel has taken are still delivered."""
         self.pause_reading()
         self._fd = -1
         self.socket.close()
-        self._protocol = None  # they know each other, and would wait for the garbage collector together
+        self._protocol = None  # a cycle of references would keep both until a garbage collection
 
     def abort(self) -> None:
-        """Let go of the socket and of everything the kernel holds for it."""
+        """Release the socket and drop the bytes that the kernel holds for it."""
         with contextlib.suppress(OSError):
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self.close()

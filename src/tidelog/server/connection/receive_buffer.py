@@ -1,8 +1,8 @@
-"""From a stream of bytes to frames, without a socket in sight.
+"""From a stream of bytes to frames, independent of sockets.
 
 A connection receives into a chunk that all connections of a loop share, so an idle one owns no
-memory; frames are cut from it as copies, since the dispatcher keeps and patches them. A large frame
-gets a buffer of its own that grows as bytes arrive: what a client announces costs nothing.
+memory; frames are copied out of it, since the dispatcher keeps and patches them. A large frame
+gets a buffer of its own that grows as bytes arrive: an announced size alone costs no memory.
 
     frame: size i32 big-endian, then `size` bytes
 """
@@ -23,7 +23,7 @@ DIRECT_BYTES = 64 * 1024
 # ... once this much of it has arrived; the buffer begins with room for a full produce request.
 EARNED_BYTES = 32 * 1024
 FIRST_ROOM_BYTES = 2 * 1024 * 1024
-# No honest frame is near this size, but four letters of text read as a length are.
+# Far above an ordinary frame; four letters of text, read as a size, are larger.
 SUSPICIOUS_BYTES = 16 * 1024 * 1024
 
 _HTTP = {b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"PATC", b"CONN", b"TRAC", b"PRI "}
@@ -56,7 +56,7 @@ class ReceiveBuffer:
         self._chunk = chunk
         self._pool = pool
         self._frame_bytes_max = frame_bytes_max
-        # Bytes that have arrived and are not cut into frames yet: in the chunk, or kept aside.
+        # Bytes that have arrived and are not split into frames yet: in the chunk, or kept aside.
         self._source = _NOTHING
         self._position = 0
         self._end = 0
@@ -72,28 +72,28 @@ class ReceiveBuffer:
 
     @property
     def held_bytes(self) -> int:
-        """Memory this buffer owns; the shared chunk is nobody's."""
+        """Memory that this buffer owns, without the shared chunk."""
         kept = 0 if self._source is self._chunk else len(self._source)
         return kept + len(self._frame)
 
     @property
     def frame_size(self) -> int:
-        """The announced size of the frame under way, -1 where there is none."""
+        """The announced size of the frame under way, -1 if there is none."""
         return self._size
 
     @property
     def frame_room(self) -> int:
-        """The memory that all of the frame under way takes."""
+        """The memory that the whole frame under way takes."""
         return round_up(self._size)
 
     def writable(self) -> memoryview | None:
-        """The rest of a large frame's own buffer; None where bytes go into the shared chunk."""
+        """Returns the rest of a large frame's own buffer; None if bytes go into the shared chunk."""
         return None if self._room is None else self._room[self._filled :]
 
     def received(self, count: int) -> bool:
-        """`count` bytes have arrived in what `writable` gave, or at the beginning of the chunk.
+        """`count` bytes have arrived in the view from `writable`, or at the beginning of the chunk.
 
-        False where they only fill up the buffer of a large frame: there is nothing to do yet.
+        Returns False if they are part of a large frame that is not complete yet.
         """
         if self._room is not None:
             self._filled += count
@@ -109,9 +109,9 @@ class ReceiveBuffer:
         return True
 
     def only_frame(self, count: int) -> memoryview | None:
-        """Where `count` bytes at the beginning of the chunk are one small frame and nothing else: that frame.
+        """Returns the frame if `count` bytes at the beginning of the chunk are one small frame and no more.
 
-        To be asked only while nothing is under way. None changes nothing; `received` comes next.
+        Only valid while no frame is under way. None changes nothing, and `received` must follow.
         """
         chunk = self._chunk
         size: int = SIZE.unpack_from(chunk)[0]
@@ -120,7 +120,7 @@ class ReceiveBuffer:
         return memoryview(chunk[4:count])
 
     def next_frame(self) -> memoryview | None:
-        """The next whole frame, writable and owned by the caller; None until more bytes arrive."""
+        """Returns the next whole frame, writable and owned by the caller; None until more bytes arrive."""
         if self._size >= 0:
             return self._rest_of_frame()
         start = self._position + 4
@@ -129,7 +129,7 @@ class ReceiveBuffer:
         source = self._source
         size: int = SIZE.unpack_from(source, self._position)[0]
         if not 0 < size <= self._frame_bytes_max or size > SUSPICIOUS_BYTES:
-            self._refuse_strangers(size, bytes(source[self._position : start]))
+            self._refuse_other_protocols(size, bytes(source[self._position : start]))
         stop = start + size
         if stop <= self._end:
             self._position = stop
@@ -143,7 +143,7 @@ class ReceiveBuffer:
         return None
 
     def keep(self) -> None:
-        """Set aside what is not cut yet, before another connection receives into the chunk."""
+        """Copy what is not split into frames yet, before another connection receives into the chunk."""
         if self._size >= 0:
             self._gather()
         if self._position == self._end:
@@ -155,9 +155,9 @@ class ReceiveBuffer:
             self._position = 0
 
     def room_wanted(self, *, short: bool) -> int:
-        """Bytes of memory the frame under way needs before it can go on; 0 if none.
+        """Returns the bytes of memory that the frame under way needs before it can go on; 0 if none.
 
-        While memory is `short`, a small frame too must ask before it gathers more than a sip.
+        While memory is `short`, a small frame too must claim memory before it gathers more than a sip.
         """
         if self._size < 0:
             return 0
@@ -171,7 +171,7 @@ class ReceiveBuffer:
         return self._room_target() - len(self._frame)
 
     def grow(self) -> None:
-        """Make the room that `room_wanted` asked for."""
+        """Allocate the room that `room_wanted` asked for."""
         invariant(self._size >= 0, "no frame to make room for")
         grown = self._pool.take(self._room_target())
         room = memoryview(grown)[: self._size]
@@ -185,7 +185,7 @@ class ReceiveBuffer:
             self._pool.give(outgrown)
 
     def drop(self) -> None:
-        """Nobody wants what has arrived any more."""
+        """The connection is closed: drop what has arrived."""
         self._source = self._frame = _NOTHING
         self._room = None
         self._position = self._end = self._filled = 0
@@ -219,11 +219,11 @@ class ReceiveBuffer:
             self._position = stop
             self._filled += taken
 
-    def _refuse_strangers(self, size: int, head: bytes) -> None:
+    def _refuse_other_protocols(self, size: int, head: bytes) -> None:
         if head in _HTTP:
             raise FrameRefused("http", "spoke HTTP instead of the Kafka protocol")
         if head[:2] == b"\x16\x03":
-            raise FrameRefused("tls", "sent a TLS hello where plain text is spoken")
+            raise FrameRefused("tls", "sent a TLS hello to a plaintext listener")
         if head == b"SSH-":
             raise FrameRefused("ssh", "spoke SSH instead of the Kafka protocol")
         if not 0 < size <= self._frame_bytes_max:

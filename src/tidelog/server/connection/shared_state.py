@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Protocol
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import PendingReply, Reply
 from tidelog.server.connection.buffer_pool import BufferPool
-from tidelog.server.connection.limits import Limits
+from tidelog.server.connection.limits import ConnectionLimits
 from tidelog.server.connection.memory_budget import MemoryBudget
-from tidelog.server.connection.outbox import Outbox
+from tidelog.server.connection.outbox import ResponseOutbox
 from tidelog.server.connection.receive_buffer import CHUNK_BYTES, CUP_BYTES, SIP_BYTES
 from tidelog.server.counters import Counters
 from tidelog.server.log_gate import LogGate
 
 if TYPE_CHECKING:
-    from tidelog.server.connection.connection import Connection
+    from tidelog.server.connection.connection import ServerConnection
 
 POOL_BYTES_MAX = 16 * 1024 * 1024
 
@@ -25,15 +25,15 @@ log = logging.getLogger("tidelog.server")
 
 class RequestDispatcher(Protocol):
     def dispatch(self, frame: memoryview, connection: ClientConnection) -> Reply | PendingReply | None:
-        """Answer a request now, later, or not at all (None: no answer is owed).
+        """Returns the reply, a future of it, or None if the request has no response.
 
-        The frame is writable and the dispatcher's own. A future is cancelled when the client leaves
+        The frame is writable and belongs to the dispatcher. A future is cancelled when the client leaves
         first. ProtocolError ends the connection.
         """
         ...
 
     def may_overlap(self, frame: memoryview) -> bool:
-        """Whether the request may be under way together with others of its connection that may, too."""
+        """Returns whether the request may be under way together with others of which the same is true."""
         ...
 
 
@@ -42,8 +42,8 @@ class SharedState:
         self,
         loop: asyncio.AbstractEventLoop,
         dispatcher: RequestDispatcher,
-        limits: Limits,
-        on_end: "Callable[[Connection], None]",
+        limits: ConnectionLimits,
+        on_end: "Callable[[ServerConnection], None]",
     ) -> None:
         self.loop = loop
         self.dispatcher = dispatcher
@@ -55,18 +55,18 @@ class SharedState:
         )
         self.pool = BufferPool(min(POOL_BYTES_MAX, limits.held_bytes_max // 8))
         self.gate = LogGate(log)
-        self.connections: set[Connection] = set()
-        self.outbox = Outbox(loop)
+        self.connections: set[ServerConnection] = set()
+        self.outbox = ResponseOutbox(loop)
         # Seconds of the loop's clock at the last tick: exact enough for limits, free to read.
         self.now = loop.time()
         self.chunk = bytearray(CHUNK_BYTES)
         self._chunk_view = memoryview(self.chunk)
 
     def chunk_window(self) -> memoryview:
-        """As much of the shared chunk as memory allows.
+        """Returns as much of the shared chunk as memory allows.
 
-        Cups for what is left to small frames, so that beginnings of large ones do not take it; sips
-        beyond the cap.
+        A cup beyond half of the cap, since that half is kept for small frames and beginnings of large ones
+        must not fill it; a sip beyond the cap.
         """
         budget = self.budget
         if budget.held < budget.half:
@@ -74,5 +74,5 @@ class SharedState:
         return self._chunk_view[: SIP_BYTES if budget.exhausted else CUP_BYTES]
 
     def refuse(self, cause: str, message: str) -> None:
-        """A log line that a stranger caused."""
+        """Log a problem that a client caused, at a bounded rate."""
         self.gate.write(cause, self.loop.time(), logging.WARNING, message)

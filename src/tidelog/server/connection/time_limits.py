@@ -6,11 +6,11 @@ Looked at with every tick of the server, so the limits are as exact as a tick.
 from typing import NamedTuple
 
 from tidelog.server.connection.in_flight import InFlight
-from tidelog.server.connection.limits import Limits
+from tidelog.server.connection.limits import ConnectionLimits
 from tidelog.server.connection.memory_claim import MemoryClaim
 from tidelog.server.connection.output_queue import OutputQueue
 from tidelog.server.connection.receive_buffer import ReceiveBuffer
-from tidelog.server.connection.transport import Transport, Writer
+from tidelog.server.connection.transport import ResponseWriter, Transport
 
 
 class Overdue(NamedTuple):
@@ -49,7 +49,9 @@ class TimeLimits:
         self._unread_since: float | None = None
         self._sent_mark = 0  # bytes sent when `_unread_since` was set
 
-    def overdue(self, now: float, limits: Limits, transport: Transport, writer: Writer) -> Overdue | None:
+    def overdue(
+        self, now: float, limits: ConnectionLimits, transport: Transport, writer: ResponseWriter
+    ) -> Overdue | None:
         """Returns None while all limits are kept."""
         unread = self._unread_for(now, writer)
         if unread >= limits.unread_answer_seconds:
@@ -66,7 +68,9 @@ class TimeLimits:
             return Overdue(f"was idle for {quiet:.1f} s")
         return None
 
-    def _overdue_in_line(self, quiet: float, limits: Limits, transport: Transport) -> Overdue | None:
+    def _overdue_in_line(
+        self, quiet: float, limits: ConnectionLimits, transport: Transport
+    ) -> Overdue | None:
         """A connection that waits for memory does not read, and so misses that its client has left."""
         if transport.client_has_left():
             return Overdue("left while it waited for memory")
@@ -74,7 +78,7 @@ class TimeLimits:
             return Overdue(f"sent half a frame, and memory was short for {quiet:.1f} s", "half frames")
         return None
 
-    def _unread_for(self, now: float, writer: Writer) -> float:
+    def _unread_for(self, now: float, writer: ResponseWriter) -> float:
         """Returns the seconds since the client last took a byte of the responses that wait for it."""
         output = self._output
         if not output.pending_bytes:

@@ -48,7 +48,7 @@ class Transport(Protocol):
         ...
 
 
-class Writer(Protocol):
+class ResponseWriter(Protocol):
     """Sends from the output queue of its connection."""
 
     @property

@@ -1,4 +1,4 @@
-"""Answers out of a plain socket: many buffers in one `sendmsg`, large file slices by `sendfile`."""
+"""Sends responses over a plain socket: many buffers in one `sendmsg`, large file slices by `sendfile`."""
 
 import asyncio
 import errno
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from tidelog.base.ports import FileSlice
 from tidelog.server.connection.cold_slices import ColdSlices
-from tidelog.server.connection.output_queue import BUFFERS_MAX, OutputQueue, cut_short, goes_by_sendfile
+from tidelog.server.connection.output_queue import BUFFERS_MAX, OutputQueue, goes_by_sendfile, truncated
 
 # What one connection may send before the others get their turn.
 TURN_BYTES = 4 * 1024 * 1024
@@ -29,7 +29,7 @@ _CLIENT_GONE = {
 
 
 def client_is_gone(error: OSError) -> bool:
-    """Whether an error tells of a client that left, rather than of trouble on this side."""
+    """Returns whether the error means that the client left, and not a problem on this side."""
     return error.errno in _CLIENT_GONE
 
 
@@ -68,7 +68,7 @@ class SocketWriter:
         parts = output.parts
         left = TURN_BYTES
         try:
-            if len(parts) == 1 and not output.slices:  # the usual case, without detours
+            if len(parts) == 1 and not output.slices:  # the usual case
                 output.sent(self._socket.send(parts[0]))  # type: ignore[arg-type]  # no slice
             while parts and left > 0:
                 head = parts[0]
@@ -105,7 +105,7 @@ class SocketWriter:
             self._loop.remove_writer(self._socket.fileno())
 
     def _send_slice(self, head: FileSlice) -> int:
-        """0: the disk is asked for it, and then it goes on."""
+        """Returns the bytes sent; 0 if they must be read from disk first."""
         count = min(head.length, TURN_BYTES)
         cold = self._cold
         if cold is None:
@@ -115,7 +115,7 @@ class SocketWriter:
             return 0
         sent = os.sendfile(self._socket.fileno(), head.file.fileno(), head.position, count)
         if sent == 0:
-            raise cut_short(head)
+            raise truncated(head)
         cold.sent(head, sent)
         self._output.sent(sent)
         return sent

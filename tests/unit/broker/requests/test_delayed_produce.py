@@ -5,7 +5,7 @@ import pytest
 
 from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.broker.requests.delayed_produce import DelayedProduce, Written
+from tidelog.broker.requests.delayed_produce import DelayedProduce, UncommittedAppend
 from tidelog.wire.messages.produce import PartitionProduceResponse, ProduceResponse
 
 Done = Callable[[KafkaError | None], None]
@@ -25,15 +25,15 @@ class Target:
         self.waiting.remove(done)
 
 
-def written(target: Target, offset: int = 1) -> Written:
-    return Written(target, offset, PartitionProduceResponse(base_offset=offset))  # type: ignore[arg-type]
+def uncommitted(target: Target, offset: int = 1) -> UncommittedAppend:
+    return UncommittedAppend(target, offset, PartitionProduceResponse(base_offset=offset))  # type: ignore[arg-type]
 
 
 def test_it_waits_for_every_partition() -> None:
     async def main() -> None:
         first, second = Target(), Target()
         response = ProduceResponse()
-        delayed = DelayedProduce(response, [written(first), written(second)], 30_000)
+        delayed = DelayedProduce(response, [uncommitted(first), uncommitted(second)], 30_000)
         first.waiting[0](None)
         assert not delayed.future.done()
         second.waiting[0](None)
@@ -45,7 +45,7 @@ def test_it_waits_for_every_partition() -> None:
 def test_time_that_runs_out_is_told_for_the_partitions_that_are_not_safe() -> None:
     async def main() -> None:
         first, second = Target(), Target()
-        safe, unsafe = written(first), written(second)
+        safe, unsafe = uncommitted(first), uncommitted(second)
         delayed = DelayedProduce(ProduceResponse(), [safe, unsafe], 1500)
         first.waiting[0](None)
         await delayed.future
@@ -61,7 +61,7 @@ def test_time_that_runs_out_is_told_for_the_partitions_that_are_not_safe() -> No
 def test_a_partition_that_goes_offline_fails_alone() -> None:
     async def main() -> None:
         first, second = Target(), Target()
-        fine, broken = written(first), written(second)
+        fine, broken = uncommitted(first), uncommitted(second)
         delayed = DelayedProduce(ProduceResponse(), [fine, broken], 1500)
         second.waiting[0](KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "no room"))
         first.waiting[0](None)
@@ -76,7 +76,7 @@ def test_a_partition_that_goes_offline_fails_alone() -> None:
 def test_a_peer_that_left_leaves_nothing_behind() -> None:
     async def main() -> None:
         target = Target()
-        delayed = DelayedProduce(ProduceResponse(), [written(target)], 1500)
+        delayed = DelayedProduce(ProduceResponse(), [uncommitted(target)], 1500)
         delayed.future.cancel()
         await asyncio.sleep(0)
         assert target.waiting == []

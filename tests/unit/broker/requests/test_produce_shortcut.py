@@ -219,14 +219,14 @@ def test_what_is_not_like_the_one_before_takes_the_long_way(second: bytes) -> No
     assert broker.short == 0
 
 
-@pytest.mark.parametrize("cut", range(60))
-def test_a_frame_that_is_cut_short_is_refused_as_ever(cut: int) -> None:
+@pytest.mark.parametrize("length", range(60))
+def test_a_truncated_frame_is_refused_as_ever(length: int) -> None:
     outcomes = []
     for connection in (client(), client()):
         broker = Broker()
         broker.send(frame(batch()), connection if not outcomes else client())
         with pytest.raises(ProtocolError) as caught:
-            broker.send(frame(batch())[:cut], connection)
+            broker.send(frame(batch())[:length], connection)
         outcomes.append((type(caught.value), str(caught.value)))
     assert outcomes[0] == outcomes[1]
 
@@ -308,4 +308,4 @@ def test_what_is_remembered_is_bounded() -> None:
         topics = [TopicProduceData(name="orders", partition_data=data)]
         request = ProduceRequest(acks=1, timeout_ms=timeout_ms, topic_data=topics)
         broker.send(b"".join(write_request(ApiKey.PRODUCE, 12, 1, "app", request))[4:], connection)
-    assert len(broker.shortcut._known) <= FRONTS_MAX
+    assert len(broker.shortcut._fronts) <= FRONTS_MAX

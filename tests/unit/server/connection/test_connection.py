@@ -2,10 +2,10 @@ import pytest
 
 from tests.rigs.connection import Room, Wire, frame
 from tidelog.broker.requests.reply import Reply
-from tidelog.server.connection.connection import SENT_LATER_BYTES_MAX, Connection
+from tidelog.server.connection.connection import SENT_LATER_BYTES_MAX, ServerConnection
 
 
-def at_rest(room: Room) -> tuple[Connection, Wire]:
+def at_rest(room: Room) -> tuple[ServerConnection, Wire]:
     """A connection that has been served before."""
     connection, wire = room.connect()
     room.arrive(connection, frame(b"e"))
@@ -65,7 +65,7 @@ def test_after_the_last_answer_nothing_more_is_taken() -> None:
     assert room.ended == [connection]
 
 
-def test_a_peer_that_reads_nothing_is_not_read_from_for_ever() -> None:
+def test_a_client_that_reads_nothing_is_not_read_from_for_ever() -> None:
     room = Room(output_bytes_max=1000)
     connection, wire = at_rest(room)
     wire.takes = False
@@ -102,7 +102,7 @@ def test_one_that_no_longer_needs_to_wait_for_memory_leaves_the_line() -> None:
     assert budget.held == 0
 
 
-def test_a_slow_disk_is_not_taken_for_a_peer_that_does_not_read() -> None:
+def test_a_slow_disk_is_not_taken_for_a_client_that_does_not_read() -> None:
     room = Room(unread_answer_seconds=30)
     connection, wire = at_rest(room)
     wire.takes, wire.waits_for_disk = False, True
@@ -159,7 +159,7 @@ def test_a_request_that_was_put_off_is_counted_and_let_go_with_its_connection() 
     assert room.shared.budget.held == 0
 
 
-def arrive_while_read(room: Room, connection: Connection, wire: Wire, data: bytes) -> bytes:
+def arrive_while_read(room: Room, connection: ServerConnection, wire: Wire, data: bytes) -> bytes:
     """What is left of the data once nobody reads on."""
     while data and wire.reading:
         data = data[room.arrive_once(connection, data) :]
@@ -192,7 +192,7 @@ def test_a_closed_connection_keeps_no_memory_alive() -> None:
     assert connection.begun_bytes == 0
 
 
-def test_one_that_waits_for_memory_and_whose_peer_is_gone_goes_too() -> None:
+def test_one_that_waits_for_memory_and_whose_client_is_gone_goes_too() -> None:
     room = Room(held_bytes_max=10_000_000, half_frame_seconds=30)
     budget = room.shared.budget
     budget.change(9_000_000)

@@ -2,15 +2,15 @@
 
 from tests.rigs.connection import Room, Wire, frame
 from tidelog.broker.requests.reply import Reply
-from tidelog.server.connection.connection import Connection
+from tidelog.server.connection.connection import ServerConnection
 from tidelog.server.connection.state import ConnectionState
 
 
-def state(connection: Connection) -> ConnectionState:
+def state(connection: ServerConnection) -> ConnectionState:
     return connection._state
 
 
-def served(room: Room) -> tuple[Connection, Wire]:
+def served(room: Room) -> tuple[ServerConnection, Wire]:
     connection, wire = room.connect()
     assert state(connection) is ConnectionState.BUSY
     room.arrive(connection, frame(b"e"))

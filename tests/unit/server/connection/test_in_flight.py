@@ -68,7 +68,7 @@ def test_large_buffers_go_back_when_their_request_is_complete(loop: asyncio.Abst
     assert pool.kept_bytes == POOLED_BYTES
 
 
-def test_when_the_peer_leaves_its_requests_are_cancelled(loop: asyncio.AbstractEventLoop) -> None:
+def test_when_the_client_leaves_its_requests_are_cancelled(loop: asyncio.AbstractEventLoop) -> None:
     in_flight = InFlight(BufferPool(0))
     waiting = loop.create_future()
     in_flight.add(waiting, frame())

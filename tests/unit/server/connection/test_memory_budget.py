@@ -192,7 +192,7 @@ def test_beginnings_stay_where_it_would_not_help_if_they_went() -> None:
     assert first.held == 35
 
 
-def test_what_was_let_in_never_exceeds_the_cap() -> None:
+def test_what_was_admitted_never_exceeds_the_cap() -> None:
     budget, frames = make(limit=1000, count=60)
     for frame in frames:
         frame.begin(7)

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from tests.rigs.connection import Loop
-from tidelog.server.connection.outbox import Outbox
+from tidelog.server.connection.outbox import ResponseOutbox
 
 
 class Sender:
@@ -18,7 +18,7 @@ class Sender:
 
 def test_answers_leave_together_in_the_order_of_their_requests_and_each_sender_sends_once() -> None:
     loop, log = Loop(), list[str]()
-    outbox = Outbox(loop)  # type: ignore[arg-type]
+    outbox = ResponseOutbox(loop)  # type: ignore[arg-type]
     one, two = Sender(log, "one"), Sender(log, "two")
     for sender in (one, two, one):
         outbox.add(sender)
@@ -30,7 +30,7 @@ def test_answers_leave_together_in_the_order_of_their_requests_and_each_sender_s
 
 def test_what_is_added_while_others_send_leaves_in_the_next_turn() -> None:
     loop, log = Loop(), list[str]()
-    outbox = Outbox(loop)  # type: ignore[arg-type]
+    outbox = ResponseOutbox(loop)  # type: ignore[arg-type]
     late = Sender(log, "late")
     outbox.add(Sender(log, "one", then=lambda: outbox.add(late)))
     outbox.add(Sender(log, "two"))
@@ -42,7 +42,7 @@ def test_what_is_added_while_others_send_leaves_in_the_next_turn() -> None:
 
 def test_one_that_fails_does_not_keep_the_answers_of_the_others(caplog: pytest.LogCaptureFixture) -> None:
     loop, log = Loop(), list[str]()
-    outbox = Outbox(loop)  # type: ignore[arg-type]
+    outbox = ResponseOutbox(loop)  # type: ignore[arg-type]
 
     def fail() -> None:
         raise RuntimeError("a fault of ours")

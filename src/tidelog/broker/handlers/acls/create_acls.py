@@ -1,4 +1,4 @@
-"""CreateAcls: refused, since a rule that nobody obeys would be worse than none."""
+"""CreateAcls: refused, since a rule that is not enforced would be worse than none."""
 
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.handlers.acls.describe_acls import NO_AUTHORIZER

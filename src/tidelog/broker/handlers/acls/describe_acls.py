@@ -5,7 +5,7 @@ from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 
 NO_AUTHORIZER = "No Authorizer is configured."
-"""In Kafka's words, which its tools and connectors know how to pass over."""
+"""Kafka's own text, which its tools and connectors recognise and skip."""
 
 
 def handle(context: Context, request: DescribeAclsRequest) -> DescribeAclsResponse:

@@ -1,4 +1,4 @@
-"""AllocateProducerIds: a broker takes a block of producer ids, which nobody else will ever use."""
+"""AllocateProducerIds: a broker takes a block of producer ids, which no other broker will ever use."""
 
 from tidelog.base.errors import KafkaError
 from tidelog.broker.requests.context import Context

@@ -1,4 +1,4 @@
-"""AlterPartition: a leader says which of its followers are in sync."""
+"""AlterPartition: a leader reports which of its followers are in sync."""
 
 from tidelog.base.errors import KafkaError
 from tidelog.base.ids import NO_EPOCH, Uuid

@@ -1,4 +1,4 @@
-"""AssignReplicasToDirs: a broker says in which of its log dirs it keeps a replica."""
+"""AssignReplicasToDirs: a broker reports in which of its log dirs a replica is."""
 
 from tidelog.base.errors import KafkaError
 from tidelog.base.ids import Uuid

@@ -1,4 +1,4 @@
-"""BrokerHeartbeat: a broker is alive, says how far it follows the metadata, and hears what it may do."""
+"""BrokerHeartbeat: a broker reports how much metadata it has applied, and learns whether it is fenced."""
 
 from tidelog.base.errors import KafkaError
 from tidelog.broker.requests.context import Context

@@ -1,4 +1,4 @@
-"""BrokerRegistration: a broker process makes itself known to the controller."""
+"""BrokerRegistration: a broker process registers with the controller."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_EPOCH

@@ -27,7 +27,7 @@ async def _serve(services: Services, request: ForwardRequest) -> ForwardResponse
     client.principal = request.principal
     tries = Tries(request.token, max(request.attempt, 0)) if request.token else None
     answer = await services.answer_forwarded(memoryview(request.request_data), client, tries)
-    if answer is None:  # it ceased to be the controller meanwhile
+    if answer is None:  # another broker has become the controller
         return ForwardResponse(error_code=ErrorCode.NOT_CONTROLLER)
     return ForwardResponse(metadata_version=metadata.version, response_data=answer)
 

@@ -1,4 +1,4 @@
-"""Raft: what the nodes of the metadata quorum say to each other. Not answered: Raft repeats what is lost."""
+"""Raft: messages between the nodes of the metadata quorum. No response: Raft resends what is lost."""
 
 from tidelog.broker.requests.answer import NO_RESPONSE, CloseConnection, NoResponse
 from tidelog.broker.requests.context import Context
@@ -9,10 +9,10 @@ from tidelog.wire.messages.raft import RaftRequest
 def handle(context: Context, request: RaftRequest) -> NoResponse:
     metadata = context.services.metadata
     ours = metadata.image.cluster_id
-    # A node that has not learned yet which cluster it belongs to says nothing.
+    # A node that does not know its cluster yet sends no cluster id.
     if request.cluster_id and ours and request.cluster_id != ours:
         raise CloseConnection(
-            context.connection, f"it speaks for cluster {request.cluster_id}, this broker belongs to {ours}"
+            context.connection, f"it belongs to cluster {request.cluster_id}, and this broker to {ours}"
         )
     for message in request.messages:
         metadata.quorum.receive(decode(message.data), len(message.data))

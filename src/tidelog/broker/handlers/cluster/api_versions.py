@@ -1,4 +1,4 @@
-"""ApiVersions: what this broker speaks. The first request of almost every client."""
+"""ApiVersions: the APIs and versions of this broker. The first request of almost every client."""
 
 import re
 
@@ -46,8 +46,8 @@ def handle(context: Context, request: ApiVersionsRequest) -> ApiVersionsResponse
 
 
 def unsupported_version() -> ApiVersionsResponse:
-    """Only what this request itself may be asked in (KIP-511): clients that get more take it for the whole
-    answer, in which the features are missing, or ask again in version 0, where they are missing, too."""
+    """Lists only the versions of ApiVersions itself (KIP-511): clients take a longer list for the complete
+    response, in which the features are missing, or ask again in version 0, where they are missing, too."""
     own = [one for one in _ranges() if one.api_key == ApiKey.API_VERSIONS]
     return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=own)
 

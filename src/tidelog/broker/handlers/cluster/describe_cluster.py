@@ -16,9 +16,11 @@ CONTROLLERS = 2
 def handle(context: Context, request: DescribeClusterRequest) -> DescribeClusterResponse:
     metadata = context.services.metadata
     if request.endpoint_type != BROKERS:
-        known = request.endpoint_type == CONTROLLERS
+        is_valid = request.endpoint_type == CONTROLLERS
         return DescribeClusterResponse(
-            error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE if known else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
+            error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE
+            if is_valid
+            else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
             error_message="this listener serves brokers' clients; ask for endpoint type 1",
             endpoint_type=BROKERS,
         )

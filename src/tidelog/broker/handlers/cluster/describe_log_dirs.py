@@ -1,4 +1,4 @@
-"""DescribeLogDirs: what lies in each log dir, and how much room is left there."""
+"""DescribeLogDirs: the partitions in each log dir, and its free space."""
 
 from collections.abc import Iterable
 

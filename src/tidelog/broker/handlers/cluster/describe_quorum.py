@@ -1,4 +1,4 @@
-"""DescribeQuorum: who votes on the metadata, who follows it, and how far each of them is."""
+"""DescribeQuorum: the voters and observers of the metadata log, and how far each of them is."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import ZERO_UUID

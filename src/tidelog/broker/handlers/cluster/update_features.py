@@ -1,4 +1,4 @@
-"""UpdateFeatures: let the cluster use what all its brokers have come to know."""
+"""UpdateFeatures: enable features that all brokers of the cluster support."""
 
 from tidelog.base.errors import KafkaError
 from tidelog.broker.requests.context import Context

@@ -1,4 +1,4 @@
-"""ListConfigResources: what has a configuration. Version 0 asks for client metrics subscriptions only."""
+"""ListConfigResources: resources with settings. Version 0 asks for client metrics subscriptions only."""
 
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.requests.config_resources import BROKER, GROUP, TOPIC
@@ -10,15 +10,15 @@ from tidelog.wire.messages.list_config_resources import (
 )
 
 BROKER_LOGGER, CLIENT_METRICS = 8, 16
-KNOWN = {TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP}
+RESOURCE_TYPES = {TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP}
 
 
 def handle(context: Context, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
     image = context.services.metadata.image
-    wanted = set(request.resource_types) or KNOWN
+    wanted = set(request.resource_types) or RESOURCE_TYPES
     if context.version == 0:
         wanted = {CLIENT_METRICS}
-    if not wanted <= KNOWN:
+    if not wanted <= RESOURCE_TYPES:
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     names = {
         TOPIC: list(image.topics),

@@ -1,4 +1,4 @@
-"""DeleteRecords: move the start of a log forward; what lies before is gone for readers at once."""
+"""DeleteRecords: move the start of a log forward; readers lose the records before it at once."""
 
 import logging
 
@@ -45,7 +45,7 @@ async def handle(context: Context, request: DeleteRecordsRequest) -> DeleteRecor
         response.topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=answers))
     if deleted:
         try:
-            # Durable before it is answered: records that were deleted must not come back.
+            # Durable before the response: deleted records must not come back.
             await partitions.checkpoint()
         except OSError as error:
             log.error("records were deleted, but a restart could bring them back: %s", error)

@@ -1,6 +1,6 @@
-"""DescribeProducers: who writes to a partition, and since which offset a transaction is open.
+"""DescribeProducers: the active producers of a partition, and the first offsets of open transactions.
 
-Any replica answers for its own log: that is how a hanging transaction is found on a certain broker.
+Any replica responds for its own log, so that tools can look for a hanging transaction on one broker.
 """
 
 from tidelog.base.errors import ErrorCode, KafkaError

@@ -38,8 +38,8 @@ WAIT_MS_MAX = 5 * 60_000  # a client that wants to wait longer asks again
 def handle(context: Context, request: FetchRequest) -> "FetchResponse | asyncio.Future[FetchResponse]":
     state = request.replica_state
     replica_id = request.replica_id if state is None else state.replica_id
-    is_peer = replica_id >= 0 or replica_id == ANY_REPLICA
-    if is_peer and context.connection.listener != context.services.inter_broker_listener:
+    is_broker = replica_id >= 0 or replica_id == ANY_REPLICA
+    if is_broker and context.connection.listener != context.services.inter_broker_listener:
         return FetchResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     if replica_id >= 0:
         broker_epoch = NO_EPOCH if state is None else state.replica_epoch
@@ -61,13 +61,13 @@ def handle(context: Context, request: FetchRequest) -> "FetchResponse | asyncio.
         missing,
         min(request.max_wait_ms, WAIT_MS_MAX),
         answer=lambda: job.respond(job.read()),
-        # The transactions of what arrived may still be undecided: then the reader waits on.
+        # New records may belong to open transactions: then the reader waits on.
         missing_now=(lambda: job.missing(request.min_bytes)) if job.read_committed else None,
     ).future
 
 
 class FetchJob:
-    """One fetch request: may be read twice, once on arrival and once when its wait is over."""
+    """One fetch request: reads the log on arrival, and once more when its wait is over."""
 
     __slots__ = (
         "_bytes_max",
@@ -163,8 +163,8 @@ class FetchJob:
         )
         if error.code in MOVED and self._context.version >= LEADERS_SINCE:
             image, topic = self._context.services.metadata.image, wanted.topic
-            known = image.topic(topic) if isinstance(topic, str) else image.topic_by_id(topic)
-            partition = known.partition(index) if known is not None else None
+            image_of_topic = image.topic(topic) if isinstance(topic, str) else image.topic_by_id(topic)
+            partition = image_of_topic.partition(index) if image_of_topic is not None else None
             if partition is not None and partition.leader >= 0:
                 answer.current_leader = LeaderIdAndEpoch(
                     leader_id=partition.leader, leader_epoch=partition.leader_epoch
@@ -174,11 +174,11 @@ class FetchJob:
 
     @property
     def is_short_of_a_sync(self) -> bool:
-        """Nothing can be read, but will be as soon as the disk has what was written."""
+        """Nothing can be read yet, but records are written and wait for a sync."""
         return any(partition.written_end > partition.high_watermark for partition in self.partitions)
 
     def missing(self, min_bytes: int) -> int:
-        """How much more must be readable before an answer is due."""
+        """Returns how many more bytes must be readable before the response."""
         reading = self.read()
         return 0 if reading.must_answer else min_bytes - reading.bytes_read
 
@@ -200,7 +200,7 @@ class FetchJob:
 
 
 def _check_follower(partition: Partition, offset: Offset) -> None:
-    """A follower that lags must not make a reader believe that its place in the log is gone."""
+    """A follower that lags must not report a valid offset as out of range."""
     if offset > partition.log.end:
         raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE)
     if offset < partition.log.start:

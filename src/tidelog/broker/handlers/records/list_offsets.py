@@ -1,4 +1,4 @@
-"""ListOffsets: where a log starts and ends, and which offset belongs to a time."""
+"""ListOffsets: the start and the end of a log, and the offset for a timestamp."""
 
 from collections import Counter
 from collections.abc import Callable, Coroutine
@@ -81,7 +81,7 @@ def _answer(context: Context, request: ListOffsetsRequest) -> ListOffsetsRespons
 
 
 def _check_version(timestamp: int, version: int) -> None:
-    """Negative timestamps are words, and each came with a version of its own."""
+    """Negative timestamps have special meanings, each since a version of its own."""
     if timestamp < 0 and version < FIRST_VERSION_OF.get(timestamp, 2**15):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
 
@@ -90,7 +90,7 @@ def _readable_end(partition: Partition, request: ListOffsetsRequest, version: in
     if request.replica_id >= 0:
         return partition.readable_end(LOG_END)
     if not partition.high_watermark_is_current:
-        # A new leader does not know yet how far its followers are: what consumers have read may lie above.
+        # A new leader does not know yet how far its followers are: consumers may have read beyond this.
         older = ErrorCode.LEADER_NOT_AVAILABLE
         raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE if version >= NOT_AVAILABLE_SINCE else older)
     return partition.readable_end(limit_of_consumer(request.isolation_level))
@@ -113,6 +113,6 @@ def _look_up(
         case -5 | -6:
             pass
         case wanted:
-            found = log.max_timestamp() if wanted == MAX_TIMESTAMP else log.find_by_time(wanted)
-            if found is not None and found.offset < readable_end():
-                answer.offset, answer.timestamp, answer.leader_epoch = found
+            result = log.max_timestamp() if wanted == MAX_TIMESTAMP else log.find_by_time(wanted)
+            if result is not None and result.offset < readable_end():
+                answer.offset, answer.timestamp, answer.leader_epoch = result

@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch: where an epoch ended, so that a reader can tell whether its data was cut off."""
+"""OffsetForLeaderEpoch: where an epoch ended, so that a reader can tell whether the log was truncated."""
 
 from tidelog.base.errors import KafkaError
 from tidelog.broker.requests.context import Context

@@ -1,6 +1,6 @@
-"""Produce: append batches, answer once they are as safe as `acks` asks for.
+"""Produce: append batches, and respond once as many replicas have them as `acks` asks for.
 
-Every partition gets its own verdict; one bad batch does not keep the others from being written.
+Every partition has its own result; one bad batch does not keep the others from being written.
 """
 
 from collections.abc import Awaitable
@@ -11,7 +11,7 @@ from tidelog.base.ids import Offset, TimestampMs, uuid_text
 from tidelog.broker.handlers.records.transactional_produce import Guards, in_transaction
 from tidelog.broker.requests.answer import NO_RESPONSE, CloseConnection, NoResponse
 from tidelog.broker.requests.context import Context
-from tidelog.broker.requests.delayed_produce import DelayedProduce, Written
+from tidelog.broker.requests.delayed_produce import DelayedProduce, UncommittedAppend
 from tidelog.replication.partition import Partition
 from tidelog.storage.admission import RecordsRefused
 from tidelog.storage.producers.verification import VerificationGuard
@@ -42,20 +42,20 @@ def handle(context: Context, request: ProduceRequest) -> MaybeResponse | Awaitab
 def _produce(
     context: Context, request: ProduceRequest, guards: Guards
 ) -> MaybeResponse | Awaitable[MaybeResponse]:
-    unsafe: list[Written] = []
-    response = _append_all(context, request, guards, unsafe)
+    uncommitted: list[UncommittedAppend] = []
+    response = _append_all(context, request, guards, uncommitted)
     if request.acks == 0:
         _close_on_error(context, response)
         return NO_RESPONSE
-    if unsafe:
-        return DelayedProduce(response, unsafe, request.timeout_ms).future
+    if uncommitted:
+        return DelayedProduce(response, uncommitted, request.timeout_ms).future
     return response
 
 
 def _append_all(
-    context: Context, request: ProduceRequest, guards: Guards, unsafe: list[Written]
+    context: Context, request: ProduceRequest, guards: Guards, uncommitted: list[UncommittedAppend]
 ) -> ProduceResponse:
-    """`unsafe` gets what acks=all must wait for."""
+    """Adds the appends that acks=all must wait for to `uncommitted`."""
     services = context.services
     now_ms = services.clock.now_ms()
     by_id = context.version >= 13
@@ -73,7 +73,7 @@ def _append_all(
                 guard = guards.get((key, data.index))
                 if isinstance(guard, KafkaError):
                     raise guard
-                answers.append(_append(partition, request, data, now_ms, unsafe, guard=guard))
+                answers.append(_append(partition, request, data, now_ms, uncommitted, guard=guard))
             except KafkaError as error:
                 answers.append(refused(data.index, error, log_start))
         topics.append(
@@ -87,7 +87,7 @@ def _append(
     request: ProduceRequest,
     data: PartitionProduceData,
     now_ms: TimestampMs,
-    unsafe: list[Written],
+    uncommitted: list[UncommittedAppend],
     *,
     guard: VerificationGuard | None,
 ) -> PartitionProduceResponse:
@@ -107,7 +107,7 @@ def _append(
         log_start_offset=partition.log.start,
     )
     if all_replicas and produced.committed_at > partition.high_watermark:
-        unsafe.append(Written(partition, produced.committed_at, answer))
+        uncommitted.append(UncommittedAppend(partition, produced.committed_at, answer))
     return answer
 
 
@@ -125,7 +125,7 @@ def refused(index: int, error: KafkaError, log_start: Offset) -> PartitionProduc
 
 
 def _refuse_zstd(data: PartitionProduceData) -> None:
-    """Clients that speak such old versions could not read it back."""
+    """Clients that use such old versions could not read the records back."""
     records = data.records or b""
     if len(records) > ATTRIBUTES_AT + 1 and records[ATTRIBUTES_AT + 1] & CODEC_MASK == Codec.ZSTD:
         raise KafkaError(

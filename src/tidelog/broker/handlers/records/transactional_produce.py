@@ -1,7 +1,7 @@
-"""Produce within a transaction: the first batch for a partition waits until the coordinator has spoken.
+"""Produce within a transaction: the first batch of a partition waits for the coordinator's confirmation.
 
-Requests of one producer are handled in the order they came: one that needs no answer of the coordinator does
-not overtake one that waits for it.
+Requests of one producer are handled in the order they came: a request that needs no confirmation does not
+overtake one that waits for it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -25,10 +25,10 @@ FIRST_THAT_KNOWS_ABORTABLE = 11
 ResponseT = TypeVar("ResponseT")
 
 Guards = dict[tuple[TopicKey, int], VerificationGuard | KafkaError]
-"""What a partition's first batch comes with; an error where it must not be written."""
+"""Permission for the first batch of each partition, or the error with which it is refused."""
 
 
-class _Written(NamedTuple):
+class _TransactionalBatch(NamedTuple):
     key: tuple[TopicKey, int]
     partition: Partition
     header: BatchHeader
@@ -43,7 +43,7 @@ def in_transaction(
     request: ProduceRequest,
     go_on: Callable[[Guards], ResponseT | Awaitable[ResponseT]],
 ) -> ResponseT | Awaitable[ResponseT]:
-    """`go_on` appends, with what is known of each partition by then."""
+    """`go_on` appends, with the guards of the partitions that were verified."""
     batches = _batches(context, request)
     if not batches:
         return go_on({})
@@ -56,7 +56,7 @@ def in_transaction(
 async def _after_verification(
     context: Context,
     request: ProduceRequest,
-    batches: list[_Written],
+    batches: list[_TransactionalBatch],
     go_on: Callable[[Guards], ResponseT | Awaitable[ResponseT]],
 ) -> ResponseT:
     async with context.services.verification.turn(batches[0].producer.producer_id):
@@ -64,16 +64,16 @@ async def _after_verification(
     return await response_of(answer)
 
 
-async def _verify(context: Context, request: ProduceRequest, batches: list[_Written]) -> Guards:
+async def _verify(context: Context, request: ProduceRequest, batches: list[_TransactionalBatch]) -> Guards:
     services = context.services
     now_ms = services.clock.now_ms()
     adds = context.version >= FIRST_THAT_ADDS
     guards: Guards = {}
-    asked: dict[TopicPartition, _Written] = {}
+    asked: dict[TopicPartition, _TransactionalBatch] = {}
     for one in batches:
         log = one.partition.log
-        # One that has a new epoch for each transaction begins it with sequence 0. Another may come first
-        # where 0 went to a leader that is gone: it is not to be taken for the beginning.
+        # A producer with a new epoch for each transaction begins it with sequence 0. Another sequence may
+        # arrive first if 0 went to a leader that has failed: it must not count as the beginning.
         is_new = adds and log.producers.get(one.producer.producer_id) is None
         sequence = 0 if is_new else one.header.base_sequence
         guard = log.producer_state.begin_verification(*one.producer, sequence, now_ms, ends_raise_epoch=adds)
@@ -92,15 +92,15 @@ async def _verify(context: Context, request: ProduceRequest, batches: list[_Writ
     for where, error in verdicts.items():
         if error is not ErrorCode.NONE:
             knows = context.version >= FIRST_THAT_KNOWS_ABORTABLE
-            told = error_for_writer(error, knows_abortable=knows, adds=adds)
-            why = f"{where.topic}-{where.partition} is not known to be part of the transaction: {error.name}"
-            guards[asked[where].key] = KafkaError(told, why)
+            code = error_for_writer(error, knows_abortable=knows, adds=adds)
+            why = f"{where.topic}-{where.partition} is not part of the transaction: {error.name}"
+            guards[asked[where].key] = KafkaError(code, why)
     return guards
 
 
-def _batches(context: Context, request: ProduceRequest) -> list[_Written]:
-    """Those that belong to a transaction, in partitions that are led here; the others are refused later."""
-    found = []
+def _batches(context: Context, request: ProduceRequest) -> list[_TransactionalBatch]:
+    """Returns the transactional batches for partitions that this broker leads; others are refused later."""
+    batches = []
     for topic in request.topic_data:
         topic_key: TopicKey = topic.topic_id if context.version >= FIRST_BY_ID else topic.name
         for data in topic.partition_data:
@@ -113,5 +113,5 @@ def _batches(context: Context, request: ProduceRequest) -> list[_Written]:
                 partition = context.services.partitions.find(topic_key, data.index)
             except KafkaError:
                 continue
-            found.append(_Written((topic_key, data.index), partition, header))
-    return found
+            batches.append(_TransactionalBatch((topic_key, data.index), partition, header))
+    return batches

@@ -33,7 +33,7 @@ def _new_topic(topic: CreatableTopic) -> NewTopic:
 
 
 def _unique(context: Context, results: Sequence[CreatedTopic]) -> list[CreatableTopicResult]:
-    """A name that was given twice is answered once: the response is a map in every client."""
+    """A name that occurs twice gets one result: clients read the response into a map."""
     by_name = {result.name: result for result in results}
     settings = DescribedSettings(context.services.config)
     return [_answer(settings, result) for result in by_name.values()]
@@ -44,13 +44,13 @@ class DescribedSettings:
 
     def __init__(self, config: BrokerConfig) -> None:
         self._config = config
-        self._known: dict[frozenset[tuple[str, str]], list[CreatableTopicConfigs]] = {}
+        self._by_overrides: dict[frozenset[tuple[str, str]], list[CreatableTopicConfigs]] = {}
 
     def of(self, overrides: Mapping[str, str]) -> list[CreatableTopicConfigs]:
         key = frozenset(overrides.items())
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = [
+        configs = self._by_overrides.get(key)
+        if configs is None:
+            configs = self._by_overrides[key] = [
                 CreatableTopicConfigs(
                     name=entry.name,
                     value=entry.value,
@@ -60,7 +60,7 @@ class DescribedSettings:
                 )
                 for entry in describe_topic(overrides, self._config)
             ]
-        return known
+        return configs
 
 
 def _answer(settings: DescribedSettings, created: CreatedTopic) -> CreatableTopicResult:

@@ -13,12 +13,12 @@ from tidelog.wire.messages.delete_topics import (
 async def handle(context: Context, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     services = context.services
     if context.version >= 6:
-        doomed = [TopicToDelete(name=topic.name, topic_id=topic.topic_id) for topic in request.topics]
+        topics = [TopicToDelete(name=topic.name, topic_id=topic.topic_id) for topic in request.topics]
     else:
-        doomed = [TopicToDelete(name=name, topic_id=ZERO_UUID) for name in request.topic_names]
+        topics = [TopicToDelete(name=name, topic_id=ZERO_UUID) for name in request.topic_names]
     enabled = services.config.bool("delete.topic.enable")
     results = await services.metadata.change(
-        lambda image: decide_delete_topics(image, doomed, enabled=enabled)
+        lambda image: decide_delete_topics(image, topics, enabled=enabled)
     )
     return DeleteTopicsResponse(
         responses=[

@@ -68,7 +68,7 @@ def _why_missing(name: str) -> ErrorCode:
 
 
 def _refused(names: list[str]) -> DescribeTopicPartitionsResponse:
-    """A cursor that no answer of ours can have given."""
+    """Refuse a cursor that no response of ours can have contained."""
     return DescribeTopicPartitionsResponse(
         topics=[
             DescribeTopicPartitionsResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=name)

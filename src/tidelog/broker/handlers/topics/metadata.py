@@ -1,4 +1,4 @@
-"""Metadata: which topics there are, who leads their partitions, and where the brokers listen.
+"""Metadata: the topics, the leaders of their partitions, and the endpoints of the brokers.
 
 Naming a topic that does not exist creates it where both the client and `auto.create.topics.enable` agree.
 """

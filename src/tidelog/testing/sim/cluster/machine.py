@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 
 from tidelog.base.config.config import BrokerConfig
-from tidelog.node import Node
+from tidelog.node import BrokerNode
 from tidelog.testing.sim.network.network import SimNetwork
 from tidelog.testing.sim.runtime.clock import SimClock, SimRandom
 from tidelog.testing.sim.runtime.disk import SimDisk
@@ -42,7 +42,7 @@ class Machine:
         self._note = note
         self.lives = 0
         self.life: Life | None = None
-        self.process: Node | None = None
+        self.process: BrokerNode | None = None
         """While it is alive, from the beginning of its start."""
         self.serves = False
         self.is_stopping = False
@@ -75,7 +75,7 @@ class Machine:
         self._loop.spawn(life, self._run(life), name=f"{name} main")
 
     async def _run(self, life: Life) -> None:
-        node = self.process = Node(
+        node = self.process = BrokerNode(
             self.config,
             disk=self.disk,
             clock=SimClock(self._loop, life),
