@@ -65,7 +65,7 @@ class Group(Protocol):
 
     @property
     def expires_offsets(self) -> bool:
-        """Whether offsets of topics nobody subscribes to may expire in the group's present state."""
+        """Whether offsets of topics without a subscriber may expire in the group's present state."""
         ...
 
     def unused_since(self, committed: CommittedOffset) -> TimestampMs:

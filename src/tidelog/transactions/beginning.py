@@ -27,7 +27,7 @@ class Spare(NamedTuple):
     """What a decision about a known id may need besides the id's record."""
 
     producer_id: ProducerId | None
-    """One that nobody has used."""
+    """An id that was never used."""
     bumped_from: int
     """The epoch from which the last producer that named its own got its present one."""
 
@@ -103,7 +103,7 @@ def _during_transaction(
         refused = InitAnswer(ErrorCode.CONCURRENT_TRANSACTIONS)
         return ShardDecision.of(refused, InitAnswer, (fenced,))
     client = found.client.bumped(spare_id)
-    # Whoever keeps it is a two-phase participant, even if the producer that began it had a timeout.
+    # The producer that keeps it is a two-phase participant, even if the one that began it had a timeout.
     kept = found.to(State.ONGOING, now_ms, next=client, timeout_ms=timeout_ms)
     return ShardDecision.of(InitAnswer(ErrorCode.NONE, client, found.writer), InitAnswer, (record_of(kept),))
 
@@ -115,7 +115,7 @@ def _next(
     if expected in (NOBODY, client):
         bumped = client.bumped(spare.producer_id)
     elif expected.epoch == spare.bumped_from:
-        # The answer to an earlier try was lost, or it had to wait; nobody else has come since.
+        # The answer to an earlier try was lost, or it had to wait; no other producer has come since.
         bumped = client if client.epoch < EPOCH_MAX else client.bumped(spare.producer_id)
     else:
         raise KafkaError(ErrorCode.PRODUCER_FENCED)

@@ -18,7 +18,7 @@ from tidelog.transactions.transaction import TopicPartition
 NO_LEADER: NodeId = -1
 
 LeaderOf = Callable[[TopicPartition], NodeId | None]
-"""NO_LEADER: nobody leads it now. None: as far as is known here, there is no such partition."""
+"""NO_LEADER: no broker leads it now. None: this broker knows no such partition."""
 
 MarkersOfRequest = dict[Marker, list[TopicPartition]]
 

@@ -15,14 +15,14 @@ EPOCHS_END = EPOCH_MAX - 1
 """From here on a producer needs a new id."""
 
 NO_TIMEOUT_MS = 2**31 - 1
-"""The timeout of a two-phase participant: its transactions wait until somebody outside decides."""
+"""The timeout of a two-phase participant: its transactions wait for an outside coordinator to decide."""
 
 EPOCH_BUMPS = 2
 """The transaction version (KIP-890) from which on every transaction ends with a new epoch."""
 
 
 class NeedsProducerId(Exception):
-    """A decision wants a producer id that nobody has used; ask again with one."""
+    """A decision needs a producer id that was never used; call again with one."""
 
 
 class TopicPartition(NamedTuple):

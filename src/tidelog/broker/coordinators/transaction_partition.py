@@ -98,7 +98,7 @@ class TransactionPartition:
         decision = self.shard.complete(marker, self.now_ms)
         if decision is not None:
             try:
-                self._served.append([decision])  # nobody waits until that is committed
+                self._served.append([decision])  # no request waits for its commit
             except KafkaError:
                 self._later(RETRY_SECONDS, lambda: self.complete(marker))
         # Before the loop turns: their records travel to the followers together with the one above.

@@ -1,4 +1,4 @@
-"""Members that fell silent, and ids that nobody came back with."""
+"""Members that fell silent, and member ids that were given out and never used."""
 
 from tidelog.groups.classic.group import ClassicGroup
 from tidelog.groups.classic.member import Member

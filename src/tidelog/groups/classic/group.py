@@ -125,7 +125,7 @@ class ClassicGroup:
         self._votes.add(protocols)
 
     def elect_joined_leader(self) -> bool:
-        """Make sure that the leader is one who joined; False where nobody did."""
+        """Make sure that the leader is a member that joined; False if none did."""
         if self.leader is None:
             return False
         if self.members[self.leader].join is not None:
@@ -165,7 +165,7 @@ class ClassicGroup:
     # --- who waits
 
     def park_join(self, member: Member, pending: Pending[JoinAnswer]) -> None:
-        # A retry on another connection: the first request is answered so that nobody waits for ever.
+        # A retry on another connection: the first request is answered, so that it does not wait for ever.
         self.answer_join(member, JoinAnswer(ErrorCode.REBALANCE_IN_PROGRESS, member.id))
         member.join = pending
         self.joins_waiting += 1

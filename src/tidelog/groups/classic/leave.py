@@ -22,7 +22,7 @@ def leave(step: Step, group: ClassicGroup, leaving: Sequence[LeavingMember]) -> 
     if len(group.members) < before:
         rebalance(step, group, f"left: {', '.join(gone)}")
     elif gone:
-        complete_when_all_joined(step, group)  # an id that nobody had joined with changes nothing else
+        complete_when_all_joined(step, group)  # an id without a member changes nothing else
     step.forget(group.id)
     answer = LeaveAnswer(members=results)
     return step.answer(answer, lambda _: answer)  # they are gone, whether or not the empty group was stored

@@ -40,7 +40,7 @@ def prepare(step: Step, group: ClassicGroup, reason: str) -> None:
 
 
 def complete_when_all_joined(step: Step, group: ClassicGroup) -> None:
-    """The first rebalance of an empty group ends by time only: nobody knows how many will come."""
+    """The first rebalance of an empty group ends by time only: the number of members to come is unknown."""
     if group.state is State.PREPARING_REBALANCE and not group.is_initial_rebalance and group.all_joined:
         complete(step, group)
 

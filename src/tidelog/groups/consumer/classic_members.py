@@ -1,7 +1,7 @@
 """Members of the classic protocol in a group of the new kind: JoinGroup, SyncGroup, Heartbeat and LeaveGroup.
 
 Their generation is their member epoch. A join does what a heartbeat of the new protocol does, a sync fetches
-the assignment, and a heartbeat tells when it is time to join again. Nobody waits for anybody.
+the assignment, and a heartbeat tells when it is time to join again. No member waits for another.
 """
 
 from collections import Counter
@@ -203,7 +203,7 @@ def _expect_join(
 
 
 def _waits(group: ConsumerGroup, member_id: str) -> bool:
-    """Whether a partition of its target is still with somebody else."""
+    """Whether another member still has a partition of its target."""
     assigned = group.holding(member_id).assigned
     return any(
         (topic, number) in group.owners

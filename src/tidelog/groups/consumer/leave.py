@@ -23,7 +23,7 @@ def leave(draft: Draft, room: ConsumerRoom, request: HeartbeatRequest) -> ShardD
 
 
 def remove(draft: Draft, room: ConsumerRoom, member_id: str, reason: str) -> None:
-    """Its partitions are free at once: whoever left or is fenced must not use them any more."""
+    """Its partitions are free at once: a member that left or is fenced must not use them any more."""
     group = draft.group
     draft.step.note(f"group {group.id} removes member {member_id}: {reason}")
     if can_downgrade(draft.step, group, member_id):

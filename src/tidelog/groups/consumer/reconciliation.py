@@ -1,6 +1,6 @@
 """One step of a member towards its target: let go first, then take what is free.
 
-A partition is given to a member only when nobody holds it any more. The member's epoch moves to the target's
+A partition is given to a member only when no other member holds it. The member's epoch moves to the target's
 once it has let go of all that it should not have.
 
 STABLE -> UNREVOKED_PARTITIONS      the target takes partitions away
@@ -22,7 +22,7 @@ class Target(NamedTuple, Generic[PartT]):
     epoch: int
     assignment: Parts[PartT]
     held: Container[tuple[PartT, int]]
-    """The partitions that somebody has, and that stand in the way of this member."""
+    """The partitions that other members have, and that stand in the way of this member."""
 
 
 def reconcile(holding: Holding[PartT], target: Target[PartT], owned: Parts[PartT] | None) -> Holding[PartT]:

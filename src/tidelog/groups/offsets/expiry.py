@@ -1,4 +1,4 @@
-"""Lets go of offsets that nobody has needed for `offsets.retention.minutes`, and of groups with nothing left.
+"""Deletes offsets that no consumer needed for `offsets.retention.minutes`, and groups with nothing left.
 
 A sweep over all groups goes in small pieces, so that a shard with a million offsets stops nobody for long.
 """

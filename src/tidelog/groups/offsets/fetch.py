@@ -1,4 +1,4 @@
-"""OffsetFetch: what a group has committed. A group that nobody knows has simply committed nothing."""
+"""OffsetFetch: what a group has committed. An unknown group has simply committed nothing."""
 
 from collections.abc import Callable, Iterable
 

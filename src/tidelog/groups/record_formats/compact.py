@@ -32,7 +32,7 @@ class CompactReader(FieldReader):
         return [self.i32() for _ in range(self.count())]
 
     def tagged(self, known: dict[int, Callable[["CompactReader"], None]]) -> None:
-        """The tagged fields at the end of a struct; those that nobody asked for are passed over."""
+        """The tagged fields at the end of a struct; fields that the caller does not ask for are skipped."""
         count, self.position = read_uvarint(self.data, self.position)
         for _ in range(count):
             tag, self.position = read_uvarint(self.data, self.position)

@@ -50,7 +50,7 @@ class StreamsGroup(EpochGroup[StreamsMember, Duty]):
         # A member that must wait for the first assignment is at an epoch all the same: 0 would mean to join.
         self.epoch = self.target_epoch = FIRST_EPOCH
         self.assigned_ms: TimestampMs = 0
-        """When the target was made; 0 where nobody knows."""
+        """When the target was made; 0 where that is unknown."""
         self.validated_topology_epoch = NO_TOPOLOGY
         self.assignment_configs: tuple[tuple[str, str], ...] = ()
         self.topology: Topology | None = None

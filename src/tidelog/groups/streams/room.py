@@ -66,7 +66,7 @@ class StreamsRoom:
         self.shared.timers.start(step, Wait.REVOCATION, group.id, member_id, timeout_ms)
 
     def on_empty(self, group_id: str) -> None:
-        """Nobody is left to stop, nor to wait for."""
+        """The last member left: there is none to stop, nor to wait for."""
         passing = self._passing.get(group_id)
         if passing is not None:
             passing.shutdown_by = None

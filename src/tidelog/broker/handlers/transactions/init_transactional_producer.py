@@ -1,4 +1,4 @@
-"""InitProducerId for a transactional id: an epoch that fences whoever used the id before."""
+"""InitProducerId for a transactional id: an epoch that fences the producers that used the id before."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context

@@ -1,6 +1,6 @@
 """What an assignor is given and gives back.
 
-`topics` holds exactly the topics that somebody subscribes to. Each partition of each goes to one subscriber.
+`topics` holds exactly the topics with a subscriber. Each partition of each goes to one subscriber.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -35,7 +35,7 @@ def grouped(partitions: Iterable[tuple[Uuid, int]]) -> Assignment:
 
 
 class Unassigned:
-    """The partitions that nobody was given yet."""
+    """The partitions that no member was given yet."""
 
     __slots__ = ("_left",)
 

@@ -1,7 +1,7 @@
 """Range: each topic is cut into contiguous ranges, one for each subscriber in a fixed order.
 
 Topics with as many partitions and the same subscribers are cut alike, so that records that belong together
-by key meet in one member. Static members come first, by instance id: a restart shuffles nobody.
+by key meet in one member. Static members come first, by instance id: a restart shuffles no member.
 """
 
 from tidelog.base.ids import Uuid

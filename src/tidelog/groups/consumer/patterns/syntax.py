@@ -14,7 +14,7 @@ _OCTAL = "01234567"
 
 
 class BadPattern(ValueError):
-    """What is wrong with a regular expression, in words for whoever wrote it."""
+    """What is wrong with a regular expression, in words for its author."""
 
 
 class Edge(Enum):
