@@ -26,9 +26,9 @@ class DelayedProduce:
         loop = asyncio.get_running_loop()
         self.future: asyncio.Future[ProduceResponse] = loop.create_future()
         self._response = response
-        self._left: dict[int, _CommitWait] = {}
+        self._left: dict[int, _PartitionWait] = {}
         for append in uncommitted:
-            wait = _CommitWait(self, append)
+            wait = _PartitionWait(self, append)
             try:
                 if not append.partition.when_committed(append.committed_at, wait.done):
                     self._left[id(wait)] = wait
@@ -39,7 +39,7 @@ class DelayedProduce:
         if not self._left:
             self.future.set_result(response)
 
-    def release(self, wait: "_CommitWait") -> None:
+    def release(self, wait: "_PartitionWait") -> None:
         if self._left.pop(id(wait), None) is not None and not self._left and not self.future.done():
             self.future.set_result(self._response)
 
@@ -60,7 +60,7 @@ class DelayedProduce:
         self._left.clear()
 
 
-class _CommitWait:
+class _PartitionWait:
     __slots__ = ("append", "done")
 
     def __init__(self, delayed: DelayedProduce, append: UncommittedAppend) -> None:
