@@ -12,11 +12,11 @@ import pytest
 from tidelog.base.errors import StorageError
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import ClusterCreated
-from tidelog.metadata.store import entry_log
 from tidelog.metadata.store import install as quorum_install
 from tidelog.metadata.store import store as quorum_store
 from tidelog.metadata.store import write as quorum_write
-from tidelog.metadata.store.entry_data import encode_decision
+from tidelog.metadata.store.entries import log as entry_log
+from tidelog.metadata.store.entries.data import encode_decision
 from tidelog.metadata.store.quorum_state import encode_state
 from tidelog.metadata.store.store import QuorumStore, encode_snapshot
 from tidelog.raft.entries import Configuration, Entry, EntryKind, Voter

@@ -12,10 +12,10 @@ from tidelog.base.errors import StorageError
 from tidelog.base.invariant import invariant
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import ClusterCreated
-from tidelog.metadata.store import entry_log
 from tidelog.metadata.store import store as quorum_store
 from tidelog.metadata.store import write as quorum_write
-from tidelog.metadata.store.entry_data import decode_decision, encode_decision
+from tidelog.metadata.store.entries import log as entry_log
+from tidelog.metadata.store.entries.data import decode_decision, encode_decision
 from tidelog.metadata.store.quorum_state import encode_state
 from tidelog.metadata.store.store import LoadedSnapshot, QuorumStore, encode_snapshot
 from tidelog.raft.entries import Configuration, Entry, EntryKind

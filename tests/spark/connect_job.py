@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from tidelog.spark.engine.session import prepare_environment
-from tidelog.spark.pipeline.streaming_checks import refuse_unsupported
+from tidelog.spark.pipeline.checks.streaming import refuse_unsupported
 
 if __name__ == "__main__":
     servers, topic = sys.argv[1:]

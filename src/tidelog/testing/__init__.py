@@ -1,4 +1,4 @@
-"""The real broker in-process, whole clusters of them, pytest fixtures, and ports with faults.
+"""The real broker in-process, whole clusters of them, pytest fixtures, and the simulator.
 
 with tidelog.testing.Broker() as broker:
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})

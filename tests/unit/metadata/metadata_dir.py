@@ -6,7 +6,7 @@ from tidelog.base.disk import PosixDisk
 from tidelog.base.ids import uuid_text
 from tidelog.metadata.image.image import ClusterImage, advance
 from tidelog.metadata.image.records import TopicCreated
-from tidelog.metadata.store.entry_data import encode_decision
+from tidelog.metadata.store.entries.data import encode_decision
 from tidelog.metadata.store.store import QuorumStore
 from tidelog.raft.entries import Configuration, Entry, EntryKind, Voter
 from tidelog.raft.ready import HardState, Ready

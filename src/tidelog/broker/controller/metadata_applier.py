@@ -20,7 +20,7 @@ from tidelog.broker.turns import advance_in_turns
 from tidelog.metadata.image.diff import diff
 from tidelog.metadata.image.image import ClusterImage, ImageDelta
 from tidelog.metadata.image.records import Record
-from tidelog.metadata.store.entry_data import decoded_records
+from tidelog.metadata.store.entries.data import decoded_records
 from tidelog.metadata.store.store import QuorumStore, decode_snapshot
 from tidelog.raft.entries import Configuration, Entry, EntryKind
 from tidelog.raft.ready import Snapshot

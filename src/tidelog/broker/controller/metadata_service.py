@@ -23,7 +23,7 @@ from tidelog.metadata.decision import Decision, ItemResult, Steps
 from tidelog.metadata.image.entities import BrokerImage
 from tidelog.metadata.image.image import ClusterImage, ImageDelta
 from tidelog.metadata.image.records import Endpoint
-from tidelog.metadata.store.entry_data import encode_decision
+from tidelog.metadata.store.entries.data import encode_decision
 from tidelog.raft.errors import NotLeader
 
 T = TypeVar("T")

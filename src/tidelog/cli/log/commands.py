@@ -112,34 +112,34 @@ def _dump(path: str, records: bool) -> Iterator[Dumped]:
     name = os.path.basename(path).removesuffix(".deleted")
     stem, _, suffix = name.rpartition(".")
     if suffix == "log":
-        from tidelog.cli.log.dump_segment import dump_segment
+        from tidelog.cli.log.dump.segment import dump_segment
 
         return dump_segment(path, _base(stem), records)
     if suffix in ("index", "timeindex", "txnindex"):
-        from tidelog.cli.log.dump_index import dump_offset_index, dump_time_index, dump_txn_index
+        from tidelog.cli.log.dump.index import dump_offset_index, dump_time_index, dump_txn_index
 
         reader = {"index": dump_offset_index, "timeindex": dump_time_index, "txnindex": dump_txn_index}[
             suffix
         ]
         return reader(path, _base(stem))
     if suffix == "snapshot":
-        from tidelog.cli.log.dump_state import dump_snapshot
+        from tidelog.cli.log.dump.state import dump_snapshot
 
         return dump_snapshot(path, _base(stem))
     if suffix in ("checkpoint", "install"):
-        from tidelog.cli.log.dump_metadata import dump_metadata_snapshot
+        from tidelog.cli.log.dump.metadata import dump_metadata_snapshot
 
         return dump_metadata_snapshot(path, records)
     if name == "quorum-state":
-        from tidelog.cli.log.dump_metadata import dump_quorum_state
+        from tidelog.cli.log.dump.metadata import dump_quorum_state
 
         return dump_quorum_state(path)
     if name == "leader-epoch-checkpoint":
-        from tidelog.cli.log.dump_state import dump_leader_epochs
+        from tidelog.cli.log.dump.state import dump_leader_epochs
 
         return dump_leader_epochs(path)
     if name in CHECKPOINTS:
-        from tidelog.cli.log.dump_state import dump_checkpoint
+        from tidelog.cli.log.dump.state import dump_checkpoint
 
         return dump_checkpoint(path)
     if not os.path.exists(path):

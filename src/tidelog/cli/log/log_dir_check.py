@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from tidelog.base.disk import PosixDisk
 from tidelog.base.errors import StorageError
-from tidelog.cli.log.dump_index import dump_offset_index, dump_time_index, dump_txn_index
-from tidelog.cli.log.dump_metadata import dump_metadata_snapshot, dump_quorum_state
-from tidelog.cli.log.dump_segment import open_read_only
-from tidelog.cli.log.dump_state import dump_snapshot
+from tidelog.cli.log.dump.index import dump_offset_index, dump_time_index, dump_txn_index
+from tidelog.cli.log.dump.metadata import dump_metadata_snapshot, dump_quorum_state
+from tidelog.cli.log.dump.segment import open_read_only
+from tidelog.cli.log.dump.state import dump_snapshot
 from tidelog.cli.log.dumped import Dumped
 from tidelog.metadata.store.quorum_state import QUORUM_STATE
 from tidelog.metadata.store.store import DIRECTORY as METADATA_DIR

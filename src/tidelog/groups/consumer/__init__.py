@@ -1,1 +1,1 @@
-"""The new kind of group (KIP-848): the broker assigns, members follow at their own pace by heartbeats."""
+"""Consumer groups (KIP-848): the broker assigns, members follow at their own pace by heartbeats."""

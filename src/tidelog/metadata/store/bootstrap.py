@@ -1,7 +1,7 @@
 """The first start in an empty directory, and what a crash leaves behind there."""
 
 from tidelog.base.ports import Disk
-from tidelog.metadata.store.entry_scan import log_bases
+from tidelog.metadata.store.entries.scan import log_bases
 from tidelog.metadata.store.quorum_state import missing_state, write_state
 from tidelog.metadata.store.snapshot_files import INSTALL, parse_snapshot_name
 from tidelog.raft.ready import HardState

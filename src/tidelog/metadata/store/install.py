@@ -6,8 +6,8 @@
 """
 
 from tidelog.base.ports import Disk, replace_file
-from tidelog.metadata.store.entry_log import EntryLog
-from tidelog.metadata.store.entry_scan import log_bases
+from tidelog.metadata.store.entries.log import EntryLog
+from tidelog.metadata.store.entries.scan import log_bases
 from tidelog.metadata.store.snapshot_files import (
     INSTALL,
     SnapshotId,

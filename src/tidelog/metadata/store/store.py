@@ -13,8 +13,8 @@ from tidelog.base.invariant import invariant
 from tidelog.base.ports import Disk
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.store.bootstrap import bootstrap, remove_leftovers
-from tidelog.metadata.store.entry_log import EntryLog
-from tidelog.metadata.store.entry_scan import EntryScan
+from tidelog.metadata.store.entries.log import EntryLog
+from tidelog.metadata.store.entries.scan import EntryScan
 from tidelog.metadata.store.install import complete_pending_install
 from tidelog.metadata.store.quorum_state import QUORUM_STATE, REMEDY, read_state
 from tidelog.metadata.store.snapshot import LoadedSnapshot, decode_snapshot, encode_snapshot

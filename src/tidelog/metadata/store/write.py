@@ -8,7 +8,7 @@ from tidelog.base.errors import KafkaError, StorageError
 from tidelog.base.ids import TimestampMs
 from tidelog.base.invariant import invariant
 from tidelog.base.ports import Disk
-from tidelog.metadata.store.entry_log import EntryLog
+from tidelog.metadata.store.entries.log import EntryLog
 from tidelog.metadata.store.install import install
 from tidelog.metadata.store.quorum_state import write_state
 from tidelog.metadata.store.snapshot import LoadedSnapshot, decode_snapshot

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tidelog.spark.pipeline.checking import Checker
+from tidelog.spark.pipeline.checks.rules import refuse_rule
+from tidelog.spark.pipeline.checks.sinks import check_sink, sink_name
+from tidelog.spark.pipeline.checks.sources import check_source
+from tidelog.spark.pipeline.checks.streaming import refuse_unsupported
 from tidelog.spark.pipeline.faults import Fault, InvalidPipeline
 from tidelog.spark.pipeline.lines import Lines, Place
 from tidelog.spark.pipeline.load import Loaded, line_in
 from tidelog.spark.pipeline.nodes import of_plain
-from tidelog.spark.pipeline.rule_checks import refuse_rule
-from tidelog.spark.pipeline.sink_checks import check_sink, sink_name
 from tidelog.spark.pipeline.sinks import prepared
-from tidelog.spark.pipeline.source_checks import check_source
 from tidelog.spark.pipeline.sources import dead_letter_sink, dead_letters, open_lookup, open_source
 from tidelog.spark.pipeline.spark_faults import Part, sentence, told_of, without_spark_log
 from tidelog.spark.pipeline.spec import STEP_KINDS, Pipeline, Sink, Source
 from tidelog.spark.pipeline.steps import apply_step, travel_by_value
-from tidelog.spark.pipeline.streaming_checks import refuse_unsupported
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tidelog.spark.pipeline.checking import Checker
-from tidelog.spark.pipeline.common_checks import NAME
+from tidelog.spark.pipeline.checks.common import NAME
 from tidelog.spark.pipeline.faults import Fault, InvalidPipeline, nearest
 from tidelog.spark.pipeline.lines import Lines
 from tidelog.spark.pipeline.nodes import read_yaml

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tidelog.spark.pipeline.checking import Checker
-from tidelog.spark.pipeline.common_checks import (
+from tidelog.spark.pipeline.checks.common import (
     NAME,
     check_ddl_text,
     check_duration,
@@ -17,10 +17,10 @@ from tidelog.spark.pipeline.common_checks import (
     check_watermark,
     one_of,
 )
+from tidelog.spark.pipeline.checks.options import check_brokers
+from tidelog.spark.pipeline.checks.sinks import check_sink, sink_name
+from tidelog.spark.pipeline.checks.sources import check_source
 from tidelog.spark.pipeline.lines import Place
-from tidelog.spark.pipeline.option_checks import check_brokers
-from tidelog.spark.pipeline.sink_checks import check_sink, sink_name
-from tidelog.spark.pipeline.source_checks import check_source
 from tidelog.spark.pipeline.spec import STEP_KINDS, Pipeline, State, Step
 
 FUNCTION = re.compile(r"(?P<file>[^:]+\.py):(?P<name>[A-Za-z_][A-Za-z0-9_]*)\Z")

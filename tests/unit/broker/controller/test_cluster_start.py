@@ -14,7 +14,7 @@ from tidelog.base.ids import NodeId, uuid_text
 from tidelog.broker.controller.cluster_start import check_company, until_following
 from tidelog.metadata.image.records import ClusterCreated, Record, TopicCreated
 from tidelog.metadata.store import store as quorum_store
-from tidelog.metadata.store.entry_data import encode_decision
+from tidelog.metadata.store.entries.data import encode_decision
 from tidelog.raft.entries import Entry, EntryKind
 from tidelog.raft.messages import AppendEntries
 from tidelog.testing.sim.runtime.memory_disk import MemoryDisk

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.metadata.metadata_dir import append, data, fill, noop, take_snapshot, write
 from tidelog.base.errors import StorageError
 from tidelog.metadata.image.records import ClusterCreated, NewerFormatError
-from tidelog.metadata.store.entry_data import encode_decision
+from tidelog.metadata.store.entries.data import encode_decision
 from tidelog.raft.entries import Entry, EntryKind
 from tidelog.raft.ready import HardState
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidelog.metadata.store.entry_batches import encode_entry
+from tidelog.metadata.store.entries.batches import encode_entry
 from tidelog.metadata.store.torn_write import SECTOR_BYTES, is_torn
 from tidelog.raft.entries import Entry, EntryKind
 from tidelog.storage.segment.scan import Bad, SegmentScan

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tidelog.spark.pipeline.checks.sinks import sink_name
 from tidelog.spark.pipeline.faults import InvalidPipeline
 from tidelog.spark.pipeline.load import load_pipeline, read_spec
-from tidelog.spark.pipeline.sink_checks import sink_name
 
 GOOD = """\
 name: revenue

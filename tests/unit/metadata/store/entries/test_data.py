@@ -2,8 +2,8 @@ import pytest
 
 from tidelog.base.errors import ErrorCode, KafkaError, StorageError
 from tidelog.metadata.image.records import ClusterCreated, NewerFormatError, ProducerIdsAllocated
-from tidelog.metadata.store import entry_data
-from tidelog.metadata.store.entry_data import decode_decision, encode_decision
+from tidelog.metadata.store.entries import data as entry_data
+from tidelog.metadata.store.entries.data import decode_decision, encode_decision
 
 RECORDS = [ClusterCreated("c"), ProducerIdsAllocated(1, 1000)]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tidelog.base.disk import PosixFile
 from tidelog.base.errors import KafkaError
-from tidelog.cli.log.dump_metadata import dump_entry, is_entry
+from tidelog.cli.log.dump.metadata import dump_entry, is_entry
 from tidelog.cli.log.dumped import Dumped, moment
 from tidelog.cli.records.format import json_bytes, visible
 from tidelog.storage.segment.scan import Bad, Good, SegmentScan

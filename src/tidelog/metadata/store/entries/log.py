@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from tidelog.base.ids import TimestampMs
 from tidelog.base.invariant import invariant
 from tidelog.base.ports import Disk, File
-from tidelog.metadata.store.entry_batches import encode_entry
+from tidelog.metadata.store.entries.batches import encode_entry
 from tidelog.raft.entries import Entry, Index
 from tidelog.storage.file_names import LOG, file_name
 from tidelog.storage.segment.batch_walk import walk

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tidelog.base.errors import KafkaError, ProtocolError, StorageError
 from tidelog.base.ids import TimestampMs
 from tidelog.metadata.image.records import NewerFormatError
-from tidelog.metadata.store.entry_data import decode_decision
+from tidelog.metadata.store.entries.data import decode_decision
 from tidelog.raft.entries import Configuration, Entry, EntryKind
 from tidelog.wire.batch import read_header
 from tidelog.wire.record import Record as Slot

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from tidelog.base.errors import StorageError
 from tidelog.base.ports import Disk, File
 from tidelog.metadata.image.records import NewerFormatError
-from tidelog.metadata.store.entry_batches import check_content, decode_entry
+from tidelog.metadata.store.entries.batches import check_content, decode_entry
 from tidelog.metadata.store.torn_write import is_torn
 from tidelog.raft.entries import Entry, Index, Term
 from tidelog.storage.file_names import LOG, file_name, parse

@@ -10,7 +10,7 @@ from tidelog.cli.log.dumped import Dumped, moment
 from tidelog.cli.records.format import visible
 from tidelog.metadata.image.as_records import image_records
 from tidelog.metadata.image.records import encode_record
-from tidelog.metadata.store.entry_batches import KINDS, SYNCED_BELOW, TERM
+from tidelog.metadata.store.entries.batches import KINDS, SYNCED_BELOW, TERM
 from tidelog.metadata.store.quorum_state import decode_state
 from tidelog.metadata.store.snapshot import LoadedSnapshot, decode_snapshot
 from tidelog.raft.entries import Configuration, EntryKind

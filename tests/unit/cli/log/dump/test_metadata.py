@@ -13,7 +13,7 @@ from tidelog.cli.main import run
 from tidelog.metadata.image.image import ClusterImage, advance
 from tidelog.metadata.image.records import ClusterCreated, TopicCreated
 from tidelog.metadata.store import store as quorum_store
-from tidelog.metadata.store.entry_data import encode_decision
+from tidelog.metadata.store.entries.data import encode_decision
 from tidelog.metadata.store.store import QuorumStore
 from tidelog.raft.entries import Configuration, Entry, EntryKind, Voter
 from tidelog.raft.ready import HardState, Ready

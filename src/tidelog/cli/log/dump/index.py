@@ -7,7 +7,7 @@ import os
 import struct
 from collections.abc import Iterator
 
-from tidelog.cli.log.dump_segment import open_read_only
+from tidelog.cli.log.dump.segment import open_read_only
 from tidelog.cli.log.dumped import Dumped, moment
 from tidelog.storage.segment.time_index import ENTRY as TIME_ENTRY
 from tidelog.wire.batch import HEADER, BatchHeader, read_header

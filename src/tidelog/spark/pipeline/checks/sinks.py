@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from tidelog.spark.pipeline.checking import Checker
-from tidelog.spark.pipeline.common_checks import NAME, check_duration, one_of
-from tidelog.spark.pipeline.encoding_checks import check_encoding
+from tidelog.spark.pipeline.checks.common import NAME, check_duration, one_of
+from tidelog.spark.pipeline.checks.encodings import check_encoding
+from tidelog.spark.pipeline.checks.options import check_sink_options
 from tidelog.spark.pipeline.lines import Place
-from tidelog.spark.pipeline.option_checks import check_sink_options
 from tidelog.spark.pipeline.spec import SINK_KINDS, Sink, Upsert
 
 TABLES = ("delta", "iceberg", "parquet")

@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 from tidelog.spark.pipeline.checking import Checker
-from tidelog.spark.pipeline.common_checks import check_ddl_text, check_watermark, one_of
+from tidelog.spark.pipeline.checks.common import check_ddl_text, check_watermark, one_of
+from tidelog.spark.pipeline.checks.options import check_reload, check_source_options
 from tidelog.spark.pipeline.lines import Place
 from tidelog.spark.pipeline.moments import start_options
-from tidelog.spark.pipeline.option_checks import check_reload, check_source_options
 from tidelog.spark.pipeline.sources import FILE_FORMATS, decoding_of
 from tidelog.spark.pipeline.spec import SUBSCRIPTIONS, Source
 from tidelog.spark.values.errors import BadSchema

@@ -1,0 +1,1 @@
+"""What is wrong with a pipeline before it runs: sources, sinks, rules, options and encodings."""
