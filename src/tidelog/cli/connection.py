@@ -138,7 +138,7 @@ class Cluster:
     def _look_for_trouble(self, *, has_failed: bool = False) -> None:
         self.admin.poll(0)
         if (found := self.connection.trouble(has_failed=has_failed)) is not None:
-            raise as_told(found)
+            raise error_of_trouble(found)
 
     def _raise_if_lost(self, answers: Iterable[object]) -> None:
         from confluent_kafka import KafkaError
@@ -177,7 +177,7 @@ def unreachable(servers: str, failures: Iterable[OSError | Disconnected]) -> Cli
     )
 
 
-def as_told(trouble: Trouble) -> CliError:
+def error_of_trouble(trouble: Trouble) -> CliError:
     """Why no broker will be reached, with the client property to give."""
     attempt = f"the same with -X {trouble.setting}" if trouble.setting else f"-X with {trouble.properties}"
     code = Exit.DENIED if trouble.is_about_identity else Exit.UNREACHABLE

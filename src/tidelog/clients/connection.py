@@ -124,9 +124,9 @@ class Connection:
             self._mismatch = find_mismatch(self.servers, self._protocol, self._find)
         finally:
             self._end_probe()
-        told = self._when_in_vain() if self._when_in_vain is not None else None
-        if told is not None and self.trouble() is not None:
-            told()
+        report = self._when_in_vain() if self._when_in_vain is not None else None
+        if report is not None and self.trouble() is not None:
+            report()
 
     def check(self) -> None:
         found = self.trouble()

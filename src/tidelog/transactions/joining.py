@@ -25,10 +25,10 @@ def add(found: Transaction | None, request: AddRequest, now_ms: TimestampMs) -> 
         if len(partitions) > PARTITIONS_MAX:
             raise KafkaError(ErrorCode.INVALID_REQUEST)
     except KafkaError as refusal:
-        return ShardDecision.of(refusal.code, _as_told)
+        return ShardDecision.of(refusal.code, _as_answer)
     is_open = transaction.state is State.ONGOING
     if (is_open and partitions == transaction.partitions) or not request.partitions:
-        return ShardDecision.of(ErrorCode.NONE, _as_told)
+        return ShardDecision.of(ErrorCode.NONE, _as_answer)
     grown = transaction.to(
         State.ONGOING,
         now_ms,
@@ -36,20 +36,20 @@ def add(found: Transaction | None, request: AddRequest, now_ms: TimestampMs) -> 
         started_ms=transaction.started_ms if is_open else now_ms,
         version=request.version,
     )
-    return ShardDecision.of(ErrorCode.NONE, _as_told, (record_of(grown),))
+    return ShardDecision.of(ErrorCode.NONE, _as_answer, (record_of(grown),))
 
 
 def verify(found: Transaction | None, request: AddRequest) -> ShardDecision[list[VerifyAnswer]]:
-    def all_told(error: ErrorCode) -> list[VerifyAnswer]:
+    def answer_for_all(error: ErrorCode) -> list[VerifyAnswer]:
         return [VerifyAnswer(partition, error) for partition in request.partitions]
 
     try:
         transaction = checked(found, request.transactional_id, request.producer)
     except KafkaError as refusal:
-        return ShardDecision.of(all_told(refusal.code), all_told)
+        return ShardDecision.of(answer_for_all(refusal.code), answer_for_all)
     return ShardDecision.of(
         [VerifyAnswer(one, _verdict(transaction, one)) for one in request.partitions],
-        all_told,
+        answer_for_all,
     )
 
 
@@ -71,5 +71,5 @@ def checked(found: Transaction | None, transactional_id: str, producer: Identity
     return found
 
 
-def _as_told(error: ErrorCode) -> ErrorCode:
+def _as_answer(error: ErrorCode) -> ErrorCode:
     return error

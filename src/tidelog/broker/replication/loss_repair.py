@@ -50,7 +50,7 @@ class LossRepair:
         self._clock = clock
         self._run_in_thread = run_in_thread
         self._report = report
-        self._told: dict[tuple[Partition, NodeId], str] = {}
+        self._reported: dict[tuple[Partition, NodeId], str] = {}
 
     async def run_once(self) -> None:
         """Try each damaged log once with each replica; nothing to do is the rule."""
@@ -130,8 +130,8 @@ class LossRepair:
 
     def _tell(self, partition: Partition, node: NodeId, why: str) -> None:
         """Once for each reason: this is tried again and again."""
-        if self._told.get((partition, node)) != why:
-            self._told[partition, node] = why
+        if self._reported.get((partition, node)) != why:
+            self._reported[partition, node] = why
             log.error(
                 "%s-%d misses offsets %s and has no leader; the replica on broker %d %s. "
                 "It is asked again; if no replica has them, accept the loss: "

@@ -79,5 +79,5 @@ def _stored(log_dirs: Iterable[Any]) -> Stored:
     return stored
 
 
-def _larger(known: int | None, told: int) -> int | None:
-    return known if told < 0 else max(told, known or 0)
+def _larger(known: int | None, size: int) -> int | None:
+    return known if size < 0 else max(size, known or 0)

@@ -189,9 +189,11 @@ def _listeners(
     name = name or next((voter.listeners[0].name for voter in quorum.voters if voter.listeners), LISTENER)
     if given is not None:
         return (Listener(name, *given),)
-    told = next((member.listeners for member in quorum.members if member.id == id and member.listeners), ())
-    if told:
-        return told
+    listeners = next(
+        (member.listeners for member in quorum.members if member.id == id and member.listeners), ()
+    )
+    if listeners:
+        return listeners
     if registered is not None:
         return (Listener(name, registered.host, registered.port),)
     raise CliError(

@@ -17,7 +17,7 @@ from tidelog.blocking.brokers import Brokers
 from tidelog.blocking.connection import Connection
 from tidelog.blocking.errors import BadAnswer, Disconnected, NoAnswer, NoBroker, SecurityError
 from tidelog.blocking.settings import ClusterSettings
-from tidelog.cli.connection import as_told, parse_servers, unreachable
+from tidelog.cli.connection import error_of_trouble, parse_servers, unreachable
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
 from tidelog.clients.connection import find_mismatch
@@ -119,7 +119,7 @@ class DirectCluster:
         if self._protocol != "plaintext" or isinstance(error, BadAnswer):
             self._raise_if_it_speaks_otherwise(server)
         if isinstance(error, SecurityError):
-            raise as_told(_trouble(error, server)) from error
+            raise error_of_trouble(_trouble(error, server)) from error
         if isinstance(error, BadAnswer):
             raise CliError(f"{server} does not answer as a Kafka broker does: {error.reason}.") from error
         raise CliError(
@@ -135,7 +135,7 @@ class DirectCluster:
     def _raise_if_it_speaks_otherwise(self, servers: str) -> None:
         """A listener with TLS or SASL hangs up on a plain client, or its answer cannot be read."""
         if (mismatch := find_mismatch(servers, self._protocol, self._find)) is not None:
-            raise as_told(mismatch)
+            raise error_of_trouble(mismatch)
 
 
 def _trouble(error: SecurityError, server: str) -> Trouble:

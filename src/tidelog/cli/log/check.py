@@ -130,14 +130,14 @@ class _Progress:
     def __init__(self, *, quiet: bool) -> None:
         self._shows = not quiet and sys.stderr.isatty()
         self._bytes = 0
-        self._told = time.monotonic()
+        self._shown_at = time.monotonic()
         self.partitions = 0
 
     def on_bytes(self, count: int) -> None:
         self._bytes += count
         now = time.monotonic()
-        if self._shows and now - self._told >= TELL_SECONDS:
-            self._told = now
+        if self._shows and now - self._shown_at >= TELL_SECONDS:
+            self._shown_at = now
             shown = f"\r\x1b[Kchecked {self.partitions:,} partitions, {size_text(self._bytes)}"
             print(shown, end="", file=sys.stderr, flush=True)
 

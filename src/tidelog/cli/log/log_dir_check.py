@@ -142,14 +142,14 @@ class LogDirCheck:
             end = self._segment(checked, name, base, synced, epochs, is_last=name == names[-1])
         epochs.compare()
         if synced is not None and (end or 0) < synced:
-            told = checked.damage if self._is_clean else checked.notes
-            told.append(f"the log ends at {end or 0}, and {RECOVERY_POINTS} knows it up to {synced}")
+            reported = checked.damage if self._is_clean else checked.notes
+            reported.append(f"the log ends at {end or 0}, and {RECOVERY_POINTS} knows it up to {synced}")
 
     def _segment(
         self, checked: Checked, name: str, base: int, synced: int | None, epochs: "_Epochs", *, is_last: bool
     ) -> int:
         file = open_read_only(f"{checked.path}/{name}")
-        end = told = base
+        end = reported = base
         try:
             size = file.size()
             checked.segments += 1
@@ -161,9 +161,9 @@ class LogDirCheck:
                     checked.records += header.record_count
                     end = header.next_offset
                     epochs.note(header.leader_epoch, header.base_offset, name)
-                    if found.position - told >= 1 << 20:
-                        self._on_bytes(found.position - told)
-                        told = found.position
+                    if found.position - reported >= 1 << 20:
+                        self._on_bytes(found.position - reported)
+                        reported = found.position
                 elif found.zeros and is_last and not self._is_clean:
                     checked.notes.append(f"{name} at {found.position}: reserved space, not written yet")
                 else:
@@ -173,7 +173,7 @@ class LogDirCheck:
                     (checked.notes if is_torn else checked.damage).append(
                         f"{name} at {found.position}: {length} bytes at offset {end} are {what} ({found.why})"
                     )
-            self._on_bytes(max(0, size - told))
+            self._on_bytes(max(0, size - reported))
         finally:
             file.close()
         return end
@@ -198,9 +198,9 @@ class _Epochs:
     def note(self, epoch: int, offset: int, name: str) -> None:
         if self._known is None or self._wrong or offset < self._known.first_start:
             return
-        told = self._known.epoch_of(offset)
-        if told != epoch:
-            self._wrong = f"{name}: epoch {epoch} wrote offset {offset}, and {LEADER_EPOCHS} says {told}"
+        reported = self._known.epoch_of(offset)
+        if reported != epoch:
+            self._wrong = f"{name}: epoch {epoch} wrote offset {offset}, and {LEADER_EPOCHS} says {reported}"
 
     def compare(self) -> None:
         if self._wrong:

@@ -138,11 +138,11 @@ def _with_bar(tracker: Tracker) -> Standing:
 
 
 def _with_lines(tracker: Tracker, now: Callable[[], float] = time.monotonic) -> Standing:
-    told: list[float] = []
+    shown_at: list[float] = []
 
     def show(found: Standing) -> None:
-        if not told or now() - told[-1] >= LINE_EVERY_S or found.finished:
-            told.append(now())
+        if not shown_at or now() - shown_at[-1] >= LINE_EVERY_S or found.finished:
+            shown_at.append(now())
             note(found.text())
 
     return tracker.follow(show)

@@ -28,8 +28,8 @@ class PipelineView:
         self._on_terminal = sys.stdout.isatty() and not as_json
         self._live: Live | None = None
         self._printing = threading.Lock()
-        self._told_s = 0.0
-        self._told: list[tuple[str, int]] = []
+        self._shown_s = 0.0
+        self._shown: list[tuple[str, int]] = []
 
     def say(self, text: str, **facts: object) -> None:
         """A remark to a person, or an event to a program."""
@@ -86,10 +86,10 @@ class PipelineView:
                 self._live.update(_progress_table([query.as_json() for query in found]), refresh=True)
                 return
             now = time.monotonic()
-            told = [(query.name, query.batch) for query in found]
-            if told == self._told or (not self.json and now - self._told_s < PIPE_EVERY_S):
+            batches = [(query.name, query.batch) for query in found]
+            if batches == self._shown or (not self.json and now - self._shown_s < PIPE_EVERY_S):
                 return
-            self._told, self._told_s = told, now
+            self._shown, self._shown_s = batches, now
             if self.json:
                 print_json_line({"event": "progress", "queries": [query.as_json() for query in found]})
                 sys.stdout.flush()

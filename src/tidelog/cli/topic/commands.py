@@ -206,10 +206,10 @@ def delete(session: Session, names: tuple[str, ...], yes: bool, if_exists: bool)
 
 def _delete_error(error: Any, name: str, session: Session) -> CliError:
     """To create what is to be deleted would be strange advice."""
-    told = topic_error(error, name, session)
-    if told.code is Exit.NOT_FOUND:
-        told.attempt = "tidelog topic list, or: --if-exists"
-    return told
+    cli_error = topic_error(error, name, session)
+    if cli_error.code is Exit.NOT_FOUND:
+        cli_error.attempt = "tidelog topic list, or: --if-exists"
+    return cli_error
 
 
 @topic.command("add-partitions")

@@ -125,20 +125,20 @@ def describe_transaction(direct: DirectCluster, transactional_id: str) -> Descri
         request,
         lambda answer: answer.transaction_states[0].error_code,
     )
-    told = answer.transaction_states[0]
-    if told.error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
+    state = answer.transaction_states[0]
+    if state.error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
         raise unknown_id(transactional_id)
-    if told.error_code:
-        raise refusal(told.error_code, None, f"Transactional id '{transactional_id}'")
+    if state.error_code:
+        raise refusal(state.error_code, None, f"Transactional id '{transactional_id}'")
     return Described(
-        told.transactional_id,
-        told.transaction_state,
-        told.producer_id,
-        told.producer_epoch,
-        told.transaction_timeout_ms,
+        state.transactional_id,
+        state.transaction_state,
+        state.producer_id,
+        state.producer_epoch,
+        state.transaction_timeout_ms,
         # Of one that is over, coordinators still tell when it began.
-        told.transaction_start_time if told.transaction_state in UNDER_WAY else None,
-        tuple(sorted(TopicPartition(at.topic, part) for at in told.topics for part in at.partitions)),
+        state.transaction_start_time if state.transaction_state in UNDER_WAY else None,
+        tuple(sorted(TopicPartition(at.topic, part) for at in state.topics for part in at.partitions)),
         broker.id,
     )
 

@@ -81,15 +81,15 @@ def _producers(topic: str, part: Any) -> Any:
     return part.active_producers
 
 
-def _state(place: TopicPartition, told: Any) -> ProducerState:
+def _state(place: TopicPartition, answer: Any) -> ProducerState:
     return ProducerState(
         place,
-        told.producer_id,
-        told.producer_epoch,
-        _known(told.last_sequence),
-        _known(told.last_timestamp),
-        _known(told.coordinator_epoch),
-        _known(told.current_txn_start_offset),
+        answer.producer_id,
+        answer.producer_epoch,
+        _known(answer.last_sequence),
+        _known(answer.last_timestamp),
+        _known(answer.coordinator_epoch),
+        _known(answer.current_txn_start_offset),
     )
 
 

@@ -6,7 +6,7 @@ from tidelog.groups.consumer.messages import DescribedConsumerGroup, DescribedMe
 from tidelog.groups.consumer.room import AnyGroup
 from tidelog.groups.consumer.topics import Topics
 
-CLASSIC, MODERN = 0, 1
+CLASSIC, CONSUMER = 0, 1
 
 
 def describe(
@@ -44,5 +44,5 @@ def _member(group: ConsumerGroup, member_id: str) -> DescribedMember:
         member.topic_regex,
         holding.assigned,
         group.target(member_id),
-        MODERN if member.classic is None else CLASSIC,
+        CONSUMER if member.classic is None else CLASSIC,
     )

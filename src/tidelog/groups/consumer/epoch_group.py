@@ -124,7 +124,7 @@ class EpochGroup(Generic[MemberT, PartT]):
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, unknown)
         return member
 
-    def is_settled(self, member_id: str) -> bool:
+    def is_reconciled(self, member_id: str) -> bool:
         holding = self.holding(member_id)
         return holding.state is MemberState.STABLE and holding.epoch == self.target_epoch
 
@@ -134,7 +134,7 @@ class EpochGroup(Generic[MemberT, PartT]):
             return GroupState.EMPTY
         if self.epoch > self.target_epoch:
             return GroupState.ASSIGNING
-        return GroupState.STABLE if all(map(self.is_settled, self.members)) else GroupState.RECONCILING
+        return GroupState.STABLE if all(map(self.is_reconciled, self.members)) else GroupState.RECONCILING
 
     @property
     def state_name(self) -> str:

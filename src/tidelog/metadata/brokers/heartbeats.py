@@ -151,8 +151,8 @@ def _stopping(
     others_know: bool,
     config: BrokerConfig | None,
 ) -> Decision[HeartbeatResult]:
-    handover = decide_controlled_shutdown(image, broker.id, config)
-    if handover.records or any(handover.results) or not others_know:
-        return Decision(handover.records, [HeartbeatResult(is_caught_up, False)])
+    shutdown = decide_controlled_shutdown(image, broker.id, config)
+    if shutdown.records or any(shutdown.results) or not others_know:
+        return Decision(shutdown.records, [HeartbeatResult(is_caught_up, False)])
     fenced = decide_fence_broker(image, broker.id, config)
     return Decision(fenced.records, [HeartbeatResult(is_caught_up, True, True)])

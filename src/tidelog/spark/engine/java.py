@@ -76,18 +76,18 @@ def version_of(java: Path) -> int | None:
 
 def java_home(java: Java, directory: Path) -> Path:
     """A directory to name as JAVA_HOME, made inside `directory`, whose bin/java runs `java`."""
-    home = directory / f"java-{java.version}{'-wheel' if java.is_from_wheel else ''}"
-    script = home / "bin" / "java"
+    java_home = directory / f"java-{java.version}{'-wheel' if java.is_from_wheel else ''}"
+    script = java_home / "bin" / "java"
     left_out = [VECTOR, SECURITY_ACTION] if java.version >= WITHOUT_SECURITY_ACTION else [VECTOR]
     text = SHIM.format(java=shlex.quote(str(java.path)), left_out="|".join(left_out))
     write_script(script, text)
-    return home
+    return java_home
 
 
 def _of_the_machine() -> list[Path]:
     places = []
-    if home := os.environ.get("JAVA_HOME"):
-        places.append(Path(home) / "bin" / "java")
+    if java_home := os.environ.get("JAVA_HOME"):
+        places.append(Path(java_home) / "bin" / "java")
     if found := shutil.which("java"):
         places.append(Path(found))
     return places

@@ -85,11 +85,11 @@ class IcebergLakeTable(LakeTable):
         self, batch: LakeBatch, files: Sequence[WrittenFile], gone: Sequence[DataFile], *, adds_only: bool
     ) -> None:
         _without_blind_retries(self._table)
-        told = {"tidelog.query": batch.query, "tidelog.batch": str(batch.number)}
+        properties = {"tidelog.query": batch.query, "tidelog.batch": str(batch.number)}
         try:
             with self._table.transaction() as transaction:
                 transaction.set_properties({_property(batch.query): str(batch.number)})
-                update = transaction.update_snapshot(snapshot_properties=told)
+                update = transaction.update_snapshot(snapshot_properties=properties)
                 with update.merge_append() if adds_only else update.overwrite() as snapshot:
                     for old in gone:
                         snapshot.delete_data_file(old)

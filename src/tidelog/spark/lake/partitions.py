@@ -10,7 +10,7 @@ import pyarrow as pa
 
 NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
 # What Hive, Spark and Arrow write as it is; all else becomes %XX.
-SAFE_IN_DIRECTORIES = " -_.~!$&()+,;@"
+UNQUOTED = " -_.~!$&()+,;@"
 
 
 def split(batch: pa.RecordBatch, columns: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], pa.RecordBatch]]:
@@ -53,11 +53,11 @@ def text(value: Any) -> str | None:
 def directory(columns: Sequence[str], values: Sequence[Any]) -> str:
     """`day=2024-05-01/country=NO`, as Hive, Spark and Arrow read it."""
     return "/".join(
-        f"{quote(name, safe=SAFE_IN_DIRECTORIES)}={_directory_value(value)}"
+        f"{quote(name, safe=UNQUOTED)}={_directory_value(value)}"
         for name, value in zip(columns, values, strict=True)
     )
 
 
 def _directory_value(value: Any) -> str:
-    told = text(value)
-    return NULL_DIRECTORY if told is None else quote(told, safe=SAFE_IN_DIRECTORIES)
+    written = text(value)
+    return NULL_DIRECTORY if written is None else quote(written, safe=UNQUOTED)

@@ -49,6 +49,6 @@ def check_partition_columns(schema: pa.Schema, columns: tuple[str, ...]) -> None
 def partitions_of(options: LakeOptions, table: tuple[str, ...]) -> tuple[str, ...]:
     """The partition columns of a table that exists; options that say something else are refused."""
     if options.partition_by and options.partition_by != table:
-        told, is_so = ", ".join(options.partition_by), ", ".join(table) or "nothing"
-        raise OptionError(f"partitionBy is {told}, and the table is partitioned by {is_so}")
+        given, is_so = ", ".join(options.partition_by), ", ".join(table) or "nothing"
+        raise OptionError(f"partitionBy is {given}, and the table is partitioned by {is_so}")
     return table

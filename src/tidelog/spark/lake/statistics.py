@@ -31,7 +31,7 @@ def column_statistics(metadata: pq.FileMetaData, schema: pa.Schema) -> dict[str,
         kind = schema.field(name).type
         filled = [statistics for statistics in known if statistics.num_values]
         if filled and _is_ordered(kind) and all(statistics.has_min_max for statistics in filled):
-            bounds = [_told(min(s.min for s in filled)), _told(max(s.max for s in filled))]
+            bounds = [_bound(min(s.min for s in filled)), _bound(max(s.max for s in filled))]
             if None not in bounds:
                 lowest[name], highest[name] = bounds
     return {"minValues": lowest, "maxValues": highest, "nullCount": nulls}
@@ -46,7 +46,7 @@ def _is_ordered(kind: pa.DataType) -> bool:
     )
 
 
-def _told(value: Any) -> Any:
+def _bound(value: Any) -> Any:
     if isinstance(value, str):
         return value if len(value) <= TEXT_CHARACTERS_MAX else None
     if isinstance(value, datetime):

@@ -76,8 +76,8 @@ def claim(checkpoint: Path, storage: Storage, wanted: Claim) -> None:
     if kept is None:
         _write(checkpoint / IN_CHECKPOINT, facts)
     if held is None:
-        told = {name: facts[name] for name in ("sync", "topic")} | {"checkpoint": str(checkpoint)}
-        if not storage.write_first(IN_TABLE, json.dumps(told, indent=1).encode()):
+        claim = {name: facts[name] for name in ("sync", "topic")} | {"checkpoint": str(checkpoint)}
+        if not storage.write_first(IN_TABLE, json.dumps(claim, indent=1).encode()):
             # Two began at the same time, each with a checkpoint of its own.
             raise _taken(wanted, _parsed(storage.read(IN_TABLE)) or {}, checkpoint)
 

@@ -25,7 +25,7 @@ from tidelog.spark.pipeline.load import Loaded, line_in
 from tidelog.spark.pipeline.nodes import of_plain
 from tidelog.spark.pipeline.sinks import prepared
 from tidelog.spark.pipeline.sources import dead_letter_sink, dead_letters, open_lookup, open_source
-from tidelog.spark.pipeline.spark_faults import Part, sentence, told_of, without_spark_log
+from tidelog.spark.pipeline.spark_faults import Part, explained, sentence, without_spark_log
 from tidelog.spark.pipeline.spec import STEP_KINDS, Pipeline, Sink, Source
 from tidelog.spark.pipeline.steps import apply_step, travel_by_value
 
@@ -98,7 +98,7 @@ class Build:
         source = checker.read(of_plain(keys), Source, ("sources", name))
         check_source(source, self.directory, ("sources", name), checker)
         checker.raise_faults()
-        with self._told(("sources", name), f"the source '{name}'"):
+        with self._explained(("sources", name), f"the source '{name}'"):
             return self.add_source(name, source)
 
     def sink(self, frame: "DataFrame", **keys: Any) -> None:
@@ -119,7 +119,7 @@ class Build:
         checker.raise_faults()
         if sink.name is None and sink.kind != "topic":
             sink = msgspec.structs.replace(sink, name=sink.kind)
-        self._add_told_sink(frame, sink, place)
+        self._add_explained_sink(frame, sink, place)
 
     def add_source(self, name: str, source: Source) -> "DataFrame":
         """Add a source as a YAML file describes it.
@@ -166,15 +166,15 @@ class Build:
             spec: The file, already checked.
         """
         for name, source in spec.sources.items():
-            with self._told(("sources", name), f"the source '{name}'"):
+            with self._explained(("sources", name), f"the source '{name}'"):
                 self.add_source(name, source)
         for number, step in enumerate(spec.steps):
             kind = next(kind for kind in STEP_KINDS if getattr(step, kind) is not None)
-            with self._told(("steps", number, kind), f"the step '{step.name}'", step.sql):
+            with self._explained(("steps", number, kind), f"the step '{step.name}'", step.sql):
                 self._named(step.name, apply_step(self.spark, step, self.frames, self.directory))
         for number, said in enumerate(spec.sinks):
             sink = msgspec.structs.replace(said, every=said.every or spec.every)
-            self._add_told_sink(self.frames[sink.from_], sink, ("sinks", number))
+            self._add_explained_sink(self.frames[sink.from_], sink, ("sinks", number))
 
     def _check_rules(self, name: str, source: Source) -> None:
         if not source.rules:
@@ -182,28 +182,28 @@ class Build:
         without = msgspec.structs.replace(source, rules={}, watermark=None)
         frame = open_source(self.spark, without, self.brokers, self.directory)
         for rule, sql in source.rules.items():
-            with self._told(("sources", name, "rules", rule), f"the rule '{rule}'", sql):
+            with self._explained(("sources", name, "rules", rule), f"the rule '{rule}'", sql):
                 refuse_rule(frame, sql)
 
-    def _add_told_sink(self, frame: "DataFrame", sink: Sink, place: Place) -> None:
+    def _add_explained_sink(self, frame: "DataFrame", sink: Sink, place: Place) -> None:
         from pyspark.sql.functions import expr
 
         for key in OF_SQL:
             if (text := getattr(sink, key)) is not None:
-                with self._told((*place, key), f"'{key}'", text):
+                with self._explained((*place, key), f"'{key}'", text):
                     frame.select(expr(text))
         if sink.upsert is not None:
-            with self._told((*place, "upsert"), "'upsert'", sink.upsert.delete):
+            with self._explained((*place, "upsert"), "'upsert'", sink.upsert.delete):
                 frame.select(
                     *(f"`{name}`" for name in (*sink.upsert.columns, *filter(None, [sink.upsert.order])))
                 )
                 frame.where(sink.upsert.delete or "true")
-        with self._told((*place, "mode") if sink.mode != "append" else place, "the sink"):
+        with self._explained((*place, "mode") if sink.mode != "append" else place, "the sink"):
             self.add_sink(frame, sink)
 
     @contextmanager
-    def _told(self, place: Place, subject: str, text: str | None = None) -> Iterator[None]:
-        with told_of(Part(place, subject, text or "", self.frames, self._functions), self._lines):
+    def _explained(self, place: Place, subject: str, text: str | None = None) -> Iterator[None]:
+        with explained(Part(place, subject, text or "", self.frames, self._functions), self._lines):
             yield
 
     def _functions(self) -> Iterable[str]:

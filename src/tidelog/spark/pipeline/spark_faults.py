@@ -38,7 +38,7 @@ class Part:
 
 
 @contextmanager
-def told_of(part: Part, lines: Lines) -> Iterator[None]:
+def explained(part: Part, lines: Lines) -> Iterator[None]:
     """Whatever is wrong with it comes out as InvalidPipeline, with the place."""
     from pyspark.errors import PySparkException
 

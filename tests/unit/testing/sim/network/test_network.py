@@ -35,7 +35,7 @@ class Echo:
         reply = Reply([b"size", text])
         if text.startswith(b"slow"):
             future: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
-            asyncio.get_running_loop().call_later(1, _settle, future, reply)
+            asyncio.get_running_loop().call_later(1, _resolve, future, reply)
             return future
         return None if text.startswith(b"mute") else reply
 
@@ -43,7 +43,7 @@ class Echo:
         return not bytes(frame).startswith(b"slow alone")
 
 
-def _settle(future: "asyncio.Future[Reply | None]", reply: Reply) -> None:
+def _resolve(future: "asyncio.Future[Reply | None]", reply: Reply) -> None:
     if not future.done():
         future.set_result(reply)
 
