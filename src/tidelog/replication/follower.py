@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, Offset, TimestampMs
+from tidelog.base.weak import weak
 from tidelog.metadata.image.entities import NO_LEADER
 from tidelog.replication import refusals
 from tidelog.replication.divergence import truncation_point
@@ -44,7 +45,7 @@ class Follower:
     __slots__ = ("_leader_mark", "_partition", "must_checkpoint")
 
     def __init__(self, partition: "Partition") -> None:
-        self._partition = partition
+        self._partition = weak(partition)
         self.must_checkpoint = partition.log.recovery.trusts_too_much
         """The log was truncated below its recovery point. The lower one must be on disk before something else
         is appended: batches that take the place of synced ones are not synced."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_OFFSET, Epoch, NodeId, Offset
+from tidelog.base.weak import weak
 from tidelog.replication import refusals
 from tidelog.replication.follower_progress import FollowerProgress
 from tidelog.replication.leadership import NOT_COMMITTED, CommittedIsr, IsrProposal, Leadership
@@ -22,7 +23,7 @@ class Leader:
 
     def __init__(self, partition: "Partition", now: float) -> None:
         """The followers' ends are unknown in a new epoch, so the high watermark stays until they fetch."""
-        self._partition = partition
+        self._partition = weak(partition)
         log = partition.log
         epochs = log.leader_epochs
         epoch_start = epochs.latest_start if epochs.latest == partition.leader_epoch else log.end

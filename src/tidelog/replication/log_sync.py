@@ -21,12 +21,10 @@ FSYNC = Durability.FSYNC  # members of an enum are slow to look up, and every ap
 
 
 class LogSync:
-    __slots__ = ("_unsynced_since", "durability", "request", "waiters")
+    __slots__ = ("_unsynced_since", "durability", "waiters")
 
-    def __init__(self, durability: Durability, request: Callable[[], None]) -> None:
-        """`request` asks for a sync of the log, soon."""
+    def __init__(self, durability: Durability) -> None:
         self.durability = durability
-        self.request = request
         self.waiters: list[Callable[[], None]] = []
         self._unsynced_since: float | None = None
 

@@ -7,7 +7,6 @@ from another broker while that leads. Here are the role, and what clients do at 
 
 import logging
 from collections.abc import Callable
-from functools import partial
 
 import msgspec
 
@@ -56,6 +55,8 @@ class Produced(msgspec.Struct, frozen=True, gc=False):
 
 class Partition:
     __slots__ = (
+        "__weakref__",
+        "_on_unsynced",
         "elr",
         "follower",
         "index",
@@ -106,7 +107,9 @@ class Partition:
         self.isr: tuple[NodeId, ...] = ()
         self.elr: tuple[NodeId, ...] = ()
         self.min_insync_replicas = min_insync_replicas
-        self.sync = LogSync(durability, partial(on_unsynced, self))
+        self._on_unsynced = on_unsynced
+        """Asks for a sync of the log, soon."""
+        self.sync = LogSync(durability)
         self.watchers = FetchWatchers()
         committed = log.start if high_watermark is None else high_watermark
         self.mark = HighWatermark(max(log.start, min(committed, self.sync.durable_end(log))), self.watchers)
@@ -196,12 +199,12 @@ class Partition:
         end = log.end
         if sync.durability is FSYNC and log.recovery_point < end:
             end = log.recovery_point
-            sync.request()
+            self._on_unsynced(self)
         elif sync.waiters:
             if sync.is_synced(log):
                 sync.notify()
             else:
-                sync.request()
+                self._on_unsynced(self)
         too_few = len(self.isr) < self.min_insync_replicas and self.is_leader and not self.has_enough_in_sync
         self.mark.advance(end, log.producer_state.producers, too_few)
 
@@ -215,7 +218,7 @@ class Partition:
         if log.writer.has_rolled or log.end - log.recovery_point >= log.config.flush_messages:
             # A sealed segment is synced whatever the durability: after a crash only the rest is read.
             log.writer.has_rolled = False
-            self.sync.request()
+            self._on_unsynced(self)
 
     @property
     def is_synced(self) -> bool:
@@ -226,7 +229,7 @@ class Partition:
         if self.is_synced or self.log.offline is not None:
             return True
         self.sync.waiters.append(done)
-        self.sync.request()
+        self._on_unsynced(self)
         return False
 
     # Writing

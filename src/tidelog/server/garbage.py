@@ -1,8 +1,8 @@
 """A full garbage collection visits every object, and the loop stops meanwhile: 150 ms with 5,000 logs.
 
 So collections run early, while there are few objects to visit. Objects that survive a long one are frozen, as
-modules and open logs may be: they are freed by their reference counts. Only cycles among them would stay, and
-logs are in none.
+modules and open logs may be: they are freed by their reference counts. Only cycles among them would stay;
+partitions and logs are in none (`tidelog.base.weak`).
 """
 
 import gc

@@ -42,6 +42,7 @@ _INDEX_ENTRIES_PENDING_MAX = 64
 
 class PartitionLog:
     __slots__ = (
+        "__weakref__",
         "_complete_at",
         "append",
         "append_as_follower",

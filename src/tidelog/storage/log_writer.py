@@ -7,6 +7,7 @@ import msgspec
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_EPOCH, NO_TIMESTAMP, Epoch, Offset, TimestampMs
 from tidelog.base.invariant import invariant
+from tidelog.base.weak import weak
 from tidelog.storage.file_names import INDEX, LOG, TIME_INDEX
 from tidelog.storage.segment.active import ActiveSegment, RollLimits, create_segment
 from tidelog.storage.segment.offset_index import RELATIVE_MAX
@@ -42,7 +43,7 @@ class LogWriter:
     __slots__ = ("_epochs", "_health", "_log", "_roll_limits", "_segments", "_state", "has_rolled")
 
     def __init__(self, log: "PartitionLog") -> None:
-        self._log = log
+        self._log = weak(log)
         self._segments = log.segment_list
         self._state = log.producer_state
         self._epochs = log.leader_epochs

@@ -1,3 +1,6 @@
+import gc
+import weakref
+
 import pytest
 
 from tests.rigs.log import NOW_MS, open_log
@@ -219,3 +222,21 @@ def test_a_sealed_segment_is_synced_even_if_the_page_cache_decides() -> None:
     rig.produce([b"third"])
     assert rig.asked_to_sync == 1
     assert rig.partition.log.recovery_point == 2
+
+
+def test_reference_counts_alone_free_a_partition_and_its_log() -> None:
+    """A broker freezes open logs: the collector would never visit a cycle among them."""
+    log = open_log(MemoryDisk(), LogConfig())
+    partition = sole_leader(log, durability=Durability.OS, on_unsynced=lambda _: None)
+    batch = write_batch([Record(0, NOW_MS, None, b"a", [])])
+    partition.produce(memoryview(batch), all_replicas=True, now_ms=NOW_MS)
+    log.roll(NOW_MS)
+    log.compaction.cleanable(log.end, NOW_MS)
+    log.close(clean=False)
+    watched = [weakref.ref(partition), weakref.ref(log)]
+    gc.disable()
+    try:
+        del partition, log
+        assert [each() for each in watched] == [None, None]
+    finally:
+        gc.enable()

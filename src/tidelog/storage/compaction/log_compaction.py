@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tidelog.base.ids import Offset, TimestampMs
+from tidelog.base.weak import weak
 from tidelog.storage.compaction import cleanable, swap
 from tidelog.storage.compaction.cleanable import CleanableRange
 from tidelog.storage.compaction.cleaned_segment import Cleaned
@@ -22,7 +23,7 @@ class LogCompaction:
     __slots__ = ("_log", "cleaned_to", "copies_under_way")
 
     def __init__(self, log: "PartitionLog") -> None:
-        self._log = log
+        self._log = weak(log)
         self.cleaned_to: Offset | None = None
         """Compaction has seen everything below; None where that is not known."""
         self.copies_under_way = 0

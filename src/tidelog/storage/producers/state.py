@@ -6,20 +6,19 @@ the newest snapshot when the log is opened or truncated.
 
 from bisect import bisect_right
 
-from tidelog.base.errors import KafkaError
 from tidelog.base.ids import Offset, ProducerId, TimestampMs
 from tidelog.storage.flush import Unsynced
 from tidelog.storage.log_files import LogFiles
 from tidelog.storage.log_health import LogHealth
+from tidelog.storage.producers.aborted_batches import AbortedBatches
 from tidelog.storage.producers.aborted_transactions import AbortedTransactions
 from tidelog.storage.producers.producers import Duplicate, Producers
-from tidelog.storage.producers.replay import aborted_of, replay, replay_aborted
+from tidelog.storage.producers.replay import aborted_of, replay
 from tidelog.storage.producers.reused_sequences import check_reuse
 from tidelog.storage.producers.snapshot_files import ProducerSnapshotFiles
 from tidelog.storage.producers.verification import VerificationGuard, Verifications
 from tidelog.storage.segment.segment import LogRead
 from tidelog.storage.segment.segments import SegmentList
-from tidelog.storage.segment.transaction_index import Aborted
 from tidelog.wire.batch import CONTROL, TRANSACTIONAL, BatchHeader
 from tidelog.wire.record import read_control
 
@@ -56,7 +55,8 @@ class ProducerState:
         self._segments = segments
         self._unsynced = unsynced
         self._health = health
-        self.aborted = AbortedTransactions(files, self._replay_aborted, self._has_aborted)
+        batches = AbortedBatches(files, segments, snapshots)
+        self.aborted = AbortedTransactions(files, batches.replay, batches.has)
         self.verifications = Verifications()
         self.bytes_since_snapshot = 0
 
@@ -181,27 +181,3 @@ class ProducerState:
         """After a crash: of markers from `synced` on, the batches say what is so, and not the index files."""
         aborted = [aborted_of(ended) for ended in self.producers.ended if ended.aborted]
         self.aborted.after_crash(synced, self._segments.bases, aborted)
-
-    def _replay_aborted(self, base: Offset) -> list[Aborted]:
-        """The index of a segment cannot be right: learn from the batches."""
-        segments = self._segments.all
-        producers = self._snapshots.at_or_below(base, segments[0].base)
-        return replay_aborted(segments, producers, base)
-
-    def _has_aborted(self, entry: Aborted) -> bool:
-        """By the batches at both ends, which compaction may have taken away."""
-        if self._files.config.compact:
-            return True
-        try:
-            marker, first = self._segments.locate(entry.last), self._segments.locate(entry.first)
-        except KafkaError:
-            return True  # a damaged batch says nothing of the index
-        ends = marker is not None and marker.is_control and marker.producer_id == entry.producer_id
-        if not ends or entry.first < self._segments.first_base:
-            return ends
-        return (
-            first is not None
-            and not first.is_control
-            and first.base_offset == entry.first
-            and first.producer_id == entry.producer_id
-        )
