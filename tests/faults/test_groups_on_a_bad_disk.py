@@ -1,6 +1,8 @@
 """Groups whose partition of `__consumer_offsets` is in trouble: its disk fails, or it is being loaded."""
 
 import asyncio
+import errno
+import itertools
 import threading
 
 import pytest
@@ -41,10 +43,12 @@ def test_offsets_that_could_not_be_synced_are_not_shown_and_nobody_waits() -> No
         node.start()
 
 
+@pytest.mark.parametrize("failures", [0, 1])
 def test_a_topic_that_goes_while_its_groups_are_loaded_takes_their_offsets_with_it(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, failures: int
 ) -> None:
     may_end = threading.Event()
+    loads = itertools.count()
 
     async def slow_load(
         partition: Partition,
@@ -54,6 +58,8 @@ def test_a_topic_that_goes_while_its_groups_are_loaded_takes_their_offsets_with_
     ) -> int:
         count = await load_shard(partition, shard, replay, run_in_thread)
         await asyncio.get_running_loop().run_in_executor(None, may_end.wait, DEADLINE_S)
+        if next(loads) < failures:
+            raise OSError(errno.EIO, "the disk fails while the log is read")
         return count
 
     with NodeThread(offsets_topic_num_partitions=1) as node:
@@ -64,7 +70,9 @@ def test_a_topic_that_goes_while_its_groups_are_loaded_takes_their_offsets_with_
             for topic in ("t", "kept"):
                 commit(client, "readers", topic, {0: (5, None)})
         node.stop()
-        monkeypatch.setattr("tidelog.broker.coordinators.runtime.service.load_shard", slow_load)
+        service = "tidelog.broker.coordinators.runtime.service"
+        monkeypatch.setattr(f"{service}.load_shard", slow_load)
+        monkeypatch.setattr(f"{service}.LOAD_RETRY_SECONDS", 0.01)
         node.start()
         with node.connect() as client:
             client.ask(ApiKey.DELETE_TOPICS, DeleteTopicsRequest(topics=[DeleteTopicState(name="t")]))

@@ -41,7 +41,7 @@ class _Groups:
         self._random = random
         self._topics: Topics | None = None
         self._deleted_before_served: WeakKeyDictionary[GroupShard, set[str]] = WeakKeyDictionary()
-        """Topics that were deleted after a shard began to load: it may have replayed offsets of them."""
+        """Topics that were deleted since a load began: their offsets may still be in what it reads."""
         self.service = runtime.register(
             Registration(
                 name="groups",
@@ -49,6 +49,7 @@ class _Groups:
                 topic=CONSUMER_OFFSETS,
                 new_topic=self._new_topic,
                 new_shard=self._new_shard,
+                on_load_retried=self._on_load_retried,
                 answer_seconds=lambda: self._topic_settings.commit_timeout_ms / 1000,
                 # Committed offsets can be fetched also while too few replicas are in sync.
                 until_loadable=until_replicated,
@@ -75,6 +76,9 @@ class _Groups:
         shard = GroupShard(self._settings(), self._random)
         self._deleted_before_served[shard] = set()
         return shard
+
+    def _on_load_retried(self, failed: GroupShard, fresh: GroupShard) -> None:
+        self._deleted_before_served[fresh] = self._deleted_before_served.pop(failed)
 
     def _settings(self) -> GroupSettings:
         return GroupSettings.of(self._metadata.config, self._metadata.image.group_configs)

@@ -28,7 +28,9 @@ class Registration(Generic[ShardT]):
     new_topic: Callable[[], StateTopic]
     """How to create the topic when a client first looks for the coordinator."""
     new_shard: Callable[[Epoch], ShardT]
-    """Gets the leader epoch of the partition. Called anew for each load."""
+    """Gets the leader epoch of the partition. Called anew for each try to load it."""
+    on_load_retried: Callable[[ShardT, ShardT], None] = lambda failed, fresh: None
+    """A shard could not be loaded; a fresh one takes its place."""
     answer_seconds: Callable[[], float] = lambda: ANSWER_SECONDS
     """How long a client waits for its decision to be committed before it is told to try again."""
     until_loadable: Callable[[Partition], Awaitable[None]] = until_committed

@@ -161,8 +161,8 @@ class CoordinatorService(Generic[ShardT]):
         """Read the log once all of it is committed: a client may have been told of any record in it."""
         mine = self.registration
         began = self._clock.monotonic()
+        shard = mine.new_shard(partition.leader_epoch)
         while True:
-            shard = mine.new_shard(partition.leader_epoch)
             try:
                 await mine.until_loadable(partition)
                 count = await load_shard(partition, shard, mine.replay_batch, self._run_in_thread)
@@ -172,6 +172,8 @@ class CoordinatorService(Generic[ShardT]):
                     return  # the broker that leads now loads it
                 report_failure(self._log, partition, mine.name, error)
             await asyncio.sleep(LOAD_RETRY_SECONDS)
+            failed, shard = shard, mine.new_shard(partition.leader_epoch)
+            mine.on_load_retried(failed, shard)
         seconds = self._clock.monotonic() - began
         place = f"{partition.topic}-{partition.index}"
         self._log.info("%s: loaded %d records of %s in %.2f s", place, count, mine.name, seconds)
