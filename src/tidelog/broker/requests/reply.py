@@ -59,11 +59,20 @@ class LateReply:
     def cancel(self) -> None:
         """The client has left. That ends a wait, but not a task, which may be changing the cluster: half of a
         change would be worse than all of it."""
-        if not isinstance(self._answer, asyncio.Task):
+        if isinstance(self._answer, asyncio.Task):
+            self._answer.add_done_callback(_log_failure)
+        else:
             self._answer.cancel()
 
     def add_done_callback(self, then: Callable[[Any], object], /) -> None:
         self._answer.add_done_callback(then)
+
+
+def _log_failure(task: "asyncio.Task[Any]") -> None:
+    """No connection is left to report to. Where the answer is to close it, there is nothing to report."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None and not isinstance(error, CloseConnection):
+        log.error("%s failed inside the broker after its client had left", task.get_name(), exc_info=error)
 
 
 def closing_reply(error: CloseConnection) -> Reply:

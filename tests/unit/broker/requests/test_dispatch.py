@@ -1,6 +1,7 @@
 """Every kind of answer that a handler may give, and what the connection gets for it."""
 
 import asyncio
+import gc
 import logging
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -125,6 +126,26 @@ def test_a_handler_closes_the_connection_and_the_log_says_why(
     assert reply is not None
     assert (reply.parts, reply.close) == ([], True)
     assert "closing 192.0.2.1:5555: the records were refused" in caplog.text
+
+
+async def fails_later(context: Context, _: Any) -> object:
+    raise IndexError("list index out of range")
+
+
+@pytest.mark.parametrize(("handle", "is_logged"), [(closes_later, False), (fails_later, True)])
+def test_a_failure_after_the_client_left_is_logged_and_a_refusal_is_not(
+    handle: Callable[[Context, Any], Any], is_logged: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        serving = dispatcher(handle)
+        pending: Any = serving.dispatch(frame(), client())
+        pending.cancel()
+        await serving.drain()
+        del pending
+        gc.collect()  # asyncio reports an exception that was never looked at when its task is collected
+
+    run(main())
+    assert [record.name for record in caplog.records] == (["tidelog.broker"] if is_logged else [])
 
 
 def test_drain_waits_for_coroutines() -> None:
