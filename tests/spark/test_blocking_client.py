@@ -20,14 +20,17 @@ from tidelog.blocking.cluster import GROUP, TRANSACTION, Cluster, TopicPartition
 from tidelog.blocking.connection import Connection
 from tidelog.blocking.errors import BrokersUnreachable, Disconnected, SecurityError
 from tidelog.blocking.log_bounds import LogBounds
+from tidelog.blocking.producer import Outgoing, Producer
 from tidelog.blocking.security import Sasl, Security, Tls
 from tidelog.blocking.settings import ClusterSettings
+from tidelog.blocking.transactions import TransactionCalls
 from tidelog.testing import Broker
 from tidelog.wire.messages.init_producer_id import InitProducerIdRequest
 from tidelog.wire.messages.metadata import MetadataRequest, MetadataResponse
 from tidelog.wire.messages.offset_fetch import OffsetFetchRequest
 from tidelog.wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from tidelog.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from tidelog.wire.record import Record, write_batch
 
 
 def connected(broker: Broker, **limits: float) -> Cluster:
@@ -87,6 +90,34 @@ def test_an_answer_that_does_not_come_ends_the_connection() -> None:
         ):
             connection.call(MetadataRequest(), timeout_s=0.1)
         assert connection.is_closed
+
+
+def test_a_call_does_not_take_the_answer_of_an_earlier_request() -> None:
+    answers = iter("abc")
+    with ScriptedBroker(lambda _: MetadataResponse(cluster_id=next(answers))) as scripted:
+        connection = Connection("127.0.0.1", scripted.port)
+        connection.send(MetadataRequest())
+        connection.send(MetadataRequest())
+        assert connection.call(MetadataRequest()).cluster_id == "c"
+        assert [connection.receive().cluster_id for _ in range(2)] == ["a", "b"]
+        connection.close()
+
+
+def test_a_producer_meets_a_new_topic_while_records_are_under_way(broker: Broker, topics: Topics) -> None:
+    """As a sink does whose rows name their topics: a later part may be the first with some topic."""
+    with connected(broker) as cluster:
+        producer = Producer(cluster, TransactionCalls(cluster).producer_id(), Limits())
+        places = [TopicPartition(topics.create(), 0) for _ in range(3)]
+        for place in places:
+            batch = write_batch(
+                [Record(0, 1, None, b"x")],
+                producer_id=producer.identity.producer_id,
+                producer_epoch=producer.identity.epoch,
+                base_sequence=producer.reserve(place, 1),
+            )
+            producer.send([Outgoing(place, batch)])
+        producer.flush()
+        assert set(LogBounds(cluster, read_committed=False).latest(places).values()) == {1}
 
 
 def test_a_version_that_nobody_shares_is_told() -> None:

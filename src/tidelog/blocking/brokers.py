@@ -4,6 +4,7 @@ A `Brokers` belongs to one thread. It begins with the bootstrap servers and lear
 answers. A connection that its broker closed, as a restart does, is replaced before the next request.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -13,11 +14,20 @@ from tidelog.blocking.errors import Disconnected, NoBroker
 from tidelog.blocking.settings import ClusterSettings
 from tidelog.wire.message import Message
 
+_TIMEOUT_MIN_S = 0.001
+"""A socket takes 0 for "do not wait at all"."""
+
 
 class Brokers:
-    def __init__(self, settings: ClusterSettings, *, connect: Callable[..., Connection] = Connection) -> None:
+    def __init__(
+        self,
+        settings: ClusterSettings,
+        *,
+        connect: Callable[..., Connection] = Connection,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.settings = settings
-        self._connect = connect
+        self._connect, self._now = connect, now
         self._bootstrap = addresses_of(",".join(settings.servers))
         self._learned: list[Address] = []
         self._connections: dict[Address, Connection] = {}
@@ -51,29 +61,49 @@ class Brokers:
         message: Message,
         *,
         timeout_s: float | None = None,
+        total_s: float | None = None,
         at_least: int = 0,
         at_most: int | None = None,
     ) -> Any:
-        """Asks one broker after the other until one answers."""
-        failures = []
+        """Asks one broker after the other until one answers, or `total_s` is over.
+
+        `timeout_s` limits the time for each broker, so that a silent broker leaves some for the next.
+        """
+        failures: list[Disconnected] = []
+        deadline = None if total_s is None else self._now() + total_s
         for address in self._in_order():
+            if failures and deadline is not None and self._now() >= deadline:
+                break
             try:
-                connection = self.at(address, timeout_s=timeout_s)
-                return connection.call(message, timeout_s=timeout_s, at_least=at_least, at_most=at_most)
+                connection = self.at(address, timeout_s=self._limit(timeout_s, deadline))
+                return connection.call(
+                    message,
+                    timeout_s=self._limit(timeout_s, deadline),
+                    at_least=at_least,
+                    at_most=at_most,
+                )
             except Disconnected as failure:
                 failures.append(failure)
         raise NoBroker(failures)
 
+    def _limit(self, timeout_s: float | None, deadline: float | None) -> float | None:
+        if deadline is None:
+            return timeout_s
+        request_s = self.settings.limits.request_s if timeout_s is None else timeout_s
+        return min(request_s, max(deadline - self._now(), _TIMEOUT_MIN_S))
+
     def open(self, address: Address, *, timeout_s: float | None = None) -> Connection:
         """A new connection that the caller closes."""
         limits = self.settings.limits
-        return self._connect(
+        connection = self._connect(
             *address,
             security=self.settings.security,
             client_id=self.settings.client_id,
-            connect_timeout_s=limits.connect_s if timeout_s is None else timeout_s,
+            connect_timeout_s=limits.connect_s if timeout_s is None else min(limits.connect_s, timeout_s),
             timeout_s=limits.request_s if timeout_s is None else timeout_s,
         )
+        connection.timeout_s = limits.request_s  # later calls may have more time than was left to open it
+        return connection
 
     def close(self) -> None:
         for connection in self._connections.values():

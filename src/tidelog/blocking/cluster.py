@@ -72,7 +72,8 @@ class Cluster:
     def topics(self, names: Iterable[str] | None = None) -> dict[str, Topic]:
         """Asks a broker. Leaves out topics that do not exist; None asks for all topics."""
         wanted = None if names is None else sorted(set(names))
-        return self.attempts("metadata").run(lambda: self._update(wanted))
+        attempts = self.attempts("metadata")
+        return attempts.run(lambda: self._update(wanted, attempts.left_s))
 
     def topic(self, name: str) -> Topic:
         """Returns the topic as the last answer described it; asks a broker where none did."""
@@ -106,8 +107,11 @@ class Cluster:
         self, message: Message, *, failed: Callable[[Any], int] = error_of, timeout_s: float | None = None
     ) -> Any:
         """Calls any broker that answers, with retries."""
-        return self.attempts(type(message).__name__).run(
-            lambda: _checked(self._brokers.call_any(message, timeout_s=timeout_s), failed)
+        attempts = self.attempts(type(message).__name__)
+        return attempts.run(
+            lambda: _checked(
+                self._brokers.call_any(message, timeout_s=timeout_s, total_s=attempts.left_s), failed
+            )
         )
 
     def call_node(
@@ -156,7 +160,9 @@ class Cluster:
         node = self._coordinators.get((kind, key))
         if node is None:
             request = FindCoordinatorRequest(key=key, key_type=kind, coordinator_keys=[key])
-            answer: FindCoordinatorResponse = self._brokers.call_any(request)
+            answer: FindCoordinatorResponse = self._brokers.call_any(
+                request, total_s=self.settings.limits.total_s
+            )
             coordinator = answer.coordinators[0] if answer.coordinators else answer
             if coordinator.error_code:
                 raise KafkaError(ErrorCode.of(coordinator.error_code), coordinator.error_message)
@@ -187,10 +193,11 @@ class Cluster:
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"broker {node} is not in the cluster now")
         return self._addresses[node]
 
-    def _update(self, names: Sequence[str] | None) -> dict[str, Topic]:
+    def _update(self, names: Sequence[str] | None, total_s: float | None = None) -> dict[str, Topic]:
+        total_s = self.settings.limits.total_s if total_s is None else total_s
         wanted = None if names is None else [MetadataRequestTopic(name=name) for name in names]
         request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
-        answer: MetadataResponse = _checked(self._brokers.call_any(request), error_of)
+        answer: MetadataResponse = _checked(self._brokers.call_any(request, total_s=total_s), error_of)
         self._addresses = {broker.node_id: (broker.host, broker.port) for broker in answer.brokers}
         self._brokers.learn(self._addresses.values())
         topics = {}

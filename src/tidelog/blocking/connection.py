@@ -1,7 +1,8 @@
 """A blocking connection to one broker: requests on our codec, answers in order, a time limit on each.
 
 Every failure of the network is a `Disconnected`; it closes the connection. Requests may be sent ahead of
-their answers (`send`, `send`, `receive`, `receive`), which is how reading overlaps decoding.
+their answers (`send`, `send`, `receive`, `receive`), which is how reading overlaps decoding. A `call` in
+between keeps the answers before its own for `receive`.
 """
 
 import itertools
@@ -51,6 +52,7 @@ class Connection:
         self._client_id = client_id
         self._numbers = itertools.count(1)
         self._awaited: deque[tuple[ApiSpec, int, int]] = deque()
+        self._kept: deque[Any] = deque()  # answers that a `call` had to read before its own
         self._versions: dict[int, tuple[int, int]] = dict(_BEFORE_VERSIONS)
         self._socket = self._opened(host, port, security, connect_timeout_s)
         self._renew_after: float | None = None
@@ -107,7 +109,9 @@ class Connection:
     ) -> Any:
         """Sends the request and receives its answer, in a version within these bounds."""
         self.send(message, at_least=at_least, at_most=at_most)
-        return self.receive(timeout_s=timeout_s)
+        while len(self._awaited) > 1:
+            self._kept.append(self._receive_next(None, None))
+        return self._receive_next(timeout_s, None)
 
     def send(self, message: Message, *, at_least: int = 0, at_most: int | None = None) -> None:
         spec = _SPECS[type(message).__name__]
@@ -125,6 +129,9 @@ class Connection:
     def receive(self, *, timeout_s: float | None = None, buffer: bytearray | None = None) -> Any:
         """Returns the answer to the oldest unanswered request. Its records are views into `buffer` where that
         is given and large enough, else into memory of their own."""
+        return self._kept.popleft() if self._kept else self._receive_next(timeout_s, buffer)
+
+    def _receive_next(self, timeout_s: float | None, buffer: bytearray | None) -> Any:
         spec, version, expected = self._awaited.popleft()
         deadline = time.monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
         try:

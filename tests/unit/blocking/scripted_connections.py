@@ -30,6 +30,7 @@ class ScriptedConnection:
         self._brokers, self._host, self._port = brokers, host, port
         self.is_stale = False
         self.is_closed = False
+        self.timeout_s = 0.0
         self.features: dict[str, int] = {}
 
     def call(

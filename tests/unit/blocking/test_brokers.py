@@ -1,11 +1,15 @@
 """Connections of a client: which broker a request goes to, and when a new connection is opened."""
 
+from typing import Any
+
 import pytest
 
-from tests.unit.blocking.scripted_connections import ScriptedBrokers
+from tests.unit.blocking.scripted_connections import ScriptedBrokers, ScriptedConnection
+from tidelog.blocking.attempts import Limits
 from tidelog.blocking.brokers import Brokers
-from tidelog.blocking.errors import Disconnected, NoBroker
+from tidelog.blocking.errors import Disconnected, NoAnswer, NoBroker
 from tidelog.blocking.settings import ClusterSettings
+from tidelog.wire.message import Message
 from tidelog.wire.messages.metadata import MetadataRequest
 
 REQUEST = MetadataRequest()
@@ -54,6 +58,29 @@ def test_a_stale_connection_is_replaced() -> None:
     assert asked.any() is not first
     assert first.is_closed
     assert brokers.opened == [1, 1]
+
+
+def test_silent_brokers_share_the_time_of_the_call() -> None:
+    """A broker that sends no answer takes the time for one request; the call ends when all time is over."""
+    now = 0.0
+
+    class SilentConnection(ScriptedConnection):
+        def call(self, message: Message, *, timeout_s: float | None = None, **_: Any) -> Any:
+            nonlocal now
+            brokers.timeouts.append(timeout_s)
+            now += timeout_s or 0.0
+            raise NoAnswer("silent")
+
+    brokers = ScriptedBrokers({})
+    asked = Brokers(
+        ClusterSettings(("a:1", "b:2", "c:3", "d:4"), limits=Limits(request_s=30, total_s=50)),
+        connect=lambda host, port, **_: SilentConnection(brokers, host, port),  # type: ignore[arg-type,return-value]
+        now=lambda: now,
+    )
+    with pytest.raises(NoBroker):
+        asked.call_any(REQUEST, total_s=50)
+    assert brokers.timeouts == [30, 20]
+    assert asked.at(("a", 1)).timeout_s == 30
 
 
 def test_closing_closes_every_connection() -> None:
