@@ -157,7 +157,7 @@ class Consumer(Generic[Key, Value]):
             The messages, in the order of each partition; an empty list if none came.
 
         Raises:
-            DeserializationError: A message cannot be read. The next call goes on behind it.
+            DeserializationError: A message cannot be read. The next call continues behind it.
             OffsetOutOfRange: The wanted offset is gone, and `auto_offset_reset` is `NONE`.
             ConnectionFailed: No broker was reached within `request_timeout_ms`, and none ever before.
         """
@@ -178,7 +178,7 @@ class Consumer(Generic[Key, Value]):
     # Committing
 
     def commit(self, what: ToCommit = None, *, wait: bool = True) -> dict[TopicPartition, int]:
-        """Commit what the application has handled: the group goes on there after a restart.
+        """Commit the offsets of handled messages: the group continues there after a restart.
 
         Args:
             what: A message, which commits it and all before it in its partition; or a mapping of partitions
@@ -234,7 +234,7 @@ class Consumer(Generic[Key, Value]):
         return self._offsets.position(place)
 
     def seek(self, place: TopicPartition, offset: int) -> None:
-        """Go on at this offset. It works within `on_assign` too.
+        """Continue at this offset. It works within `on_assign` too.
 
         Args:
             place: An assigned partition.
@@ -243,10 +243,10 @@ class Consumer(Generic[Key, Value]):
         self._core.seek(place, offset)
 
     def rewind(self) -> dict[TopicPartition, int]:
-        """Hand out again what was handed out and not committed, as after an aborted transaction.
+        """Deliver uncommitted messages again, as after an aborted transaction.
 
         Returns:
-            Where reading goes on.
+            The next offset to read, by partition.
         """
         return self._offsets.rewind()
 
@@ -302,7 +302,7 @@ class Consumer(Generic[Key, Value]):
         self._core.pause(places or self.assignment())
 
     def resume(self, *places: TopicPartition) -> None:
-        """Go on with paused partitions where they stopped.
+        """Resume paused partitions where they stopped.
 
         Args:
             places: Partitions; all paused ones, if none is given.

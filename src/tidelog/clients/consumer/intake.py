@@ -38,7 +38,7 @@ class Intake:
 
     def take(self, limit: int) -> list[Message[Any, Any]]:
         """Up to `limit` messages. An error ends the list; it is raised by the call that it comes first in,
-        and the call after that goes on behind it."""
+        and the call after that continues behind it."""
         taken: list[Message[Any, Any]] = []
         while self._waiting and len(taken) < limit:
             raw = self._waiting.popleft()

@@ -48,7 +48,7 @@ class ConsumerOffsets:
         return self._chosen(what), self._core.client.consumer_group_metadata()
 
     def rewind(self) -> dict[TopicPartition, int]:
-        """Hand out again what was handed out and not committed; where reading goes on."""
+        """Deliver uncommitted messages again; returns the next offsets to read."""
         self._need_group("rewind()")
         self._need_own_commits("rewind()")
         self._core.positions.take_lost()
@@ -92,7 +92,7 @@ class ConsumerOffsets:
         return self.positions([place])[place]
 
     def positions(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Where reading goes on: behind the last message, else at the commit, else where the policy says."""
+        """Returns the next offsets: behind the last message, else at the commit, else by the policy."""
         self._core.check_open()
         chosen = list(places)
         known = {place: self._core.positions.next_of(place) for place in chosen}

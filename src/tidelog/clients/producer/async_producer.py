@@ -69,7 +69,7 @@ class LoopDelivery:
 class AsyncProducer(Generic[Key, Value]):
     """Writes records to topics, from asyncio.
 
-    `await send(...)` waits for the receipt; `await enqueue(...)` only hands the record over. The event loop
+    `await send(...)` waits for the receipt; `await enqueue(...)` only buffers the record. The event loop
     is never blocked. Make the producer where the loop runs, and use it on that loop only.
 
     Example:
@@ -173,7 +173,7 @@ class AsyncProducer(Generic[Key, Value]):
         headers: Headers | None = None,
         timestamp: int | datetime | None = None,
     ) -> "asyncio.Future[Receipt]":
-        """Hand a record over, and go on. It waits only while the buffer is full.
+        """Buffer a record and return at once. It waits only while the buffer is full.
 
         Args:
             topic: The topic.
@@ -189,7 +189,7 @@ class AsyncProducer(Generic[Key, Value]):
 
         Raises:
             SerializationError: The key, the value or a header cannot be made bytes.
-            BufferFull: There was no room for it within `max_block_ms`.
+            BufferFull: The buffer stayed full for `max_block_ms`.
             ClientClosed: The producer is closed.
         """
         record = self._sender.prepare(
@@ -214,7 +214,7 @@ class AsyncProducer(Generic[Key, Value]):
             self._sender.check_usable()
 
     async def flush(self, timeout_ms: int | None = None) -> None:
-        """Wait until every record that was sent has its outcome.
+        """Wait until every sent record is delivered or has failed.
 
         Args:
             timeout_ms: How long to wait at most. None: as long as it takes.
@@ -235,16 +235,16 @@ class AsyncProducer(Generic[Key, Value]):
         return AsyncTransaction(self, self._sender)
 
     def __len__(self) -> int:
-        """How many records have no outcome yet."""
+        """The number of records that are neither delivered nor failed yet."""
         return self._sender.unacknowledged
 
     def __bool__(self) -> bool:
         return True
 
     async def close(self, timeout_ms: int | None = None) -> None:
-        """Send what is waiting, then end. The end of the `async with` block does it too.
+        """Send the buffered records, then end. The end of the `async with` block does it too.
 
-        Every record comes to an outcome: what is not acknowledged in time fails.
+        Every record is delivered or fails: one that is not acknowledged in time fails.
 
         Args:
             timeout_ms: How long to wait at most. None: until `delivery_timeout_ms` is over for each record.

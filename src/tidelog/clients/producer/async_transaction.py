@@ -25,7 +25,7 @@ class AsyncTransaction(Generic[Key, Value]):
     """All records of a `async with` block together, and the offsets of what was read for them.
 
     A producer's `transaction()` makes it; there is one at a time. The end of the block commits. An
-    exception inside aborts, and goes on its way.
+    exception inside aborts, and propagates.
 
     Example:
         import asyncio
@@ -99,7 +99,7 @@ class AsyncTransaction(Generic[Key, Value]):
         headers: Headers | None = None,
         timestamp: int | datetime | None = None,
     ) -> "asyncio.Future[Receipt]":
-        """Hand a record over, and go on. The end of the block waits for all of them.
+        """Buffer a record and return at once. The end of the block waits for all records.
 
         Args:
             topic: The topic.

@@ -51,7 +51,7 @@ class ProducerConfig(ClientConfig):
         buffer_memory: Bytes that may wait to be sent; then `send` waits too.
         max_block_ms: How long `send` waits for room before it raises `BufferFull`.
         partitioner: How the key chooses the partition.
-        transactional_id: The name under which transactions go on after a restart; see
+        transactional_id: The name under which transactions continue after a restart; see
             `TransactionalProducer`.
         transaction_timeout_ms: The broker aborts a transaction that is open for longer. None: a minute.
     """

@@ -21,7 +21,7 @@ ROOM_POLL_S = 0.05
 class Producer(Generic[Key, Value]):
     """Writes records to topics.
 
-    `send` hands a record over at once and gives a future; records travel in batches. Producers are
+    `send` buffers a record at once and returns a future; records travel in batches. Producers are
     thread-safe: one for the whole process fills its batches best. Use `with`, or call `close`, which sends
     what is waiting. A producer that is never closed does so when the program ends, with a warning.
 
@@ -87,7 +87,7 @@ class Producer(Generic[Key, Value]):
         timestamp: int | datetime | None = None,
         on_delivery: DeliveryCallback | None = None,
     ) -> "Future[Receipt]":
-        """Hand a record over, and go on.
+        """Buffer a record and return at once.
 
         It waits only while the buffer is full.
 
@@ -114,7 +114,7 @@ class Producer(Generic[Key, Value]):
 
         Raises:
             SerializationError: The key, the value or a header cannot be made bytes.
-            BufferFull: There was no room for it within `max_block_ms`.
+            BufferFull: The buffer stayed full for `max_block_ms`.
             ClientClosed: The producer is closed.
         """
         record = self._sender.prepare(
@@ -134,7 +134,7 @@ class Producer(Generic[Key, Value]):
         raise buffer_full(self.config, record["topic"])
 
     def flush(self, timeout_ms: int | None = None) -> None:
-        """Wait until every record that was sent has its outcome.
+        """Wait until every sent record is delivered or has failed.
 
         Args:
             timeout_ms: How long to wait at most. None: as long as it takes.
@@ -161,16 +161,16 @@ class Producer(Generic[Key, Value]):
         return Transaction(self, self._sender)
 
     def __len__(self) -> int:
-        """How many records have no outcome yet."""
+        """The number of records that are neither delivered nor failed yet."""
         return self._sender.unacknowledged
 
     def __bool__(self) -> bool:
         return True
 
     def close(self, timeout_ms: int | None = None) -> None:
-        """Send what is waiting, then end. The end of the `with` block does it too.
+        """Send the buffered records, then end. The end of the `with` block does it too.
 
-        Every record comes to an outcome: what is not acknowledged in time fails.
+        Every record is delivered or fails: one that is not acknowledged in time fails.
 
         Args:
             timeout_ms: How long to wait at most. None: until `delivery_timeout_ms` is over for each record.

@@ -22,7 +22,7 @@ class Transaction(Generic[Key, Value]):
     """All records of a `with` block together, and the offsets of what was read for them.
 
     A producer's `transaction()` makes it; there is one at a time. The end of the block commits. An
-    exception inside aborts, and goes on its way.
+    exception inside aborts, and propagates.
 
     Example:
         from tidelog import (
@@ -77,7 +77,7 @@ class Transaction(Generic[Key, Value]):
         timestamp: int | datetime | None = None,
         on_delivery: DeliveryCallback | None = None,
     ) -> "Future[Receipt]":
-        """Hand a record over, as the producer's `send` does. The end of the block waits for all of them.
+        """Buffer a record, as the producer's `send` does. The end of the block waits for all records.
 
         Args:
             topic: The topic.
