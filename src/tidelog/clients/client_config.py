@@ -98,7 +98,7 @@ class ClientConfig:
         )
 
     def to_librdkafka(self) -> dict[str, Any]:
-        """All settings under librdkafka's names, as `confluent_kafka.Producer(...)` takes them."""
+        """Returns all settings under librdkafka's names, as `confluent_kafka.Producer(...)` takes them."""
         known = {name: value for name, value in self._properties().items() if value is not None}
         return {**known, **self.extra}
 

@@ -16,7 +16,7 @@ Headers: TypeAlias = Mapping[str, HeaderValue] | Sequence[tuple[str, HeaderValue
 
 
 class TimestampType(Enum):
-    """Which clock the time of a message comes from.
+    """The clock of a message's timestamp.
 
     Attributes:
         NOT_AVAILABLE: The message has no time.
@@ -61,7 +61,7 @@ def plain_offset(position: int | OffsetAndMetadata) -> int:
 
 
 class Receipt(NamedTuple):
-    """Where a record landed: the result of a producer's `send`.
+    """The position of a written record: the result of a producer's `send`.
 
     Attributes:
         topic: The topic.
@@ -82,7 +82,7 @@ class Receipt(NamedTuple):
 
 
 class Message(NamedTuple, Generic[Key, Value]):
-    """A record as a consumer hands it out.
+    """A record as a consumer delivers it.
 
     Attributes:
         topic: The topic that it was read from.

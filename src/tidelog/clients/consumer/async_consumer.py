@@ -113,7 +113,7 @@ class AsyncConsumer(Generic[Key, Value]):
         """Share these topics with the other consumers of the group.
 
         The first `poll` joins the group. Listeners may be coroutines; they run on the loop, and may await
-        methods of the consumer. What they raise comes out of `poll`.
+        methods of the consumer. `poll` raises their exceptions.
 
         Args:
             topics: Names of topics. A name that begins with `^` is a regular expression.
@@ -151,21 +151,21 @@ class AsyncConsumer(Generic[Key, Value]):
     async def poll(
         self, timeout_ms: int = 1000, *, max_records: int | None = None
     ) -> list[Message[Key, Value]]:
-        """Messages that are there, or the first ones that come within the time.
+        """Returns the messages that are there, or the first that arrive within the timeout.
 
         Calling it again says that the messages of the last call are handled: that is what auto-commit
         commits.
 
         Args:
             timeout_ms: How long to wait for a message.
-            max_records: The most messages to hand out; `max_poll_records` is the limit.
+            max_records: The most messages to return; `max_poll_records` is the limit.
 
         Returns:
             The messages, in the order of each partition; an empty list if none came.
 
         Raises:
             DeserializationError: A message cannot be read. The next call continues behind it.
-            OffsetOutOfRange: The wanted offset is gone, and `auto_offset_reset` is `NONE`.
+            OffsetOutOfRange: The requested offset is gone, and `auto_offset_reset` is `NONE`.
             ConnectionFailed: No broker was reached within `request_timeout_ms`, and none ever before.
         """
         limit = min(max_records or self.config.max_poll_records, self.config.max_poll_records)
@@ -176,7 +176,7 @@ class AsyncConsumer(Generic[Key, Value]):
         return messages
 
     async def __aiter__(self) -> AsyncIterator[Message[Key, Value]]:
-        """Messages one by one, for ever. Asking for the next one says that the last one is handled."""
+        """Messages one by one, for ever. Asking for the next message marks the last as handled."""
         while not self._core.closed:
             for message in self._take(1):
                 yield message
@@ -193,7 +193,7 @@ class AsyncConsumer(Generic[Key, Value]):
         return messages
 
     def buffered(self) -> int:
-        """How many messages wait in the buffer; never more than `buffer_records`."""
+        """The number of messages in the buffer; never more than `buffer_records`."""
         return len(self._thread.messages)
 
     # Committing
@@ -203,7 +203,7 @@ class AsyncConsumer(Generic[Key, Value]):
 
         Args:
             what: A message, which commits it and all before it in its partition; or a mapping of partitions
-                to the next offset to read. None: all that was handed out.
+                to the next offset to read. None: all delivered messages.
             wait: False commits in the background, and logs a failure.
 
         Returns:
@@ -243,7 +243,7 @@ class AsyncConsumer(Generic[Key, Value]):
     # Moving
 
     async def position(self, place: TopicPartition) -> int:
-        """The offset of the next message that will be handed out.
+        """The offset of the next message to deliver.
 
         Args:
             place: An assigned partition.
@@ -255,7 +255,7 @@ class AsyncConsumer(Generic[Key, Value]):
 
         Args:
             place: An assigned partition.
-            offset: The offset of the next message to hand out.
+            offset: The offset of the next message to deliver.
         """
         await self._thread.call(partial(self._core.seek, place, offset))
 
@@ -306,13 +306,13 @@ class AsyncConsumer(Generic[Key, Value]):
         return await self._thread.call(partial(self._offsets.watermarks, place))
 
     async def lag(self) -> dict[TopicPartition, int]:
-        """How many messages each assigned partition holds that were not handed out yet."""
+        """The number of undelivered messages in each assigned partition."""
         return await self._thread.call(self._offsets.lag)
 
     # Pausing
 
     async def pause(self, *places: TopicPartition) -> None:
-        """Hand out nothing of these partitions, beyond what is buffered, while polling keeps the membership
+        """Deliver nothing from these partitions beyond the buffer, while polling keeps the membership
         in the group.
 
         Args:
@@ -335,7 +335,7 @@ class AsyncConsumer(Generic[Key, Value]):
     # Ending
 
     async def close(self) -> None:
-        """Commit what was handled (with auto-commit), leave the group, and end."""
+        """Commit handled messages (with auto-commit), leave the group, and end."""
         await self._thread.stop(handled=True)
 
     async def __aenter__(self) -> Self:

@@ -144,21 +144,21 @@ class Consumer(Generic[Key, Value]):
     # Reading
 
     def poll(self, timeout_ms: int = 1000, *, max_records: int | None = None) -> list[Message[Key, Value]]:
-        """Messages that are there, or the first ones that come within the time.
+        """Returns the messages that are there, or the first that arrive within the timeout.
 
         Calling it again says that the messages of the last call are handled: that is what auto-commit
         commits.
 
         Args:
             timeout_ms: How long to wait for a message.
-            max_records: The most messages to hand out; `max_poll_records` is the limit.
+            max_records: The most messages to return; `max_poll_records` is the limit.
 
         Returns:
             The messages, in the order of each partition; an empty list if none came.
 
         Raises:
             DeserializationError: A message cannot be read. The next call continues behind it.
-            OffsetOutOfRange: The wanted offset is gone, and `auto_offset_reset` is `NONE`.
+            OffsetOutOfRange: The requested offset is gone, and `auto_offset_reset` is `NONE`.
             ConnectionFailed: No broker was reached within `request_timeout_ms`, and none ever before.
         """
         self._core.positions.all_handled()
@@ -171,7 +171,7 @@ class Consumer(Generic[Key, Value]):
         return messages
 
     def __iter__(self) -> Iterator[Message[Key, Value]]:
-        """Messages one by one, for ever. Asking for the next one says that the last one is handled."""
+        """Messages one by one, for ever. Asking for the next message marks the last as handled."""
         while not self._core.closed:
             yield from self.poll(max_records=1)
 
@@ -182,7 +182,7 @@ class Consumer(Generic[Key, Value]):
 
         Args:
             what: A message, which commits it and all before it in its partition; or a mapping of partitions
-                to the next offset to read. None: all that was handed out.
+                to the next offset to read. None: all delivered messages.
             wait: False commits in the background, and logs a failure.
 
         Returns:
@@ -226,7 +226,7 @@ class Consumer(Generic[Key, Value]):
     # Moving
 
     def position(self, place: TopicPartition) -> int:
-        """The offset of the next message that will be handed out.
+        """The offset of the next message to deliver.
 
         Args:
             place: An assigned partition.
@@ -238,7 +238,7 @@ class Consumer(Generic[Key, Value]):
 
         Args:
             place: An assigned partition.
-            offset: The offset of the next message to hand out.
+            offset: The offset of the next message to deliver.
         """
         self._core.seek(place, offset)
 
@@ -288,13 +288,13 @@ class Consumer(Generic[Key, Value]):
         return self._offsets.watermarks(place)
 
     def lag(self) -> dict[TopicPartition, int]:
-        """How many messages each assigned partition holds that were not handed out yet."""
+        """The number of undelivered messages in each assigned partition."""
         return self._offsets.lag()
 
     # Pausing
 
     def pause(self, *places: TopicPartition) -> None:
-        """Hand out nothing of these partitions while polling keeps the membership in the group.
+        """Deliver nothing from these partitions while polling keeps the membership in the group.
 
         Args:
             places: Partitions; all assigned ones, if none is given.
@@ -316,7 +316,7 @@ class Consumer(Generic[Key, Value]):
     # Ending
 
     def close(self) -> None:
-        """Commit what was handled (with auto-commit), leave the group, and end."""
+        """Commit handled messages (with auto-commit), leave the group, and end."""
         self._core.close(handled=True)
 
     def __enter__(self) -> Self:

@@ -122,13 +122,13 @@ class AsyncTransaction(Generic[Key, Value]):
         )
 
     async def commit_offsets(self, consumer: "AsyncConsumer[Any, Any]", what: ToCommit = None) -> None:
-        """Commit what a consumer has read as part of this transaction.
+        """Commit a consumer's offsets as part of this transaction.
 
         The consumer has a group and `enable_auto_commit=False`.
 
         Args:
             consumer: The consumer that read the messages.
-            what: As for the consumer's `commit`. None: all that it has handed out.
+            what: As for the consumer's `commit`. None: all messages that it delivered.
 
         Raises:
             TransactionAborted: Its partitions went to another consumer meanwhile, which reads the same
@@ -145,13 +145,13 @@ class AsyncTransaction(Generic[Key, Value]):
         """Commit before the end of the block, or again after `TransactionUndecided`, to learn the outcome.
 
         Raises:
-            TransactionAborted: Nothing of it counts; run the block again.
+            TransactionAborted: None of its records count; run the block again.
             TransactionUndecided: No broker answered in time; the commit may still happen.
         """
         await to_its_end(self._core.commit)
 
     async def abort(self) -> None:
-        """Leave nothing of the transaction, without an exception."""
+        """Abort the transaction, without an exception."""
         await to_its_end(self._core.abort)
 
     async def __aexit__(
