@@ -9,6 +9,7 @@ import pytest
 from tests.rigs.partition import sole_leader
 from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode
+from tidelog.base.ports import Clock
 from tidelog.broker.coordinators.group_log import append_marker, replay_batch
 from tidelog.broker.coordinators.runtime.loading import load_shard
 from tidelog.broker.coordinators.runtime.served_partition import ServedPartition
@@ -45,9 +46,17 @@ class Counting:
 
 
 class Rig:
-    def __init__(self, durability: Durability = Durability.OS) -> None:
+    def __init__(
+        self,
+        durability: Durability = Durability.OS,
+        *,
+        clock: Clock | None = None,
+        settings: GroupSettings | None = None,
+    ) -> None:
         self.disk = MemoryDisk()
         self.unsynced = 0
+        self._clock = clock or LoopClock()
+        self._settings = settings or GroupSettings()
         self.served = self.open(durability)
         self.served.start()
 
@@ -58,9 +67,9 @@ class Rig:
             durability=durability,
             on_unsynced=self._on_unsynced,
         )
-        shard = GroupShard(GroupSettings(), Counting())
+        shard = GroupShard(self._settings, Counting())
         return ServedPartition(
-            partition, shard, LoopClock(), log=logging.getLogger("test"), answer_seconds=lambda: 5.0
+            partition, shard, self._clock, log=logging.getLogger("test"), answer_seconds=lambda: 5.0
         )
 
     def _on_unsynced(self, _: Partition) -> None:
@@ -270,3 +279,41 @@ class TestTransactions:
             assert rig.committed(rig.served.shard) == {}
 
         run(main())
+
+
+class BusyClock(LoopClock):
+    """Every look at it takes 30 ms: more than the pause between two pieces of a sweep."""
+
+    def __init__(self) -> None:
+        self._busy = 0.0
+
+    def monotonic(self) -> float:
+        self._busy += 0.03
+        return super().monotonic() + self._busy
+
+
+def test_a_sweep_lets_the_loop_turn_after_each_piece_however_long_it_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tidelog.groups.offsets.expiry.OFFSETS_PER_PIECE", 1)
+
+    async def main() -> None:
+        rig = Rig(clock=BusyClock(), settings=GroupSettings(offsets_retention_ms=1))
+        shard = rig.served.shard
+        for group_id in "abc":
+            request = CommitRequest(group_id, [CommitTopic("orders", [CommitPartition(0, 7)])])
+            await rig.served.run(shard.commit(request, *rig.served.now), lambda answer: answer)
+        seen: list[str] = []
+        apply = shard.apply
+
+        def watched(*given: Any) -> None:
+            apply(*given)
+            seen.append("piece")
+            asyncio.get_running_loop().call_soon(seen.append, "turn")
+
+        monkeypatch.setattr(shard, "apply", watched)
+        await asyncio.sleep(2 * GroupSettings().offsets_retention_check_interval_ms / 1000)
+        assert seen == ["piece", "turn"] * 3
+        assert not shard.groups
+
+    run(main())

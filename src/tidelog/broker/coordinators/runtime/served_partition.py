@@ -193,7 +193,9 @@ class ServedPartition(Generic[ShardT]):
     def _tick(self) -> None:
         self._timer = None
         self._write_gathered()
-        while (decision := self._shard.tick(*self.now)) is not None:
+        # One time for all: a timer that starts again meanwhile gets its turn after the event loop's.
+        now, now_ms = self.now
+        while (decision := self._shard.tick(now, now_ms)) is not None:
             self._write([decision])
         self.finish_step()
 
