@@ -232,8 +232,9 @@ class PartitionLog:
             self.assign_epoch(epoch, self.end)
 
     def assign_epoch(self, epoch: Epoch, start: Offset) -> None:
-        if self.leader_epochs.latest == NO_EPOCH and not self.size_bytes:
-            # A crash may have taken all that was written: the gap in front of the first batch is its own.
+        if self.leader_epochs.latest == NO_EPOCH and not self.size_bytes and not self.config.is_replicated:
+            # A crash may have taken all that was written: the gap in front of the first batch is its own. Not
+            # where other replicas may have the records: they would truncate what an older epoch wrote there.
             start = self.start
         self.leader_epochs.assign(epoch, start)
         with self.health.disk_errors():

@@ -130,3 +130,19 @@ def test_a_log_that_lost_all_to_a_crash_still_starts_where_it_did_after_the_next
     append(log)
     log = open_log(disk)
     assert (log.start, log.end) == (0, 2)
+
+
+def test_a_replica_that_lost_all_to_a_crash_does_not_make_others_truncate() -> None:
+    """In a compacted log a gap is no proof of a loss, so such a replica may lead."""
+    disk = MemoryDisk()
+    config = LogConfig(compact=True, is_replicated=True)
+    log = open_log(disk, config)
+    append(log, 4)
+    log.roll(NOW)
+    log.close(clean=False)
+    disk.open(f"{PARTITION_DIR}/{0:020d}.log").truncate(0)
+    disk.remove(f"{PARTITION_DIR}/leader-epoch-checkpoint")
+    log = open_log(disk, config)
+    assert (log.start, log.end, log.size_bytes) == (0, 4, 0)
+    log.begin_epoch(7)
+    assert log.epoch_end(3) == (3, 4)
