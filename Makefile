@@ -57,7 +57,7 @@ bench: $(DEV) ## Tidelog beside Apache Kafka, into docs/benchmarks.md; BENCH=ben
 bench-quick: $(DEV) ## The same with a tenth of the load: a look, not a result
 	$(BIN)/python -m benches.versus --quick
 
-docs: $(DEV) ## Write the reference pages anew from the code
+docs: $(DEV) ## Regenerate the reference pages from the code
 	@for page in settings commands python; do $(BIN)/python -m tools.$${page}_reference || exit 1; done
 
 clean: ## Remove what was installed and cached; your data in ./data stays
