@@ -65,7 +65,7 @@ def test_an_entry_that_is_committed_by_one_node_alone(monkeypatch: pytest.Monkey
     majority = leading.reached_by_majority
     monkeypatch.setattr(leading, "reached_by_majority", alone)
     problems_until(
-        "of the metadata was committed as|was acknowledged, and it is not there",
+        "of the metadata is committed as|was acknowledged, and it is not there",
         lambda seed: rough(seed, "isolate", "kill", "halves", topic_churn=True),
         first_seed=5,
     )
