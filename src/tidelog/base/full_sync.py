@@ -1,7 +1,7 @@
 """How to make a file durable on this system: not only out of the kernel, but onto the disk itself.
 
 On macOS fsync stops at the cache of the drive, which a power cut empties; F_FULLFSYNC goes through it.
-Elsewhere fdatasync leaves out access times, which nobody waits for.
+Elsewhere fdatasync leaves out access times, which no caller waits for.
 """
 
 import errno

@@ -118,7 +118,7 @@ class Connection(Protocol):
     def call(self, frame: Sequence[Buffer]) -> Awaitable[memoryview]:
         """Send one request, with its size in front, and wait for its answer, without the size.
 
-        OSError where the other side cannot be reached or went away: nobody knows then what it did.
+        OSError where the other side cannot be reached or went away: what it did is unknown then.
         """
         ...
 

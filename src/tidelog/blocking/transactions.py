@@ -69,7 +69,7 @@ class TransactionCalls:
     def take_over(self, id: str) -> tuple[ProducerIdentity, ProducerIdentity] | None:
         """Keeps the open transaction of this id for as long as it takes (KIP-939), and fences its writer.
 
-        Our identity, and the writer's: nobody's where no transaction was open. None: the cluster has no
+        Our identity, and the writer's: an empty one where no transaction was open. None: the cluster has no
         two-phase commit, and nothing was done.
         """
         node = self._cluster.attempts(f"coordinator of {id}").run(

@@ -10,6 +10,6 @@ def milliseconds(timestamp: int | datetime) -> int:
     if number <= 0:
         raise UsageError(
             f"timestamp={timestamp!r} is not after 1970.",
-            cause="librdkafka takes 0 for now, and has no negative times.",
+            cause="librdkafka reads 0 as the present time, and has no negative times.",
         )
     return number

@@ -15,8 +15,8 @@ from tidelog.transactions.states import State
 from tidelog.transactions.transaction import (
     EPOCH_MAX,
     EPOCHS_END,
+    NO_IDENTITY,
     NO_TIMEOUT_MS,
-    NOBODY,
     Identity,
     NeedsProducerId,
     Transaction,
@@ -83,7 +83,7 @@ def _new(
 def _check_expected(found: Transaction, expected: Identity) -> None:
     """Its epoch is looked at later: it may be the last one, if the answer to an earlier try was lost."""
     is_rotated = expected.producer_id == found.previous_id and expected.epoch >= EPOCHS_END
-    if expected != NOBODY and expected.producer_id != found.client.producer_id and not is_rotated:
+    if expected != NO_IDENTITY and expected.producer_id != found.client.producer_id and not is_rotated:
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
 
 
@@ -94,12 +94,12 @@ def _during_transaction(
     spare_id: ProducerId | None,
     now_ms: TimestampMs,
 ) -> ShardDecision[InitAnswer]:
-    if request.expected not in (NOBODY, found.client):
+    if request.expected not in (NO_IDENTITY, found.client):
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
     if not request.keep_prepared:
         # The new producer gets its epoch once the old one's transaction is ended everywhere. It is the old
         # one itself if it names itself, and does so again when it retries.
-        fenced = record_of(fence(found, now_ms, may_go_on=request.expected != NOBODY))
+        fenced = record_of(fence(found, now_ms, may_go_on=request.expected != NO_IDENTITY))
         refused = InitAnswer(ErrorCode.CONCURRENT_TRANSACTIONS)
         return ShardDecision.of(refused, InitAnswer, (fenced,))
     client = found.client.bumped(spare_id)
@@ -112,7 +112,7 @@ def _next(
     found: Transaction, expected: Identity, spare: Spare, now_ms: TimestampMs
 ) -> ShardDecision[InitAnswer]:
     client = found.client
-    if expected in (NOBODY, client):
+    if expected in (NO_IDENTITY, client):
         bumped = client.bumped(spare.producer_id)
     elif expected.epoch == spare.bumped_from:
         # The answer to an earlier try was lost, or it had to wait; no other producer has come since.

@@ -82,7 +82,7 @@ from tidelog.transactions.transaction import (
     EPOCH_BUMPS,
     EPOCH_MAX,
     EPOCHS_END,
-    NOBODY,
+    NO_IDENTITY,
     Identity,
     Transaction,
 )
@@ -123,7 +123,7 @@ def _check_producer(found: Transaction, request: EndRequest) -> bool:
 
 
 def _bumped_since(found: Transaction, producer: Identity) -> bool:
-    """An epoch of EPOCH_MAX was given to nobody: it comes from fencing, and leaves no retry to answer."""
+    """No producer was given an epoch of EPOCH_MAX: it comes from fencing, and leaves no retry to answer."""
     client = found.client
     return client == (producer.producer_id, producer.epoch + 1) and client.epoch < EPOCH_MAX
 
@@ -168,7 +168,7 @@ def _ended(
 def _decided(
     found: Transaction, commit: bool, writer: Identity, client: Identity, now_ms: TimestampMs
 ) -> Transaction:
-    changes = {"writer": writer, "next": NOBODY if client == writer else client}
+    changes = {"writer": writer, "next": NO_IDENTITY if client == writer else client}
     if found.state is State.ONGOING:
         found = found.to(State.PREPARE_COMMIT if commit else State.PREPARE_ABORT, now_ms, **changes)
         return found if found.partitions else complete(found, now_ms)
@@ -180,7 +180,7 @@ def fence(found: Transaction, now_ms: TimestampMs, *, may_go_on: bool = False) -
     """Abort what is under way so that all that its producer, wherever it may be, writes to it is refused.
 
     In version 2 the epoch goes up by two: one more than by an end that the producer knows of, lest a late end
-    of it be taken for a retry, and the producer for the one that may go on. Where nobody takes its place it
+    of it be taken for a retry, and the producer for the one that may go on. Where no other takes its place it
     may: its own abort, which comes too late, then brings it the new epoch.
     """
     step = 2 if found.version >= EPOCH_BUMPS and not may_go_on else 1
@@ -204,7 +204,7 @@ def _completed(found: Transaction, state: State, now_ms: TimestampMs) -> Transac
         state,
         now_ms,
         writer=client,
-        next=NOBODY,
+        next=NO_IDENTITY,
         partitions=(),
         previous_id=found.previous_id if client.producer_id == writer_id else writer_id,
     )

@@ -1,7 +1,7 @@
 """Partitions join a transaction: asked for by the producer, or by a partition's leader in its name.
 
-A leader also asks whether a partition is in it (KIP-890): what is not may not be written, since nobody would
-ever end it.
+A leader also asks whether a partition is in it (KIP-890): what is not may not be written, since no marker
+would ever end it.
 """
 
 from tidelog.base.errors import ErrorCode, KafkaError

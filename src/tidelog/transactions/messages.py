@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ids import NO_TIMESTAMP, ProducerId, TimestampMs
-from tidelog.transactions.transaction import NOBODY, Identity, TopicPartition
+from tidelog.transactions.transaction import NO_IDENTITY, Identity, TopicPartition
 
 
 class InitRequest(NamedTuple):
     transactional_id: str
     timeout_ms: int
-    expected: Identity = NOBODY
+    expected: Identity = NO_IDENTITY
     """What the producer goes by so far (KIP-360): it wants to go on after an error."""
     two_phase: bool = False
     keep_prepared: bool = False
@@ -19,8 +19,8 @@ class InitRequest(NamedTuple):
 
 class InitAnswer(NamedTuple):
     error: ErrorCode
-    producer: Identity = NOBODY
-    ongoing: Identity = NOBODY
+    producer: Identity = NO_IDENTITY
+    ongoing: Identity = NO_IDENTITY
     """Of the transaction that was kept for this producer to end."""
 
 
@@ -46,7 +46,7 @@ class EndRequest(NamedTuple):
 
 class EndAnswer(NamedTuple):
     error: ErrorCode
-    producer: Identity = NOBODY
+    producer: Identity = NO_IDENTITY
     """By which the producer goes from now on."""
 
 
@@ -56,7 +56,7 @@ class DescribedTransaction(NamedTuple):
     state: str = ""
     timeout_ms: int = 0
     started_ms: TimestampMs = NO_TIMESTAMP
-    producer: Identity = NOBODY
+    producer: Identity = NO_IDENTITY
     partitions: Sequence[TopicPartition] = ()
 
 

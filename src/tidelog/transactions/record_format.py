@@ -12,7 +12,7 @@ import msgspec
 from tidelog.base.errors import ProtocolError, StorageError
 from tidelog.coordination.decision import StateRecord
 from tidelog.transactions.states import State
-from tidelog.transactions.transaction import NOBODY, Identity, TopicPartition, Transaction
+from tidelog.transactions.transaction import NO_IDENTITY, Identity, TopicPartition, Transaction
 from tidelog.wire.codec import decode, encode
 from tidelog.wire.message import Message
 
@@ -119,7 +119,7 @@ def decode_value(transactional_id: str, value: bytes) -> Transaction:
         for of in stored.transaction_partitions or []
         for partition in of.partition_ids
     ]
-    next_client = NOBODY
+    next_client = NO_IDENTITY
     if stored.next_producer_id >= 0:
         next_client = Identity(stored.next_producer_id, max(stored.next_producer_epoch, 0))
     return Transaction(

@@ -33,7 +33,7 @@ from tidelog.transactions.messages import (
 from tidelog.transactions.record_format import decode_key, decode_value, record_of, tombstone_of
 from tidelog.transactions.settings import TransactionSettings
 from tidelog.transactions.states import State
-from tidelog.transactions.transaction import NO_TIMEOUT_MS, NOBODY, Transaction
+from tidelog.transactions.transaction import NO_IDENTITY, NO_TIMEOUT_MS, Transaction
 
 AnswerT = TypeVar("AnswerT")
 
@@ -167,7 +167,7 @@ class TransactionShard:
         answer = decision.if_committed
         if answer.error in NEEDS_CONFIRMATION:
             return confirmed(decision, transactional_id, found)
-        if found is not None and decision.records and answer.ongoing == NOBODY:
+        if found is not None and decision.records and answer.ongoing == NO_IDENTITY:
             decision.on_applied = partial(self._remember_bump, transactional_id, request.expected.epoch)
         return decision
 

@@ -45,7 +45,7 @@ class Identity(NamedTuple):
         return Identity(spare_id, 0)
 
 
-NOBODY = Identity()
+NO_IDENTITY = Identity()
 
 
 class Transaction(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ class Transaction(msgspec.Struct, frozen=True):
     started_ms: TimestampMs = NO_TIMESTAMP
     version: int = 0
     """The transaction version that the client used last."""
-    next: Identity = NOBODY
+    next: Identity = NO_IDENTITY
     """What the client goes by, where that is not `writer`: the epochs of the old id are used up, or a
     prepared transaction was kept for the producer's next incarnation (KIP-939)."""
     previous_id: ProducerId = NO_PRODUCER
@@ -82,7 +82,7 @@ class Transaction(msgspec.Struct, frozen=True):
     @property
     def is_kept(self) -> bool:
         """A prepared transaction that outlived its producer: its successor may only end it."""
-        return self.state is State.ONGOING and self.next != NOBODY
+        return self.state is State.ONGOING and self.next != NO_IDENTITY
 
     @property
     def commits(self) -> bool:

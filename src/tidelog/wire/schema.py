@@ -125,7 +125,7 @@ def _field(line: str, versions: Versions, inner: tuple[Field, ...]) -> Field:
 
 
 def _default(field: Field, stated: str) -> object:
-    """What a field is when nobody set it. Arrays answer () here; the generated class makes a list of it."""
+    """What a field is when it was not set. Arrays answer () here; the generated class makes a list of it."""
     if stated == "None" and field.type == "i64" and not field.nullable:
         return -1  # `log_append_time … =None`: "no time" is -1 on the wire
     if stated and stated != "None":

@@ -10,7 +10,13 @@ from tidelog.transactions.marker import MarkersToWrite
 from tidelog.transactions.messages import AddRequest, EndAnswer, EndRequest, InitAnswer, InitRequest
 from tidelog.transactions.settings import TransactionSettings
 from tidelog.transactions.shard import TransactionShard
-from tidelog.transactions.transaction import NOBODY, Identity, NeedsProducerId, TopicPartition, Transaction
+from tidelog.transactions.transaction import (
+    NO_IDENTITY,
+    Identity,
+    NeedsProducerId,
+    TopicPartition,
+    Transaction,
+)
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
 ID = "billing-1"
@@ -40,7 +46,7 @@ class Coordinator:
     def run(self, decision: ShardDecision[Any]) -> Any:
         return self.log.write(decision).answer
 
-    def init(self, expected: Identity = NOBODY, timeout_ms: int = 60_000, **more: Any) -> InitAnswer:
+    def init(self, expected: Identity = NO_IDENTITY, timeout_ms: int = 60_000, **more: Any) -> InitAnswer:
         request = InitRequest(more.pop("id", ID), timeout_ms, expected, **more)
         try:
             decision = self.shard.init(request, self.now_ms)

@@ -5,12 +5,12 @@ from tests.rigs.transactions.coordinator import A0, A1, B0, Coordinator
 from tidelog.base.errors import ErrorCode as E
 from tidelog.transactions.settings import TransactionSettings
 from tidelog.transactions.states import State
-from tidelog.transactions.transaction import EPOCHS_END, NO_TIMEOUT_MS, NOBODY, Identity
+from tidelog.transactions.transaction import EPOCHS_END, NO_IDENTITY, NO_TIMEOUT_MS, Identity
 
 
 def test_a_new_id_gets_a_producer_id_and_later_ones_the_next_epoch(coordinator: Coordinator) -> None:
-    assert coordinator.init() == (E.NONE, Identity(100, 0), NOBODY)
-    assert coordinator.init() == (E.NONE, Identity(100, 1), NOBODY)
+    assert coordinator.init() == (E.NONE, Identity(100, 0), NO_IDENTITY)
+    assert coordinator.init() == (E.NONE, Identity(100, 1), NO_IDENTITY)
     assert coordinator.add(Identity(100, 0)) is E.PRODUCER_FENCED
 
 
@@ -200,4 +200,4 @@ class TestKeptTransaction:
 
     def test_without_a_transaction_there_is_nothing_to_keep(self, coordinator: Coordinator) -> None:
         coordinator.init(two_phase=True)
-        assert coordinator.init(two_phase=True, keep_prepared=True) == (E.NONE, Identity(100, 1), NOBODY)
+        assert coordinator.init(two_phase=True, keep_prepared=True) == (E.NONE, Identity(100, 1), NO_IDENTITY)

@@ -6,7 +6,7 @@ from tidelog.base.errors import ErrorCode as E
 from tidelog.transactions.marker import Marker
 from tidelog.transactions.messages import EndAnswer
 from tidelog.transactions.states import State
-from tidelog.transactions.transaction import EPOCH_MAX, EPOCHS_END, NOBODY, Identity
+from tidelog.transactions.transaction import EPOCH_MAX, EPOCHS_END, NO_IDENTITY, Identity
 
 
 def begun(coordinator: Coordinator, version: int = 2) -> Identity:
@@ -109,7 +109,7 @@ def test_a_producer_whose_epochs_are_used_up_goes_on_with_a_new_id(coordinator: 
     [(marker, _)] = coordinator.mark_all()
     assert marker.writer == Identity(producer.producer_id, EPOCH_MAX)
     assert coordinator.found.writer == Identity(101, 0)
-    assert coordinator.found.next == NOBODY
+    assert coordinator.found.next == NO_IDENTITY
     assert coordinator.end(last) == answer
     assert coordinator.end(Identity(producer.producer_id, 5)).error is E.INVALID_PRODUCER_ID_MAPPING
     assert coordinator.add(answer.producer) is E.NONE

@@ -92,7 +92,7 @@ class MetadataService:
 
     @property
     def advertised_controller(self) -> NodeId:
-        """Who is named where somebody wants to know: one that is not fenced, so that its address is told."""
+        """The controller that answers name: one that is not fenced, so that clients get its address."""
         if self.controller_id is not None and self._is_alive(self.controller_id):
             return self.controller_id
         return self.controller_for_clients
@@ -128,7 +128,7 @@ class MetadataService:
         address = self._quorum.raft.address_of(node_id)
         try:
             return None if address is None else parse_address(address)
-        except ValueError:  # whoever said that can be reached there cannot be
+        except ValueError:  # the broker that registered this address cannot be reached there
             return None
 
     def reachable_brokers(self, listener: str) -> list[tuple[BrokerImage, Endpoint]]:
@@ -180,7 +180,7 @@ class MetadataService:
             answer.set_exception(error)
 
     def _refuse_disk_full(self, error: KafkaError) -> None:
-        """Whoever waits is told. What was proposed is done all the same once there is room, and the next
+        """Tell the callers that wait. What was proposed is done all the same once there is room, and the next
         decision waits for that; what was not is dropped."""
         for decide, answer in tuple(self._changing.values()):
             if not answer.done():

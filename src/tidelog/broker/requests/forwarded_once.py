@@ -37,7 +37,7 @@ class ForwardNumbers:
 
     @property
     def floor(self) -> int:
-        """Nobody waits for any number below."""
+        """The sender waits for no number below."""
         return next(iter(self._open), self._next)
 
 

@@ -19,7 +19,7 @@ def show_status(report: Report) -> None:
     view, quorum = report.view, report.quorum
     colour = COLOURS[report.health]
     say(f"Cluster [bold]{escape(view.cluster_id)}[/] is [bold {colour}]{report.health.value}[/]")
-    leader = "nobody" if quorum is None or quorum.leader is None else str(quorum.leader)
+    leader = "none" if quorum is None or quorum.leader is None else str(quorum.leader)
     rows: list[tuple[str, object]] = [
         ("Brokers", _alive(view, quorum)),
         ("Controller", leader if quorum is None else f"{leader}, epoch {quorum.epoch}"),
@@ -52,7 +52,7 @@ def show_status(report: Report) -> None:
 
 def _alive(view: ClusterView, quorum: Quorum | None) -> str:
     if quorum is None:  # what brokers remember of each other is from before
-        return f"{len(view.brokers)} registered; without a controller nobody knows who is alive"
+        return f"{len(view.brokers)} registered; which of them are alive is unknown without a controller"
     return f"{len(view.alive)} of {len(view.brokers)} alive"
 
 
@@ -154,7 +154,7 @@ def member_rows(quorum: Quorum, now_ms: int, addresses: Mapping[int, str]) -> li
 
 def show_quorum(quorum: Quorum, now_ms: int, addresses: Mapping[int, str]) -> None:
     votes = len(quorum.voters)
-    leader = "nobody leads" if quorum.leader is None else f"broker {quorum.leader} leads"
+    leader = "no leader" if quorum.leader is None else f"broker {quorum.leader} leads"
     say(
         f"[bold]Metadata quorum[/]  {leader}, epoch {quorum.epoch}, "
         f"{votes} voter{'s' if votes != 1 else ''}, {votes // 2 + 1} must agree, "

@@ -1,7 +1,7 @@
 """`tidelog txn abort`: end a transaction that hangs in a partition, or the open one of a transactional id.
 
 The two differ. In a partition an abort marker is written, which no coordinator knows of: that is for what
-nobody else will end. An id's transaction is ended by its coordinator, everywhere, and its producer fenced.
+no coordinator will end. An id's transaction is ended by its coordinator, everywhere, and its producer fenced.
 """
 
 import sys

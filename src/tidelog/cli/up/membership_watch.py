@@ -1,6 +1,6 @@
 """While a broker waits to be let into its cluster: look whether the cluster has a reason to keep it out.
 
-A second broker with the same id is never let in, and by itself would only see that nobody answers it.
+A second broker with the same id is never let in, and by itself would only see that no broker answers it.
 """
 
 import asyncio

@@ -120,7 +120,7 @@ class ConsumerCore:
         if self.config.group_id is None:
             raise UsageError(
                 "subscribe() needs a group.",
-                cause="the configuration has no group_id, so nobody would share out the partitions.",
+                cause="the configuration has no group_id, so no group would share out the partitions.",
                 attempt="set group_id, or choose the partitions yourself with assign().",
             )
         names = [topics] if isinstance(topics, str) else list(topics)

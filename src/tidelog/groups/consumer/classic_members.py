@@ -30,7 +30,7 @@ from tidelog.groups.consumer.embedded_protocol import (
     read_subscription,
     write_assignment,
 )
-from tidelog.groups.consumer.group import NOBODY, ConsumerGroup
+from tidelog.groups.consumer.group import NO_SUBSCRIPTION, ConsumerGroup
 from tidelog.groups.consumer.heartbeat import check_room, move_on, replace_static
 from tidelog.groups.consumer.leave import end_removal
 from tidelog.groups.consumer.member_timers import Wait
@@ -57,7 +57,7 @@ def join(
         return ShardDecision(Pending.ready(JoinAnswer(ErrorCode.MEMBER_ID_REQUIRED, member_id)))
     before = _find(draft, member_id, instance_id, is_unknown=is_unknown)
     was_mixed = draft.group.classic_members < len(draft.group.members)
-    after = _joined(before or NOBODY, request, embedded)
+    after = _joined(before or NO_SUBSCRIPTION, request, embedded)
     changed = update_member(draft, topics, member_id, before, after)
     if was_mixed and can_downgrade(draft.step, draft.group, None):
         # A static member came back with the classic protocol, and was the last of the new one.

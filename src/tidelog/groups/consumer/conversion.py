@@ -124,7 +124,7 @@ def _subscription(classic: ClassicGroup, member: Member) -> Subscription:
 
 
 def _assigned(classic: ClassicGroup, topics: Topics) -> dict[str, Assignment]:
-    """What the last leader assigned. Nobody checked it then: a partition given twice stays with the first."""
+    """What the last leader assigned, unchecked: a partition that was given twice stays with the first."""
     taken: set[tuple[Uuid, int]] = set()
     assigned: dict[str, Assignment] = {}
     for member in classic.members.values():

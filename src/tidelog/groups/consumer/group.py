@@ -18,7 +18,7 @@ from tidelog.groups.record_formats.consumer_group import GroupEpoch, Key, Resolv
 from tidelog.groups.record_formats.group_key import encode_key
 from tidelog.groups.step import Step
 
-NOBODY = Subscription()
+NO_SUBSCRIPTION = Subscription()
 COMMITS_WITH_EPOCH_FROM = 9
 
 
@@ -64,7 +64,7 @@ class ConsumerGroup(EpochGroup[Subscription, Uuid]):
 
     def remove_member(self, member_id: str) -> None:
         self._uncount(member_id)
-        member = self.members.get(member_id, NOBODY)
+        member = self.members.get(member_id, NO_SUBSCRIPTION)
         super().remove_member(member_id)
         # A static member that was replaced holds its instance id no more.
         if member.instance_id is not None and self.static_ids.get(member.instance_id) == member_id:

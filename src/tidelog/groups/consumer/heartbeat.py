@@ -8,7 +8,7 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Uuid, uuid_from_random, uuid_text
 from tidelog.coordination.decision import ShardDecision
 from tidelog.groups.consumer.draft import Draft
-from tidelog.groups.consumer.group import NOBODY, ConsumerGroup
+from tidelog.groups.consumer.group import NO_SUBSCRIPTION, ConsumerGroup
 from tidelog.groups.consumer.member_timers import Wait
 from tidelog.groups.consumer.messages import JOINING, LEAVING_FOR_A_WHILE, HeartbeatAnswer, HeartbeatRequest
 from tidelog.groups.consumer.reconciliation import Target, is_within, reconcile
@@ -29,7 +29,7 @@ def heartbeat(
     check_room(draft, member_id, request.instance_id)
     before = _find(draft, member_id, request, owned)
     held = draft.group.holding(member_id)
-    after = _updated(before or NOBODY, request)
+    after = _updated(before or NO_SUBSCRIPTION, request)
     changed = update_member(draft, topics, member_id, before, after)
     rebalance(draft, room, topics, changed=changed)
     holding = move_on(draft, room, member_id, after, owned)

@@ -17,7 +17,7 @@ RETRY_MS = 500
 class Wait(Enum):
     """What a member has to do in time, or be removed."""
 
-    SESSION = "it was silent for too long"
+    SESSION = "it sent no heartbeat within its session timeout"
     REVOCATION = "it did not let go of its partitions within its rebalance timeout"
     JOIN = "it did not rejoin within its rebalance timeout"
     SYNC = "it did not ask for its assignment within its rebalance timeout"

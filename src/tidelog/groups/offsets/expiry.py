@@ -1,6 +1,6 @@
 """Deletes offsets that no consumer needed for `offsets.retention.minutes`, and groups with nothing left.
 
-A sweep over all groups goes in small pieces, so that a shard with a million offsets stops nobody for long.
+A sweep over all groups goes in small pieces, so that a shard with a million offsets holds up no request.
 """
 
 from collections.abc import Iterator, Mapping

@@ -25,7 +25,7 @@ from tidelog.groups.streams.topology import inputs, readers
 COMMITS_WITH_EPOCH_FROM = 9
 FIRST_EPOCH = 1
 NO_TOPOLOGY = -1
-NOBODY = StreamsMember()
+NO_MEMBER = StreamsMember()
 
 
 class StreamsGroup(EpochGroup[StreamsMember, Duty]):
@@ -73,7 +73,7 @@ class StreamsGroup(EpochGroup[StreamsMember, Duty]):
     def process_has(self, process_id: str, subtopology_id: str, partition: int) -> bool:
         """Whether a member of that process may have the task in any role: its state is on that disk."""
         return any(
-            self.members.get(member_id, NOBODY).process_id == process_id
+            self.members.get(member_id, NO_MEMBER).process_id == process_id
             for role in Role
             for member_id in self.owners.get((Duty(role, subtopology_id), partition), ())
         )

@@ -16,7 +16,7 @@ from tidelog.groups.record_formats.tasks import Duty, Role, Tasks
 from tidelog.groups.streams.checks import check_tasks
 from tidelog.groups.streams.draft import Draft
 from tidelog.groups.streams.endpoints import endpoints
-from tidelog.groups.streams.group import NOBODY, InTheWay, StreamsGroup
+from tidelog.groups.streams.group import NO_MEMBER, InTheWay, StreamsGroup
 from tidelog.groups.streams.messages import HeartbeatAnswer, HeartbeatRequest, Status, StatusCode
 from tidelog.groups.streams.room import StreamsRoom
 from tidelog.groups.streams.target import assign_if_due, begin_epoch_if_needed, delay_first
@@ -30,7 +30,7 @@ def heartbeat(
     joins = request.member_epoch == JOINING
     before = _find(draft, request)
     topology = _topology(draft, request)
-    after = _updated(before or NOBODY, request)
+    after = _updated(before or NO_MEMBER, request)
     statuses = _stale(topology, after)
     configured = room.passing(draft.group.id).configured(topology, topics)
     check_tasks(configured, request.tasks)

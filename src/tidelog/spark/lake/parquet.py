@@ -6,8 +6,8 @@
     events/_tidelog/staging/<query>/<batch>/…                  what tasks write, in names that no reader takes
 
 A batch is in the table from the moment its commit file exists. Then the staged files are moved to names that
-the commit file has fixed, so that whoever repeats the moves after a crash ends with the same files. Readers
-see each row at most once at any time, and all rows of a batch as soon as its moves are done.
+the commit file has fixed, so that repeating the moves after a crash ends with the same files. Readers see
+each row at most once at any time, and all rows of a batch as soon as its moves are done.
 """
 
 import base64

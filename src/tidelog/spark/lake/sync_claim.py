@@ -71,7 +71,7 @@ def claim(checkpoint: Path, storage: Storage, wanted: Claim) -> None:
         "table": wanted.table,
         "tableId": wanted.table_id,
     }
-    # The checkpoint first: a table that is claimed by nobody known could not be told from one whose
+    # The checkpoint first: a table whose claim names no known query could not be told from one whose
     # checkpoint was lost.
     if kept is None:
         _write(checkpoint / IN_CHECKPOINT, facts)

@@ -1,7 +1,7 @@
 """What each table format has to do, and how a batch gets into a table exactly once with it.
 
 The table itself remembers the last batch of each query that it holds, in the same atomic commit that adds the
-batch's files. So whoever commits looks there first, and a batch that Spark runs again changes nothing.
+batch's files. So a writer looks there before it commits, and a batch that Spark runs again changes nothing.
 """
 
 import random

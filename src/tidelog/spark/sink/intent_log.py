@@ -1,6 +1,6 @@
 """The compacted topic that holds the intents of all queries: the last one of each, by the query's id.
 
-Whoever wants to write holds the query's intents first. That fences the driver before, so two drivers of one
+A driver holds the query's intents before it writes. That fences the driver before, so two drivers of one
 query, of which one was thought dead, cannot both decide; and what is read after that is the last word.
 """
 

@@ -1,7 +1,7 @@
 """What becomes of a batch that several tasks wrote, each in a transaction of its own.
 
 The driver writes an intent: the batch is committed, and these are its transactions. From then on the batch
-counts, whatever crashes; before it, the batch never happened. The functions here decide, and ask nobody.
+counts, whatever crashes; before it, the batch never happened. The functions here decide, without I/O.
 docs/adr/0009 tells why this is enough.
 """
 
@@ -103,7 +103,7 @@ def strays(
     open_: Mapping[str, ProducerIdentity], decided: Intent | None
 ) -> list[tuple[str, ProducerIdentity]]:
     """Of the ids with an open transaction by this writer, those that no intent names and none ever will: of
-    attempts that failed, lost a race or were never heard of. `open_`: as it was when nobody but us could
+    attempts that failed, lost a race or were never heard of. `open_`: as it was when only this driver could
     decide; what was begun since may be the next driver's, and decided by it."""
     kept = () if decided is None else {(one.id, one.writer) for one in decided.participants}
     return sorted(one for one in open_.items() if one not in kept)

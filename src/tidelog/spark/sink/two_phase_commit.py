@@ -183,7 +183,7 @@ class TwoPhaseCommit:
         return found if found and held.is_held() else {}
 
     def prepare(self, batch: Batch, written: Sequence[Participant]) -> Intent:
-        """From here on nobody adds to the transactions, and where the cluster can, no timeout ends them."""
+        """From here on no task adds to the transactions, and where the cluster can, no timeout ends them."""
         taken = [self._take_over(one) for one in written]
         for one, ours in zip(written, taken, strict=True):
             if ours is None:
@@ -236,7 +236,7 @@ class TwoPhaseCommit:
                 self._calls.abort_open(one.id, one.writer, self.settings.timeout_ms)
 
     def abort_open(self, query: str) -> None:
-        """All that is open under the query's ids, whoever wrote it."""
+        """All that is open under the query's ids, from any driver."""
         for id, writer in self._open_among(self._under_way(query)).items():
             self._calls.abort_open(id, writer, self.settings.timeout_ms)
 

@@ -63,11 +63,11 @@ def test_how_many_must_agree(capsys: pytest.CaptureFixture[str]) -> None:
     assert "2 voters, 2 must agree" in capsys.readouterr().out
 
 
-def test_without_a_controller_nobody_is_called_alive(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_controller_no_broker_is_called_alive(capsys: pytest.CaptureFixture[str]) -> None:
     view = ClusterView("c", 1, {1: Broker(1, "a", 1), 2: Broker(2, "b", 2)}, {})
     show_status(Report(view, None, []))
     shown = capsys.readouterr().out
     assert "Cluster c is impaired" in shown
-    assert "2 registered; without a controller nobody knows who is alive" in shown
+    assert "2 registered; which of them are alive is unknown without a controller" in shown
     show_status(Report(view, QUORUM, []))
     assert "2 of 2 alive" in capsys.readouterr().out

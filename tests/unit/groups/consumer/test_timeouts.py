@@ -13,7 +13,7 @@ def test_a_silent_member_is_removed_after_the_session_timeout(club):
     assert [member.member_id for member in club.described().members] == ["one"]
     assert one.partitions == ["t0", "t1", "t2", "t3"]
     assert two.beat().error is ErrorCode.UNKNOWN_MEMBER_ID
-    assert any("silent" in note for note in club.rig.shard.take_notes())
+    assert any("sent no heartbeat" in note for note in club.rig.shard.take_notes())
 
 
 def test_members_that_fall_silent_at_the_same_moment_are_removed_one_after_the_other(club):

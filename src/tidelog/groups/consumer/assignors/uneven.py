@@ -1,8 +1,8 @@
 """Uniform for members that do not all read the same topics.
 
-Everybody keeps what it had, the rest goes to whoever has least, and then partitions move along the shortest
-chains from a member with more to one with at least two fewer. When there is no such chain, no assignment is
-more even: that is a known theorem about matchings of this kind.
+Every member keeps what it had, the rest goes to the members that have least, and then partitions move along
+the shortest chains from a member with more to one with at least two fewer. When there is no such
+chain, no assignment is more even: that is a known theorem about matchings of this kind.
 """
 
 from collections import deque

@@ -111,7 +111,7 @@ def _with_more(scenario: Scenario, chance: random.Random) -> Scenario:
 
 def _fits(fault: str, nodes: int, durability: str) -> bool:
     if fault == "power":
-        # Without a sync before the acknowledgement nobody promises what survives a power cut.
+        # Without a sync before the acknowledgement no promise covers what survives a power cut.
         return durability == "fsync"
     return nodes > 1 or fault not in WITH_OTHERS
 
