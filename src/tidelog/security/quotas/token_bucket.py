@@ -1,0 +1,27 @@
+"""A token bucket: a rate with a burst. Controller mutations and new connections are counted with it."""
+
+
+class TokenBucket:
+    """Tokens may run into debt: a request that is begun is carried out whole, and the next one waits."""
+
+    __slots__ = ("_filled_ms", "_tokens")
+
+    def __init__(self, now_ms: int, *, burst: float) -> None:
+        self._tokens = burst
+        self._filled_ms = now_ms
+
+    def throttle_ms(self, rate: float, burst: float, now_ms: int) -> int:
+        """The time until the debt is paid; 0 if there is none."""
+        self._fill(rate, burst, now_ms)
+        if self._tokens >= 0:
+            return 0
+        return -round(self._tokens / rate * 1000) if rate > 0 else 60_000
+
+    def take(self, amount: float, rate: float, burst: float, now_ms: int) -> None:
+        self._fill(rate, burst, now_ms)
+        self._tokens -= amount
+
+    def _fill(self, rate: float, burst: float, now_ms: int) -> None:
+        elapsed = max(0, now_ms - self._filled_ms)
+        self._tokens = min(burst, self._tokens + elapsed * rate / 1000)
+        self._filled_ms = now_ms

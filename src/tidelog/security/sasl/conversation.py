@@ -1,0 +1,32 @@
+"""What every SASL mechanism looks like from outside."""
+
+from typing import NamedTuple, Protocol
+
+from tidelog.base.errors import TidelogError
+from tidelog.security.principal import Principal
+
+
+class Authenticated(NamedTuple):
+    """The end of a conversation that succeeded."""
+
+    principal: Principal
+    expires_at_ms: int | None = None
+    """When the credential itself ends, as tokens do; None for passwords."""
+    is_token: bool = False
+    """A delegation token was used: such a connection may not create further tokens."""
+
+
+class AuthenticationFailed(TidelogError):
+    """The client is not who it says. The text goes to the broker's log and the audit, never to the client."""
+
+
+class Conversation(Protocol):
+    """One exchange on one connection. Raises AuthenticationFailed, after which it must not be used again."""
+
+    is_slow: bool
+    """Whether the next `respond` computes for milliseconds, so that it belongs on a thread."""
+
+    result: Authenticated | None
+    """Set once the client is authenticated; `respond` may still have returned bytes that the client wants."""
+
+    def respond(self, message: bytes) -> bytes: ...

@@ -1,0 +1,61 @@
+"""OAUTHBEARER (RFC 7628): the client shows a bearer token that its identity provider signed.
+
+A refusal takes two steps: the client is sent a JSON error first, answers with a single control-A, and only
+then does the exchange fail. Clients that follow the standard wait for that.
+"""
+
+import re
+from collections.abc import Callable
+
+from tidelog.security.jwt import Token, TokenRefused
+from tidelog.security.principal import USER, Principal
+from tidelog.security.sasl.conversation import Authenticated, AuthenticationFailed
+
+MESSAGE_BYTES_MAX = 128 * 1024
+_MESSAGE = re.compile(
+    r"n,(?:a=(?P<authzid>(?:[^,=\x00\x01]|=2C|=3D)+))?,\x01(?P<pairs>(?:[A-Za-z]+=[^\x01\x00]*\x01)+)\x01"
+)
+_REFUSED = b'{"status":"invalid_token"}'
+
+
+class OauthBearerServer:
+    is_slow = True
+    """A signature takes a tenth of a millisecond, but the keys may have to be fetched first."""
+
+    def __init__(self, verify: Callable[[str], Token]) -> None:
+        """`verify` raises TokenRefused."""
+        self.result: Authenticated | None = None
+        self._verify = verify
+        self._refused: TokenRefused | None = None
+
+    def respond(self, message: bytes) -> bytes:
+        if self._refused is not None:
+            raise AuthenticationFailed(f"the token was refused: {self._refused}")
+        authzid, token = _read(message)
+        try:
+            verified = self._verify(token)
+        except TokenRefused as error:
+            self._refused = error
+            return _REFUSED
+        if authzid is not None and authzid != verified.subject:
+            raise AuthenticationFailed(f"user {verified.subject!r} asked to act as another user")
+        self.result = Authenticated(Principal(USER, verified.subject), verified.expires_at_ms)
+        return b""
+
+
+def _read(message: bytes) -> tuple[str | None, str]:
+    if len(message) > MESSAGE_BYTES_MAX:
+        raise AuthenticationFailed("an OAUTHBEARER message that is too long")
+    try:
+        parsed = _MESSAGE.fullmatch(message.decode())
+    except UnicodeDecodeError as error:
+        raise AuthenticationFailed("an OAUTHBEARER message that is not UTF-8") from error
+    if parsed is None:
+        raise AuthenticationFailed("a malformed OAUTHBEARER message")
+    pairs = [pair.partition("=") for pair in parsed["pairs"].split("\x01") if pair]
+    values = [value for name, _, value in pairs if name == "auth"]
+    scheme, _, token = values[0].partition(" ") if len(values) == 1 else ("", "", "")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise AuthenticationFailed("an OAUTHBEARER message without a bearer token")
+    authzid = parsed["authzid"]
+    return authzid and authzid.replace("=2C", ",").replace("=3D", "="), token.strip()

@@ -1,0 +1,34 @@
+"""PLAIN (RFC 4616): the password itself arrives, so this mechanism belongs on TLS listeners."""
+
+from collections.abc import Callable
+
+from tidelog.security.principal import USER, Principal
+from tidelog.security.sasl.conversation import Authenticated, AuthenticationFailed
+
+MESSAGE_BYTES_MAX = 8192
+
+
+class PlainServer:
+    is_slow = True
+
+    def __init__(self, is_password: Callable[[str, str], bool]) -> None:
+        """`is_password(user, password)` takes as long for an unknown user as for a wrong password."""
+        self.result: Authenticated | None = None
+        self._is_password = is_password
+
+    def respond(self, message: bytes) -> bytes:
+        if len(message) > MESSAGE_BYTES_MAX:
+            raise AuthenticationFailed("a PLAIN message that is too long")
+        try:
+            fields = message.decode().split("\0")
+        except UnicodeDecodeError as error:
+            raise AuthenticationFailed("a PLAIN message that is not UTF-8") from error
+        if len(fields) != 3 or not fields[1] or not fields[2]:
+            raise AuthenticationFailed("a malformed PLAIN message")
+        authzid, username, password = fields
+        if authzid and authzid != username:
+            raise AuthenticationFailed(f"user {username!r} asked to act as another user")
+        if not self._is_password(username, password):
+            raise AuthenticationFailed(f"user {username!r}: unknown user or wrong password")
+        self.result = Authenticated(Principal(USER, username))
+        return b""

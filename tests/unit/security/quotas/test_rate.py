@@ -1,0 +1,64 @@
+"""Rates over windows and the waits that they lead to."""
+
+import pytest
+
+from tidelog.security.quotas.rate import SlidingRate
+from tidelog.security.quotas.token_bucket import TokenBucket
+
+
+def rate() -> SlidingRate:
+    return SlidingRate(0, windows=11, window_ms=1000)
+
+
+def test_a_burst_within_what_ten_seconds_allow_is_free() -> None:
+    measured = rate()
+    measured.record(1000, 0)
+    assert measured.throttle_ms(100, 0) == 0
+    measured.record(100, 0)
+    assert measured.throttle_ms(100, 0) == 1000
+
+
+@pytest.mark.parametrize("limit", [50, 1000, 7])
+def test_who_waits_as_told_keeps_to_the_limit(limit) -> None:
+    measured, now, sent = rate(), 0, 0
+    while now < 120_000:
+        measured.record(500, now)
+        sent += 500
+        now += max(1, measured.throttle_ms(limit, now))
+    assert sent <= limit * (now / 1000) + 11 * limit + 500
+    assert sent >= 0.75 * limit * (now / 1000)
+
+
+def test_old_windows_are_forgotten() -> None:
+    measured = rate()
+    measured.record(10_000, 0)
+    assert measured.per_second(10_500) > 0
+    assert measured.per_second(11_000) == 0
+
+
+def test_a_limit_of_zero_still_ends() -> None:
+    measured = rate()
+    measured.record(1, 0)
+    assert measured.throttle_ms(0, 0) == 11_000
+
+
+def test_a_bucket_takes_a_burst_and_pays_its_debt() -> None:
+    bucket = TokenBucket(0, burst=10)
+    bucket.take(10, 2, 10, 0)
+    assert bucket.throttle_ms(2, 10, 0) == 0
+    bucket.take(4, 2, 10, 0)
+    assert bucket.throttle_ms(2, 10, 0) == 2000
+    assert bucket.throttle_ms(2, 10, 1999) == 1 or bucket.throttle_ms(2, 10, 1999) == 0
+    assert bucket.throttle_ms(2, 10, 2000) == 0
+
+
+def test_a_bucket_holds_no_more_than_a_burst() -> None:
+    bucket = TokenBucket(0, burst=3)
+    bucket.take(4, 1, 3, 1_000_000)
+    assert bucket.throttle_ms(1, 3, 1_000_000) == 1000
+
+
+def test_a_clock_that_goes_back_gives_nothing() -> None:
+    bucket = TokenBucket(1000, burst=0)
+    bucket.take(1, 1, 1, 0)
+    assert bucket.throttle_ms(1, 1, 0) == 1000
