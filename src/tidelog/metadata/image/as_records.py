@@ -17,6 +17,7 @@ from tidelog.metadata.image.records import (
     ResourceKind,
     TopicCreated,
 )
+from tidelog.metadata.image.security_builder import security_records
 
 NO_BROKER = -1
 
@@ -35,6 +36,7 @@ def image_records(image: ClusterImage) -> Iterator[Record]:
         yield from _config_records(ResourceKind.GROUP, name, configs.items())
     for topic in image.topics.values():
         yield from _topic_records(topic)
+    yield from security_records(image.security)
     if image.next_producer_id:
         yield ProducerIdsAllocated(NO_BROKER, image.next_producer_id)
 

@@ -30,6 +30,8 @@ from tidelog.metadata.image.records import (
     TopicCreated,
     TopicDeleted,
 )
+from tidelog.metadata.image.security_builder import SECURITY_RECORDS, SecurityDraft
+from tidelog.metadata.image.security_records import SecurityRecord
 
 
 class TopicDraft:
@@ -90,6 +92,7 @@ class ImageBuilder:
             ResourceKind.GROUP: NamedConfigs(base.group_configs),
         }
         self._features = base.features
+        self._security: SecurityDraft | None = None
         self._drafts: dict[Uuid, TopicDraft] = {}
         self._created_names: dict[str, Uuid] = {}
         self._deleted: dict[Uuid, TopicImage] = {}
@@ -125,6 +128,7 @@ class ImageBuilder:
             self._next_producer_id,
             self._features,
             self._named_configs[ResourceKind.GROUP].build(),
+            base.security if self._security is None else self._security.build(),
         )
         configs = [ConfigResource(ResourceKind.TOPIC, d.name) for d in drafts if d.configs_changed]
         configs += [
@@ -290,6 +294,11 @@ class ImageBuilder:
         levels = {**self._features, record.name: record.level}
         self._features = {name: level for name, level in levels.items() if level}
 
+    def _security_changed(self, record: SecurityRecord) -> None:
+        if self._security is None:
+            self._security = SecurityDraft(self._base.security)
+        self._security.apply(record)
+
     def _find(self, topic_id: Uuid) -> TopicDraft | TopicImage | None:
         draft = self._drafts.get(topic_id)
         if draft is not None:
@@ -355,4 +364,5 @@ _APPLY: dict[type, Callable[[ImageBuilder, Any], None]] = {
     ConfigChanged: ImageBuilder._config_changed,
     ProducerIdsAllocated: ImageBuilder._producer_ids_allocated,
     FeatureChanged: ImageBuilder._feature_changed,
+    **dict.fromkeys(SECURITY_RECORDS, ImageBuilder._security_changed),
 }

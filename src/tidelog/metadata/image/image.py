@@ -12,6 +12,7 @@ import msgspec
 from tidelog.base.ids import NodeId, ProducerId, Uuid
 from tidelog.metadata.image.entities import BrokerImage, ConfigResource, PartitionImage, TopicImage
 from tidelog.metadata.image.records import Record, ResourceKind
+from tidelog.metadata.image.security import SecurityImage
 
 ELR_VERSION = "eligible.leader.replicas.version"
 """The feature of eligible leader replicas (KIP-966): at level 1 the controller keeps them."""
@@ -28,6 +29,7 @@ class ClusterImage(msgspec.Struct, frozen=True):
     group_configs: Mapping[
         str, Mapping[str, str]
     ] = {}  # by group id; a group need not exist to have settings
+    security: SecurityImage = SecurityImage()
 
     def topic(self, name: str) -> TopicImage | None:
         return self.topics.get(name)
@@ -85,6 +87,10 @@ class ImageDelta(msgspec.Struct, frozen=True):
     @property
     def is_empty(self) -> bool:
         return self.before is self.after
+
+    @property
+    def security_changed(self) -> bool:
+        return self.before.security is not self.after.security
 
     def previous(self, topic: TopicImage, index: int) -> PartitionImage | None:
         """The partition as it was; None for a new one, also under the name of a deleted topic."""

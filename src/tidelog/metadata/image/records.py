@@ -11,6 +11,8 @@ import msgspec
 
 from tidelog.base.errors import StorageError
 from tidelog.base.ids import Epoch, NodeId, ProducerId
+from tidelog.metadata.image.record_base import MetadataRecord
+from tidelog.metadata.image.security_records import SecurityRecord
 
 IdText: TypeAlias = str
 """Sixteen bytes as 22 characters of url-safe base64: see `ids.uuid_text`."""
@@ -26,10 +28,6 @@ class ResourceKind(Enum):
 
 class NewerFormatError(StorageError):
     """Data that this version cannot read, though nothing is wrong with it."""
-
-
-class MetadataRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
-    """The root of all records. Unknown fields are refused: dropping one would lose what it meant."""
 
 
 class ClusterCreated(MetadataRecord, frozen=True, tag="cluster-created"):
@@ -164,6 +162,7 @@ Record: TypeAlias = (
     | ConfigChanged
     | ProducerIdsAllocated
     | FeatureChanged
+    | SecurityRecord
 )
 
 _encoder = msgspec.json.Encoder()

@@ -52,12 +52,22 @@ def test_tags_are_part_of_the_format():
         "config-changed",
         "producer-ids-allocated",
         "feature-changed",
+        "acl-created",
+        "acl-deleted",
+        "role-changed",
+        "role-deleted",
+        "role-members-changed",
+        "scram-credential-changed",
+        "scram-credential-deleted",
+        "quota-changed",
+        "delegation-token-changed",
+        "delegation-token-deleted",
     }
 
 
 def test_unknown_type_says_that_a_newer_version_wrote_it():
-    with pytest.raises(StorageError, match=r"unknown type 'acl-created': a newer version of Tidelog"):
-        decode_record(b'{"type":"acl-created","principal":"bob"}')
+    with pytest.raises(StorageError, match=r"unknown type 'link-created': a newer version of Tidelog"):
+        decode_record(b'{"type":"link-created","cluster":"west"}')
 
 
 def test_unknown_field_is_refused_not_dropped():

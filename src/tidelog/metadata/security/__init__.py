@@ -1,0 +1,1 @@
+"""Decisions on security: ACLs, roles, SCRAM credentials, quotas, delegation tokens."""
