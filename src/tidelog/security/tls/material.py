@@ -118,7 +118,8 @@ def _open_pkcs12(store: StoreSettings, data: bytes):  # type: ignore[no-untyped-
     if data.startswith(_JKS):
         raise InvalidTls(
             f"{store.location} is a JKS store, which only Java can read. Convert it once: "
-            f"keytool -importkeystore -srckeystore {store.location} -destkeystore store.p12 -deststoretype PKCS12"
+            f"keytool -importkeystore -srckeystore {store.location} -destkeystore store.p12 "
+            "-deststoretype PKCS12"
         )
     try:
         from cryptography.hazmat.primitives.serialization.pkcs12 import load_key_and_certificates
