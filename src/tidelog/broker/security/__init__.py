@@ -1,0 +1,1 @@
+"""Security at work in a broker: connections are authenticated, requests authorized, throttled and audited."""

@@ -1,0 +1,107 @@
+"""May this principal do that? Kafka's order: super users, then ACLs and roles, then the default.
+
+Answers are kept: a request on the hot path costs one dictionary lookup. A change of ACLs, roles or super
+users begins a new version, and everything that was kept before is forgotten.
+"""
+
+from collections.abc import Iterable
+
+from tidelog.metadata.image.image import ClusterImage
+from tidelog.metadata.image.security import SecurityImage
+from tidelog.security.acls.acl import Acl
+from tidelog.security.acls.index import AclIndex, Verdict
+from tidelog.security.acls.vocabulary import CLUSTER_NAME, OPERATIONS_ON, Operation, ResourceType
+from tidelog.security.principal import parse_principal
+
+KEPT_MAX = 50_000
+"""Answers; beyond that all are forgotten, so that invented names cannot fill the memory."""
+
+_Question = tuple[str, str, Operation, ResourceType, str]
+
+
+class Authorizer:
+    def __init__(self, super_users: Iterable[str] = (), *, allow_if_no_acl: bool = False) -> None:
+        self._super_users = frozenset(super_users)
+        self._allow_if_no_acl = allow_if_no_acl
+        self._security = SecurityImage()
+        self._index = AclIndex()
+        self._kept: dict[_Question, bool] = {}
+        self.version = 0
+        """Grows with every change of what is allowed."""
+
+    def follow(self, image: ClusterImage) -> None:
+        """The metadata have changed, perhaps also what is allowed."""
+        before, after = self._security, image.security
+        if before is after:
+            return
+        self._security = after
+        gone, new = _difference(before, after)
+        for acl in gone:
+            self._index.remove(acl)
+        for acl in new:
+            self._index.add(acl)
+        if gone or new:
+            self._forget()
+
+    def change_rules(self, super_users: Iterable[str], *, allow_if_no_acl: bool) -> None:
+        wanted = frozenset(super_users)
+        if (wanted, allow_if_no_acl) != (self._super_users, self._allow_if_no_acl):
+            self._super_users, self._allow_if_no_acl = wanted, allow_if_no_acl
+            self._forget()
+
+    def allows(
+        self, principal: str, host: str, operation: Operation, resource_type: ResourceType, name: str
+    ) -> bool:
+        question = (principal, host, operation, resource_type, name)
+        known = self._kept.get(question)
+        if known is None:
+            if len(self._kept) >= KEPT_MAX:
+                self._kept.clear()
+            known = self._kept[question] = self._is_allowed(
+                principal, self._index.decide(principal, host, operation, resource_type, name)
+            )
+        return known
+
+    def allows_on_cluster(self, principal: str, host: str, operation: Operation) -> bool:
+        return self.allows(principal, host, operation, ResourceType.CLUSTER, CLUSTER_NAME)
+
+    def allows_on_any(
+        self, principal: str, host: str, operation: Operation, resource_type: ResourceType
+    ) -> bool:
+        """On at least one resource of the type, existing or not."""
+        return self._is_allowed(principal, self._index.decide_any(principal, host, operation, resource_type))
+
+    def allowed_operations(self, principal: str, host: str, resource_type: ResourceType, name: str) -> int:
+        """As Describe answers carry it: a bit for each operation, counted from its number."""
+        return sum(
+            1 << operation
+            for operation in OPERATIONS_ON[resource_type]
+            if self.allows(principal, host, operation, resource_type, name)
+        )
+
+    def _is_allowed(self, principal: str, verdict: Verdict) -> bool:
+        if principal in self._super_users:
+            return True
+        return verdict is Verdict.ALLOWED or (verdict is Verdict.NO_ACL and self._allow_if_no_acl)
+
+    def _forget(self) -> None:
+        self._kept.clear()
+        self.version += 1
+
+
+def super_users_of(text: str) -> list[str]:
+    """`super.users` as Kafka writes it: principals with semicolons between. KafkaError for what is none."""
+    given = [item.strip() for item in text.split(";")]
+    return [str(parse_principal(item)) for item in given if item]
+
+
+def _difference(before: SecurityImage, after: SecurityImage) -> tuple[list[Acl], list[Acl]]:
+    """ACLs to take out of the index and to put in: those of roles count once for each role."""
+    gone = list(before.acls - after.acls)
+    new = list(after.acls - before.acls)
+    for name in before.roles.keys() | after.roles.keys():
+        was, now = before.roles.get(name), after.roles.get(name)
+        if was != now:
+            gone += was.acls() if was else ()
+            new += now.acls() if now else ()
+    return gone, new

@@ -1,0 +1,114 @@
+"""What is allowed follows the metadata at once: ACLs, roles, super users, and what was kept."""
+
+import pytest
+
+from tidelog.base.errors import KafkaError
+from tidelog.broker.security import authorizer as module
+from tidelog.broker.security.authorizer import Authorizer, super_users_of
+from tidelog.metadata.image.image import ClusterImage, advance
+from tidelog.metadata.image.security_records import (
+    AclCreated,
+    AclDeleted,
+    AclText,
+    GrantText,
+    RoleChanged,
+    RoleDeleted,
+    RoleMembersChanged,
+)
+from tidelog.security.acls.vocabulary import Operation, ResourceType
+
+ALICE = "User:alice"
+ACL = AclText("TOPIC", "LITERAL", "orders", ALICE, "*", "READ", "ALLOW")
+ROLE = RoleChanged("analyst", (GrantText("TOPIC", "LITERAL", "orders", ("READ",)),))
+MEMBERS = RoleMembersChanged("analyst", (ALICE,))
+
+
+class Following:
+    """An authorizer behind a metadata log."""
+
+    def __init__(self, **rules) -> None:
+        self.image = ClusterImage()
+        self.authorizer = Authorizer(**rules)
+
+    def apply(self, *records) -> None:
+        self.image = advance(self.image, records).after
+        self.authorizer.follow(self.image)
+
+    def may_read(self, name="orders", principal=ALICE) -> bool:
+        return self.authorizer.allows(principal, "192.0.2.1", Operation.READ, ResourceType.TOPIC, name)
+
+
+def test_a_permission_holds_until_it_is_revoked() -> None:
+    following = Following()
+    assert not following.may_read()
+    following.apply(AclCreated(ACL))
+    assert following.may_read()
+    following.apply(AclDeleted(ACL))
+    assert not following.may_read()
+
+
+def test_a_role_and_an_acl_that_say_the_same() -> None:
+    following = Following()
+    following.apply(AclCreated(ACL), ROLE, MEMBERS)
+    following.apply(AclDeleted(ACL))
+    assert following.may_read()
+    following.apply(RoleMembersChanged("analyst", ()))
+    assert not following.may_read()
+    following.apply(MEMBERS)
+    assert following.may_read()
+    following.apply(RoleDeleted("analyst"))
+    assert not following.may_read()
+
+
+def test_super_users_may_do_everything() -> None:
+    following = Following(super_users=["User:admin"])
+    following.apply(AclCreated(AclText("TOPIC", "LITERAL", "*", "User:*", "*", "ALL", "DENY")))
+    assert following.may_read(principal="User:admin")
+    following.authorizer.change_rules([], allow_if_no_acl=False)
+    assert not following.may_read(principal="User:admin")
+
+
+def test_resources_without_any_acl() -> None:
+    following = Following(allow_if_no_acl=True)
+    following.apply(AclCreated(ACL))
+    assert following.may_read("other", "User:bob")
+    assert not following.may_read("orders", "User:bob")
+
+
+def test_the_version_grows_with_what_is_allowed_alone() -> None:
+    following = Following()
+    following.apply(ROLE)
+    assert following.authorizer.version == 0
+    following.apply(MEMBERS)
+    assert following.authorizer.version == 1
+    following.authorizer.change_rules([], allow_if_no_acl=False)
+    assert following.authorizer.version == 1
+
+
+def test_allowed_operations_are_bits() -> None:
+    following = Following()
+    following.apply(AclCreated(ACL))
+    bits = following.authorizer.allowed_operations(ALICE, "h", ResourceType.TOPIC, "orders")
+    assert bits == 1 << Operation.READ | 1 << Operation.DESCRIBE
+
+
+def test_any_topic_will_do() -> None:
+    following = Following()
+    following.apply(AclCreated(ACL))
+    assert following.authorizer.allows_on_any(ALICE, "h", Operation.READ, ResourceType.TOPIC)
+    assert not following.authorizer.allows_on_any(ALICE, "h", Operation.WRITE, ResourceType.TOPIC)
+    assert not following.authorizer.allows_on_cluster(ALICE, "h", Operation.CREATE)
+
+
+def test_invented_names_do_not_fill_the_memory(monkeypatch) -> None:
+    monkeypatch.setattr(module, "KEPT_MAX", 10)
+    following = Following()
+    for number in range(100):
+        following.may_read(f"topic-{number}")
+    assert len(following.authorizer._kept) <= 10
+
+
+def test_super_users_as_text() -> None:
+    assert super_users_of(" User:a;User:CN=b,OU=x ; ") == ["User:a", "User:CN=b,OU=x"]
+    with pytest.raises(KafkaError, match="not a principal"):
+        super_users_of("alice")
