@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.faults.broker_lines import Lines
-from tests.faults.echo_server import LOOPS, Running
+from tests.faults.echo_server import TLS_LOOPS, Running
 from tests.faults.raw_client import RawClient
 from tidelog.server.connection.limits import ConnectionLimits
 from tidelog.testing import Broker
@@ -45,7 +45,7 @@ def client(broker: Broker) -> Iterator[RawClient]:
         yield connected
 
 
-@pytest.fixture(params=LOOPS)
+@pytest.fixture(params=TLS_LOOPS)
 def start(request: pytest.FixtureRequest) -> Iterator[Callable[..., Running]]:
     """Starts servers with the limits that are given, without a broker behind them."""
     running: list[Running] = []

@@ -7,12 +7,17 @@ import asyncio
 import concurrent.futures
 import contextlib
 import random
+import select
 import socket
+import ssl
 import struct
 import threading
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -22,15 +27,38 @@ from tidelog.base.listener import Listener
 from tidelog.base.ports import FileSlice
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import Reply
+from tidelog.security.tls.authority import Authority
+from tidelog.security.tls.contexts import TlsSettings, client_context
+from tidelog.security.tls.material import StoreSettings
 from tidelog.server.connection.limits import MIB, ConnectionLimits
 from tidelog.server.server import Server
+from tidelog.server.tls.tls_listener import TlsListener
 
 LOOPS = ["asyncio", "uvloop"]
+TLS_LOOPS = ["asyncio", "uvloop", "asyncio tls", "uvloop tls"]
 DEADLINE = 10.0
 
 
 def frame(body: bytes) -> bytes:
     return struct.pack(">i", len(body)) + body
+
+
+class Certificates(NamedTuple):
+    authority: Authority
+    server: TlsSettings
+    client: TlsSettings
+
+
+@cache
+def certificates() -> Certificates:
+    now = datetime.now(UTC)
+    authority = Authority.new("Test CA", now)
+    key, chain = authority.issue("broker", now, hosts=["127.0.0.1"])
+    keys = StoreSettings("ssl.keystore", key=key.decode(), certificates=chain.decode())
+    trust = StoreSettings("ssl.truststore", certificates=authority.pem.certificate.decode())
+    return Certificates(
+        authority, TlsSettings(keys, trust), TlsSettings(StoreSettings("ssl.keystore"), trust)
+    )
 
 
 class EchoDispatcher:
@@ -89,9 +117,13 @@ class EchoDispatcher:
 class Running:
     """A server on its own thread and loop."""
 
-    def __init__(self, loop_name: str, limits: ConnectionLimits) -> None:
+    def __init__(self, loop_name: str, limits: ConnectionLimits, tls: TlsListener | None = None) -> None:
         self.dispatcher = EchoDispatcher()
-        self.server = Server(self.dispatcher, limits)
+        loop_name, _, kind = loop_name.partition(" ")
+        if tls is None and kind == "tls":
+            tls = TlsListener(certificates().server)
+        self._client_context = client_context(certificates().client) if tls else None
+        self.server = Server(self.dispatcher, limits, {} if tls is None else {"LISTENER": tls})
         if loop_name == "uvloop":
             uvloop = pytest.importorskip("uvloop")
             self.loop = uvloop.new_event_loop()
@@ -107,7 +139,7 @@ class Running:
         asyncio.set_event_loop(self.loop)
 
         def start() -> None:
-            self.server.start([Listener("PLAINTEXT", "127.0.0.1", 0)])
+            self.server.start([Listener("LISTENER", "127.0.0.1", 0)])
             self._started.set()
 
         async def main() -> None:
@@ -120,13 +152,29 @@ class Running:
         self.loop.run_until_complete(main())
         self.loop.close()
 
+    @property
+    def is_tls(self) -> bool:
+        return self._client_context is not None
+
     def stop(self) -> None:
         self.loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(DEADLINE)
         assert not self._thread.is_alive()
 
-    def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=DEADLINE)
+    def connect(self, *, plain: bool = False) -> socket.socket:
+        sock = socket.create_connection(("127.0.0.1", self.port), timeout=DEADLINE)
+        return sock if plain else self.secure(sock)
+
+    def secure(self, sock: socket.socket) -> socket.socket:
+        """With a TLS handshake, if that is what the server speaks."""
+        if self._client_context is None:
+            return sock
+        return self._client_context.wrap_socket(sock, server_hostname="127.0.0.1")
+
+    def refuses(self) -> bool:
+        """Whether a connection is closed before anything is said on it."""
+        with self.connect(plain=True) as sock:
+            return is_closed(sock)
 
     def drain(self, seconds: float) -> "concurrent.futures.Future[int]":
         return asyncio.run_coroutine_threadsafe(self.server.drain(seconds), self.loop)
@@ -149,6 +197,23 @@ def receive(sock: socket.socket, count: int) -> bytes:
         parts.append(data)
         count -= len(data)
     return b"".join(parts)
+
+
+def exchange(sock: socket.socket, sent: bytes, count: int) -> bytes:
+    """Send and receive at the same time, on one thread: a TLS session is not made for two."""
+    sock.setblocking(False)
+    received = bytearray()
+    rest = memoryview(sent)
+    would_wait = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+    while len(received) < count:
+        assert select.select([sock], [sock] if rest else [], [], DEADLINE) != ([], [], []), "nothing moves"
+        with contextlib.suppress(*would_wait):
+            rest = rest[sock.send(rest[:65536]) :] if rest else rest
+        with contextlib.suppress(*would_wait):
+            while data := sock.recv(MIB):
+                received += data
+    sock.settimeout(DEADLINE)
+    return bytes(received)
 
 
 def receive_frame(sock: socket.socket) -> bytes:

@@ -48,11 +48,12 @@ def test_running_out_of_descriptors_pauses_accepting(
         resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, limits[1]))
         try:
             new.connect(("127.0.0.1", running.port))
-            new.sendall(frame(b"e new"))
-            wait_for(lambda: "cannot accept on PLAINTEXT://127.0.0.1" in caplog.text)
+            wait_for(lambda: "cannot accept on LISTENER://127.0.0.1" in caplog.text)
             old.sendall(frame(b"e old"))
             assert receive_frame(old) == b"e old"
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, limits)
         new.settimeout(DEADLINE)
-        assert receive_frame(new) == b"e new"
+        with running.secure(new) as accepted:
+            accepted.sendall(frame(b"e new"))
+            assert receive_frame(accepted) == b"e new"

@@ -8,6 +8,7 @@ class Counters:
         "connections_accepted",
         "connections_refused",
         "connections_timed_out",
+        "handshakes_failed",
         "memory_stalls",
         "protocol_errors",
         "requests",
@@ -17,6 +18,7 @@ class Counters:
         self.connections_accepted = 0
         self.connections_refused = 0
         self.connections_timed_out = 0
+        self.handshakes_failed = 0
         self.bytes_in = 0
         self.bytes_out = 0
         self.requests = 0

@@ -2,8 +2,9 @@
 
 import asyncio
 import socket
+import ssl
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tidelog.base.listener import Listener
 from tidelog.broker.requests.client_connection import ClientConnection
@@ -14,6 +15,10 @@ from tidelog.server.connection.shared_state import RequestDispatcher, SharedStat
 from tidelog.server.connection.writer import SocketWriter
 from tidelog.server.counters import Counters
 from tidelog.server.listener import ListeningSocket
+from tidelog.server.tls.handshakes import Handshakes
+from tidelog.server.tls.tls_listener import TlsListener
+from tidelog.server.tls.tls_transport import TlsTransport
+from tidelog.server.tls.tls_writer import CHUNK_BYTES, TlsWriter
 
 LAST_LOOK_SECONDS = 0.01
 
@@ -21,8 +26,17 @@ LAST_LOOK_SECONDS = 0.01
 class Server:
     """Start it on a running loop; end it with `drain` (politely) or `close` (at once)."""
 
-    def __init__(self, dispatcher: RequestDispatcher, limits: ConnectionLimits | None = None) -> None:
+    def __init__(
+        self,
+        dispatcher: RequestDispatcher,
+        limits: ConnectionLimits | None = None,
+        tls: Mapping[str, TlsListener] | None = None,
+    ) -> None:
+        """`tls` holds the listeners that speak TLS, by name."""
         self._dispatcher = dispatcher
+        self._tls = tls or {}
+        self._handshakes: Handshakes | None = None
+        self._scratch = memoryview(b"")
         self._limits = limits or ConnectionLimits()
         self._shared: SharedState | None = None
         self._listeners: list[ListeningSocket] = []
@@ -56,6 +70,9 @@ class Server:
         until `open`.
         """
         loop = asyncio.get_running_loop()
+        if self._tls:
+            self._handshakes = Handshakes(loop, seconds=self._limits.handshake_seconds)
+            self._scratch = memoryview(bytearray(CHUNK_BYTES))
         listeners: list[ListeningSocket] = []
         self._shared = SharedState(loop, self._dispatcher, self._limits, self._connection_ended)
         try:
@@ -116,6 +133,8 @@ class Server:
             self._tick.cancel()
             self._tick = None
         self.stop_accepting()
+        if self._handshakes is not None:
+            self._handshakes.close()
         if self._shared is not None:
             for connection in list(self._shared.connections):
                 connection.abort()
@@ -151,22 +170,42 @@ class Server:
             return
         state.counters.connections_accepted += 1
         self._by_ip[host] += 1
+        listener = self._tls.get(at.name)
+        if listener is not None and self._handshakes is not None:
+            self._handshakes.begin(sock, listener.context, Accepted(self, listener, client, at.port))
+            return
         connection = ServerConnection(state, client, at.port)
         transport = PlainTransport(state.loop, sock, connection)
         connection.start(transport, SocketWriter(state.loop, sock, connection.output, connection.wake))
 
+    def secured(self, client: ClientConnection, session: ssl.SSLSocket, port: int) -> None:
+        """A TLS handshake succeeded: now it is a connection like the others."""
+        state = self._state
+        connection = ServerConnection(state, client, port)
+        transport = TlsTransport(state.loop, session, connection)
+        writer = TlsWriter(state.loop, session, connection.output, connection.wake, self._scratch)
+        connection.start(transport, writer)
+
+    def not_secured(self, client: ClientConnection, port: int, reason: str) -> None:
+        self._state.counters.handshakes_failed += 1
+        self._state.refuse("TLS", f"{client} on port {port} {reason}; closing")
+        self._count_down(client.host)
+
     def _refusal(self, host: str) -> str | None:
-        if len(self._state.connections) >= self._limits.connections_max:
+        under_way = 0 if self._handshakes is None else len(self._handshakes)
+        if len(self._state.connections) + under_way >= self._limits.connections_max:
             return f"max.connections={self._limits.connections_max}"
         if self._by_ip[host] >= self._limits.connections_per_ip_max:
             return f"max.connections.per.ip={self._limits.connections_per_ip_max}"
         return None
 
-    def _connection_ended(self, connection: ServerConnection) -> None:
-        host = connection.client.host
+    def _count_down(self, host: str) -> None:
         self._by_ip[host] -= 1
         if not self._by_ip[host]:
             del self._by_ip[host]
+
+    def _connection_ended(self, connection: ServerConnection) -> None:
+        self._count_down(connection.client.host)
         if not self._state.connections:
             self._emptied.set()
 
@@ -183,3 +222,27 @@ class Server:
         state.budget.tick(now)
         state.gate.tick(now)
         state.pool.tick()
+
+
+class Accepted:
+    """A client that was accepted on a TLS listener, until its handshake has ended."""
+
+    __slots__ = ("_client", "_listener", "_port", "_server")
+
+    def __init__(self, server: Server, listener: TlsListener, client: ClientConnection, port: int) -> None:
+        self._server = server
+        self._listener = listener
+        self._client = client
+        self._port = port
+
+    def secured(self, sock: ssl.SSLSocket) -> None:
+        principal = self._listener.principal_of(sock)
+        if principal is None:
+            sock.close()
+            self.failed("has a certificate that no rule of ssl.principal.mapping.rules takes")
+            return
+        self._client.principal = str(principal)
+        self._server.secured(self._client, sock, self._port)
+
+    def failed(self, reason: str) -> None:
+        self._server.not_secured(self._client, self._port, reason)

@@ -43,19 +43,10 @@ class PlainTransport:
             self._loop.remove_reader(self._fd)
 
     def has_unread_input(self) -> bool:
-        """Returns whether the kernel holds bytes of the client that were not received."""
-        try:
-            return any(fcntl.ioctl(self._fd, termios.FIONREAD, bytes(4)))
-        except OSError:
-            return False
+        return has_unread_input(self._fd)
 
     def client_has_left(self) -> bool:
-        """Returns whether the client has ended its side, behind unreceived bytes. Only Linux can tell."""
-        if self._fd < 0 or not _LEFT:
-            return False
-        look = select.poll()
-        look.register(self._fd, _LEFT)
-        return bool(look.poll(0))
+        return has_left(self._fd)
 
     def end_of_answers(self) -> None:
         """Tell the client that no more bytes follow; it may still send."""
@@ -70,9 +61,8 @@ class PlainTransport:
         self._protocol = None  # a cycle of references would keep both until a garbage collection
 
     def abort(self) -> None:
-        """Release the socket and drop the bytes that the kernel holds for it."""
-        with contextlib.suppress(OSError):
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        """Let go of the socket and of everything the kernel holds for it."""
+        drop_on_close(self.socket)
         self.close()
 
     def _readable(self) -> None:
@@ -94,3 +84,26 @@ class PlainTransport:
             protocol.buffer_updated(count)
             if count < len(buffer) or not self.reading:
                 return
+
+
+def has_unread_input(fd: int) -> bool:
+    """Returns whether the kernel holds bytes of the client that were not received."""
+    try:
+        return any(fcntl.ioctl(fd, termios.FIONREAD, bytes(4)))
+    except OSError:
+        return False
+
+
+def has_left(fd: int) -> bool:
+    """Returns whether the client has ended its side, behind bytes that were not received yet. Linux only."""
+    if fd < 0 or not _LEFT:
+        return False
+    look = select.poll()
+    look.register(fd, _LEFT)
+    return bool(look.poll(0))
+
+
+def drop_on_close(sock: socket.socket) -> None:
+    """The kernel drops what it holds for the client, and tells it at once."""
+    with contextlib.suppress(OSError):
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)

@@ -4,12 +4,12 @@ import base64
 from itertools import product
 
 import pytest
+from tidelog.spark.client.sasl import scram
 
 from tidelog.security.principal import Principal
 from tidelog.security.sasl.conversation import AuthenticationFailed
 from tidelog.security.sasl.scram_credential import ScramMechanism, new_credential
 from tidelog.security.sasl.scram_server import ScramServer, of_user
-from tidelog.spark.client.sasl import scram
 
 SHA_256 = ScramMechanism.SHA_256
 SALT = base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")

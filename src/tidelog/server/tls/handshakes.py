@@ -1,0 +1,214 @@
+"""TLS handshakes beside the event loop: the loop waits for bytes, a thread does the arithmetic.
+
+A handshake takes about a millisecond of computing, in which OpenSSL holds no lock of Python. A connection
+that sends nothing costs a socket: its TLS session is made when its first bytes arrive. Few sessions are under
+way at a time; others wait in line, unread.
+"""
+
+import asyncio
+import contextlib
+import logging
+import socket
+import ssl
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+UNDER_WAY_MAX = 256
+THREADS = 2
+
+log = logging.getLogger("tidelog.server")
+
+
+class HandshakeResult(Protocol):
+    def secured(self, sock: ssl.SSLSocket) -> None: ...
+
+    def failed(self, reason: str) -> None:
+        """The socket is closed already."""
+        ...
+
+
+class Handshakes:
+    def __init__(self, loop: asyncio.AbstractEventLoop, *, seconds: float) -> None:
+        self._loop = loop
+        self._seconds = seconds
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="tls-handshake")
+        self._open: set[Handshake] = set()
+        self._in_line: deque[Handshake] = deque()
+        self._under_way = 0
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def begin(self, sock: socket.socket, context: ssl.SSLContext, result: HandshakeResult) -> None:
+        handshake = Handshake(self, sock, context, result)
+        self._open.add(handshake)
+        handshake.start(self._loop.call_later(self._seconds, handshake.time_out))
+
+    def close(self) -> None:
+        for handshake in list(self._open):
+            handshake.drop()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    # What a handshake asks for.
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        return self._loop
+
+    def may_begin(self, handshake: "Handshake") -> bool:
+        """Whether a session may be made now; otherwise the handshake is called when there is room."""
+        if self._under_way >= UNDER_WAY_MAX:
+            self._in_line.append(handshake)
+            return False
+        self._under_way += 1
+        return True
+
+    def run(self, step: Callable[[], str]) -> "asyncio.Future[str]":
+        return self._loop.run_in_executor(self._threads, step)
+
+    def ended(self, handshake: "Handshake", *, had_begun: bool) -> None:
+        self._open.discard(handshake)
+        if had_begun:
+            self._under_way -= 1
+        while self._in_line and self._under_way < UNDER_WAY_MAX:
+            following = self._in_line.popleft()
+            if following in self._open:
+                following.begin()
+
+
+class Handshake:
+    """One connection on its way to a session."""
+
+    def __init__(
+        self, all_of_them: Handshakes, sock: socket.socket, context: ssl.SSLContext, result: HandshakeResult
+    ) -> None:
+        self._all = all_of_them
+        self._loop = all_of_them.loop
+        self._socket: socket.socket = sock
+        self._session: ssl.SSLSocket | None = None
+        self._context = context
+        self._result: HandshakeResult | None = result
+        self._timer: asyncio.TimerHandle
+        self._step: asyncio.Future[str] | None = None
+        self._waits_for = ""
+
+    def start(self, timer: asyncio.TimerHandle) -> None:
+        self._timer = timer
+        self._wait_for("read")
+
+    def begin(self) -> None:
+        """There are bytes, and there is room: make the session."""
+        if self._session is None:
+            try:
+                self._session = self._context.wrap_socket(
+                    self._socket, server_side=True, do_handshake_on_connect=False
+                )
+            except (OSError, ValueError) as error:  # the client has left
+                self._fail(f"left before the TLS handshake: {error}", had_begun=True)
+                return
+            self._socket = self._session
+        self._step = self._all.run(self._shake)
+        self._step.add_done_callback(self._stepped)
+
+    def time_out(self) -> None:
+        if self._step is None:
+            self._fail("did not finish its TLS handshake in time", had_begun=self._session is not None)
+        else:  # a thread has it; what comes of that is too late
+            self._result_of_late_step()
+
+    def drop(self) -> None:
+        """The server ends."""
+        self._result = None
+        if self._step is None:
+            self._fail("", had_begun=self._session is not None)
+
+    def _shake(self) -> str:
+        """On a thread. What it waits for next; nothing when it is done."""
+        assert self._session is not None
+        try:
+            self._session.do_handshake()
+        except ssl.SSLWantReadError:
+            return "read"
+        except ssl.SSLWantWriteError:
+            return "write"
+        return ""
+
+    def _ready(self) -> None:
+        self._stop_waiting()
+        if self._session is not None or self._all.may_begin(self):
+            self.begin()
+
+    def _stepped(self, step: "asyncio.Future[str]") -> None:
+        self._step = None
+        if step.cancelled():
+            self._fail("", had_begun=True)
+            return
+        error = step.exception()
+        if error is not None:
+            self._fail(explain(error), had_begun=True)
+        elif self._result is None:
+            self._fail("", had_begun=True)
+        elif waits_for := step.result():
+            self._wait_for(waits_for)
+        else:
+            self._succeed(self._result)
+
+    def _result_of_late_step(self) -> None:
+        result, self._result = self._result, None
+        if result is not None:
+            result.failed("did not finish its TLS handshake in time")
+
+    def _succeed(self, result: HandshakeResult) -> None:
+        assert self._session is not None
+        self._timer.cancel()
+        self._all.ended(self, had_begun=True)
+        result.secured(self._session)
+
+    def _fail(self, reason: str, *, had_begun: bool) -> None:
+        self._timer.cancel()
+        self._stop_waiting()
+        with contextlib.suppress(OSError):
+            self._socket.close()
+        self._all.ended(self, had_begun=had_begun)
+        result, self._result = self._result, None
+        if result is not None:
+            result.failed(reason)
+
+    def _wait_for(self, what: str) -> None:
+        self._waits_for = what
+        add = self._loop.add_reader if what == "read" else self._loop.add_writer
+        add(self._socket.fileno(), self._ready)
+
+    def _stop_waiting(self) -> None:
+        if self._waits_for:
+            remove = self._loop.remove_reader if self._waits_for == "read" else self._loop.remove_writer
+            remove(self._socket.fileno())
+            self._waits_for = ""
+
+
+_REASONS = {
+    "HTTP_REQUEST": "sent an HTTP request to a TLS port",
+    "WRONG_VERSION_NUMBER": "sent plain text to a TLS port; its security.protocol should be SSL or SASL_SSL",
+    "UNSUPPORTED_PROTOCOL": "offered only versions of TLS that ssl.enabled.protocols excludes",
+    "NO_SHARED_CIPHER": "offered no cipher suite that this broker accepts",
+    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "sent no certificate, which ssl.client.auth=required asks for",
+    "CERTIFICATE_VERIFY_FAILED": "sent a certificate that ssl.truststore does not vouch for",
+    "TLSV1_ALERT_UNKNOWN_CA": "does not trust this broker's certificate: give it the authority's",
+    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "does not accept this broker's certificate",
+    "SSLV3_ALERT_BAD_CERTIFICATE": "does not accept this broker's certificate",
+    "SSLV3_ALERT_CERTIFICATE_EXPIRED": "says that this broker's certificate has expired",
+}
+
+
+def explain(error: BaseException) -> str:
+    """Why a handshake failed, for the broker's log: what the client did, and what to do."""
+    reason = getattr(error, "reason", None) or ""
+    if reason in _REASONS:
+        return _REASONS[reason]
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"sent a certificate that is not accepted: {error.verify_message}"
+    if isinstance(error, ssl.SSLEOFError | ConnectionError):
+        return "left during the TLS handshake"
+    return f"failed the TLS handshake: {reason or error}"
