@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.metadata.decision import Decision, Outcome
+from tidelog.metadata.decision import Decision, ItemResult
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import Record
 from tidelog.metadata.image.security_builder import acl_text
@@ -19,14 +19,14 @@ ACLS_MAX = 100_000
 """In a cluster: each decision and each snapshot carries them."""
 
 
-class DeletedAcls(Outcome, frozen=True, kw_only=True):
+class DeletedAcls(ItemResult, frozen=True, kw_only=True):
     acls: tuple[Acl, ...] = ()
 
 
-def decide_create_acls(image: ClusterImage, acls: Sequence[Acl]) -> Decision[Outcome]:
+def decide_create_acls(image: ClusterImage, acls: Sequence[Acl]) -> Decision[ItemResult]:
     """Each for itself: one that is refused does not keep the others from being created."""
     records: list[Record] = []
-    results: list[Outcome] = []
+    results: list[ItemResult] = []
     known = set(image.security.acls)
     for acl in acls:
         try:
@@ -34,12 +34,12 @@ def decide_create_acls(image: ClusterImage, acls: Sequence[Acl]) -> Decision[Out
             if acl not in known and len(known) >= ACLS_MAX:
                 raise _invalid(f"The cluster has {len(known)} ACLs already; the limit is {ACLS_MAX}.")
         except KafkaError as error:
-            results.append(Outcome.refused(error))
+            results.append(ItemResult.refused(error))
             continue
         if acl not in known:
             known.add(acl)
             records.append(AclCreated(acl_text(acl)))
-        results.append(Outcome())
+        results.append(ItemResult())
     return Decision(records, results)
 
 

@@ -7,7 +7,7 @@ from math import isfinite
 import msgspec
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.metadata.decision import Decision, Outcome
+from tidelog.metadata.decision import Decision, ItemResult
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import Record
 from tidelog.metadata.image.security_builder import entity_text, quota_entity
@@ -27,7 +27,7 @@ class QuotaEdit(msgspec.Struct, frozen=True):
     """None takes a limit away."""
 
 
-class AlteredQuota(Outcome, frozen=True, kw_only=True):
+class AlteredQuota(ItemResult, frozen=True, kw_only=True):
     entity: EntityText
 
 

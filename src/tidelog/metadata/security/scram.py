@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.metadata.decision import Decision, Outcome
+from tidelog.metadata.decision import Decision, ItemResult
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import Record
 from tidelog.metadata.image.security_builder import credential_record
@@ -34,7 +34,7 @@ class ScramDeletion(msgspec.Struct, frozen=True):
     mechanism: int
 
 
-class AlteredUser(Outcome, frozen=True, kw_only=True):
+class AlteredUser(ItemResult, frozen=True, kw_only=True):
     user: str
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import TimestampMs
-from tidelog.metadata.decision import Decision, Outcome
+from tidelog.metadata.decision import Decision, ItemResult
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import Record
 from tidelog.metadata.image.security import DelegationToken
@@ -28,7 +28,7 @@ class TokenTimes(msgspec.Struct, frozen=True):
     """`delegation.token.max.lifetime.ms`: how old a token can get."""
 
 
-class ChangedToken(Outcome, frozen=True, kw_only=True):
+class ChangedToken(ItemResult, frozen=True, kw_only=True):
     token: DelegationToken | None = None
     expires_ms: TimestampMs = -1
 
