@@ -4,8 +4,8 @@ import base64
 from itertools import product
 
 import pytest
-from tidelog.spark.client.sasl import scram
 
+from tidelog.blocking.sasl import scram
 from tidelog.security.principal import Principal
 from tidelog.security.sasl.conversation import AuthenticationFailed
 from tidelog.security.sasl.scram_credential import ScramMechanism, new_credential
