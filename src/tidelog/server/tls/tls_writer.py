@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from tidelog.base.ports import Buffer, FileSlice
 from tidelog.server.connection.cold_slices import ColdSlices
-from tidelog.server.connection.output_queue import OutputQueue, cut_short, goes_by_sendfile
+from tidelog.server.connection.output_queue import OutputQueue, goes_by_sendfile, truncated
 from tidelog.server.connection.writer import TURN_BYTES
 
 CHUNK_BYTES = 256 * 1024
@@ -100,7 +100,7 @@ class TlsWriter:
             return 0
         chunk = self._chunk[:count]
         if os.preadv(head.file.fileno(), [chunk], head.position) < count:
-            raise cut_short(head)
+            raise truncated(head)
         sent = self._socket.send(chunk)
         cold.sent(head, sent)
         self._output.sent(sent)
