@@ -56,6 +56,7 @@ from tidelog.broker.requests.internal_requests import InternalRequests
 from tidelog.broker.requests.produce_shortcut import ProduceShortcut
 from tidelog.broker.requests.routes import Routes
 from tidelog.broker.requests.throttle import Unlimited
+from tidelog.broker.security.authorizer import authorizer_of
 from tidelog.metadata.brokers.features import SUPPORTED_FEATURES
 from tidelog.metadata.brokers.registration_rules import CRASHED_SYNCED
 from tidelog.metadata.image.entities import BrokerImage
@@ -264,6 +265,8 @@ class BrokerNode:
         services = self.services
         metadata, partitions, threads = services.metadata, services.partitions, services.run_in_thread
         opened.push_async_callback(partitions.close)
+        if services.authorizer is not None:
+            services.authorizer.follow(metadata.image)
         await partitions.open_all(metadata.image, metadata.config)
         listen(
             metadata,
@@ -442,6 +445,7 @@ class BrokerNode:
             throttle=Unlimited(),
             run_in_thread=threads.run,
             inter_broker_listener=listener,
+            authorizer=authorizer_of(config),
         )
 
     def _start_chores(self, chores: Housekeeping, cleaner: LogCleaner) -> Tickers:

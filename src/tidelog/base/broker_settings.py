@@ -5,6 +5,7 @@ Names, meanings and defaults are Kafka's where it has the setting; `ours` and `k
 
 from tidelog.base.config.setting import Setting
 from tidelog.base.settings import (
+    authorization,
     cleaner,
     cluster,
     groups,
@@ -20,6 +21,7 @@ BROKER_THEMES: dict[str, tuple[Setting, ...]] = {
     "The node": node.SETTINGS,
     "The cluster": cluster.SETTINGS,
     "Listeners and limits": network.SETTINGS,
+    "Authorization": authorization.SETTINGS,
     "Topics and writes": topics.SETTINGS,
     "Logs on disk": log.SETTINGS,
     "Cleanup and compaction": cleaner.SETTINGS,

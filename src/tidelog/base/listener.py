@@ -6,9 +6,6 @@ from typing import NamedTuple
 
 _LISTENER = re.compile(r"([A-Za-z0-9_-]+)://(?:\[([0-9a-fA-F:.]+(?:%\w+)?)\]|([^\[\]:/@\s]*)):([0-9]{1,5})")
 
-# Kafka reads these names as security protocols; serving plain text under them would deceive the operator.
-_PROTOCOLS_NOT_OFFERED = ("SSL", "SASL_PLAINTEXT", "SASL_SSL")
-
 EVERY_INTERFACE = ("", "0.0.0.0", "::")
 
 
@@ -32,8 +29,6 @@ def parse_listener(text: str) -> Listener:
         raise ValueError(f"{text!r} is not a listener; write NAME://host:port, as PLAINTEXT://localhost:9092")
     name, ipv6, host, port = match.groups()
     name = name.upper()
-    if name in _PROTOCOLS_NOT_OFFERED:
-        raise ValueError(f"{name} listeners are not offered; use a name such as PLAINTEXT")
     if int(port) > 65535:
         raise ValueError(f"port {port} of {text!r} is above 65535")
     return Listener(name, ipv6 or host, int(port))

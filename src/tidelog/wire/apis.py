@@ -1,7 +1,7 @@
 """Kafka's APIs, and the few that brokers of this cluster have among themselves: keys, versions, messages.
 
-Left out are delegation tokens and the APIs between KRaft controllers, which nothing here speaks. A message
-module is imported when its class is first used, so that a broker pays only for what it serves.
+Left out are the APIs between KRaft controllers, which nothing here speaks. A message module is imported when
+its class is first used, so that a broker pays only for what it serves.
 """
 
 from importlib import import_module

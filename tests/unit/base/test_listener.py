@@ -24,7 +24,6 @@ def test_listeners_are_read_and_shown(text: str, listener: Listener) -> None:
         ("PLAINTEXT://localhost", "write NAME://host:port"),
         ("PLAINTEXT://::1:9092", "write NAME://host:port"),
         ("PLAINTEXT://h:70000", "above 65535"),
-        ("SASL_SSL://h:9092", "not offered"),
     ],
 )
 def test_what_is_no_listener_is_refused(text: str, reason: str) -> None:

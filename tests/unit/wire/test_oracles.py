@@ -27,7 +27,7 @@ from tidelog.wire.codec import decode, encode, schema_of
 MESSAGES_EACH = 2
 API = {key: spec for key, spec in EVERY_API.items() if key < FIRST_INTERNAL}
 
-# kafka-python is a client without admin of KRaft, share and streams groups.
+# kafka-python is a client without admin of KRaft, delegation tokens, share and streams groups.
 NOT_IN_KAFKA_PYTHON = {
     "AddRaftVoter",
     "AllocateProducerIds",
@@ -38,15 +38,19 @@ NOT_IN_KAFKA_PYTHON = {
     "BrokerRegistration",
     "ConsumerGroupDescribe",
     "ConsumerGroupHeartbeat",
+    "CreateDelegationToken",
     "DeleteShareGroupOffsets",
     "DeleteShareGroupState",
+    "DescribeDelegationToken",
     "DescribeShareGroupOffsets",
+    "ExpireDelegationToken",
     "GetTelemetrySubscriptions",
     "InitializeShareGroupState",
     "PushTelemetry",
     "ReadShareGroupState",
     "ReadShareGroupStateSummary",
     "RemoveRaftVoter",
+    "RenewDelegationToken",
     "ShareAcknowledge",
     "ShareFetch",
     "ShareGroupDescribe",

@@ -11,6 +11,7 @@ from tidelog.base.config.error import ConfigError, Problem, unknown
 from tidelog.base.config.setting import Dynamic, Value, in_milliseconds, parse
 from tidelog.base.config.values import ConfigSource, ConfigValues
 from tidelog.base.listener import Listener, parse_listener
+from tidelog.base.security_protocol import SecurityProtocol, protocols_of
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 
 _DEFAULTS = {name: setting.default for name, setting in BROKER_SETTINGS.items()}
@@ -76,6 +77,11 @@ class BrokerConfig(ConfigValues):
 
     def listeners(self) -> tuple[Listener, ...]:
         return tuple(parse_listener(text) for text in self.list("listeners"))
+
+    def security_protocols(self) -> dict[str, SecurityProtocol]:
+        """By listener name."""
+        names = [listener.name for listener in self.listeners()]
+        return protocols_of(names, self.list("listener.security.protocol.map"))
 
     def advertised_listeners(self) -> tuple[Listener, ...]:
         """One for each listener. Port 0 still stands for the port that the listener really gets."""

@@ -8,6 +8,7 @@ from tidelog.base.config.error import Problem
 from tidelog.base.config.values import ConfigValues
 from tidelog.base.group_settings import GROUP_LIMITS, GROUP_SETTINGS, GROUP_TIMINGS, Limits
 from tidelog.base.listener import parse_listener
+from tidelog.base.security_protocol import protocols_of
 
 if TYPE_CHECKING:
     from tidelog.base.config.broker_config import BrokerConfig
@@ -63,6 +64,10 @@ def _listeners(config: ConfigValues) -> Iterator[Problem]:
     advertised = [parse_listener(text) for text in config.list("advertised.listeners")]
     names = {listener.name for listener in listeners}
     advertised_names = {listener.name for listener in advertised}
+    try:
+        protocols_of([listener.name for listener in listeners], config.list("listener.security.protocol.map"))
+    except ValueError as error:
+        yield Problem("listener.security.protocol.map", str(error))
     for listener in advertised:
         if listener.name not in names:
             known = ", ".join(sorted(names))

@@ -2,10 +2,19 @@
 
 from tidelog.base.config.setting import INT_MAX, Dynamic, Importance, Kind, Setting, Unit, Value
 from tidelog.base.listener import check_advertised, check_listeners
+from tidelog.base.security_protocol import parse_protocol_map
 
 
 def _check_buffer(value: Value) -> str | None:
     return "0 is not a buffer size; use -1 for the system's default" if value == 0 else None
+
+
+def _check_protocols(value: Value) -> str | None:
+    try:
+        parse_protocol_map(value if isinstance(value, tuple) else ())
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 SETTINGS = (
@@ -30,6 +39,17 @@ SETTINGS = (
         importance=Importance.HIGH,
         special="not set: as in listeners",
         check=check_advertised,
+    ),
+    Setting(
+        "listener.security.protocol.map",
+        Kind.LIST,
+        (),
+        "What each listener demands of its clients, as `NAME:PROTOCOL`: PLAINTEXT, SSL, SASL_PLAINTEXT or "
+        "SASL_SSL. A listener that is named as a protocol needs no entry.",
+        importance=Importance.HIGH,
+        special="not set: by the listeners' names; other names are PLAINTEXT while no listener is secured",
+        kafka_default="SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
+        check=_check_protocols,
     ),
     Setting(
         "socket.request.max.bytes",

@@ -25,7 +25,9 @@ from tidelog.broker.requests.forwarded_once import ForwardedOnce
 from tidelog.broker.requests.forwarding import Forwarding
 from tidelog.broker.requests.throttle import Throttle
 from tidelog.broker.requests.tries import Tries
+from tidelog.broker.security.authorizer import Authorizer
 from tidelog.groups.shard import GroupShard
+from tidelog.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 
 
 async def _not_wired(_frame: memoryview, _connection: ClientConnection, _tries: Tries | None) -> bytes:
@@ -57,6 +59,8 @@ class Services:
     run_in_thread: RunInThread
     inter_broker_listener: str
     """The only listener that takes requests between brokers."""
+    authorizer: Authorizer | None = None
+    """None: every client may do everything."""
     answer_forwarded: Callable[[memoryview, ClientConnection, Tries | None], Awaitable[bytes | None]] = (
         _not_wired
     )
@@ -82,3 +86,21 @@ class Context:
         self.throttle_ms = 0
         self.tries: Tries | None = None
         """Of a request to the controller that may be made again, also to the next one."""
+
+    def allows(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
+        """Whether the client's principal may do this with the resource. False means that it is refused."""
+        return self._is_allowed(operation, resource_type, name)
+
+    def may_see(self, resource_type: ResourceType, name: str) -> bool:
+        """Whether an answer may name the resource. Unlike a refusal, a name that is left out is no event."""
+        return self._is_allowed(Operation.DESCRIBE, resource_type, name)
+
+    def allows_on_cluster(self, operation: Operation) -> bool:
+        return self.allows(operation, ResourceType.CLUSTER, CLUSTER_NAME)
+
+    def _is_allowed(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
+        authorizer = self.services.authorizer
+        if authorizer is None:
+            return True
+        connection = self.connection
+        return authorizer.allows(connection.principal, connection.host, operation, resource_type, name)

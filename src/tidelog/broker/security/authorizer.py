@@ -1,11 +1,12 @@
 """May this principal do that? Kafka's order: super users, then ACLs and roles, then the default.
 
-Answers are kept: a request on the hot path costs one dictionary lookup. A change of ACLs, roles or super
-users begins a new version, and everything that was kept before is forgotten.
+Answers are kept: a request on the hot path costs one dictionary lookup. A change of ACLs or roles begins a
+new version, and everything that was kept before is forgotten.
 """
 
 from collections.abc import Iterable
 
+from tidelog.base.config.config import BrokerConfig
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.security import SecurityImage
 from tidelog.security.acls.acl import Acl
@@ -41,12 +42,6 @@ class Authorizer:
         for acl in new:
             self._index.add(acl)
         if gone or new:
-            self._forget()
-
-    def change_rules(self, super_users: Iterable[str], *, allow_if_no_acl: bool) -> None:
-        wanted = frozenset(super_users)
-        if (wanted, allow_if_no_acl) != (self._super_users, self._allow_if_no_acl):
-            self._super_users, self._allow_if_no_acl = wanted, allow_if_no_acl
             self._forget()
 
     def allows(
@@ -87,6 +82,16 @@ class Authorizer:
     def _forget(self) -> None:
         self._kept.clear()
         self.version += 1
+
+
+def authorizer_of(config: BrokerConfig) -> Authorizer | None:
+    """None where every client may do everything."""
+    if not config.text("authorizer.class.name"):
+        return None
+    return Authorizer(
+        super_users_of(config.text("super.users")),
+        allow_if_no_acl=config.bool("allow.everyone.if.no.acl.found"),
+    )
 
 
 def super_users_of(text: str) -> list[str]:

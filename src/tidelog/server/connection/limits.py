@@ -34,7 +34,7 @@ class ConnectionLimits:
     unread_answer_seconds: float = 30.0  # connections.unread.answer.timeout.ms
     handshake_seconds: float = 10.0  # for a TLS handshake, from its first byte to its last
     linger_seconds: float = 2.0  # for a client to take the last response before the socket is closed
-    # Once a frame has found no memory for this long, ...
+    # Once a frame has waited for memory this long, ...
     memory_patience_seconds: float = 1.0
     stall_seconds: float = 2.0  # ... others that have it must not be silent for longer than this.
 

@@ -61,7 +61,7 @@ class PlainTransport:
         self._protocol = None  # a cycle of references would keep both until a garbage collection
 
     def abort(self) -> None:
-        """Let go of the socket and of everything the kernel holds for it."""
+        """Release the socket and drop the bytes that the kernel holds for it."""
         drop_on_close(self.socket)
         self.close()
 
@@ -95,7 +95,7 @@ def has_unread_input(fd: int) -> bool:
 
 
 def has_left(fd: int) -> bool:
-    """Returns whether the client has ended its side, behind bytes that were not received yet. Linux only."""
+    """Returns whether the client has ended its side, behind unreceived bytes. Only Linux can tell."""
     if fd < 0 or not _LEFT:
         return False
     look = select.poll()

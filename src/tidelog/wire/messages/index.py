@@ -38,6 +38,10 @@ class ApiKey(IntEnum):
     DESCRIBE_LOG_DIRS = 35
     SASL_AUTHENTICATE = 36
     CREATE_PARTITIONS = 37
+    CREATE_DELEGATION_TOKEN = 38
+    RENEW_DELEGATION_TOKEN = 39
+    EXPIRE_DELEGATION_TOKEN = 40
+    DESCRIBE_DELEGATION_TOKEN = 41
     DELETE_GROUPS = 42
     ELECT_LEADERS = 43
     INCREMENTAL_ALTER_CONFIGS = 44
@@ -121,6 +125,10 @@ ROWS: tuple[tuple[int, str, str, int, int, int | None], ...] = (
     (35, "DescribeLogDirs", "describe_log_dirs", 1, 5, 2),
     (36, "SaslAuthenticate", "sasl_authenticate", 0, 2, 2),
     (37, "CreatePartitions", "create_partitions", 0, 3, 2),
+    (38, "CreateDelegationToken", "create_delegation_token", 1, 3, 2),
+    (39, "RenewDelegationToken", "renew_delegation_token", 1, 2, 2),
+    (40, "ExpireDelegationToken", "expire_delegation_token", 1, 2, 2),
+    (41, "DescribeDelegationToken", "describe_delegation_token", 1, 3, 2),
     (42, "DeleteGroups", "delete_groups", 0, 2, 2),
     (43, "ElectLeaders", "elect_leaders", 0, 2, 2),
     (44, "IncrementalAlterConfigs", "incremental_alter_configs", 0, 1, 1),
