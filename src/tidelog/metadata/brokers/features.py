@@ -13,8 +13,9 @@ from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.metadata.configs.min_insync import one_min_insync
 from tidelog.metadata.decision import Decision, ItemResult
-from tidelog.metadata.image.image import ELR_VERSION, ClusterImage
+from tidelog.metadata.image.image import ELR_VERSION, SECURITY_VERSION, ClusterImage
 from tidelog.metadata.image.records import FeatureChanged, FeatureRange, Record
+from tidelog.metadata.image.security_builder import SECURITY_RECORDS
 
 METADATA_VERSION = "metadata.version"
 
@@ -25,6 +26,7 @@ SUPPORTED_FEATURES = (
     FeatureRange("streams.version", 0, 1),  # 1: groups of Kafka Streams instances (KIP-1071)
     FeatureRange("transaction.version", 0, 2),  # 2: an epoch for each transaction (KIP-890)
     FeatureRange(ELR_VERSION, 0, 1),  # 1: eligible leader replicas (KIP-966)
+    FeatureRange(SECURITY_VERSION, 0, 1),  # 1: ACLs, roles, SCRAM credentials, quotas, delegation tokens
 )
 NOT_HERE = frozenset({"share.version"})
 """Features of Kafka that this software lacks. A release is raised without them; alone they are refused."""
@@ -92,6 +94,21 @@ def decide_update_features(
     if records and levels.get(ELR_VERSION) and not image.has_elr:
         records += one_min_insync(image, config or BrokerConfig())
     return Decision(records, [ItemResult()])
+
+
+def refusal_of_security(image: ClusterImage, records: Sequence[Record]) -> KafkaError | None:
+    """Returns why these records must not be written, where one of them is on security and the level is 0.
+
+    A broker of an earlier version stops at a record that it does not know.
+    """
+    if image.has_security or not any(type(record) in SECURITY_RECORDS for record in records):
+        return None
+    return KafkaError(
+        ErrorCode.UNSUPPORTED_VERSION,
+        f"The cluster cannot store ACLs, users, quotas or tokens yet: {SECURITY_VERSION} is at level 0. Once "
+        "all brokers run this version, raise it: "
+        f"kafka-features.sh --bootstrap-server HOST:PORT upgrade --feature {SECURITY_VERSION}=1",
+    )
 
 
 def _is_elsewhere(update: FeatureUpdate) -> bool:

@@ -15,6 +15,7 @@ from tidelog.metadata.image.records import Record, ResourceKind
 from tidelog.metadata.image.security import SecurityImage
 
 ELR_VERSION = "eligible.leader.replicas.version"
+SECURITY_VERSION = "tidelog.security.version"
 """The feature of eligible leader replicas (KIP-966): at level 1 the controller keeps them."""
 
 
@@ -59,6 +60,11 @@ class ClusterImage(msgspec.Struct, frozen=True):
     @property
     def has_elr(self) -> bool:
         return self.features.get(ELR_VERSION, 0) > 0
+
+    @property
+    def has_security(self) -> bool:
+        """Whether every broker understands the records on security."""
+        return self.features.get(SECURITY_VERSION, 0) > 0
 
     @property
     def active_brokers(self) -> list[BrokerImage]:

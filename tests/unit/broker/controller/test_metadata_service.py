@@ -12,13 +12,17 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.invariant import InvariantError
 from tidelog.metadata.brokers.brokers import decide_create_cluster
 from tidelog.metadata.decision import Decision, ItemResult
-from tidelog.metadata.image.image import ClusterImage, ImageDelta
-from tidelog.metadata.image.records import BrokerRegistered, Endpoint
+from tidelog.metadata.image.image import SECURITY_VERSION, ClusterImage, ImageDelta
+from tidelog.metadata.image.records import BrokerRegistered, Endpoint, FeatureChanged
+from tidelog.metadata.image.security import Grant
+from tidelog.metadata.security.roles import decide_put_role
 from tidelog.metadata.topics.create_topics import NewTopic, TopicDefaults, decide_create_topics
 from tidelog.raft.messages import RequestVote
+from tidelog.security.acls.vocabulary import Operation, PatternType, ResourceType
 from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
 ids = iter(range(1, 10_000))
+ON_ORDERS = Grant(ResourceType.TOPIC, PatternType.LITERAL, "orders", (Operation.READ,))
 
 
 def new_id() -> bytes:
@@ -150,6 +154,21 @@ def test_without_a_quorum_nothing_is_changed_and_each_item_says_so() -> None:
         assert {to for to, _ in rig.sent} == {2, 3}, "it asks the others for their votes"
 
     with_rig(work, voters=(1, 2, 3))
+
+
+def test_records_on_security_wait_for_their_feature_level() -> None:
+    """A broker of an earlier version would stop at them."""
+
+    async def work(rig: QuorumRig) -> None:
+        [refused] = await rig.metadata.change(lambda image: decide_put_role(image, "analyst", [ON_ORDERS]))
+        assert refused.error is ErrorCode.UNSUPPORTED_VERSION
+        assert SECURITY_VERSION in refused.message
+        await rig.metadata.change(lambda _: Decision([FeatureChanged(SECURITY_VERSION, 1)], [None]))
+        [created] = await rig.metadata.change(lambda image: decide_put_role(image, "analyst", [ON_ORDERS]))
+        assert created.ok
+        assert "analyst" in rig.metadata.image.security.roles
+
+    with_rig(work)
 
 
 def no_such_topic(_: ClusterImage) -> Decision[ItemResult]:

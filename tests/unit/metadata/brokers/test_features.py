@@ -8,11 +8,13 @@ from tidelog.metadata.brokers.features import (
     UpgradeType,
     decide_default_features,
     decide_update_features,
+    refusal_of_security,
     supported_features,
 )
 from tidelog.metadata.image.as_records import image_records
-from tidelog.metadata.image.image import ClusterImage, advance
+from tidelog.metadata.image.image import SECURITY_VERSION, ClusterImage, advance
 from tidelog.metadata.image.records import BrokerRegistered, FeatureChanged, FeatureRange
+from tidelog.metadata.image.security_records import RoleChanged
 
 ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 
@@ -83,3 +85,21 @@ def test_every_broker_must_support_it(apply):
     assert image.brokers[3].features == old.features
     [result] = decide_update_features(image, [FeatureUpdate("group.version", 1)]).results
     assert "Broker 3 does not support this feature." in result.message
+
+
+def test_security_waits_for_the_last_old_broker(apply):
+    """Two versions in a cluster: the old one would stop at a record on security."""
+    old = BrokerRegistered(3, 1, ID, (), features=(FeatureRange("group.version", 0, 1),))
+    image = ClusterImage().apply(FeatureChanged(METADATA_VERSION, 30)).apply(old)
+    assert refusal_of_security(image, [FeatureChanged("group.version", 1)]) is None
+    refusal = refusal_of_security(image, [RoleChanged("analyst", ())])
+    assert refusal.code is ErrorCode.UNSUPPORTED_VERSION
+    assert f"upgrade --feature {SECURITY_VERSION}=1" in refusal.message
+    level_1 = [FeatureUpdate(SECURITY_VERSION, 1)]
+    [result] = decide_update_features(image, level_1).results
+    assert "Broker 3 does not support this feature." in result.message
+
+    image = image.apply(BrokerRegistered(3, 2, ID, (), features=SUPPORTED_FEATURES))
+    image = apply(image, decide_update_features(image, level_1))
+    assert image.has_security
+    assert refusal_of_security(image, [RoleChanged("analyst", ())]) is None

@@ -1,7 +1,9 @@
 import pytest
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.metadata.brokers.features import SUPPORTED_FEATURES
 from tidelog.metadata.brokers.registration_rules import check_directories, check_endpoints, check_features
+from tidelog.metadata.image.image import SECURITY_VERSION
 from tidelog.metadata.image.records import Endpoint, FeatureChanged, FeatureRange
 
 HERE = Endpoint("PLAINTEXT", "localhost", 9092)
@@ -45,3 +47,12 @@ def test_broker_must_support_what_the_cluster_uses(cluster):
         ) as caught:
             check_features(image, features)
         assert caught.value.code == ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_a_broker_without_security_cannot_join_a_cluster_that_uses_it(cluster):
+    """It would stop at the first ACL of the metadata log."""
+    image = cluster().apply(FeatureChanged(SECURITY_VERSION, 1))
+    check_features(image, SUPPORTED_FEATURES)
+    with pytest.raises(KafkaError, match=SECURITY_VERSION) as caught:
+        check_features(image, [feature for feature in SUPPORTED_FEATURES if feature.name != SECURITY_VERSION])
+    assert caught.value.code == ErrorCode.UNSUPPORTED_VERSION
