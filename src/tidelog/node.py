@@ -13,6 +13,7 @@ from tidelog.base.disk import PosixDisk
 from tidelog.base.ids import NO_EPOCH, Epoch, uuid_from_random
 from tidelog.base.listener import Listener
 from tidelog.base.ports import Clock, Connection, Disk, Random
+from tidelog.broker.controller.bootstrap_file import read_bootstrap, retire_bootstrap
 from tidelog.broker.controller.broker_lifecycle import BrokerLifecycle
 from tidelog.broker.controller.cluster_start import (
     address_of,
@@ -61,6 +62,7 @@ from tidelog.metadata.brokers.features import SUPPORTED_FEATURES
 from tidelog.metadata.brokers.registration_rules import CRASHED_SYNCED
 from tidelog.metadata.image.entities import BrokerImage
 from tidelog.metadata.image.records import Endpoint
+from tidelog.metadata.security.bootstrap import Bootstrap
 from tidelog.metadata.store.store import DIRECTORY, QuorumStore
 from tidelog.replication.log_sync import Durability
 from tidelog.server.clock import SystemClock, SystemRandom
@@ -206,6 +208,7 @@ class BrokerNode:
         )
         opened.callback(log_dirs.close)
         self._on_abort.append(log_dirs.close)
+        bootstrap = read_bootstrap(self._disk, log_dirs.first.path, config.optional_text("cluster.id"))
         threads = self._threads or DiskThreads(threads=config.int("background.threads"))
         opened.push_async_callback(threads.close)
         network = self._network or TcpNetwork(PeerNetwork(self._random))
@@ -218,7 +221,7 @@ class BrokerNode:
         metadata = MetadataService(applier, config, self.node_id)
         flusher = Flusher(threads.run)
         partitions = HostedPartitions(self.node_id, log_dirs, flusher, clock, threads.run)
-        services = self.services = self._services(metadata, log_dirs, partitions, network, threads)
+        services = self.services = self._services(metadata, log_dirs, partitions, network, threads, bootstrap)
         self._reports = LogDirReports(
             metadata, log_dirs, services.peers, lambda: services.lifecycle.epoch, partitions.damaged
         )
@@ -252,6 +255,7 @@ class BrokerNode:
         check_cluster(config, metadata.image.cluster_id)
         check_company(config, raft, metadata.image)
         log_dirs.join_cluster(metadata.image.cluster_id)
+        retire_bootstrap(self._disk, log_dirs.first.path, bootstrap, metadata.image)
         await self._serve(opened, server, dispatcher, flusher)
 
     async def _serve(
@@ -368,6 +372,8 @@ class BrokerNode:
         partitions: HostedPartitions,
         network: NodeNetwork,
         threads: Threads,
+        *,
+        bootstrap: Bootstrap | None,
     ) -> Services:
         config, clock, random = self.config, self._clock, self._random
         self._incarnation = uuid_from_random(random.bytes(16))
@@ -410,7 +416,7 @@ class BrokerNode:
             clock=clock,
             random=random,
             metadata=metadata,
-            controller=Controller(metadata, clock, random, config.optional_text("cluster.id")),
+            controller=Controller(metadata, clock, random, config.optional_text("cluster.id"), bootstrap),
             peers=peers,
             forwarding=forwarding,
             forwarded_once=ForwardedOnce(),

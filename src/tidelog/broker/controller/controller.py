@@ -14,7 +14,6 @@ from tidelog.base.ids import NO_EPOCH, Epoch, NodeId, uuid_from_random, uuid_tex
 from tidelog.base.ports import Clock, Random
 from tidelog.broker.controller.metadata_service import MetadataService
 from tidelog.metadata.brokers.brokers import (
-    decide_create_cluster,
     decide_fence_broker,
     decide_register_broker,
 )
@@ -25,6 +24,7 @@ from tidelog.metadata.decision import Decision
 from tidelog.metadata.image.entities import BrokerImage
 from tidelog.metadata.image.image import ClusterImage, ImageDelta
 from tidelog.metadata.leaders.elections import decide_missing_leaders, decide_preferred_leaders
+from tidelog.metadata.security.bootstrap import Bootstrap, decide_new_cluster
 
 WATCH_SECONDS_MAX = 0.5
 
@@ -33,12 +33,18 @@ log = logging.getLogger("tidelog.broker.controller")
 
 class Controller:
     def __init__(
-        self, metadata: MetadataService, clock: Clock, random: Random, cluster_id: str | None
+        self,
+        metadata: MetadataService,
+        clock: Clock,
+        random: Random,
+        cluster_id: str | None,
+        bootstrap: Bootstrap | None = None,
     ) -> None:
         self._metadata = metadata
         self._clock = clock
         self._random = random
         self._cluster_id = cluster_id
+        self._bootstrap = bootstrap
         self._sessions = self._new_sessions()
         self._task: asyncio.Task[None] | None = None
         self._look_for_leaders = False
@@ -158,7 +164,14 @@ class Controller:
     async def _create_cluster(self) -> None:
         if not self._metadata.image.cluster_id:
             wanted = self._cluster_id or uuid_text(uuid_from_random(self._random.bytes(16)))
-            await self._metadata.change(lambda image: decide_create_cluster(image, cluster_id=wanted))
+            await self._metadata.change(
+                partial(
+                    decide_new_cluster,
+                    cluster_id=wanted,
+                    config=self._metadata.config,
+                    bootstrap=self._bootstrap,
+                )
+            )
         if METADATA_VERSION not in self._metadata.image.features:  # also for a cluster of an early version
             await self._metadata.change(partial(decide_default_features, config=self._metadata.config))
 
