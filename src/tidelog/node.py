@@ -221,7 +221,9 @@ class BrokerNode:
         metadata = MetadataService(applier, config, self.node_id)
         flusher = Flusher(threads.run)
         partitions = HostedPartitions(self.node_id, log_dirs, flusher, clock, threads.run)
-        services = self.services = self._services(metadata, log_dirs, partitions, network, threads, bootstrap)
+        services = self.services = self._services(
+            metadata, log_dirs, partitions, network, threads, bootstrap=bootstrap
+        )
         self._reports = LogDirReports(
             metadata, log_dirs, services.peers, lambda: services.lifecycle.epoch, partitions.damaged
         )
