@@ -10,7 +10,7 @@ from pathlib import Path
 from tidelog.base import units
 from tidelog.base.broker_settings import BROKER_THEMES
 from tidelog.base.config.load import env_name
-from tidelog.base.config.setting import LONG_MAX, MS_PER, Dynamic, Kind, Setting, Unit, Value, render
+from tidelog.base.config.setting import LONG_MAX, MS_PER, Dynamic, Kind, Scope, Setting, Unit, Value, render
 from tidelog.base.group_settings import GROUP_LIMITS, GROUP_SETTINGS, Limits
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 from tools.pages import run
@@ -29,6 +29,12 @@ place and the nearest right name.
 The names, meanings and defaults are Kafka's, except where a setting says otherwise. A setting that can
 change while the broker runs does so with `tidelog config` or any Kafka admin client, in plain numbers:
 *cluster-wide* as a default for all brokers or for one of them, *per-broker* for one broker only.
+
+Some settings can be given for one listener, behind its name in lower case:
+`listener.name.clients.ssl.client.auth` is that of the listener CLIENTS, and `ssl.client.auth` that of the
+others. A few can differ between the SASL mechanisms of a listener:
+`listener.name.clients.scram-sha-256.sasl.jaas.config`. In the environment they are
+`TIDELOG_LISTENER_NAME_CLIENTS_SSL_CLIENT_AUTH` and so on.
 """
 
 TOPIC_HEAD = """# Topic settings
@@ -100,7 +106,10 @@ def _facts(setting: Setting) -> list[str]:
 
 def _broker_facts(setting: Setting) -> list[str]:
     changes = "no" if setting.dynamic is Dynamic.READ_ONLY else setting.dynamic.value
-    return [f"can change while the broker runs: {changes}", f"environment: `{env_name(setting.name)}`"]
+    facts = [f"can change while the broker runs: {changes}", f"environment: `{env_name(setting.name)}`"]
+    if setting.scope is not Scope.BROKER:
+        facts.append(f"can be given for: {setting.scope.value}")
+    return facts
 
 
 def _type(setting: Setting) -> str:

@@ -379,7 +379,7 @@ class BrokerNode:
     ) -> Services:
         config, clock, random = self.config, self._clock, self._random
         self._incarnation = uuid_from_random(random.bytes(16))
-        listener = config.optional_text("inter.broker.listener.name") or config.listeners()[0].name
+        listener = config.inter_broker_listener()
         peers = Peers(
             network,
             self.node_id,

@@ -13,6 +13,7 @@ from tidelog.base.settings import (
     network,
     node,
     streams_groups,
+    tls,
     topics,
     transactions,
 )
@@ -21,6 +22,7 @@ BROKER_THEMES: dict[str, tuple[Setting, ...]] = {
     "The node": node.SETTINGS,
     "The cluster": cluster.SETTINGS,
     "Listeners and limits": network.SETTINGS,
+    "TLS": tls.SETTINGS,
     "Authorization": authorization.SETTINGS,
     "Topics and writes": topics.SETTINGS,
     "Logs on disk": log.SETTINGS,

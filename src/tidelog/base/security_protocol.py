@@ -21,6 +21,9 @@ class SecurityProtocol(Enum):
 
 PROTOCOL_NAMES = tuple(protocol.value for protocol in SecurityProtocol)
 
+SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+"""Every mechanism that a listener can offer."""
+
 
 def parse_protocol_map(pairs: Sequence[str]) -> dict[str, SecurityProtocol]:
     """`INTERNAL:SSL` and so on, by listener name. ValueError with a reason a person can act on."""

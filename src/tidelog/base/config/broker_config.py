@@ -6,11 +6,12 @@ Immutable: a change at run time makes a new one (`with_dynamic`); who holds the 
 from collections.abc import Callable, Mapping
 
 from tidelog.base.broker_settings import BROKER_SETTINGS, BROKER_SYNONYMS
-from tidelog.base.config.checks import find_problems, find_warnings
-from tidelog.base.config.error import ConfigError, Problem, unknown
+from tidelog.base.config.checks import find_prefix_problems, find_problems, find_warnings
+from tidelog.base.config.error import ConfigError, Problem
 from tidelog.base.config.setting import Dynamic, Value, in_milliseconds, parse
 from tidelog.base.config.values import ConfigSource, ConfigValues
 from tidelog.base.listener import Listener, parse_listener
+from tidelog.base.listener_settings import LISTENER_PREFIX, find_broker_setting, split_name, why_unknown
 from tidelog.base.security_protocol import SecurityProtocol, protocols_of
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 
@@ -22,7 +23,7 @@ OnProblem = Callable[[Problem], None]
 class BrokerConfig(ConfigValues):
     """`config.int("log.retention.ms")` is the effective value, also where minutes or hours decide it."""
 
-    __slots__ = ("_origins", "layers", "topic_defaults", "warnings")
+    __slots__ = ("_by_listener", "_origins", "layers", "topic_defaults", "warnings")
 
     def __init__(
         self,
@@ -46,11 +47,14 @@ class BrokerConfig(ConfigValues):
             ConfigSource.DEFAULT_CONFIG: _DEFAULTS,
         }
         self._origins = dict(origins or {})
+        self._by_listener: dict[tuple[str, str | None], ConfigValues] = {}
         self.topic_defaults: dict[str, Value] = {
             name: values[setting.broker_synonyms[0]] if setting.broker_synonyms else setting.default
             for name, setting in TOPIC_SETTINGS.items()
         }
         problems = find_problems(self)
+        if any(name.startswith(LISTENER_PREFIX) for name in static):
+            problems += find_prefix_problems(static, [listener.name for listener in self.listeners()])
         if problems:
             raise ConfigError([found._replace(where=self._origins.get(found.name, "")) for found in problems])
         self.warnings = tuple(find_warnings(self))
@@ -75,8 +79,44 @@ class BrokerConfig(ConfigValues):
         """The value under this very name, before synonyms: None where nothing is set."""
         return next(layer[name] for layer in self.layers.values() if name in layer)
 
+    def for_listener(self, listener: str, mechanism: str | None = None) -> ConfigValues:
+        """All settings as they hold for a listener, or for a SASL mechanism of it.
+
+        `config.for_listener("CLIENTS").text("ssl.client.auth")` is the value of
+        `listener.name.clients.ssl.client.auth`, and that of `ssl.client.auth` where there is none.
+        """
+        key = (listener.lower(), None if mechanism is None else mechanism.lower())
+        values = self._by_listener.get(key)
+        if values is None:
+            values = self._by_listener[key] = ConfigValues(self._overlaid(*key))
+        return values
+
+    def _overlaid(self, listener: str, mechanism: str | None) -> dict[str, Value]:
+        of_listener: dict[str, Value] = {}
+        of_mechanism: dict[str, Value] = {}
+        for name in self.listener_names():
+            parts = split_name(name)
+            if parts is None or parts.listener != listener:
+                continue
+            if parts.mechanism is None:
+                of_listener[parts.name] = self[name]
+            elif parts.mechanism == mechanism:
+                of_mechanism[parts.name] = self[name]
+        return {**self, **of_listener, **of_mechanism}
+
+    def listener_names(self) -> list[str]:
+        """The settings that are given for single listeners, by their full names."""
+        return [name for name in self if name.startswith(LISTENER_PREFIX)]
+
     def listeners(self) -> tuple[Listener, ...]:
         return tuple(parse_listener(text) for text in self.list("listeners"))
+
+    def inter_broker_listener(self) -> str:
+        """The name of the listener that other brokers connect to."""
+        name = self.optional_text("inter.broker.listener.name")
+        return (
+            name or self.optional_text("security.inter.broker.protocol") or self.listeners()[0].name
+        ).upper()
 
     def security_protocols(self) -> dict[str, SecurityProtocol]:
         """By listener name."""
@@ -142,10 +182,12 @@ def parse_broker_overrides(
     values: dict[str, Value] = {}
     problems: list[Problem] = []
     for name, text in texts.items():
-        setting = BROKER_SETTINGS.get(name)
+        setting = find_broker_setting(name)
         try:
             if setting is None:
-                raise ValueError(unknown(name, BROKER_SETTINGS, _broker_name_of(name)))
+                raise ValueError(why_unknown(name, _broker_name_of(name)))
+            if setting.dynamic is Dynamic.PER_LISTENER:
+                raise ValueError(f"can change for one listener only: listener.name.<listener>.{name}")
             if setting.dynamic is Dynamic.READ_ONLY:
                 raise ValueError("cannot change while the broker runs; set it in its file and restart")
             if setting.dynamic is Dynamic.PER_BROKER and not per_broker:

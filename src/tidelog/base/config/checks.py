@@ -1,6 +1,6 @@
 """Rules between settings: problems that refuse a configuration, warnings that say what will happen."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tidelog.base.broker_settings import BROKER_SYNONYMS
@@ -8,6 +8,7 @@ from tidelog.base.config.error import Problem
 from tidelog.base.config.values import ConfigValues
 from tidelog.base.group_settings import GROUP_LIMITS, GROUP_SETTINGS, GROUP_TIMINGS, Limits
 from tidelog.base.listener import parse_listener
+from tidelog.base.listener_settings import split_name
 from tidelog.base.security_protocol import protocols_of
 
 if TYPE_CHECKING:
@@ -19,6 +20,16 @@ _DEDUPE_BYTES_PER_THREAD_MIN = 1024 * 1024
 
 def find_problems(config: ConfigValues) -> list[Problem]:
     return [*_listeners(config), *_cluster(config), *_memory(config), *_compaction(config), *_groups(config)]
+
+
+def find_prefix_problems(names: Iterable[str], listeners: Iterable[str]) -> list[Problem]:
+    """A static setting for a listener that does not exist is a typo, with a door left open behind it."""
+    known = [listener.lower() for listener in listeners]
+    return [
+        Problem(name, f"listeners has no {parts.listener.upper()}, only {', '.join(known).upper()}")
+        for name in names
+        if (parts := split_name(name)) is not None and parts.listener not in known
+    ]
 
 
 def find_topic_problems(topic: ConfigValues) -> list[Problem]:
@@ -53,10 +64,19 @@ def _cluster(config: ConfigValues) -> Iterator[Problem]:
             "socket.request.max.bytes",
             f"brokers of a cluster send each other up to {_PEER_FRAME_MIN} bytes at once; set at least that",
         )
-    name = config["inter.broker.listener.name"]
+    name, protocol = config["inter.broker.listener.name"], config["security.inter.broker.protocol"]
     names = [parse_listener(text).name for text in config.list("listeners")]
-    if name is not None and name not in names:
+    if name is not None and protocol is not None:
+        yield Problem(
+            "security.inter.broker.protocol", "inter.broker.listener.name is set too; keep one of the two"
+        )
+    elif name is not None and str(name).upper() not in names:
         yield Problem("inter.broker.listener.name", f"listeners has no {name}, only {', '.join(names)}")
+    elif protocol is not None and protocol not in names:
+        yield Problem(
+            "security.inter.broker.protocol",
+            f"no listener is named {protocol}; set inter.broker.listener.name to one of {', '.join(names)}",
+        )
 
 
 def _listeners(config: ConfigValues) -> Iterator[Problem]:

@@ -14,6 +14,7 @@ from tidelog.base.config.setting import TYPE_CODE, Dynamic, Setting, Value, rend
 from tidelog.base.config.topic_config import resolve_topic
 from tidelog.base.config.values import ConfigSource, ConfigValues
 from tidelog.base.group_settings import GROUP_SETTINGS
+from tidelog.base.listener_settings import find_broker_setting, split_name
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 
 _CHAIN_OF = {name: chain for chain in BROKER_SYNONYMS.values() for name in chain}
@@ -63,9 +64,17 @@ def describe_broker(broker: BrokerConfig, names: Collection[str] | None = None) 
             setting,
             broker.given(setting.name),
             _synonyms(_chain_from(setting.name), broker),
-            read_only=setting.dynamic is Dynamic.READ_ONLY,
+            read_only=setting.dynamic in (Dynamic.READ_ONLY, Dynamic.PER_LISTENER),
         )
         for setting in _named(BROKER_SETTINGS, names)
+    ] + [
+        _entry(
+            setting,
+            broker.given(setting.name),
+            _listener_synonyms(setting.name, broker),
+            read_only=setting.dynamic is Dynamic.READ_ONLY,
+        )
+        for setting in _named(_of_listeners(broker), names)
     ]
 
 
@@ -82,7 +91,7 @@ def describe_cluster_defaults(
             [Synonym(setting.name, _shown(setting, layer[setting.name]), source)],
             read_only=False,
         )
-        for setting in _named(BROKER_SETTINGS, names)
+        for setting in _named({**BROKER_SETTINGS, **_of_listeners(broker)}, names)
         if setting.name in layer
     ]
 
@@ -111,6 +120,19 @@ def _named(table: Mapping[str, Setting], names: Collection[str] | None) -> list[
     return [setting for name, setting in table.items() if not names or name in names]
 
 
+def _of_listeners(broker: BrokerConfig) -> dict[str, Setting]:
+    """The settings that single listeners are given."""
+    found = {name: find_broker_setting(name) for name in broker.listener_names()}
+    return {name: setting for name, setting in found.items() if setting is not None}
+
+
+def _listener_synonyms(name: str, broker: BrokerConfig) -> list[Synonym]:
+    """The plain setting stands in for a listener's own, whatever layer either is from."""
+    parts = split_name(name)
+    plain = [] if parts is None else _synonyms((parts.name,), broker)
+    return _synonyms((name,), broker) + plain
+
+
 def _chain_from(name: str) -> tuple[str, ...]:
     """A setting with the weaker synonyms that stand in for it."""
     chain = _CHAIN_OF.get(name, (name,))
@@ -119,10 +141,10 @@ def _chain_from(name: str) -> tuple[str, ...]:
 
 def _synonyms(chain: tuple[str, ...], broker: BrokerConfig) -> list[Synonym]:
     return [
-        Synonym(name, _shown(BROKER_SETTINGS[name], layer[name]), source)
+        Synonym(name, _shown(setting, layer[name]), source)
         for source, layer in broker.layers.items()
         for name in chain
-        if layer.get(name) is not None
+        if layer.get(name) is not None and (setting := find_broker_setting(name)) is not None
     ]
 
 

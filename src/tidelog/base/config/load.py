@@ -10,7 +10,9 @@ from tidelog.base.broker_settings import BROKER_SETTINGS
 from tidelog.base.config.broker_config import BrokerConfig
 from tidelog.base.config.error import ConfigError, Problem, unknown
 from tidelog.base.config.file import Given, read_settings_file
-from tidelog.base.config.setting import Value, parse
+from tidelog.base.config.setting import Scope, Value, parse
+from tidelog.base.listener_settings import find_broker_setting, name_for, why_unknown
+from tidelog.base.security_protocol import SASL_MECHANISMS
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 
 ENV_PREFIX = "TIDELOG_"
@@ -53,22 +55,43 @@ def _from_env(env: Mapping[str, str], problems: list[Problem]) -> Iterable[Given
             continue
         if variable.startswith(_ENV_NOT_SETTINGS_PREFIXES):
             continue
-        if variable in names:
-            yield Given(names[variable], env[variable], f"environment {variable}")
+        name = names.get(variable) or _listener_setting_in(variable)
+        if name is not None:
+            yield Given(name, env[variable], f"environment {variable}")
         else:
             topic = TOPIC_SETTINGS.get(variable.removeprefix(ENV_PREFIX).lower().replace("_", "."))
             instead = env_name(topic.broker_synonyms[0]) if topic else None
             problems.append(Problem(variable, unknown(variable, names, instead), "environment"))
 
 
+def _listener_setting_in(variable: str) -> str | None:
+    """`TIDELOG_LISTENER_NAME_CLIENTS_SSL_CLIENT_AUTH`: the longest name of a setting at its end counts."""
+    prefix = env_name("listener.name.")
+    if not variable.startswith(prefix):
+        return None
+    rest = variable.removeprefix(prefix)
+    scoped = [setting for setting in BROKER_SETTINGS.values() if setting.scope is not Scope.BROKER]
+    endings = {env_name(setting.name).removeprefix(ENV_PREFIX): setting for setting in scoped}
+    ending = max((text for text in endings if rest.endswith(f"_{text}")), key=len, default=None)
+    if ending is None:
+        return None
+    listener, setting = rest.removesuffix(f"_{ending}"), endings[ending]
+    if setting.scope is Scope.MECHANISM:
+        for mechanism in SASL_MECHANISMS:
+            tail = "_" + mechanism.replace("-", "_")
+            if listener.endswith(tail):
+                return name_for(setting.name, listener.removesuffix(tail), mechanism)
+    return name_for(setting.name, listener)
+
+
 def _parse(given: Iterable[Given], problems: list[Problem]) -> dict[str, Value]:
     values: dict[str, Value] = {}
     for name, raw, where in given:
-        setting = BROKER_SETTINGS.get(name)
+        setting = find_broker_setting(name)
         try:
             if setting is None:
                 topic = TOPIC_SETTINGS.get(name)
-                raise ValueError(unknown(name, BROKER_SETTINGS, topic.broker_synonyms[0] if topic else None))
+                raise ValueError(why_unknown(name, topic.broker_synonyms[0] if topic else None))
             values[name] = parse(setting, raw, human=True)
         except ValueError as error:
             problems.append(Problem(name, str(error), where))

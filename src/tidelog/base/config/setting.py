@@ -49,8 +49,17 @@ class Dynamic(Enum):
     """Whether a broker setting can change while the broker runs, and for whom."""
 
     READ_ONLY = "read-only"
+    PER_LISTENER = "per-broker, behind a listener's name"  # the plain name itself is read-only
     PER_BROKER = "per-broker"
     CLUSTER_WIDE = "cluster-wide"  # as a default of the cluster, or for one broker
+
+
+class Scope(Enum):
+    """What a broker setting can be given for: see `tidelog.base.listener_settings`."""
+
+    BROKER = "the broker"
+    LISTENER = "the broker, or one listener"
+    MECHANISM = "the broker, one listener, or one SASL mechanism of a listener"
 
 
 class Importance(Enum):
@@ -94,6 +103,7 @@ class Setting(NamedTuple):
     """A rule of its own: the reason why a parsed value is refused, or None."""
     broker_synonyms: tuple[str, ...] = ()
     """Topic settings: the broker settings that stand in when the topic has none, strongest first."""
+    scope: Scope = Scope.BROKER
 
     @property
     def sensitive(self) -> bool:

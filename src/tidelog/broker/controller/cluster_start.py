@@ -82,7 +82,7 @@ def check_disk(config: BrokerConfig, log_dirs: LogDirs, raft: Raft) -> None:
 
 
 def inter_broker_endpoint(config: BrokerConfig, endpoints: Sequence[Endpoint]) -> Endpoint:
-    name = config.optional_text("inter.broker.listener.name")
+    name = config.inter_broker_listener()
     return next((endpoint for endpoint in endpoints if endpoint.listener == name), endpoints[0])
 
 

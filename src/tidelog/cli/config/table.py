@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tidelog.base.config.setting import Setting, Unit, parse, render
+from tidelog.base.config.setting import Scope, Setting, Unit, parse, render
 
 
 def known_settings(kind: str) -> Mapping[str, Setting]:
@@ -16,15 +16,23 @@ def known_settings(kind: str) -> Mapping[str, Setting]:
     return BROKER_SETTINGS if kind == "broker" else BROKER_SETTINGS | TOPIC_SETTINGS
 
 
+def find_setting(kind: str, name: str) -> Setting | None:
+    """As `known_settings`, also with a listener's prefix in front of it."""
+    from tidelog.base.listener_settings import find_broker_setting
+
+    setting = known_settings(kind).get(name)
+    return find_broker_setting(name) if setting is None and kind != "topic" else setting
+
+
 def human_values(kind: str, values: Mapping[str, str]) -> dict[str, str]:
     """`7d` and `1 GiB` in the numbers that the protocol carries; what we don't know goes as it is."""
-    table = known_settings(kind)
     plain = {}
     for name, text in values.items():
         plain[name] = text
-        if name in table:
+        setting = find_setting(kind, name)
+        if setting is not None:
             try:
-                plain[name] = render(table[name], parse(table[name], text, human=True)) or text
+                plain[name] = render(setting, parse(setting, text, human=True)) or text
             except ValueError:
                 continue  # the broker may know better; it has the last word either way
     return plain
@@ -33,9 +41,9 @@ def human_values(kind: str, values: Mapping[str, str]) -> dict[str, str]:
 def explained(name: str) -> list[dict[str, Any]]:
     """A page for each scope in which the name is a setting."""
     return [
-        _page(known_settings(scope)[name], scope)
+        _page(setting, scope)
         for scope in ("broker", "topic")
-        if name in known_settings(scope)
+        if (setting := find_setting(scope, name)) is not None
     ]
 
 
@@ -54,6 +62,7 @@ def _page(setting: Setting, scope: str) -> dict[str, Any]:
         "bounds": ", ".join(filter(None, bounds)),
         "special": setting.special,
         "changes": setting.dynamic.value if scope == "broker" else "at any time",
+        "can_differ": None if setting.scope is Scope.BROKER else f"for {setting.scope.value}",
         "importance": setting.importance.value,
         "kafka_default": setting.kafka_default,
         "broker_setting": setting.broker_synonyms[0] if setting.broker_synonyms else None,

@@ -53,10 +53,10 @@ def _with_port(config: BrokerConfig, port: int) -> str:
 
 
 def _next_command(error: ConfigError) -> str | None:
-    from tidelog.cli.config.table import known_settings
+    from tidelog.cli.config.table import find_setting
 
     problem = error.problems[0]
-    if problem.name in known_settings("any"):
+    if find_setting("any", problem.name) is not None:
         return f"tidelog config explain {problem.name}"
     if problem.reason == NO_SUCH_SETTING:
         return "tidelog config show broker --all, which lists the settings of a running broker"

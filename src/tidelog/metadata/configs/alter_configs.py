@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from tidelog.base.broker_settings import BROKER_SETTINGS
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NodeId
+from tidelog.base.listener_settings import find_broker_setting
 from tidelog.metadata.configs.edits import ConfigEdit, check_edits, edited
 from tidelog.metadata.configs.min_insync import after_min_insync_changed, check_min_insync
 from tidelog.metadata.configs.rules import (
@@ -153,7 +153,7 @@ class _Decider:
             check_group_configs(after, changed, self._config)
             return
         # Kafka's tools clear limits after their work, some of a kind that does not exist here.
-        changed = {key for key in changed if key in after or key in BROKER_SETTINGS}
+        changed = {key for key in changed if key in after or find_broker_setting(key)}
         check_min_insync(self._image, resource, after, [edit.key for edit in edits])
         check_broker_configs(changed, of_cluster=resource == CLUSTER_DEFAULT)
         check_broker_values(after, changed)

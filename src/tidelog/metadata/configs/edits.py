@@ -1,22 +1,22 @@
 """One edit of one setting, as IncrementalAlterConfigs brings it: set, delete, or change a list."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 
 import msgspec
 
-from tidelog.base.broker_settings import BROKER_SETTINGS
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.config.setting import Kind, Setting, Value, render
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.group_settings import GROUP_SETTINGS
+from tidelog.base.listener_settings import find_broker_setting, split_name
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 from tidelog.metadata.image.records import ResourceKind
 
-SETTINGS: dict[ResourceKind, Mapping[str, Setting]] = {
-    ResourceKind.TOPIC: TOPIC_SETTINGS,
-    ResourceKind.BROKER: BROKER_SETTINGS,
-    ResourceKind.GROUP: GROUP_SETTINGS,
+FIND_SETTING: dict[ResourceKind, Callable[[str], Setting | None]] = {
+    ResourceKind.TOPIC: TOPIC_SETTINGS.get,
+    ResourceKind.BROKER: find_broker_setting,
+    ResourceKind.GROUP: GROUP_SETTINGS.get,
 }
 
 
@@ -70,7 +70,7 @@ def _edited_list(kind: ResourceKind, override: str | None, edit: ConfigEdit, con
 
 def _items_now(kind: ResourceKind, override: str | None, edit: ConfigEdit, config: BrokerConfig) -> list[str]:
     """The items of a list setting: the resource's own value, or the inherited one."""
-    setting = SETTINGS[kind].get(edit.key)
+    setting = FIND_SETTING[kind](edit.key)
     if setting is None:
         return []  # the check of names, which follows, refuses it in better words
     if setting.kind is not Kind.LIST:
@@ -80,6 +80,12 @@ def _items_now(kind: ResourceKind, override: str | None, edit: ConfigEdit, confi
         )
     if override is None:
         of_topic = kind is ResourceKind.TOPIC
-        inherited: Value = config.topic_defaults[edit.key] if of_topic else config.given(edit.key)
+        inherited: Value = config.topic_defaults[edit.key] if of_topic else _inherited(edit.key, config)
         override = render(setting, inherited) or ""
     return [item.strip() for item in override.split(",") if item.strip()]
+
+
+def _inherited(key: str, config: BrokerConfig) -> Value:
+    """A listener without a value of its own follows the plain setting."""
+    parts = split_name(key)
+    return config.given(key if parts is None or key in config else parts.name)

@@ -4,9 +4,8 @@ Only what a request changes is judged: a value that an older or newer version st
 this version cannot read, and must not block changes to other settings.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
-from tidelog.base.broker_settings import BROKER_SETTINGS
 from tidelog.base.config.checks import find_topic_problems
 from tidelog.base.config.config import BrokerConfig, Problem, TopicConfig
 from tidelog.base.config.error import unknown
@@ -14,6 +13,7 @@ from tidelog.base.config.group_config import find_group_problems
 from tidelog.base.config.setting import Dynamic, Setting, Value, parse
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.group_settings import GROUP_SETTINGS
+from tidelog.base.listener_settings import find_broker_setting, why_unknown
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 
 VALUE_LENGTH_MAX = 32_767
@@ -25,7 +25,7 @@ _NAME_SHOWN_MAX = 200
 def check_topic_configs(configs: Mapping[str, str], changed: Collection[str], broker: BrokerConfig) -> None:
     """`configs` is all that the topic is to have, since some values are only wrong together."""
     _check_known(changed, TOPIC_SETTINGS, "topic config name")
-    values = _parse_changed(configs, changed, TOPIC_SETTINGS)
+    values = _parse_changed(configs, changed, TOPIC_SETTINGS.get)
     problems = find_topic_problems(TopicConfig(values, broker))
     if problems:
         raise _invalid(f"conflict topic config setting {problems[0]}")
@@ -34,7 +34,7 @@ def check_topic_configs(configs: Mapping[str, str], changed: Collection[str], br
 def check_group_configs(configs: Mapping[str, str], changed: Collection[str], broker: BrokerConfig) -> None:
     """`configs` is all that the group is to have; the limits are those of the broker that decides."""
     _check_known(changed, GROUP_SETTINGS, "group config name")
-    values = _parse_changed(configs, changed, GROUP_SETTINGS)
+    values = _parse_changed(configs, changed, GROUP_SETTINGS.get)
     problems = find_group_problems(values, changed, broker)
     if problems:
         raise _invalid(str(problems[0]))
@@ -42,15 +42,28 @@ def check_group_configs(configs: Mapping[str, str], changed: Collection[str], br
 
 def check_broker_configs(changed: Collection[str], *, of_cluster: bool) -> None:
     """Whether settings of a broker, or of the cluster's default, can change at all."""
-    _check_known(changed, BROKER_SETTINGS, "config name")
-    fixed = [key for key in sorted(changed) if BROKER_SETTINGS[key].dynamic is Dynamic.READ_ONLY]
+    settings: dict[str, Setting] = {}
+    for key in sorted(changed):
+        setting = find_broker_setting(key)
+        if setting is None:
+            shown = key[:_NAME_SHOWN_MAX]
+            raise _invalid(f"Unknown config name: {shown} ({why_unknown(shown)})")
+        settings[key] = setting
+    fixed = [key for key, setting in settings.items() if setting.dynamic is Dynamic.READ_ONLY]
     if fixed:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,
             f"Cannot update these configs dynamically: {', '.join(fixed)}. Set them where the broker is "
             "configured and restart it.",
         )
-    single = [key for key in sorted(changed) if BROKER_SETTINGS[key].dynamic is Dynamic.PER_BROKER]
+    plain = [key for key, setting in settings.items() if setting.dynamic is Dynamic.PER_LISTENER]
+    if plain:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            "These security configs can be dynamically updated only per-listener using the listener prefix: "
+            f"{', '.join(plain)}. Use listener.name.<listener>.{plain[0]}, for example.",
+        )
+    single = [key for key, setting in settings.items() if setting.dynamic is Dynamic.PER_BROKER]
     if of_cluster and single:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,
@@ -60,7 +73,7 @@ def check_broker_configs(changed: Collection[str], *, of_cluster: bool) -> None:
 
 
 def check_broker_values(configs: Mapping[str, str], changed: Collection[str]) -> None:
-    _parse_changed(configs, changed, BROKER_SETTINGS)
+    _parse_changed(configs, changed, find_broker_setting)
 
 
 def check_broker_layers(
@@ -89,12 +102,12 @@ def _check_known(keys: Iterable[str], settings: Mapping[str, Setting], what: str
 
 
 def _parse_changed(
-    configs: Mapping[str, str], changed: Collection[str], settings: Mapping[str, Setting]
+    configs: Mapping[str, str], changed: Collection[str], find: Callable[[str], Setting | None]
 ) -> dict[str, Value]:
     """All values that can be read; one that cannot is refused if the request brought it."""
     values: dict[str, Value] = {}
     for key, text in configs.items():
-        setting = settings.get(key)
+        setting = find(key)
         if setting is None:
             continue
         try:

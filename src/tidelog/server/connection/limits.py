@@ -32,7 +32,7 @@ class ConnectionLimits:
     idle_seconds: float = 600.0  # connections.max.idle.ms
     half_frame_seconds: float = 30.0  # connections.half.frame.timeout.ms
     unread_answer_seconds: float = 30.0  # connections.unread.answer.timeout.ms
-    handshake_seconds: float = 10.0  # for a TLS handshake, from its first byte to its last
+    handshake_seconds: float = 10.0  # ssl.handshake.timeout.ms
     linger_seconds: float = 2.0  # for a client to take the last response before the socket is closed
     # Once a frame has waited for memory this long, ...
     memory_patience_seconds: float = 1.0
@@ -55,6 +55,7 @@ class ConnectionLimits:
             idle_seconds=idle_ms / 1000 if idle_ms >= 0 else math.inf,
             half_frame_seconds=config.int("connections.half.frame.timeout.ms") / 1000,
             unread_answer_seconds=config.int("connections.unread.answer.timeout.ms") / 1000,
+            handshake_seconds=config.int("ssl.handshake.timeout.ms") / 1000,
             backlog=config.int("socket.listen.backlog.size"),
             send_buffer_bytes=config.int("socket.send.buffer.bytes"),
             receive_buffer_bytes=config.int("socket.receive.buffer.bytes"),

@@ -95,6 +95,13 @@ def test_this_broker_and_the_cluster_default(image):
     assert image.broker_configs == {"1": {"message.max.bytes": "2000"}, "": {"message.max.bytes": "1000"}}
 
 
+def test_a_listeners_settings_change_for_one_broker(image):
+    name = "listener.name.clients.ssl.cipher.suites"
+    decision = change(image, edit(BROKER, "1", (name, ConfigOp.APPEND, "A,B")))
+    assert decision.results[0].error == ErrorCode.NONE
+    assert after(image, decision).broker_configs["1"] == {name: "A,B"}
+
+
 def test_validate_only_judges_but_writes_nothing(image):
     good, bad = edit(TOPIC, "a", ("retention.ms", 0, "9")), edit(TOPIC, "b", ("retention.ms", 0, "x"))
     for decide in (change, replace):
@@ -161,6 +168,21 @@ def test_validate_only_judges_but_writes_nothing(image):
             "Cannot update these configs dynamically: node.id",
         ),
         (edit(BROKER, "", ("message.max.bytes", 0, "-5")), ErrorCode.INVALID_CONFIG, "message.max.bytes"),
+        (
+            edit(BROKER, "1", ("ssl.keystore.location", 0, "/k.pem")),
+            ErrorCode.INVALID_REQUEST,
+            "only per-listener using the listener prefix: ssl.keystore.location",
+        ),
+        (
+            edit(BROKER, "", ("listener.name.clients.ssl.keystore.location", 0, "/k.pem")),
+            ErrorCode.INVALID_REQUEST,
+            "broker id must be specified: listener.name.clients.ssl.keystore.location",
+        ),
+        (
+            edit(BROKER, "1", ("listener.name.clients.ssl.keystore.place", 0, "/k.pem")),
+            ErrorCode.INVALID_CONFIG,
+            "Unknown config name: listener.name.clients.ssl.keystore.place",
+        ),
     ],
 )
 def test_refusals_do_not_stop_the_others(image, alteration, code, text):
