@@ -227,7 +227,7 @@ class BrokerNode:
         self._reports = LogDirReports(
             metadata, log_dirs, services.peers, lambda: services.lifecycle.epoch, partitions.damaged
         )
-        routes = Routes({ApiKey.PRODUCE: ProduceShortcut(services)})
+        routes = self._routes(opened)
         dispatcher = Dispatcher(services, routes)
         internal = InternalRequests(services, routes)
         services.peers.call_here = internal.call
@@ -259,6 +259,15 @@ class BrokerNode:
         log_dirs.join_cluster(metadata.image.cluster_id)
         retire_bootstrap(self._disk, log_dirs.first.path, bootstrap, metadata.image)
         await self._serve(opened, server, dispatcher, flusher)
+
+    def _routes(self, opened: AsyncExitStack) -> Routes:
+        services, config = self.services, self.config
+        if not (config["audit.file"] or config["audit.topic"]):
+            return Routes({ApiKey.PRODUCE: ProduceShortcut(services)})
+        from tidelog.broker.requests.audit_setup import audited_routes, open_audit
+
+        services.audit = open_audit(opened, services, config)
+        return audited_routes(services, services.audit)
 
     async def _serve(
         self,
@@ -296,6 +305,8 @@ class BrokerNode:
         opened.callback(chores.close)
         tickers = self._start_chores(chores, cleaner)
         opened.push_async_callback(tickers.stop)
+        if services.audit is not None:
+            opened.push_async_callback(services.audit.close)
         opened.push_async_callback(self._leave)
 
     async def _join(self) -> None:
@@ -483,6 +494,8 @@ class BrokerNode:
         tickers.every(lambda: LOOK_SECONDS, revival.run_once, "logs without room")
         tickers.every(lambda: FLUSH_RULES_SECONDS, chores.sync_by_topic_rules, "flush rules")
         tickers.every(lambda: PRODUCER_EXPIRY_SECONDS, chores.forget_producers, "producer expiry")
+        if (audit := services.audit) is not None:
+            tickers.every(lambda: audit.interval_seconds, audit.end_interval, "audit record")
         return tickers
 
 

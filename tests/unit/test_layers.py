@@ -36,7 +36,7 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
     "base": [["config"], ["settings"]],
     "wire": [["messages"]],
     "storage": [["segment"], ["producers", "compaction", "log_dir"], ["recovery"]],
-    "security": [["acls", "sasl", "quotas", "tls"]],
+    "security": [["acls", "sasl", "quotas", "tls", "audit"]],
     "metadata": [
         ["image"],
         ["topics"],
@@ -60,6 +60,7 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
         ["log_dirs"],
         ["controller"],
         ["security"],
+        ["security/audit"],
         ["replication"],
         ["coordinators/runtime"],
         ["coordinators"],

@@ -5,6 +5,7 @@ Names, meanings and defaults are Kafka's where it has the setting; `ours` and `k
 
 from tidelog.base.config.setting import Setting
 from tidelog.base.settings import (
+    audit,
     authorization,
     cleaner,
     cluster,
@@ -24,6 +25,7 @@ BROKER_THEMES: dict[str, tuple[Setting, ...]] = {
     "Listeners and limits": network.SETTINGS,
     "TLS": tls.SETTINGS,
     "Authorization": authorization.SETTINGS,
+    "The audit record": audit.SETTINGS,
     "Topics and writes": topics.SETTINGS,
     "Logs on disk": log.SETTINGS,
     "Cleanup and compaction": cleaner.SETTINGS,

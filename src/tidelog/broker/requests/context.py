@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ProtocolError
@@ -28,6 +29,10 @@ from tidelog.broker.requests.tries import Tries
 from tidelog.broker.security.authorizer import Authorizer
 from tidelog.groups.shard import GroupShard
 from tidelog.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
+from tidelog.security.audit.event import Actor
+
+if TYPE_CHECKING:
+    from tidelog.broker.security.audit.audit import Audit
 
 
 async def _not_wired(_frame: memoryview, _connection: ClientConnection, _tries: Tries | None) -> bytes:
@@ -61,6 +66,7 @@ class Services:
     """The only listener that takes requests between brokers."""
     authorizer: Authorizer | None = None
     """None: every client may do everything."""
+    audit: "Audit | None" = None
     answer_forwarded: Callable[[memoryview, ClientConnection, Tries | None], Awaitable[bytes | None]] = (
         _not_wired
     )
@@ -74,11 +80,17 @@ class Services:
 class Context:
     """One request: its services, its connection, its version."""
 
-    __slots__ = ("client_id", "connection", "services", "throttle_ms", "tries", "version")
+    __slots__ = ("api", "client_id", "connection", "services", "throttle_ms", "tries", "version")
 
     def __init__(
-        self, services: Services, connection: ClientConnection, version: int, client_id: str | None
+        self,
+        services: Services,
+        connection: ClientConnection,
+        version: int,
+        client_id: str | None,
+        api: str = "",
     ) -> None:
+        self.api = api  # its name, such as CreateTopics
         self.services = services
         self.connection = connection
         self.version = version
@@ -89,7 +101,16 @@ class Context:
 
     def allows(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
         """Whether the client's principal may do this with the resource. False means that it is refused."""
-        return self._is_allowed(operation, resource_type, name)
+        is_allowed = self._is_allowed(operation, resource_type, name)
+        if not is_allowed and self.services.audit is not None:
+            self.services.audit.denied(self.actor, self.api, operation, resource_type, name)
+        return is_allowed
+
+    @property
+    def actor(self) -> Actor:
+        """The client, as the audit record names it."""
+        connection = self.connection
+        return Actor(connection.principal, connection.host, connection.listener, self.client_id)
 
     def may_see(self, resource_type: ResourceType, name: str) -> bool:
         """Whether an answer may name the resource. Unlike a refusal, a name that is left out is no event."""

@@ -60,7 +60,7 @@ class Dispatcher:
             return Reply(write_response(api_key, 0, correlation_id, unsupported_version()))
         request = route.decode(frame, body_at, True)
         services = self._services
-        context = Context(services, connection, version, client_id)
+        context = Context(services, connection, version, client_id, route.name)
         context.throttle_ms = services.throttle.charge(connection, client_id, api_key, len(frame))
         if api_key in FORWARDED:
             asking = self._ask_controller(bytes(frame), route, request, correlation_id, context)

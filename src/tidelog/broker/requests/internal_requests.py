@@ -39,7 +39,7 @@ class InternalRequests:
         if route is None:
             raise ProtocolError(f"API key {api_key} is not for the controller")
         request = route.decode(frame, body_at, True)
-        context = Context(self._services, client, version, client_id)
+        context = Context(self._services, client, version, client_id, route.name)
         context.tries = tries
         response: Any = await response_of(route.handle(context, request))
         if is_refused_as_controller(response):

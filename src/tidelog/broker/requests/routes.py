@@ -14,6 +14,7 @@ from tidelog.wire.frame import response_writer
 from tidelog.wire.message import Part
 
 Handler = Callable[[Context, Any], HandlerAnswer]
+Watch = Callable[[ApiKey, Handler], Handler]
 
 
 class FastPaths(Protocol):
@@ -34,8 +35,10 @@ class Route(NamedTuple):
 
 
 class Routes:
-    def __init__(self, fast_paths: Mapping[ApiKey, FastPaths]) -> None:
+    def __init__(self, fast_paths: Mapping[ApiKey, FastPaths], watch: Watch | None = None) -> None:
+        """`watch` may wrap a handler, and is called when the handler is first used."""
         self._fast_paths = fast_paths
+        self._watch = watch
         self._routes: dict[tuple[int, int], Route] = {}
 
     def find(self, api_key: int, version: int) -> Route | None:
@@ -58,7 +61,7 @@ class Routes:
             raise ProtocolError(f"version {version} of {spec.name} is not offered by this broker")
         route = Route(
             spec.name,
-            handle,
+            handle if self._watch is None else self._watch(ApiKey(api_key), handle),
             decoder(spec.request_class(), version),
             spec.response_class(),
             response_writer(api_key, version),
