@@ -102,7 +102,9 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
         ["topic"],
         ["cluster", "records"],
         ["log/dump"],
-        ["group", "log", "reassign", "up"],
+        ["group", "log", "reassign"],
+        ["security"],
+        ["up"],
         ["transactions", "fleet"],
     ],
 }

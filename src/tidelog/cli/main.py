@@ -27,6 +27,11 @@ COMMANDS = {
     ),
     "cluster": Entry("tidelog.cli.cluster.commands", "cluster", "See and change the brokers of a cluster."),
     "config": Entry("tidelog.cli.config.commands", "config", "Show, change and explain settings."),
+    "security": Entry(
+        "tidelog.cli.security.commands",
+        "security",
+        "Manage certificates, users and tokens, and check what is open.",
+    ),
     "log": Entry("tidelog.cli.log.commands", "log", "Look inside the files of partitions, and check them."),
     "completion": Entry("tidelog.cli.completion", "completion", "Print a shell completion script."),
 }

@@ -1,0 +1,58 @@
+"""The settings of a secured broker: TLS and SCRAM for clients, certificates between brokers, ACLs for all.
+
+Clients and brokers have a listener each. A broker proves itself to the others by its certificate, whose name
+is its principal (`CN=broker-1` is `User:broker-1`) and a super user.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tidelog.base.listener import Listener
+from tidelog.base.settings.authorization import STANDARD_AUTHORIZER
+from tidelog.cli.security.files import broker_name
+
+CLIENTS, BROKERS = "CLIENTS", "BROKERS"
+MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256")
+CHOSEN = (
+    "listener.security.protocol.map",
+    "inter.broker.listener.name",
+    "authorizer.class.name",
+    "super.users",
+    "sasl.enabled.mechanisms",
+    "ssl.keystore.location",
+    "ssl.truststore.location",
+)
+"""Settings that a secured broker gets from here, so that they cannot be given beside `--secure`."""
+
+
+def secured_settings(
+    *,
+    clients: Listener,
+    brokers: Listener,
+    advertised_clients: Listener,
+    advertised_brokers: Listener,
+    key_file: Path,
+    ca_file: Path,
+    super_users: Iterable[str],
+) -> dict[str, str]:
+    return {
+        "listeners": f"{clients._replace(name=CLIENTS)},{brokers._replace(name=BROKERS)}",
+        "advertised.listeners": (
+            f"{advertised_clients._replace(name=CLIENTS)},{advertised_brokers._replace(name=BROKERS)}"
+        ),
+        "listener.security.protocol.map": f"{CLIENTS}:SASL_SSL,{BROKERS}:SSL",
+        "inter.broker.listener.name": BROKERS,
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(key_file),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(ca_file),
+        f"listener.name.{BROKERS.lower()}.ssl.client.auth": "required",
+        "ssl.principal.mapping.rules": r"RULE:^CN=([^,]+).*$/$1/,DEFAULT",
+        "sasl.enabled.mechanisms": ",".join(MECHANISMS),
+        "authorizer.class.name": STANDARD_AUTHORIZER,
+        "super.users": ";".join(f"User:{name}" for name in super_users),
+    }
+
+
+def super_users_of(admin: str, broker_ids: Iterable[int]) -> list[str]:
+    return [admin, *map(broker_name, broker_ids)]
