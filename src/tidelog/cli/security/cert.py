@@ -56,8 +56,8 @@ def issue_command(
 ) -> None:
     """Issue a certificate to a broker or a client.
 
-    The file holds the key and the certificate, as ssl.keystore.location takes them. Clients verify the host that
-    they connect to, so name every host and address under which a broker is reached.
+    The file holds the key and the certificate, as ssl.keystore.location takes them. Clients verify the host
+    that they connect to, so name every host and address under which a broker is reached.
 
     \b
     tidelog security cert issue --broker 4 --host kafka-4.example.com --host 10.0.0.4

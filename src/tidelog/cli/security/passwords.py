@@ -1,4 +1,4 @@
-"""Where a password comes from: a prompt, a file or the environment; never the command line, which others see."""
+"""Where a password comes from: a prompt, a file or the environment. Never the command line: others see it."""
 
 import os
 import secrets

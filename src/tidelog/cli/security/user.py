@@ -50,8 +50,8 @@ def add(
 ) -> None:
     """Add a user; SCRAM and PLAIN accept the password from then on.
 
-    The password comes from a prompt, a file or the environment, never from the command line. A new user may do
-    nothing until ACLs or roles allow it.
+    The password comes from a prompt, a file or the environment, never from the command line. A new user may
+    do nothing until ACLs or roles allow it.
 
     \b
     tidelog security user add alice
