@@ -151,7 +151,8 @@ On each broker's machine (here broker {members[0].id}):
   3. tidelog broker --config {name}.yaml --data DIR
 
 Clients take {files.client.name} (librdkafka), {files.java_client.name} (Java) or {files.spark_options.name}
-as they are; these hold the password of '{user}'. Keep ca.key away from the brokers: it can issue every certificate.""")
+as they are; these hold the password of '{user}'. Keep ca.key away from the brokers: it can issue every
+certificate.""")
 
 
 def _bracketed(host: str) -> str:
