@@ -4,12 +4,13 @@ Names and meanings are the Java client's, which Spark's own Kafka source passes 
 client that have no meaning for this one are accepted, so that a job moves by changing one word.
 """
 
+from tidelog.base.variables import Unresolved, machine_sources, resolve
 from tidelog.blocking.addresses import host_and_port
 from tidelog.blocking.attempts import Limits
 from tidelog.blocking.security_options import MECHANISMS, PROTOCOLS, security_of
 from tidelog.blocking.settings import ClusterSettings
 from tidelog.spark.errors import OptionError
-from tidelog.spark.options import Given, Kind, Option
+from tidelog.spark.options import Given, Kind, Option, is_secret_name
 
 _MS = Kind.DURATION
 
@@ -71,6 +72,19 @@ WITHOUT_MEANING_HERE = tuple(
 )  # fmt: skip
 
 
+def _resolved(options: dict[str, str]) -> dict[str, str]:
+    """Secrets may be variables until here, so that Spark's plans and user interface show variables alone."""
+    sources = machine_sources()
+    made = dict(options)
+    for name, value in options.items():
+        if is_secret_name(name):
+            try:
+                made[name] = resolve(value, sources)
+            except Unresolved as error:
+                raise OptionError(f"option kafka.{name}: {error}") from None
+    return made
+
+
 def cluster_settings(given: Given) -> ClusterSettings:
     servers = tuple(
         part.strip() for part in given.required("kafka.bootstrap.servers").split(",") if part.strip()
@@ -80,7 +94,7 @@ def cluster_settings(given: Given) -> ClusterSettings:
             raise OptionError(f"kafka.bootstrap.servers holds {server!r}, which is not host:port")
     return ClusterSettings(
         servers,
-        security_of(given.starting_with("kafka."), "kafka."),
+        security_of(_resolved(given.starting_with("kafka.")), "kafka."),
         Limits(
             connect_s=given["kafka.socket.connection.setup.timeout.ms"] / 1000,
             request_s=given["kafka.request.timeout.ms"] / 1000,

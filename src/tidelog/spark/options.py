@@ -15,6 +15,8 @@ from typing import Any
 
 from tidelog.spark.errors import OptionError
 
+SECRET_WORDS = ("password", "jaas", "keystore.key", "key.pem", "token", "secret")
+
 
 class Kind(Enum):
     TEXT = "text"
@@ -23,6 +25,10 @@ class Kind(Enum):
     JSON = "JSON"
     DURATION = "a duration, such as 500ms, 10s, 15m, 1h"
     """Read as milliseconds."""
+
+
+def is_secret_name(name: str) -> bool:
+    return any(word in name.lower() for word in SECRET_WORDS)
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,7 @@ class Option:
 
     @property
     def is_secret(self) -> bool:
-        return any(word in self.name for word in ("password", "jaas", "keystore.key", "key.pem", "token"))
+        return is_secret_name(self.name)
 
 
 @dataclass(frozen=True)

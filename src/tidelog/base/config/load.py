@@ -1,8 +1,10 @@
 """Static settings at start: a YAML file, then the environment over it, then flags over both.
 
-Whatever is unknown or wrong is refused before anything runs, all of it at once.
+Whatever is unknown or wrong is refused before anything runs, all of it at once. Values may be variables,
+`${env:NAME}` and `${file:PATH}`; a problem names the variable, never the value that it gave.
 """
 
+import os
 from collections.abc import Iterable, Mapping
 from os import PathLike
 
@@ -14,12 +16,23 @@ from tidelog.base.config.setting import Scope, Value, parse
 from tidelog.base.listener_settings import find_broker_setting, name_for, why_unknown
 from tidelog.base.security_protocol import SASL_MECHANISMS
 from tidelog.base.topic_settings import TOPIC_SETTINGS
+from tidelog.base.variables import (
+    Unresolved,
+    VariableSources,
+    has_variables,
+    machine_sources,
+    resolve,
+    without_values,
+)
 
 ENV_PREFIX = "TIDELOG_"
 
 # Variables of the same prefix that are no broker settings: the command line's own, and those that Kubernetes
 # puts into every container beside a service named `tidelog`.
-_ENV_NOT_SETTINGS = ("TIDELOG_BOOTSTRAP_SERVERS", "TIDELOG_CONFIG", "TIDELOG_PIPELINES", "TIDELOG_PORT")
+_ENV_NOT_SETTINGS = (
+    *("TIDELOG_BOOTSTRAP_SERVERS", "TIDELOG_CONFIG", "TIDELOG_CONTEXT"),
+    *("TIDELOG_PIPELINES", "TIDELOG_PORT"),
+)
 _ENV_NOT_SETTINGS_PREFIXES = ("TIDELOG_PORT_", "TIDELOG_SERVICE_")
 
 
@@ -32,15 +45,53 @@ def load(
 ) -> BrokerConfig:
     """A broker's configuration; ConfigError with file and line, variable or flag of each mistake."""
     problems: list[Problem] = []
+    resolver = _Resolver(env or {}, problems)
     given: list[Given] = []
     if file is not None:
-        given += read_settings_file(file, problems)
-    given += _from_env(env or {}, problems)
-    given += [Given(name, text, flags_origin) for name, text in (flags or {}).items()]
-    values = _parse(given, problems)
-    if problems:
-        raise ConfigError(problems)
-    return BrokerConfig(values, origins={name: where for name, _, where in given})
+        given += resolver.resolved(read_settings_file(file, problems), os.path.dirname(file))
+    given += resolver.resolved(_from_env(env or {}, problems))
+    given += resolver.resolved(Given(name, text, flags_origin) for name, text in (flags or {}).items())
+    try:
+        values = _parse(given, problems)
+        if problems:
+            raise ConfigError(problems)
+        return BrokerConfig(values, origins={name: where for name, _, where in given})
+    except ConfigError as error:
+        if not resolver.written:
+            raise
+        raise ConfigError([resolver.without_values(problem) for problem in error.problems]) from None
+
+
+class _Resolver:
+    def __init__(self, env: Mapping[str, str], problems: list[Problem]) -> None:
+        self._env, self._problems = env, problems
+        self.written: dict[str, str] = {}
+        """What was written, by the value that its variables gave."""
+
+    def resolved(self, given: Iterable[Given], directory: str = "") -> Iterable[Given]:
+        """Leaves out settings whose variables have no value: these are problems of their own."""
+        sources = machine_sources(directory, self._env)
+        for each in given:
+            try:
+                yield each._replace(raw=self._value(each.raw, sources))
+            except Unresolved as error:
+                self._problems.append(Problem(each.name, str(error), each.where))
+
+    def _value(self, raw: str | list[str], sources: VariableSources) -> str | list[str]:
+        if isinstance(raw, list):
+            return [self._text(item, sources) for item in raw]
+        return self._text(raw, sources)
+
+    def _text(self, raw: str, sources: VariableSources) -> str:
+        if not has_variables(raw):
+            return raw
+        value = resolve(raw, sources)
+        # Problems show values without the white space around them.
+        self.written |= {value: raw, value.strip(): raw}
+        return value
+
+    def without_values(self, problem: Problem) -> Problem:
+        return problem._replace(reason=without_values(problem.reason, self.written))
 
 
 def env_name(name: str) -> str:

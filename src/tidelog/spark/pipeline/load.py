@@ -63,15 +63,16 @@ def load_pipeline(target: str) -> Loaded:
 def read_spec(text: str, directory: Path) -> tuple[Pipeline, Lines]:
     """The spec of a YAML text, and where what is in it stands; InvalidPipeline has every mistake."""
     checker = Checker()
-    tree, unfilled = fill(read_yaml(text), directory)
+    filled = fill(read_yaml(text), directory)
+    unfilled = filled.faults
     try:
-        spec = checker.read(tree, Pipeline)
+        spec = checker.read(filled.tree, Pipeline)
         check_pipeline(spec, directory, checker)
         checker.raise_faults()
     except InvalidPipeline as error:
         # What is said about a value that was not filled in follows from that.
         others = [fault for fault in error.faults if not _is_about(fault, unfilled)]
-        raise InvalidPipeline([*unfilled, *others]) from error
+        raise InvalidPipeline([*unfilled, *map(filled.without_values, others)]) from None
     if unfilled:
         raise InvalidPipeline(unfilled)
     return spec, checker.lines

@@ -130,3 +130,24 @@ def test_configuration_without_a_file_loads_neither_yaml_nor_difflib() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_variables_in_file_environment_and_flags(file: Path) -> None:
+    (file.parent / "id").write_text("4\n")
+    file.write_text("node.id: ${file:id}\nlog.dirs: ['${env:DISK}/a', '${env:DISK}/b']\n")
+    env = {"DISK": "/data", "COUNT": "7", "TIDELOG_NUM_PARTITIONS": "${env:COUNT}"}
+    config = load(file, env, {"max.connections": "${env:COUNT}"})
+    assert config.int("node.id") == 4
+    assert config.list("log.dirs") == ("/data/a", "/data/b")
+    assert config.int("num.partitions") == config.int("max.connections") == 7
+
+
+def test_problems_name_the_variable_and_the_line_but_not_the_value(file: Path) -> None:
+    file.write_text("node.id: ${env:ID}\nnum.partitions: ${env:SECRET}\nlisteners: ['${env:SECRET}']\n")
+    problems = refused(file=file, env={"SECRET": "hunter2"})
+    assert problems[0] == (
+        f"{file}:1: node.id: the environment variable ID is not set; set it, "
+        "or give it a default: ${env:ID:-VALUE}"
+    )
+    assert f"{file}:2: num.partitions: '${{env:SECRET}}' is not a whole number" in problems
+    assert "hunter2" not in " ".join(problems)

@@ -21,13 +21,13 @@ sinks:
 
 
 def filled(text: str, directory: Path = Path()) -> object:
-    node, faults = fill(read_yaml(f"value: {text}"), directory, ENVIRONMENT)
-    assert not faults
-    return node.plain()["value"]  # type: ignore[index]
+    made = fill(read_yaml(f"value: {text}"), directory, ENVIRONMENT)
+    assert not made.faults
+    return made.tree.plain()["value"]  # type: ignore[index]
 
 
 def refused(text: str, directory: Path = Path()) -> str:
-    _, [fault] = fill(read_yaml(f"value: {text}"), directory, ENVIRONMENT)
+    [fault] = fill(read_yaml(f"value: {text}"), directory, ENVIRONMENT).faults
     return str(fault)
 
 
@@ -74,7 +74,7 @@ def test_a_pipeline_gets_text_where_it_wants_text_and_flags_where_it_wants_flags
         monkeypatch.setenv(name, value)
     spec, _ = read_spec(PIPELINE.format(brokers="${BROKERS}"), tmp_path)
     assert spec.brokers == "kafka-1:9092"
-    assert spec.sources["in"].options == {"kafka.sasl.password": "12345"}
+    assert spec.sources["in"].options == {"kafka.sasl.password": f"${{file:{tmp_path}/secret}}"}
     assert spec.sinks[0].console is True
 
 
@@ -90,3 +90,15 @@ def test_a_pipeline_is_refused_for_what_is_not_set_and_for_nothing_that_follows(
     (tmp_path / "secret").touch()
     with pytest.raises(InvalidPipeline, match="line 2, brokers: 'kafka-1' is not host:port"):
         read_spec(PIPELINE.format(brokers="kafka-1"), tmp_path)
+
+
+def test_a_fault_shows_the_variable_and_not_its_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "secret").touch()
+    monkeypatch.setenv("SHOW", "true")
+    monkeypatch.setenv("BROKERS", "hunter2")
+    with pytest.raises(InvalidPipeline) as refusal:
+        read_spec(PIPELINE.format(brokers="${BROKERS}"), tmp_path)
+    assert "line 2, brokers: '${BROKERS}' is not host:port" in str(refusal.value)
+    assert "hunter2" not in str(refusal.value)
