@@ -97,6 +97,7 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
         ["sim"],
     ],
     "cli": [
+        ["context"],
         ["direct", "spark"],
         ["config"],
         ["topic"],

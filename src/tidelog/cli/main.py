@@ -11,7 +11,7 @@ from tidelog import __version__
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.lazy_group import Entry, LazyGroup
 from tidelog.cli.output import coloured
-from tidelog.cli.session import SERVERS_VARIABLE, Session, json_option, servers_option
+from tidelog.cli.session import SERVERS_VARIABLE, Session, context_option, json_option, servers_option
 
 COMMANDS = {
     "up": Entry("tidelog.cli.up.commands", "up", "Run a broker, or a cluster of several, in the foreground."),
@@ -26,6 +26,11 @@ COMMANDS = {
         "tidelog.cli.spark.lake", "lake", "Keep Delta, Iceberg or Parquet tables up to date with topics."
     ),
     "cluster": Entry("tidelog.cli.cluster.commands", "cluster", "See and change the brokers of a cluster."),
+    "context": Entry(
+        "tidelog.cli.context.commands",
+        "context",
+        "Name clusters and their client settings, and choose between them.",
+    ),
     "config": Entry("tidelog.cli.config.commands", "config", "Show, change and explain settings."),
     "security": Entry(
         "tidelog.cli.security.commands",
@@ -58,6 +63,7 @@ root_servers_option = partial(servers_option, envvar=SERVERS_VARIABLE)
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @root_servers_option
+@context_option
 @json_option
 @click.version_option(__version__, prog_name="tidelog", message="%(prog)s %(version)s")
 def cli() -> None:

@@ -1,16 +1,18 @@
 """What the global options say: which brokers, JSON or tables, client properties, how long to wait.
 
-The options may stand before or after the command's name; the last one wins.
+The options may stand before or after the command's name; the last one wins. What they leave open comes from
+the context in use, which is looked up once a command asks for its brokers.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from tidelog.blocking.brokers import Brokers
+    from tidelog.cli.context.chosen import ChosenConnection
 
 DEFAULT_SERVERS = "localhost:9092"
 SERVERS_VARIABLE = "TIDELOG_BOOTSTRAP_SERVERS"
@@ -19,16 +21,56 @@ DEFAULT_TIMEOUT_S = 15.0
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-@dataclass
 class Session:
-    servers: str = DEFAULT_SERVERS
-    json: bool = False
-    timeout_s: float = DEFAULT_TIMEOUT_S
-    properties: dict[str, str] = field(default_factory=dict)
-    clients: list[object] = field(default_factory=list)
-    """librdkafka's clients that were made; the process takes them down when it ends."""
-    brokers: "Brokers | None" = None
-    """Connections of our own client: opened by the first command that needs them, closed with the session."""
+    def __init__(
+        self,
+        servers: str | None = None,
+        *,
+        json: bool = False,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        properties: dict[str, str] | None = None,
+    ) -> None:
+        self.json = json
+        self.timeout_s = timeout_s
+        self.given_servers = servers
+        self.servers_variable: str | None = None
+        """What the environment names, which is weaker than a flag."""
+        self.given_context: str | None = None
+        self.given_properties: dict[str, str] = dict(properties or {})
+        self._chosen: ChosenConnection | None = None
+        self.clients: list[object] = []
+        """librdkafka's clients that were made; the process takes them down when it ends."""
+        self.brokers: Brokers | None = None
+        """Connections of our own client: opened by the first command that needs them, closed with the
+        session."""
+
+    @property
+    def servers(self) -> str:
+        return self.connection.servers
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """By librdkafka's or Java's names. Variables are resolved, so secrets are in it."""
+        return self.connection.properties
+
+    @property
+    def connection(self) -> "ChosenConnection":
+        """Raises CliError for a context that does not exist, or a variable without a value."""
+        if self._chosen is None:
+            from tidelog.cli.context.chosen import GivenConnection, choose
+
+            self._chosen = choose(
+                GivenConnection(
+                    self.given_servers, self.servers_variable, self.given_context, self.given_properties
+                )
+            )
+        return self._chosen
+
+    def with_timeout(self, timeout_s: float) -> "Session":
+        """The same brokers and connections with another time limit."""
+        made = Session(json=self.json, timeout_s=timeout_s)
+        made._chosen, made.clients, made.brokers = self.connection, self.clients, self.brokers
+        return made
 
     def close(self) -> None:
         if self.brokers is not None:
@@ -58,7 +100,7 @@ def json_option(command: Command) -> Command:
 
 def broker_options(command: Command) -> Command:
     """The options of every command that talks to a broker."""
-    for option in reversed((servers_option, json_option, _properties, _timeout)):
+    for option in reversed((servers_option, context_option, json_option, _properties, _timeout)):
         command = option(command)
     return command
 
@@ -66,9 +108,12 @@ def broker_options(command: Command) -> Command:
 def servers_option(command: Command, envvar: str | None = None) -> Command:
     """`-b`; only the outermost one reads the environment, so that it never outranks a flag."""
 
-    def remember(ctx: click.Context, _parameter: click.Parameter, value: str | None) -> None:
-        if value:
-            ctx.ensure_object(Session).servers = value
+    def remember(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
+        session = ctx.ensure_object(Session)
+        if value and ctx.get_parameter_source(parameter.name or "") is ParameterSource.ENVIRONMENT:
+            session.servers_variable = value
+        elif value:
+            session.given_servers = value
 
     return click.option(
         "-b",
@@ -81,9 +126,25 @@ def servers_option(command: Command, envvar: str | None = None) -> Command:
     )(command)
 
 
+def context_option(command: Command) -> Command:
+    """`--context`; the environment's variable is weaker, and read where the context is looked up."""
+
+    def remember(ctx: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+        if value:
+            ctx.ensure_object(Session).given_context = value
+
+    return click.option(
+        "--context",
+        expose_value=False,
+        callback=remember,
+        metavar="NAME",
+        help="Brokers and client properties saved by `tidelog context add`. [env: TIDELOG_CONTEXT]",
+    )(command)
+
+
 def _properties(command: Command) -> Command:
     def remember(ctx: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> None:
-        ctx.ensure_object(Session).properties.update(map(parse_pair, values))
+        ctx.ensure_object(Session).given_properties.update(map(parse_pair, values))
 
     return click.option(
         "-X",
@@ -92,7 +153,7 @@ def _properties(command: Command) -> Command:
         expose_value=False,
         callback=remember,
         metavar="NAME=VALUE",
-        help="A librdkafka property, such as security.protocol=ssl. Repeatable.",
+        help="A client property by librdkafka's or Java's name, such as security.protocol=ssl. Repeatable.",
     )(command)
 
 

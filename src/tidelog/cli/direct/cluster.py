@@ -7,7 +7,6 @@ request is repeated until the session's time is up.
 import ssl
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from tidelog.base.errors import ErrorCode, KafkaError
@@ -59,7 +58,7 @@ class DirectCluster:
 
     def for_seconds(self, limit_s: float) -> "DirectCluster":
         """The same brokers with a shorter time limit."""
-        session = replace(self.session, timeout_s=min(limit_s, self.session.timeout_s))
+        session = self.session.with_timeout(min(limit_s, self.session.timeout_s))
         return DirectCluster(session, find=self._find, now=self._now, sleep=self._sleep)
 
     def learn(self, addresses: Iterable[Address]) -> None:

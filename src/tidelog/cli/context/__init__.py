@@ -1,0 +1,1 @@
+"""`tidelog context`: named clusters with their client settings, in one file of the user."""

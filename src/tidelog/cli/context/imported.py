@@ -1,0 +1,49 @@
+"""Client properties from a file that people have already: librdkafka's or Java's names, or Spark's `kafka.`."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from tidelog.base.properties import InvalidProperties, parse_properties
+from tidelog.base.variables import has_variables
+from tidelog.cli.exits import CliError, Exit
+
+_ABOUT_CONNECTIONS = ("security.", "sasl.", "ssl.", "enable.ssl.", "socket.", "broker.address.", "client.id")
+_SERVERS = ("bootstrap.servers", "metadata.broker.list")
+
+
+class ImportedProperties(NamedTuple):
+    properties: dict[str, str]
+    ignored: tuple[str, ...]
+    """Names that are not about the connection: a producer's or consumer's own."""
+
+
+def import_properties(path: Path) -> ImportedProperties:
+    """Raises CliError."""
+    try:
+        found = parse_properties(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CliError(f"{path} cannot be read: {error.strerror}.", code=Exit.NOT_FOUND) from error
+    except UnicodeDecodeError:
+        raise CliError(f"{path} is not UTF-8 text.", code=Exit.USAGE) from None
+    except InvalidProperties as error:
+        raise CliError(f"{path}, line {error.line}: is not NAME=VALUE.", code=Exit.USAGE) from None
+    made: dict[str, str] = {}
+    ignored = []
+    for written, value in found.items():
+        name = written.removeprefix("kafka.")
+        if name in _SERVERS:
+            made["bootstrap.servers"] = value
+        elif name.startswith(_ABOUT_CONNECTIONS):
+            made[name] = _absolute(value, path) if name.endswith(".location") else value
+        else:
+            ignored.append(written)
+    return ImportedProperties(made, tuple(ignored))
+
+
+def _absolute(value: str, path: Path) -> str:
+    """Commands run in any directory; the file's own paths are relative to it, or to where we are now."""
+    if not value or os.path.isabs(value) or has_variables(value):
+        return value
+    beside = path.parent / value
+    return str((beside if beside.exists() else Path(value)).absolute())
