@@ -56,7 +56,7 @@ def resolve(text: str, sources: VariableSources) -> str:
 
 
 def with_absolute_files(text: str, sources: VariableSources) -> str:
-    """The same variables for a reader elsewhere: relative paths become absolute, values stay where they are."""
+    """The same variables for a reader elsewhere: paths become absolute, values stay where they are."""
 
     def rewritten(found: "re.Match[str]") -> str:
         kind, _, rest = found["inside"].partition(":")

@@ -25,7 +25,8 @@ def exchange(sasl: Sasl, option_prefix: str = "") -> Exchange:
         return _plain(sasl)
     if sasl.mechanism == "OAUTHBEARER":
         return _bearer(sasl, sasl.token if sasl.token is not None else fetch_token(sasl, option_prefix))
-    return scram(sasl.mechanism, sasl.username, sasl.password, base64.b64encode(os.urandom(24)).decode())
+    nonce = base64.b64encode(os.urandom(24)).decode()
+    return scram(sasl.mechanism, sasl.username, sasl.password, nonce, is_token=sasl.is_token)
 
 
 def _plain(sasl: Sasl) -> Exchange:
@@ -40,11 +41,11 @@ def _bearer(sasl: Sasl, token: str) -> Exchange:
         raise SecurityError(f"the broker refused the OAUTHBEARER token: {answer.decode(errors='replace')}")
 
 
-def scram(mechanism: str, username: str, password: str, nonce: str) -> Exchange:
+def scram(mechanism: str, username: str, password: str, nonce: str, *, is_token: bool = False) -> Exchange:
     """RFC 5802, without channel binding, as Kafka has it."""
     algorithm = "sha256" if mechanism.endswith("256") else "sha512"
     name = username.replace("=", "=3D").replace(",", "=2C")
-    first = f"n={name},r={nonce}"
+    first = f"n={name},r={nonce}" + (",tokenauth=true" if is_token else "")
     challenge = (yield f"n,,{first}".encode()).decode()
     fields = _scram_fields(challenge)
     try:

@@ -66,6 +66,8 @@ class Sasl:
     token_endpoint: str | None = None
     scope: str | None = None
     extensions: tuple[tuple[str, str], ...] = ()
+    is_token: bool = False
+    """Whether user name and password are the id and HMAC of a delegation token."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from tidelog.blocking.errors import Disconnected
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
 from tidelog.clients.connection import SLICE_S, Connection
+from tidelog.clients.errors import ConfigurationError
+from tidelog.clients.security_names import for_librdkafka
 from tidelog.clients.trouble import Trouble
 
 CONNECT_TIMEOUT_S = 3.0
@@ -68,7 +70,7 @@ class Cluster:
             "log_level": 0,
             "socket.connection.setup.timeout.ms": 5000,
         }
-        made: dict[str, Any] = {**base, **(wanted or {}), **self.session.properties}
+        made: dict[str, Any] = {**base, **(wanted or {}), **self._properties()}
         theirs = made.get("error_cb")
 
         def heard(error: Any) -> None:
@@ -77,6 +79,12 @@ class Cluster:
                 theirs(error)
 
         return made | {"error_cb": heard}
+
+    def _properties(self) -> dict[str, Any]:
+        try:
+            return for_librdkafka(self.session.properties)
+        except ConfigurationError as error:
+            raise CliError(error.what, attempt=error.what_to_do.rstrip("."), code=Exit.USAGE) from error
 
     def reach(self) -> None:
         """Fail now, with the reason, if no bootstrap server accepts a connection."""

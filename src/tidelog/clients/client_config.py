@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 
 from tidelog.clients.config_mapping import read_properties
 from tidelog.clients.errors import ConfigurationError
+from tidelog.clients.security_names import for_librdkafka
 
 Word = TypeVar("Word", bound=Enum)
 
@@ -44,8 +45,9 @@ class ClientConfig:
         client_id: The name that the broker's log, metrics and quotas know this client by.
         request_timeout_ms: How long a call waits for the brokers' answer.
         extra: Any further property of librdkafka under its own name, such as
-            `{"security.protocol": "ssl", "ssl.ca.location": "ca.pem"}`. A property that a field stands for is
-            refused here.
+            `{"security.protocol": "ssl", "ssl.ca.location": "ca.pem"}`. Security settings of the Java client,
+            such as `sasl.jaas.config` and `ssl.truststore.location`, are translated. A property that a field
+            stands for is refused here.
     """
 
     bootstrap_servers: Sequence[str] | str
@@ -100,7 +102,7 @@ class ClientConfig:
     def to_librdkafka(self) -> dict[str, Any]:
         """Returns all settings under librdkafka's names, as `confluent_kafka.Producer(...)` takes them."""
         known = {name: value for name, value in self._properties().items() if value is not None}
-        return {**known, **self.extra}
+        return for_librdkafka({**known, **self.extra})
 
     def _check(self) -> None:
         """The rules of one kind of client."""

@@ -9,7 +9,7 @@ import pytest
 from tidelog.blocking.errors import SecurityError
 from tidelog.blocking.sasl import exchange, fetch_token, scram
 from tidelog.blocking.security import Sasl
-from tidelog.blocking.security_options import jaas_items
+from tidelog.blocking.security_options import security_of
 
 # The example of RFC 7677.
 NONCE = "rOprNGfwEbeRWgbNEkqO"
@@ -94,6 +94,29 @@ def test_tokens_come_from_http_only() -> None:
         fetch_token(Sasl("OAUTHBEARER", token_endpoint="file:///etc/passwd"))
 
 
-def test_jaas() -> None:
-    text = 'x.ScramLoginModule required username=me password="a b\\\\\\"" scope="s";'
-    assert jaas_items(text) == {"username": "me", "password": 'a b\\"', "scope": "s"}
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+
+
+@pytest.mark.parametrize("module", [f"{SCRAM} required", f"kafkashaded.{SCRAM} required"])
+@pytest.mark.parametrize("end", [";", ""])
+def test_jaas(module: str, end: str) -> None:
+    text = f'{module} username=me password="a b\\\\\\""{end}'
+    options = {"security.protocol": "sasl_plaintext", "sasl.mechanism": "SCRAM-SHA-256"}
+    sasl = security_of({**options, "sasl.jaas.config": text}).sasl
+    assert sasl == Sasl("SCRAM-SHA-256", "me", 'a b\\"')
+
+
+def test_jaas_that_is_not_understood_shows_no_secret() -> None:
+    options = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}
+    text = 'com.example.LoginModule required password="hunter2";'
+    with pytest.raises(SecurityError, match=r"kafka\.sasl\.jaas\.config names com.example") as refusal:
+        security_of({**options, "sasl.jaas.config": text}, "kafka.")
+    assert "hunter2" not in str(refusal.value)
+
+
+def test_a_delegation_token_says_that_it_is_one() -> None:
+    text = f'{SCRAM} required username="id" password="mac" tokenauth="true";'
+    options = {"security.protocol": "sasl_plaintext", "sasl.mechanism": "SCRAM-SHA-256"}
+    sasl = security_of({**options, "sasl.jaas.config": text}).sasl
+    assert sasl is not None
+    assert next(exchange(sasl)).endswith(b",tokenauth=true")

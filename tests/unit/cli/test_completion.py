@@ -31,7 +31,7 @@ def completions(*words: str) -> list[str]:
 
 
 def test_commands_options_and_settings_complete() -> None:
-    assert completions("co") == ["consume", "config", "completion"]
+    assert completions("co") == ["consume", "context", "config", "completion"]
     assert completions("topic", "de") == ["delete", "describe"]
     assert completions("consume", "orders", "--fo") == ["--follow", "--format"]
     assert "retention.ms" in completions("config", "explain", "retention")

@@ -155,9 +155,7 @@ def show(session: Session, name: str | None) -> None:
     contexts = _read()
     name = name or contexts.current
     if name is None:
-        raise CliError(
-            "No context is current.", attempt="tidelog context use NAME", code=Exit.NOT_FOUND
-        )
+        raise CliError("No context is current.", attempt="tidelog context use NAME", code=Exit.NOT_FOUND)
     saved = contexts.of(name)
     if session.json:
         print_json(_facts(contexts, name))
@@ -176,12 +174,8 @@ def rename(session: Session, name: str, new_name: str) -> None:
     contexts.of(name)
     _check_name(new_name)
     if new_name in contexts.by_name:
-        raise CliError(
-            f"The context '{new_name}' exists already.", attempt="another name", code=Exit.EXISTS
-        )
-    contexts.by_name = {
-        new_name if each == name else each: saved for each, saved in contexts.by_name.items()
-    }
+        raise CliError(f"The context '{new_name}' exists already.", attempt="another name", code=Exit.EXISTS)
+    contexts.by_name = {new_name if each == name else each: saved for each, saved in contexts.by_name.items()}
     if contexts.current == name:
         contexts.current = new_name
     write_contexts(contexts_path(), contexts)
@@ -242,9 +236,7 @@ def _check(name: str, properties: dict[str, str]) -> None:
 
     _check_name(name)
     if SERVERS not in properties:
-        raise CliError(
-            "A context needs the address of a broker.", attempt="-b HOST:PORT", code=Exit.USAGE
-        )
+        raise CliError("A context needs the address of a broker.", attempt="-b HOST:PORT", code=Exit.USAGE)
     if "${" not in properties[SERVERS]:
         parse_servers(properties[SERVERS])
     try:

@@ -1,4 +1,4 @@
-"""Client properties from a file that people have already: librdkafka's or Java's names, or Spark's `kafka.`."""
+"""Client properties from a file that people have: librdkafka's or Java's names, or Spark's with `kafka.`."""
 
 import os
 from pathlib import Path

@@ -4,7 +4,9 @@ import re
 from collections.abc import Mapping
 
 HIDDEN = "********"
-_SECRET = re.compile(r"password|jaas|secret|keystore\.key|key\.pem|oauthbearer\.(token$|config)", re.IGNORECASE)
+_SECRET = re.compile(
+    r"password|jaas|secret|keystore\.key|key\.pem|oauthbearer\.(token$|config)", re.IGNORECASE
+)
 _VARIABLE_ALONE = re.compile(r"\$\{(env|file):[^}]*\}\Z")
 
 

@@ -57,7 +57,7 @@ def contexts_path(environment: Mapping[str, str] | None = None) -> Path:
 
 
 def read_contexts(path: Path) -> Contexts:
-    """No file means no contexts. Raises CliError for a file that others can read, or that has another form."""
+    """No file means no contexts. Raises CliError for a file that others can read, or of another form."""
     try:
         # Checked on the open file: the path may lead to another file a moment later.
         with path.open("rb") as file:

@@ -57,8 +57,8 @@ def key_material(store: StoreSettings) -> KeyMaterial:
                 f"PKCS12 file, or {store.name}.key and {store.name}.certificate.chain to PEM texts."
             )
         return _from_pem(store, store.key.encode() + b"\n" + store.certificates.encode(), "the texts")
-    data = _read(store)
-    if _is_pem(data):
+    data = read_store(store)
+    if is_pem(data):
         return _from_pem(store, data, store.location)
     return _from_pkcs12(store, data)
 
@@ -70,8 +70,8 @@ def trusted_certificates(store: StoreSettings) -> bytes | None:
             return None
         data, place = store.certificates.encode(), f"{store.name}.certificates"
     else:
-        data, place = _read(store), store.location
-        if not _is_pem(data):
+        data, place = read_store(store), store.location
+        if not is_pem(data):
             return _authorities_of_pkcs12(store, data)
     found = _CERTIFICATES.findall(data)
     if not found:
@@ -136,7 +136,7 @@ def _open_pkcs12(store: StoreSettings, data: bytes):  # type: ignore[no-untyped-
         ) from error
 
 
-def _read(store: StoreSettings) -> bytes:
+def read_store(store: StoreSettings) -> bytes:
     try:
         return Path(store.location or "").read_bytes()
     except OSError as error:
@@ -145,5 +145,5 @@ def _read(store: StoreSettings) -> bytes:
         ) from error
 
 
-def _is_pem(data: bytes) -> bool:
+def is_pem(data: bytes) -> bool:
     return b"-----BEGIN " in data

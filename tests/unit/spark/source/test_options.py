@@ -1,5 +1,6 @@
 """The options of the source: Spark's own names and rules, and what is said when they are broken."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -184,6 +185,8 @@ def test_security_comes_along() -> None:
     assert 'a"b;c' not in repr(options), "a secret must not reach a log"
 
 
-def test_a_java_key_store_is_refused_with_the_way_to_convert_it() -> None:
-    with pytest.raises(SecurityError, match=r"keytool -importkeystore -srckeystore /x/trust\.jks"):
-        read(kafka__security__protocol="SSL", kafka__ssl__truststore__location="/x/trust.jks")
+def test_a_java_key_store_is_refused_with_the_way_to_convert_it(tmp_path: Path) -> None:
+    store = tmp_path / "trust.jks"
+    store.write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2")
+    with pytest.raises(SecurityError, match=f"keytool -importkeystore -srckeystore {store}"):
+        read(kafka__security__protocol="SSL", kafka__ssl__truststore__location=str(store))
