@@ -75,8 +75,8 @@ def without_values(message: str, resolved: Mapping[str, str]) -> str:
     for value in sorted(filter(None, resolved), key=len, reverse=True):
         # Where a value begins or ends as a word, it is replaced as a whole word only: 1 is not a part of 10.
         begin, end = (r"(?<!\w)" if value[0].isalnum() else ""), (r"(?!\w)" if value[-1].isalnum() else "")
-        pattern = re.compile(begin + re.escape(value) + end)
-        message = pattern.sub(lambda _, written=resolved[value]: written, message)
+        written = resolved[value].replace("\\", r"\\")  # a template of re.sub
+        message = re.sub(begin + re.escape(value) + end, written, message)
     return message
 
 
