@@ -279,6 +279,10 @@ class GroupShard:
         """
         self._room.on_topics_changed(topics if isinstance(topics, Topics) else Topics(topics, version))
 
+    def on_permissions_changed(self) -> None:
+        """Members may see other topics now: the next heartbeat of each group selects them anew."""
+        self._room.on_permissions_changed()
+
     # --- offsets, and groups of any kind
 
     def commit(self, request: CommitRequest, now: float, now_ms: TimestampMs) -> ShardDecision[CommitAnswer]:

@@ -104,6 +104,9 @@ class _Groups:
             self._topics = self._all_topics()
             for served in self.service:
                 served.shard.on_topics_changed(self._topics)
+        if delta.after.security is not delta.before.security:
+            for served in self.service:
+                served.shard.on_permissions_changed()
         settings = self._settings() if _has_other_settings(delta) else None
         for served in self.service:
             if deleted:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tidelog.base.config.config import BrokerConfig
@@ -28,11 +29,14 @@ from tidelog.broker.requests.throttle import Throttle
 from tidelog.broker.requests.tries import Tries
 from tidelog.broker.security.authorizer import Authorizer
 from tidelog.groups.shard import GroupShard
-from tidelog.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
+from tidelog.security.acls.acl import WILDCARD
+from tidelog.security.acls.vocabulary import CLUSTER_NAME, OPERATIONS_ON, Operation, ResourceType
 from tidelog.security.audit.event import Actor
 
 if TYPE_CHECKING:
     from tidelog.broker.security.audit.audit import Audit
+
+ALL_OPERATIONS = {kind: sum(1 << one for one in allowed) for kind, allowed in OPERATIONS_ON.items()}
 
 
 async def _not_wired(_frame: memoryview, _connection: ClientConnection, _tries: Tries | None) -> bytes:
@@ -112,12 +116,41 @@ class Context:
         connection = self.connection
         return Actor(connection.principal, connection.host, connection.listener, self.client_id)
 
+    def may(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
+        """As `allows`, where False refuses nothing: another permission may do as well."""
+        return self._is_allowed(operation, resource_type, name)
+
     def may_see(self, resource_type: ResourceType, name: str) -> bool:
         """Whether an answer may name the resource. Unlike a refusal, a name that is left out is no event."""
         return self._is_allowed(Operation.DESCRIBE, resource_type, name)
 
+    @property
+    def sees_topics(self) -> Callable[[str], bool] | None:
+        """`may_see` for topics; None where the client may see all of them."""
+        return None if self.services.authorizer is None else partial(self.may_see, ResourceType.TOPIC)
+
     def allows_on_cluster(self, operation: Operation) -> bool:
         return self.allows(operation, ResourceType.CLUSTER, CLUSTER_NAME)
+
+    def allows_on_any(self, operation: Operation, resource_type: ResourceType) -> bool:
+        """Whether the principal may do this with at least one resource of the type, existing or not."""
+        authorizer = self.services.authorizer
+        if authorizer is None:
+            return True
+        connection = self.connection
+        who = connection.principal, connection.host
+        is_allowed = authorizer.allows_on_any(*who, operation, resource_type)
+        if not is_allowed and self.services.audit is not None:
+            self.services.audit.denied(self.actor, self.api, operation, resource_type, WILDCARD)
+        return is_allowed
+
+    def operations_on(self, resource_type: ResourceType, name: str) -> int:
+        """The operations that the client may do with the resource, as a bit field in Describe answers."""
+        authorizer = self.services.authorizer
+        if authorizer is None:
+            return ALL_OPERATIONS[resource_type]
+        connection = self.connection
+        return authorizer.allowed_operations(connection.principal, connection.host, resource_type, name)
 
     def _is_allowed(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
         authorizer = self.services.authorizer

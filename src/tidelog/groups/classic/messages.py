@@ -3,7 +3,7 @@
 Names are the protocol's. An empty member id means: not known yet.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tidelog.base.errors import ErrorCode
@@ -27,6 +27,8 @@ class JoinRequest(NamedTuple):
     """As Kafka prints addresses: `/10.0.0.1`."""
     reason: str | None = None
     api_version: int = 9
+    may_see: Callable[[str], bool] | None = None
+    """In a group with members of the new protocol: the topics that regular expressions select from."""
 
 
 class JoinedMember(NamedTuple):

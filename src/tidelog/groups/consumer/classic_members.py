@@ -58,13 +58,13 @@ def join(
     before = _find(draft, member_id, instance_id, is_unknown=is_unknown)
     was_mixed = draft.group.classic_members < len(draft.group.members)
     after = _joined(before or NO_SUBSCRIPTION, request, embedded)
-    changed = update_member(draft, topics, member_id, before, after)
+    changed = update_member(draft, topics, member_id, before, after, may_see=request.may_see)
     if was_mixed and can_downgrade(draft.step, draft.group, None):
         # A static member came back with the classic protocol, and was the last of the new one.
         downgrade(draft, room, None)
         again = JoinAnswer(ErrorCode.REBALANCE_IN_PROGRESS, member_id)
         return draft.step.answer(again, lambda error: JoinAnswer(error, request.member_id))
-    rebalance(draft, room, topics, changed=changed)
+    rebalance(draft, room, topics, changed=changed, may_see=request.may_see)
     holding = move_on(draft, room, member_id, after, by_id(embedded.owned, topics))
     room.timers.stop(Wait.JOIN, request.group_id, member_id)
     room.timers.stop(Wait.REVOCATION, request.group_id, member_id)

@@ -30,8 +30,8 @@ def heartbeat(
     before = _find(draft, member_id, request, owned)
     held = draft.group.holding(member_id)
     after = _updated(before or NO_SUBSCRIPTION, request)
-    changed = update_member(draft, topics, member_id, before, after)
-    rebalance(draft, room, topics, changed=changed)
+    changed = update_member(draft, topics, member_id, before, after, may_see=request.may_see)
+    rebalance(draft, room, topics, changed=changed, may_see=request.may_see)
     holding = move_on(draft, room, member_id, after, owned)
     room.start_session(draft.step, request.group_id, member_id, after)
     if before is not None and before.classic is not None:  # it speaks the new protocol from now on

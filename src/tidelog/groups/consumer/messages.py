@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ids import Uuid
+from tidelog.groups.consumer.topics import MaySee
 from tidelog.groups.record_formats.assignment import NOTHING, Assignment
 
 JOINING = 0
@@ -34,6 +35,8 @@ class HeartbeatRequest(NamedTuple):
     client_host: str = ""
     """As Kafka prints addresses: `/10.0.0.1`."""
     api_version: int = 1
+    may_see: MaySee | None = None
+    """Regular expressions select from the topics that the member may see; None: from all."""
 
 
 class HeartbeatAnswer(NamedTuple):

@@ -38,6 +38,10 @@ class ConsumerRoom:
             if not group.all_topic_names().isdisjoint(changed) or (group.patterns and came_or_went):
                 self.stale.add(group.id)
 
+    def on_permissions_changed(self) -> None:
+        """Regular expressions may select other topics now."""
+        self.stale.update(group.id for group in self.consumer_groups() if group.patterns)
+
     def take_stale(self, step: Step, group_id: str) -> bool:
         if group_id not in self.stale:
             return False

@@ -7,17 +7,23 @@ from tidelog.groups.consumer.assignors.registry import ASSIGNORS
 from tidelog.groups.consumer.draft import Draft
 from tidelog.groups.consumer.patterns.topic_pattern import matching_topics
 from tidelog.groups.consumer.room import ConsumerRoom
-from tidelog.groups.consumer.topics import Topics
+from tidelog.groups.consumer.topics import MaySee, Topics
 from tidelog.groups.record_formats.consumer_group import ResolvedPattern, Subscription
 
 
 def update_member(
-    draft: Draft, topics: Topics, member_id: str, before: Subscription | None, after: Subscription
+    draft: Draft,
+    topics: Topics,
+    member_id: str,
+    before: Subscription | None,
+    after: Subscription,
+    *,
+    may_see: MaySee | None,
 ) -> bool:
     """Store what is new about a member. Whether the group has to assign anew for it."""
     read_before = frozenset() if before is None else draft.group.topic_names(before)
     if after.topic_regex is not None and after.topic_regex not in draft.group.patterns:
-        _resolve(draft, topics, after.topic_regex)
+        _resolve(draft, topics, after.topic_regex, may_see)
     if after != before:
         draft.put_member(member_id, after)
         if before is not None and before.topic_regex != after.topic_regex:
@@ -25,11 +31,13 @@ def update_member(
     return before is None or read_before != draft.group.topic_names(after)
 
 
-def rebalance(draft: Draft, room: ConsumerRoom, topics: Topics, *, changed: bool) -> None:
+def rebalance(
+    draft: Draft, room: ConsumerRoom, topics: Topics, *, changed: bool, may_see: MaySee | None
+) -> None:
     """Begin a new epoch if members or topics changed, and give every epoch its target."""
     is_stale = room.take_stale(draft.step, draft.group.id)
     if is_stale:
-        _refresh_patterns(draft, topics)
+        _refresh_patterns(draft, topics, may_see)
     if changed or is_stale or draft.group.epoch == 0:
         now = topics.hash_of(draft.group.all_topic_names())
         if changed or draft.group.epoch == 0 or now != draft.group.metadata_hash:
@@ -43,20 +51,27 @@ def begin_epoch(draft: Draft, metadata_hash: int) -> None:
     draft.remove_topics_record()
 
 
-def _resolve(draft: Draft, topics: Topics, regex: str) -> None:
-    matching = matching_topics(regex, topics.by_name)
+def _resolve(draft: Draft, topics: Topics, regex: str, may_see: MaySee | None) -> None:
+    matching = _selected(regex, topics, may_see)
     draft.put_pattern(regex, ResolvedPattern(matching, topics.version, draft.step.now_ms))
 
 
-def _refresh_patterns(draft: Draft, topics: Topics) -> None:
+def _refresh_patterns(draft: Draft, topics: Topics, may_see: MaySee | None) -> None:
+    """As in Kafka, the member whose request comes next decides by its rights for the whole group."""
     for regex, pattern in list(draft.group.patterns.items()):
         try:
-            matching = matching_topics(regex, topics.by_name)
+            matching = _selected(regex, topics, may_see)
         except KafkaError as refusal:  # it was fine once; with more topics it takes too long
             draft.step.note(f"group {draft.group.id} keeps the topics it had: {refusal.message}")
             continue
         if matching != pattern.topics:
             draft.put_pattern(regex, ResolvedPattern(matching, topics.version, draft.step.now_ms))
+
+
+def _selected(regex: str, topics: Topics, may_see: MaySee | None) -> frozenset[str]:
+    """A topic that the client may not see is left out as if it did not exist."""
+    matching = matching_topics(regex, topics.by_name)
+    return matching if may_see is None else frozenset(filter(may_see, matching))
 
 
 def _assign(draft: Draft, topics: Topics) -> None:

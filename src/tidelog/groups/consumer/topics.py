@@ -1,13 +1,16 @@
 """The topics that groups can read, and a hash that tells when those of a group have changed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 from struct import Struct
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from tidelog.base.ids import Uuid
 
 _SIGNED = Struct(">q")
+
+MaySee: TypeAlias = Callable[[str], bool]
+"""Whether the client of a request may see the topic with this name."""
 
 
 class TopicInfo(NamedTuple):

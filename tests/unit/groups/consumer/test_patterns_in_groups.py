@@ -62,3 +62,23 @@ def test_offsets_of_topics_that_an_expression_picks_are_in_use(shop):
     assert group.is_subscribed("orders-eu")
     assert not group.is_subscribed("payments")
     assert shop.described().members[0].subscribed_topic_regex == "orders-.*"
+
+
+def test_a_pattern_selects_from_the_topics_that_the_member_may_see(shop):
+    hidden = {"orders-us"}
+
+    def may_see(name):
+        return name not in hidden
+
+    one = by_regex(shop, "one", "orders-.*", may_see=may_see)
+    assert one.partitions == ["orders-eu0"]
+    hidden.clear()
+    one.beat(may_see=may_see)
+    assert one.partitions == ["orders-eu0"], "nothing says that permissions have changed"
+    shop.rig.shard.on_permissions_changed()
+    one.beat(may_see=may_see)
+    assert one.partitions == ["orders-eu0", "orders-us0"]
+    hidden.add("orders-eu")
+    shop.rig.shard.on_permissions_changed()
+    one.beat(may_see=may_see)
+    assert one.partitions == ["orders-us0"]

@@ -1,12 +1,11 @@
 """ConsumerGroupDescribe (KIP-848): epochs, members, what each owns and what it shall own."""
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 
 from tidelog.base.ids import Uuid
-from tidelog.broker.handlers.groups.describe_by_id import describe_each
+from tidelog.broker.handlers.groups.describe_by_id import check_topics, describe_each
 from tidelog.broker.requests.context import Context
-from tidelog.groups.consumer.messages import DescribedMember
+from tidelog.groups.consumer.messages import DescribedConsumerGroup, DescribedMember
 from tidelog.wire.messages.consumer_group_describe import (
     Assignment,
     ConsumerGroupDescribeRequest,
@@ -18,13 +17,12 @@ from tidelog.wire.messages.consumer_group_describe import (
 
 
 def handle(context: Context, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
-    return ConsumerGroupDescribeResponse(
-        groups=describe_each(request, partial(_describe, context), DescribedGroup)
-    )
+    return ConsumerGroupDescribeResponse(groups=describe_each(context, request, _describe, DescribedGroup))
 
 
 def _describe(context: Context, group_id: str) -> DescribedGroup:
     found = context.services.groups.of(group_id).shard.consumer_describe(group_id)
+    check_topics(context, _topics(found))
     return DescribedGroup(
         error_code=found.error,
         error_message=found.error_message,
@@ -35,6 +33,14 @@ def _describe(context: Context, group_id: str) -> DescribedGroup:
         assignor_name=found.assignor_name,
         members=[_member(member, found.topic_names) for member in found.members],
     )
+
+
+def _topics(found: DescribedConsumerGroup) -> Iterator[str]:
+    """The topics that the answer names with their partitions; subscriptions are the members' own words."""
+    for member in found.members:
+        for topic_id in (*member.assignment, *member.target_assignment):
+            if topic_id in found.topic_names:
+                yield found.topic_names[topic_id]
 
 
 def _member(member: DescribedMember, names: Mapping[Uuid, str]) -> Member:

@@ -2,10 +2,11 @@
 
 import asyncio
 
-from tidelog.base.errors import KafkaError
+from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.handlers.when_served import waits_for_group
 from tidelog.broker.requests.context import Context
 from tidelog.groups.consumer.messages import HeartbeatAnswer, HeartbeatRequest
+from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.wire.messages.consumer_group_heartbeat import (
     Assignment,
     ConsumerGroupHeartbeatRequest,
@@ -18,6 +19,9 @@ from tidelog.wire.messages.consumer_group_heartbeat import (
 def handle(
     context: Context, request: ConsumerGroupHeartbeatRequest
 ) -> "ConsumerGroupHeartbeatResponse | asyncio.Future[ConsumerGroupHeartbeatResponse]":
+    refusal = _refusal(context, request)
+    if refusal is not None:
+        return ConsumerGroupHeartbeatResponse(error_code=refusal, error_message=refusal.text)
     try:
         served = context.services.groups.of(request.group_id)
     except KafkaError as error:
@@ -37,8 +41,18 @@ def handle(
         client_id=context.client_id or "",
         client_host=f"/{context.connection.host}",
         api_version=context.version,
+        may_see=context.sees_topics,
     )
     return served.run_in_order(served.shard.consumer_heartbeat(beat, *served.now), _response)
+
+
+def _refusal(context: Context, request: ConsumerGroupHeartbeatRequest) -> ErrorCode | None:
+    if not context.allows(Operation.READ, ResourceType.GROUP, request.group_id):
+        return ErrorCode.GROUP_AUTHORIZATION_FAILED
+    for name in dict.fromkeys(request.subscribed_topic_names or ()):
+        if not context.allows(Operation.DESCRIBE, ResourceType.TOPIC, name):
+            return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return None
 
 
 def _response(answer: HeartbeatAnswer) -> ConsumerGroupHeartbeatResponse:

@@ -6,6 +6,7 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.coordinators.runtime.served_partition import ServedPartition
 from tidelog.broker.requests.context import Context
 from tidelog.groups.shard import GroupShard
+from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.wire.messages.delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -17,6 +18,9 @@ async def handle(context: Context, request: DeleteGroupsRequest) -> DeleteGroups
     results: dict[str, ErrorCode] = {}
     by_partition: dict[ServedPartition[GroupShard], list[str]] = defaultdict(list)
     for group_id in request.groups_names:
+        if not context.allows(Operation.DELETE, ResourceType.GROUP, group_id):
+            results[group_id] = ErrorCode.GROUP_AUTHORIZATION_FAILED
+            continue
         try:
             by_partition[context.services.groups.of(group_id)].append(group_id)
         except KafkaError as error:

@@ -2,6 +2,7 @@
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
+from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.wire.messages.describe_groups import (
     DescribedGroup,
     DescribedGroupMember,
@@ -10,8 +11,6 @@ from tidelog.wire.messages.describe_groups import (
 )
 
 FIRST_VERSION_WITH_NOT_FOUND = 6
-# read 3, delete 6, describe 8, describe configs 10, alter configs 11
-GROUP_OPERATIONS = sum(1 << code for code in (3, 6, 8, 10, 11))
 
 
 def handle(context: Context, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
@@ -19,11 +18,13 @@ def handle(context: Context, request: DescribeGroupsRequest) -> DescribeGroupsRe
     if request.include_authorized_operations:
         for group in response.groups:
             if not group.error_code:
-                group.authorized_operations = GROUP_OPERATIONS
+                group.authorized_operations = context.operations_on(ResourceType.GROUP, group.group_id)
     return response
 
 
 def _describe(context: Context, group_id: str) -> DescribedGroup:
+    if not context.allows(Operation.DESCRIBE, ResourceType.GROUP, group_id):
+        return DescribedGroup(group_id=group_id, error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     try:
         found = context.services.groups.of(group_id).shard.describe(group_id)
     except KafkaError as error:

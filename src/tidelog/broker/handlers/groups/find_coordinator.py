@@ -1,15 +1,17 @@
 """FindCoordinator: which broker coordinates a group or a transactional id.
 
-The first request creates the topic in which the coordinators keep their state.
+The first request creates the topic in which the coordinators keep their state; not so the request of a
+client that may not use what it asks for.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Set
 from typing import Any
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.coordinators.key_types import KeyType
 from tidelog.broker.coordinators.runtime.service import CoordinatorService
 from tidelog.broker.requests.context import Context
+from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.wire.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -17,30 +19,49 @@ from tidelog.wire.messages.find_coordinator import (
 )
 
 FIRST_BATCHED_VERSION = 4
+_GUARDED: dict[int, tuple[ResourceType, ErrorCode]] = {
+    KeyType.GROUP: (ResourceType.GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED),
+    KeyType.TRANSACTION: (
+        ResourceType.TRANSACTIONAL_ID,
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ),
+}
 
 
 def handle(
     context: Context, request: FindCoordinatorRequest
 ) -> FindCoordinatorResponse | Coroutine[None, None, FindCoordinatorResponse]:
+    keys = request.coordinator_keys if context.version >= FIRST_BATCHED_VERSION else [request.key]
+    refused = {key for key in keys if not _is_allowed(context, request.key_type, key)}
     service = context.services.coordinators.by_key_type(request.key_type)
-    if service is not None and not service.has_topic:
-        return _after_creating(context, request, service)
-    return _answer(context, request)
+    if service is not None and not service.has_topic and len(refused) < len(keys):
+        return _after_creating(context, request, refused, service)
+    return _answer(context, request, refused)
 
 
 async def _after_creating(
-    context: Context, request: FindCoordinatorRequest, service: CoordinatorService[Any]
+    context: Context, request: FindCoordinatorRequest, refused: Set[str], service: CoordinatorService[Any]
 ) -> FindCoordinatorResponse:
     try:
         await service.ensure_topic()
     except KafkaError as error:
         reason = error
         return _shaped(context, request, lambda key: _refused(key, reason))
-    return _answer(context, request)
+    return _answer(context, request, refused)
 
 
-def _answer(context: Context, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
-    return _shaped(context, request, lambda key: _find(context, request.key_type, key))
+def _answer(context: Context, request: FindCoordinatorRequest, refused: Set[str]) -> FindCoordinatorResponse:
+    def find(key: str) -> Coordinator:
+        if key in refused:
+            return _refused(key, KafkaError(_GUARDED[request.key_type][1]))
+        return _find(context, request.key_type, key)
+
+    return _shaped(context, request, find)
+
+
+def _is_allowed(context: Context, key_type: int, key: str) -> bool:
+    guarded = _GUARDED.get(key_type)
+    return guarded is None or context.allows(Operation.DESCRIBE, guarded[0], key)
 
 
 def _shaped(

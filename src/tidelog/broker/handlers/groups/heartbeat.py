@@ -2,10 +2,13 @@
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
+from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 
 def handle(context: Context, request: HeartbeatRequest) -> HeartbeatResponse:
+    if not context.allows(Operation.READ, ResourceType.GROUP, request.group_id):
+        return HeartbeatResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     try:
         served = context.services.groups.of(request.group_id)
     except KafkaError as error:

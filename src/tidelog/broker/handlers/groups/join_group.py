@@ -2,10 +2,11 @@
 
 import asyncio
 
-from tidelog.base.errors import KafkaError
+from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.handlers.when_served import waits_for_group
 from tidelog.broker.requests.context import Context
 from tidelog.groups.classic.messages import JoinAnswer, JoinRequest
+from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 
 FIRST_VERSION_WITH_TYPE = 7
@@ -15,6 +16,8 @@ FIRST_VERSION_WITH_TYPE = 7
 def handle(
     context: Context, request: JoinGroupRequest
 ) -> "JoinGroupResponse | asyncio.Future[JoinGroupResponse]":
+    if not context.allows(Operation.READ, ResourceType.GROUP, request.group_id):
+        return _response(JoinAnswer(ErrorCode.GROUP_AUTHORIZATION_FAILED), context.version)
     try:
         served = context.services.groups.of(request.group_id)
     except KafkaError as error:
@@ -31,6 +34,7 @@ def handle(
         client_host=f"/{context.connection.host}",
         reason=request.reason,
         api_version=context.version,
+        may_see=context.sees_topics,
     )
     return served.run(
         served.shard.join(wanted, *served.now), lambda answer: _response(answer, context.version)

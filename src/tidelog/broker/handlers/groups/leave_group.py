@@ -2,9 +2,10 @@
 
 import asyncio
 
-from tidelog.base.errors import KafkaError
+from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
 from tidelog.groups.classic.messages import LeaveAnswer, LeavingMember
+from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 
 FIRST_BATCHED_VERSION = 3
@@ -13,6 +14,8 @@ FIRST_BATCHED_VERSION = 3
 def handle(
     context: Context, request: LeaveGroupRequest
 ) -> "LeaveGroupResponse | asyncio.Future[LeaveGroupResponse]":
+    if not context.allows(Operation.READ, ResourceType.GROUP, request.group_id):
+        return LeaveGroupResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     try:
         served = context.services.groups.of(request.group_id)
     except KafkaError as error:

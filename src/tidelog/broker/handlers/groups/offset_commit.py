@@ -7,6 +7,7 @@ from tidelog.broker.requests.context import Context
 from tidelog.groups.offsets.commit import CommitAnswer
 from tidelog.groups.offsets.messages import CommitPartition, CommitRequest, CommitTopic
 from tidelog.metadata.image.entities import TopicImage
+from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestTopic,
@@ -21,6 +22,8 @@ FIRST_VERSION_BY_ID = 10
 def handle(
     context: Context, request: OffsetCommitRequest
 ) -> "OffsetCommitResponse | asyncio.Future[OffsetCommitResponse]":
+    if not context.allows(Operation.READ, ResourceType.GROUP, request.group_id):
+        return _all_refused(request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
     known: list[CommitTopic] = []
     waiting: list[OffsetCommitResponsePartition] = []  # in the order of `known`, to be filled in
     response = OffsetCommitResponse(
@@ -29,7 +32,7 @@ def handle(
     try:
         served = context.services.groups.of(request.group_id)
     except KafkaError as error:
-        return _all(response, error.code)
+        return _all_refused(request, error.code)
     commit = CommitRequest(
         request.group_id,
         known,
@@ -57,7 +60,10 @@ def _sort(
 ) -> OffsetCommitResponseTopic:
     """Refuse what does not exist; the rest goes to `known`, its answers to `waiting`."""
     image = _image(context, topic)
-    count = 0 if image is None else len(image.partitions)
+    refusal = _refusal(context, topic, image)
+    count = (
+        0 if image is None or refusal is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else len(image.partitions)
+    )
     shown: list[OffsetCommitResponsePartition] = []
     fitting: list[CommitPartition] = []
     for asked in topic.partitions:
@@ -72,7 +78,7 @@ def _sort(
             )
             waiting.append(answer)
         else:
-            answer.error_code = _unknown(context, image)
+            answer.error_code = refusal
     if image is not None and fitting:
         known.append(CommitTopic(image.name, fitting))
     return OffsetCommitResponseTopic(topic_id=topic.topic_id, name=topic.name, partitions=shown)
@@ -84,14 +90,27 @@ def _image(context: Context, topic: OffsetCommitRequestTopic) -> TopicImage | No
     return image.topic_by_id(topic.topic_id) if by_id else image.topic(topic.name)
 
 
-def _unknown(context: Context, image: TopicImage | None) -> ErrorCode:
+def _refusal(context: Context, topic: OffsetCommitRequestTopic, image: TopicImage | None) -> ErrorCode:
+    """Returns the error for the partitions that get no commit."""
     if context.version >= FIRST_VERSION_BY_ID and image is None:
         return ErrorCode.UNKNOWN_TOPIC_ID
+    name = topic.name if image is None else image.name
+    if not context.allows(Operation.READ, ResourceType.TOPIC, name):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _all(response: OffsetCommitResponse, code: ErrorCode) -> OffsetCommitResponse:
-    for topic in response.topics:
-        for partition in topic.partitions:
-            partition.error_code = code
-    return response
+def _all_refused(request: OffsetCommitRequest, code: ErrorCode) -> OffsetCommitResponse:
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponseTopic(
+                topic_id=topic.topic_id,
+                name=topic.name,
+                partitions=[
+                    OffsetCommitResponsePartition(partition_index=asked.partition_index, error_code=code)
+                    for asked in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
 from tidelog.groups.offsets.messages import DeleteOffsetsAnswer, DeleteTopic
+from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
@@ -17,6 +18,8 @@ from tidelog.wire.messages.offset_delete import (
 def handle(
     context: Context, request: OffsetDeleteRequest
 ) -> "OffsetDeleteResponse | asyncio.Future[OffsetDeleteResponse]":
+    if not context.allows(Operation.DELETE, ResourceType.GROUP, request.group_id):
+        return OffsetDeleteResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     if not request.group_id:
         return OffsetDeleteResponse(error_code=ErrorCode.INVALID_GROUP_ID)
     try:
@@ -25,23 +28,22 @@ def handle(
         return OffsetDeleteResponse(error_code=error.code)
     image = context.services.metadata.image
     known: list[DeleteTopic] = []
-    unknown: list[OffsetDeleteResponseTopic] = []
+    refused: list[OffsetDeleteResponseTopic] = []
     for topic in request.topics:
         indexes = [partition.partition_index for partition in topic.partitions]
-        found = image.topic(topic.name)
+        is_allowed = context.allows(Operation.READ, ResourceType.TOPIC, topic.name)
+        found = image.topic(topic.name) if is_allowed else None
         fitting = [index for index in indexes if found is not None and found.partition(index) is not None]
         known.append(DeleteTopic(topic.name, fitting))
-        strangers = [
-            (index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) for index in indexes if index not in fitting
-        ]
-        unknown.append(_topic(topic.name, strangers))
+        refusal = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_allowed else ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        refused.append(_topic(topic.name, [(index, refusal) for index in indexes if index not in fitting]))
 
     def response(answer: DeleteOffsetsAnswer) -> OffsetDeleteResponse:
         if answer.error:
             return OffsetDeleteResponse(error_code=answer.error)
         topics = [_topic(topic.name, topic.partitions) for topic in answer.topics]
-        for topic, strangers in zip(topics, unknown, strict=True):
-            topic.partitions += strangers.partitions
+        for topic, others in zip(topics, refused, strict=True):
+            topic.partitions += others.partitions
         return OffsetDeleteResponse(topics=topics)
 
     return served.run(served.shard.delete_offsets(request.group_id, known, *served.now), response)

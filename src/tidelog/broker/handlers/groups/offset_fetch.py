@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Coroutine
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.broker.handlers.groups.screened_fetch import ScreenedFetch, screened_fetch
 from tidelog.broker.handlers.when_served import waits_for_group
 from tidelog.broker.requests.context import Context
 from tidelog.groups.offsets.messages import FetchedGroup, FetchedOffset, FetchedTopic, FetchGroup, FetchTopic
@@ -33,17 +34,23 @@ def _asked(request: OffsetFetchRequest) -> list[str]:
 def handle(
     context: Context, request: OffsetFetchRequest
 ) -> OffsetFetchResponse | Coroutine[None, None, OffsetFetchResponse]:
-    found = [_fetch(context, request, wanted) for wanted in _wanted(context, request)]
+    asked = [screened_fetch(context, wanted) for wanted in _wanted(context, request)]
+    found = [_fetch(context, request, one) for one in asked]
     ready = [one for one in found if isinstance(one, FetchedGroup)]
-    return _respond(context, request, ready) if len(ready) == len(found) else _later(context, request, found)
+    if len(ready) == len(found):
+        return _respond(context, request, asked, ready)
+    return _later(context, request, asked, found)
 
 
 async def _later(
-    context: Context, request: OffsetFetchRequest, found: "list[FetchedGroup | asyncio.Future[FetchedGroup]]"
+    context: Context,
+    request: OffsetFetchRequest,
+    asked: list[ScreenedFetch],
+    found: "list[FetchedGroup | asyncio.Future[FetchedGroup]]",
 ) -> OffsetFetchResponse:
     """An offset was committed a moment ago: wait until every in-sync replica has it."""
     ready = [one if isinstance(one, FetchedGroup) else await one for one in found]
-    return _respond(context, request, ready)
+    return _respond(context, request, asked, ready)
 
 
 def _wanted(context: Context, request: OffsetFetchRequest) -> list[FetchGroup]:
@@ -71,8 +78,11 @@ def _names(context: Context, asked: OffsetFetchRequestGroup) -> list[FetchTopic]
 
 
 def _fetch(
-    context: Context, request: OffsetFetchRequest, wanted: FetchGroup
+    context: Context, request: OffsetFetchRequest, screened: ScreenedFetch
 ) -> "FetchedGroup | asyncio.Future[FetchedGroup]":
+    wanted = screened.fetch
+    if not screened.is_allowed:
+        return FetchedGroup(wanted.group_id, error=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     try:
         served = context.services.groups.of(wanted.group_id)
     except KafkaError as error:
@@ -84,20 +94,21 @@ def _fetch(
 
 
 def _respond(
-    context: Context, request: OffsetFetchRequest, fetched: list[FetchedGroup]
+    context: Context, request: OffsetFetchRequest, asked: list[ScreenedFetch], found: list[FetchedGroup]
 ) -> OffsetFetchResponse:
+    fetched = [screened.shown(context, group) for screened, group in zip(asked, found, strict=True)]
     if context.version >= FIRST_VERSION_WITH_GROUPS:
         pairs = zip(request.groups, fetched, strict=True)
-        return OffsetFetchResponse(groups=[_group(context, asked, found) for asked, found in pairs])
-    [found] = fetched
-    if found.error and context.version < FIRST_VERSION_WITH_ERROR:
+        return OffsetFetchResponse(groups=[_group(context, named, group) for named, group in pairs])
+    [only] = fetched
+    if only.error and context.version < FIRST_VERSION_WITH_ERROR:
         # There is no place for an error but at each partition.
         refused = [
-            FetchedTopic(t.name, [FetchedOffset(index, error=found.error) for index in t.partition_indexes])
+            FetchedTopic(t.name, [FetchedOffset(index, error=only.error) for index in t.partition_indexes])
             for t in request.topics or ()
         ]
-        found = FetchedGroup(found.group_id, refused)
-    return OffsetFetchResponse(error_code=found.error, topics=[_old_topic(t) for t in found.topics])
+        only = FetchedGroup(only.group_id, refused)
+    return OffsetFetchResponse(error_code=only.error, topics=[_old_topic(t) for t in only.topics])
 
 
 def _group(

@@ -1,9 +1,8 @@
 """StreamsGroupDescribe (KIP-1071): epochs, topology, members, the tasks of each and those it shall have."""
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 
-from tidelog.broker.handlers.groups.describe_by_id import describe_each
+from tidelog.broker.handlers.groups.describe_by_id import check_topics, describe_each
 from tidelog.broker.handlers.groups.streams_group_heartbeat import check_feature
 from tidelog.broker.requests.context import Context
 from tidelog.groups.record_formats.tasks import Role, Tasks, of_role
@@ -24,9 +23,7 @@ from tidelog.wire.messages.streams_group_describe import (
 
 
 def handle(context: Context, request: StreamsGroupDescribeRequest) -> StreamsGroupDescribeResponse:
-    return StreamsGroupDescribeResponse(
-        groups=describe_each(request, partial(_describe, context), DescribedGroup)
-    )
+    return StreamsGroupDescribeResponse(groups=describe_each(context, request, _describe, DescribedGroup))
 
 
 def _describe(context: Context, group_id: str) -> DescribedGroup:
@@ -34,6 +31,7 @@ def _describe(context: Context, group_id: str) -> DescribedGroup:
     found = context.services.groups.of(group_id).shard.streams_describe(group_id)
     if found.error:
         return DescribedGroup(group_id=group_id, error_code=found.error, error_message=found.error_message)
+    check_topics(context, _names(found.subtopologies))
     return DescribedGroup(
         group_id=found.group_id,
         group_state=found.group_state,
@@ -44,6 +42,14 @@ def _describe(context: Context, group_id: str) -> DescribedGroup:
         ),
         members=[_member(member) for member in found.members],
     )
+
+
+def _names(subtopologies: Sequence[DescribedSubtopology]) -> Iterator[str]:
+    for part in subtopologies:
+        yield from part.source_topics
+        yield from part.repartition_sink_topics
+        for topic in (*part.state_changelog_topics, *part.repartition_source_topics):
+            yield topic.name
 
 
 def _subtopology(part: DescribedSubtopology) -> Subtopology:

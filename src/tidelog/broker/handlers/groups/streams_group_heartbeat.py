@@ -5,7 +5,7 @@ the next heartbeat finds them.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.coordinators.streams_topics import create_missing
@@ -14,7 +14,14 @@ from tidelog.broker.requests.context import Context
 from tidelog.groups.record_formats.streams_group import new_topology
 from tidelog.groups.record_formats.tasks import Duty, Role, Tasks, of_role
 from tidelog.groups.streams.messages import Endpoint as EndpointOf
-from tidelog.groups.streams.messages import HeartbeatAnswer, HeartbeatRequest, Status, StatusCode
+from tidelog.groups.streams.messages import (
+    HeartbeatAnswer,
+    HeartbeatRequest,
+    InternalTopic,
+    Status,
+    StatusCode,
+)
+from tidelog.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from tidelog.wire.messages import streams_group_heartbeat as wire
 from tidelog.wire.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
@@ -26,6 +33,7 @@ from tidelog.wire.messages.streams_group_heartbeat import (
 async def handle(context: Context, request: StreamsGroupHeartbeatRequest) -> StreamsGroupHeartbeatResponse:
     try:
         check_feature(context)
+        _check_allowed(context, request)
         beat = _request(context, request)
         answer: StreamsGroupHeartbeatResponse = await _beat_once_served(context, beat)
     except KafkaError as error:
@@ -40,8 +48,8 @@ async def _beat_once_served(context: Context, beat: HeartbeatRequest) -> Streams
     answered = served.run_in_order(decision, lambda answer: answer)
     answer = await answered if isinstance(answered, asyncio.Future) else answered
     if answer.missing_topics:
-        failures = await create_missing(context.services, answer.missing_topics)
-        answer = answer._replace(statuses=[_with(status, failures) for status in answer.statuses])
+        note = await _create(context, answer.missing_topics)
+        answer = answer._replace(statuses=[_with(status, note) for status in answer.statuses])
     return _response(answer)
 
 
@@ -50,6 +58,22 @@ def check_feature(context: Context) -> None:
     if not context.services.metadata.image.features.get("streams.version"):
         why = "Streams groups are not enabled: raise the feature streams.version to 1."
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, why)
+
+
+def _check_allowed(context: Context, request: StreamsGroupHeartbeatRequest) -> None:
+    if not context.allows(Operation.READ, ResourceType.GROUP, request.group_id):
+        raise KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    for name in dict.fromkeys(_topology_topics(request)):
+        if not context.allows(Operation.DESCRIBE, ResourceType.TOPIC, name):
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+
+def _topology_topics(request: StreamsGroupHeartbeatRequest) -> Iterator[str]:
+    for part in () if request.topology is None else request.topology.subtopologies:
+        yield from part.source_topics
+        yield from part.repartition_sink_topics
+        for topic in (*part.repartition_source_topics, *part.state_changelog_topics):
+            yield topic.name
 
 
 def _request(context: Context, request: StreamsGroupHeartbeatRequest) -> HeartbeatRequest:
@@ -89,10 +113,21 @@ def _tasks(*by_role: Sequence[TaskIds] | None) -> Tasks | None:
     }
 
 
-def _with(status: Status, failures: Sequence[str]) -> Status:
-    if status.code is not StatusCode.MISSING_INTERNAL_TOPICS or not failures:
+async def _create(context: Context, missing: Sequence[InternalTopic]) -> str:
+    """Returns why topics are still missing; empty where they were created. All of them are, or none."""
+    names = [topic.name for topic in missing]
+    if not context.may(Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME):
+        refused = [name for name in names if not context.allows(Operation.CREATE, ResourceType.TOPIC, name)]
+        if refused:
+            return f"Unauthorized to CREATE on topics {', '.join(refused)}."
+    failures = await create_missing(context.services, missing)
+    return f"Creation of topics failed: {', '.join(failures)}" if failures else ""
+
+
+def _with(status: Status, note: str) -> Status:
+    if status.code is not StatusCode.MISSING_INTERNAL_TOPICS or not note:
         return status
-    return status._replace(detail=f"{status.detail}; Creation of topics failed: {', '.join(failures)}")
+    return status._replace(detail=f"{status.detail}; {note}")
 
 
 def _response(answer: HeartbeatAnswer) -> StreamsGroupHeartbeatResponse:

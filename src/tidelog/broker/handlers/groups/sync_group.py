@@ -5,6 +5,7 @@ import asyncio
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
 from tidelog.groups.classic.messages import SyncAnswer, SyncRequest
+from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 FIRST_VERSION_WITH_PROTOCOL = 5
@@ -18,6 +19,8 @@ def handle(
         request.protocol_name,
     ):
         return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    if not context.allows(Operation.READ, ResourceType.GROUP, request.group_id):
+        return SyncGroupResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     try:
         served = context.services.groups.of(request.group_id)
     except KafkaError as error:

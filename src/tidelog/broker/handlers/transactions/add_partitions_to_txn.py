@@ -7,7 +7,11 @@ import asyncio
 from collections.abc import Iterable
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.broker.handlers.transactions.permissions import check_transactional_id
 from tidelog.broker.requests.context import Context
+from tidelog.metadata.image.entities import PartitionImage
+from tidelog.metadata.topics.names import is_internal
+from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.transactions.messages import AddRequest
 from tidelog.transactions.transaction import EPOCH_BUMPS, Identity, TopicPartition
 from tidelog.wire.messages.add_partitions_to_txn import (
@@ -28,12 +32,14 @@ Verdicts = dict[TopicPartition, ErrorCode]
 
 async def handle(context: Context, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
     if context.version > LAST_FOR_CLIENTS:
+        if not context.allows_on_cluster(Operation.CLUSTER_ACTION):
+            return AddPartitionsToTxnResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         results = await asyncio.gather(*(_answer(context, one) for one in request.transactions))
         return AddPartitionsToTxnResponse(results_by_transaction=list(results))
     wanted = _partitions(request.v3_and_below_topics)
     producer = Identity(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
     asked = AddRequest(request.v3_and_below_transactional_id, producer, wanted)
-    verdicts = await _add(context, asked)
+    verdicts = _refusals(context, asked) or await _add(context, asked)
     if context.version < KNOWS_FENCED_FROM:
         verdicts = {
             one: ErrorCode.INVALID_PRODUCER_EPOCH if error is ErrorCode.PRODUCER_FENCED else error
@@ -47,6 +53,29 @@ async def _answer(context: Context, asked: AddPartitionsToTxnTransaction) -> Add
     wanted = AddRequest(asked.transactional_id, producer, _partitions(asked.topics), EPOCH_BUMPS)
     verdicts = await (_verify if asked.verify_only else _add)(context, wanted)
     return AddPartitionsToTxnResult(transactional_id=asked.transactional_id, topic_results=_shown(verdicts))
+
+
+def _refusals(context: Context, asked: AddRequest) -> Verdicts:
+    """Returns a verdict for every partition if the client may not do all that it asks for, else none."""
+    try:
+        check_transactional_id(context, asked.transactional_id)
+    except KafkaError as error:
+        return dict.fromkeys(asked.partitions, error.code)
+    refused = {
+        topic
+        for topic in dict.fromkeys(topic for topic, _ in asked.partitions)
+        if is_internal(topic) or not context.allows(Operation.WRITE, ResourceType.TOPIC, topic)
+    }
+    if not refused:
+        return {}
+    image = context.services.metadata.image
+    return {one: _refusal(one.topic in refused, image.partition(*one)) for one in asked.partitions}
+
+
+def _refusal(is_refused: bool, partition: PartitionImage | None) -> ErrorCode:
+    if is_refused:
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if partition is None else ErrorCode.OPERATION_NOT_ATTEMPTED
 
 
 async def _add(context: Context, wanted: AddRequest) -> Verdicts:

@@ -4,6 +4,7 @@ import asyncio
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
+from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.transactions.messages import DescribedTransaction
 from tidelog.wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
@@ -16,11 +17,13 @@ from tidelog.wire.messages.describe_transactions import (
 async def handle(context: Context, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
     wanted = dict.fromkeys(request.transactional_ids)
     found = await asyncio.gather(*(_describe(context, one) for one in wanted))
-    return DescribeTransactionsResponse(transaction_states=[_shown(one) for one in found])
+    return DescribeTransactionsResponse(transaction_states=[_shown(context, one) for one in found])
 
 
 async def _describe(context: Context, transactional_id: str) -> DescribedTransaction:
     try:
+        if not context.allows(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, transactional_id):
+            raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         if not transactional_id:
             raise KafkaError(ErrorCode.INVALID_REQUEST)
         served = context.services.transactions.of(transactional_id)
@@ -32,10 +35,11 @@ async def _describe(context: Context, transactional_id: str) -> DescribedTransac
     )
 
 
-def _shown(found: DescribedTransaction) -> TransactionState:
+def _shown(context: Context, found: DescribedTransaction) -> TransactionState:
     topics: dict[str, list[int]] = {}
     for topic, partition in found.partitions:
-        topics.setdefault(topic, []).append(partition)
+        if context.may_see(ResourceType.TOPIC, topic):
+            topics.setdefault(topic, []).append(partition)
     return TransactionState(
         error_code=found.error,
         transactional_id=found.transactional_id,

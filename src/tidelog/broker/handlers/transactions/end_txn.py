@@ -1,6 +1,7 @@
 """EndTxn: commit or abort. Answered when the decision is committed; its markers are written after that."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.broker.handlers.transactions.permissions import check_transactional_id
 from tidelog.broker.requests.context import Context
 from tidelog.transactions.messages import EndAnswer, EndRequest
 from tidelog.transactions.transaction import EPOCH_BUMPS, Identity
@@ -18,6 +19,7 @@ async def handle(context: Context, request: EndTxnRequest) -> EndTxnResponse:
         EPOCH_BUMPS if context.version >= FIRST_WITH_EPOCH_BUMPS else 0,
     )
     try:
+        check_transactional_id(context, wanted.transactional_id)
         if not wanted.transactional_id:
             raise KafkaError(ErrorCode.INVALID_REQUEST)
         served = context.services.transactions.of(wanted.transactional_id)

@@ -1,6 +1,10 @@
 """InitProducerId for a transactional id: an epoch that fences the producers that used the id before."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.broker.handlers.transactions.permissions import (
+    check_transactional_id,
+    check_two_phase_commit,
+)
 from tidelog.broker.requests.context import Context
 from tidelog.transactions.messages import InitAnswer, InitRequest
 from tidelog.transactions.transaction import Identity
@@ -17,9 +21,12 @@ async def init_transactional(context: Context, request: InitProducerIdRequest) -
         request.enable2_pc,
         request.keep_prepared_txn,
     )
-    if not wanted.transactional_id:
-        return refused(ErrorCode.INVALID_REQUEST)
     try:
+        check_transactional_id(context, wanted.transactional_id)
+        if request.enable2_pc:
+            check_two_phase_commit(context, wanted.transactional_id)
+        if not wanted.transactional_id:
+            raise KafkaError(ErrorCode.INVALID_REQUEST)
         served = context.services.transactions.of(wanted.transactional_id)
         answer: InitAnswer = await served.run_next(
             wanted.transactional_id, lambda spare: served.shard.init(wanted, served.now_ms, spare)

@@ -1,8 +1,10 @@
-"""ListTransactions: those that this broker coordinates, by state, producer id, age or name."""
+"""ListTransactions: those that this broker coordinates and the client may see, by state, producer id, age or
+name."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
 from tidelog.groups.consumer.patterns.topic_pattern import matching_topics
+from tidelog.security.acls.vocabulary import ResourceType
 from tidelog.transactions.listing import unknown_states
 from tidelog.transactions.messages import ListFilter
 from tidelog.wire.messages.list_transactions import (
@@ -21,7 +23,12 @@ def handle(context: Context, request: ListTransactionsRequest) -> ListTransactio
         )
     wanted = ListFilter(request.state_filters, request.producer_id_filters, request.duration_filter)
     now_ms = context.services.clock.now_ms()
-    found = [one for serving in transactions for one in serving.shard.listed(wanted, now_ms)]
+    found = [
+        one
+        for serving in transactions
+        for one in serving.shard.listed(wanted, now_ms)
+        if context.may_see(ResourceType.TRANSACTIONAL_ID, one.transactional_id)
+    ]
     if request.transactional_id_pattern:
         try:
             # The whole id must match, by the same rules as a consumer's pattern for topics.

@@ -3,11 +3,13 @@
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_EPOCH
 from tidelog.broker.coordinators.transaction_verification import error_for_writer
+from tidelog.broker.handlers.transactions.permissions import check_transactional_id
 from tidelog.broker.requests.context import Context
 from tidelog.groups.offsets.commit import CommitAnswer, all_refused
 from tidelog.groups.offsets.messages import CommitPartition, CommitRequest, CommitTopic
 from tidelog.groups.offsets.transactional_commit import TransactionalCommit
 from tidelog.metadata.topics.names import CONSUMER_OFFSETS
+from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.transactions.transaction import Identity, TopicPartition
 from tidelog.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -24,12 +26,26 @@ NO_SEQUENCE = -1
 async def handle(context: Context, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
     wanted = _wanted(request)
     image = context.services.metadata.image
-    known = [
-        CommitTopic(topic.name, [one for one in topic.partitions if image.partition(topic.name, one[0])])
-        for topic in wanted.topics
-    ]
-    answer = await _commit(context, request, wanted._replace(topics=known))
-    found = {(topic.name, one.partition_index): one.error for topic in answer for one in topic.partitions}
+    known: list[CommitTopic] = []
+    found: dict[tuple[str, int], ErrorCode] = {}
+    try:
+        check_transactional_id(context, request.transactional_id)
+        if not context.allows(Operation.READ, ResourceType.GROUP, request.group_id):
+            raise KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    except KafkaError as refusal:
+        answer = all_refused(wanted, refusal.code)
+    else:
+        for topic in wanted.topics:
+            if context.allows(Operation.READ, ResourceType.TOPIC, topic.name):
+                partitions = [one for one in topic.partitions if image.partition(topic.name, one[0])]
+                known.append(CommitTopic(topic.name, partitions))
+            else:
+                code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                found.update(((topic.name, one[0]), code) for one in topic.partitions)
+        answer = await _commit(context, request, wanted._replace(topics=known))
+    found.update(
+        ((topic.name, one.partition_index), one.error) for topic in answer for one in topic.partitions
+    )
     return TxnOffsetCommitResponse(
         topics=[
             TxnOffsetCommitResponseTopic(

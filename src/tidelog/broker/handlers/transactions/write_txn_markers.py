@@ -4,12 +4,14 @@ The same marker may come again and again: coordinators repeat it until they get 
 """
 
 import asyncio
+from collections.abc import Callable
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.coordinators.group_log import append_marker
 from tidelog.broker.requests.context import Context, Services
 from tidelog.metadata.topics.names import CONSUMER_OFFSETS
 from tidelog.replication.partition import Partition, Produced
+from tidelog.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from tidelog.wire.batch import read_header
 from tidelog.wire.messages.write_txn_markers import (
     WritableTxnMarker,
@@ -25,18 +27,34 @@ WAIT_SECONDS = 10.0
 
 
 async def handle(context: Context, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+    # Operators end hanging transactions with ALTER, as Kafka's tools do; coordinators are brokers.
+    if not context.may(Operation.ALTER, ResourceType.CLUSTER, CLUSTER_NAME) and not (
+        context.allows_on_cluster(Operation.CLUSTER_ACTION)
+    ):
+        return _response(request, _refused)
     waiting: list[asyncio.Future[None]] = []
-    response = WriteTxnMarkersResponse(
+    response = _response(
+        request, lambda marker, topic, index: _write(context.services, marker, topic, index, waiting)
+    )
+    if waiting:
+        await asyncio.wait(waiting, timeout=WAIT_SECONDS)
+    for one in waiting:
+        one.cancel()
+    return response
+
+
+def _response(
+    request: WriteTxnMarkersRequest,
+    write: Callable[[WritableTxnMarker, str, int], WritableTxnMarkerPartitionResult],
+) -> WriteTxnMarkersResponse:
+    return WriteTxnMarkersResponse(
         markers=[
             WritableTxnMarkerResult(
                 producer_id=marker.producer_id,
                 topics=[
                     WritableTxnMarkerTopicResult(
                         name=topic.name,
-                        partitions=[
-                            _write(context.services, marker, topic.name, index, waiting)
-                            for index in topic.partition_indexes
-                        ],
+                        partitions=[write(marker, topic.name, index) for index in topic.partition_indexes],
                     )
                     for topic in marker.topics
                 ],
@@ -44,11 +62,11 @@ async def handle(context: Context, request: WriteTxnMarkersRequest) -> WriteTxnM
             for marker in request.markers
         ]
     )
-    if waiting:
-        await asyncio.wait(waiting, timeout=WAIT_SECONDS)
-    for one in waiting:
-        one.cancel()
-    return response
+
+
+def _refused(_marker: WritableTxnMarker, _topic: str, index: int) -> WritableTxnMarkerPartitionResult:
+    code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    return WritableTxnMarkerPartitionResult(partition_index=index, error_code=code)
 
 
 def _write(

@@ -23,7 +23,7 @@ MISSING = [InternalTopic("words", 3), InternalTopic("counts", 3, 2, (("cleanup.p
 def context(**features: int) -> Context:
     levels = {name.replace("_", "."): level for name, level in features.items()}
     metadata = SimpleNamespace(image=SimpleNamespace(features=levels))
-    services: Any = SimpleNamespace(metadata=metadata)
+    services: Any = SimpleNamespace(metadata=metadata, authorizer=None)
     return Context(services, ClientConnection("localhost", 1, "PLAINTEXT"), 0, "app")
 
 
