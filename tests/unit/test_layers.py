@@ -105,6 +105,7 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
         ["log/dump"],
         ["group", "log", "reassign"],
         ["security"],
+        ["security/checks"],
         ["up"],
         ["transactions", "fleet"],
     ],

@@ -12,6 +12,11 @@ COMMANDS = {
     ),
     "cert": Entry("tidelog.cli.security.cert", "cert", "Issue, renew and show certificates."),
     "user": Entry("tidelog.cli.security.user", "user", "Add, change, delete and list users with passwords."),
+    "check": Entry(
+        "tidelog.cli.security.checks.command",
+        "check",
+        "Say what is open in a running cluster, why it matters, and what mends it.",
+    ),
     "token": Entry(
         "tidelog.cli.security.token", "token", "Create, renew, expire and list delegation tokens."
     ),

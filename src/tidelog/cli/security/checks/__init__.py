@@ -1,0 +1,1 @@
+"""The single checks of `tidelog security check`: each turns what it sees into findings."""

@@ -1,0 +1,111 @@
+"""What the checks look at, read from a running cluster with the rights of the session's user."""
+
+import os
+from dataclasses import dataclass
+
+from tidelog.base.config.error import ConfigError, Problem
+from tidelog.base.config.file import read_settings_file
+from tidelog.base.errors import ErrorCode
+from tidelog.blocking.errors import Disconnected
+from tidelog.cli.cluster.view import Broker, look_at_brokers
+from tidelog.cli.direct.cluster import DirectCluster
+from tidelog.cli.direct.configs import Kind
+from tidelog.cli.direct.refusals import refusal
+from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.security.checks.broker_facts import BrokerFacts
+from tidelog.cli.security.credentials import ListedUser, list_users
+from tidelog.security.acls.acl import Acl
+from tidelog.security.acls.vocabulary import Operation, PatternType, Permission, ResourceType
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFacts:
+    brokers: tuple[BrokerFacts, ...]
+    acls: tuple[Acl, ...] = ()
+    users: tuple[ListedUser, ...] = ()
+
+
+def read_cluster(cluster: DirectCluster) -> ClusterFacts:
+    view = look_at_brokers(cluster)
+    brokers = tuple(_broker(cluster, broker) for broker in sorted(view.alive, key=lambda found: found.id))
+    return ClusterFacts(brokers, _acls(cluster), _users(cluster))
+
+
+def _broker(cluster: DirectCluster, broker: Broker) -> BrokerFacts:
+    from tidelog.wire.messages import describe_configs as wire
+
+    request = wire.DescribeConfigsRequest(
+        resources=[
+            wire.DescribeConfigsResource(
+                resource_type=Kind.BROKER, resource_name=str(broker.id), configuration_keys=None
+            )
+        ]
+    )
+    try:
+        answer = cluster.ask_broker((broker.host, broker.port), request, at_least=1)
+    except Disconnected as error:
+        raise CliError(
+            f"Broker {broker.id} at {broker.address} does not answer.",
+            cause="it stopped, or this machine cannot reach the address that it advertises.",
+            code=Exit.UNREACHABLE,
+        ) from error
+    [result] = answer.results
+    if result.error_code:
+        raise refusal(
+            result.error_code,
+            result.error_message,
+            f"The settings of broker {broker.id} cannot be read",
+            attempt="the same as a super user",
+        )
+    settings = {entry.name: entry.value for entry in result.configs if entry.value is not None}
+    return BrokerFacts(f"broker {broker.id}", settings, broker.host)
+
+
+def _acls(cluster: DirectCluster) -> tuple[Acl, ...]:
+    from tidelog.wire.messages.describe_acls import DescribeAclsRequest
+
+    request = DescribeAclsRequest(
+        resource_type_filter=ResourceType.ANY,
+        pattern_type_filter=PatternType.ANY,
+        operation=Operation.ANY,
+        permission_type=Permission.ANY,
+    )
+    answer = cluster.ask(request)
+    if answer.error_code == ErrorCode.SECURITY_DISABLED:
+        return ()
+    if answer.error_code:
+        raise refusal(answer.error_code, answer.error_message, "The ACLs cannot be read")
+    return tuple(
+        Acl(
+            ResourceType(resource.resource_type),
+            PatternType(resource.pattern_type),
+            resource.resource_name,
+            acl.principal,
+            acl.host,
+            Operation(acl.operation),
+            Permission(acl.permission_type),
+        )
+        for resource in answer.resources
+        for acl in resource.acls
+    )
+
+
+def _users(cluster: DirectCluster) -> tuple[ListedUser, ...]:
+    try:
+        return tuple(list_users(cluster))
+    except CliError as error:
+        if error.code is Exit.REFUSED:  # a broker that does not know such users has none
+            return ()
+        raise
+
+
+def read_file_facts(path: str) -> BrokerFacts:
+    """A broker as its settings file describes it; CliError for a file that no broker would start with."""
+    problems: list[Problem] = []
+    given = read_settings_file(path, problems)
+    if problems:
+        raise CliError(str(ConfigError(problems)), code=Exit.USAGE)
+    return BrokerFacts(
+        os.path.relpath(path),
+        {name: raw if isinstance(raw, str) else ",".join(raw) for name, raw, _ in given},
+    )

@@ -1,0 +1,93 @@
+"""Who may do what: the authorizer, super users, and ACLs that allow too much."""
+
+from collections.abc import Iterable, Iterator
+
+from tidelog.base.settings.authorization import STANDARD_AUTHORIZER
+from tidelog.cli.security.checks.broker_facts import BrokerFacts
+from tidelog.cli.security.checks.finding import SecurityFinding, Severity
+from tidelog.security.acls.acl import Acl
+from tidelog.security.acls.vocabulary import Operation, Permission, ResourceType
+
+ANONYMOUS = "User:ANONYMOUS"
+EVERY_USER = "User:*"
+EVERY_RESOURCE = "*"
+HARMLESS = (Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS, Operation.READ)
+
+
+def check_authorizer(broker: BrokerFacts) -> Iterator[SecurityFinding]:
+    if not broker.setting("authorizer.class.name"):
+        yield SecurityFinding(
+            "no-authorizer",
+            Severity.SERIOUS,
+            broker.name,
+            "no authorizer: authorizer.class.name is empty",
+            "every client that can connect may do everything, whatever its user and the ACLs are.",
+            f"authorizer.class.name={STANDARD_AUTHORIZER}, and super.users=User:admin",
+        )
+        return
+    if broker.setting("allow.everyone.if.no.acl.found").lower() == "true":
+        yield SecurityFinding(
+            "open-by-default",
+            Severity.SERIOUS,
+            broker.name,
+            "allow.everyone.if.no.acl.found is true",
+            "every user may use each resource that no ACL names, new topics among them.",
+            "allow.everyone.if.no.acl.found=false, and ACLs or roles for those who need them",
+        )
+    users = [user.strip() for user in broker.setting("super.users").split(";")]
+    if ANONYMOUS in users:
+        yield SecurityFinding(
+            "anonymous-super-user",
+            Severity.SERIOUS,
+            broker.name,
+            f"super.users holds {ANONYMOUS}",
+            "a client that does not say who it is may do everything.",
+            "super.users without it; tools log in as a user, brokers by their certificates",
+        )
+
+
+def check_acls(acls: Iterable[Acl]) -> Iterator[SecurityFinding]:
+    for acl in acls:
+        if acl.permission is not Permission.ALLOW:
+            continue
+        if acl.principal in (EVERY_USER, ANONYMOUS):
+            yield _for_all(acl)
+        elif acl.operation is Operation.ALL and acl.resource_name == EVERY_RESOURCE:
+            yield _all_on_all(acl)
+
+
+def _for_all(acl: Acl) -> SecurityFinding:
+    is_harmless = acl.operation in HARMLESS and acl.resource_type is not ResourceType.CLUSTER
+    group = "every user" if acl.principal == EVERY_USER else "clients without a user"
+    return SecurityFinding(
+        "acl-for-everyone",
+        Severity.MEDIUM if is_harmless else Severity.SERIOUS,
+        _text(acl),
+        f"an ACL lets {group} {acl.operation.name} {_resource(acl)}",
+        "whoever gets in has this permission, now and later.",
+        f"tidelog acl delete {_selection(acl)}; then name the users, or a role",
+    )
+
+
+def _all_on_all(acl: Acl) -> SecurityFinding:
+    return SecurityFinding(
+        "acl-on-everything",
+        Severity.MEDIUM,
+        _text(acl),
+        f"an ACL lets {acl.principal} do everything with {_resource(acl)}",
+        "a stolen password of this user costs all of it.",
+        f"tidelog acl delete {_selection(acl)}; then allow what the user needs, by name or prefix",
+    )
+
+
+def _text(acl: Acl) -> str:
+    return f"{acl.principal} {acl.operation.name} on {_resource(acl)}"
+
+
+def _resource(acl: Acl) -> str:
+    return f"{acl.resource_type.name.lower()} '{acl.resource_name}'"
+
+
+def _selection(acl: Acl) -> str:
+    kind = acl.resource_type.name.lower().replace("_", "-")
+    return f"--principal '{acl.principal}' --{kind} '{acl.resource_name}'"
