@@ -106,6 +106,14 @@ class Serving(Protocol):
 
 
 class NodeNetwork(Protocol):
+    def secure(self, config: BrokerConfig) -> None:
+        """Load what the listeners and the connections to other brokers need. Raises TidelogError."""
+        ...
+
+    def follow(self, config: BrokerConfig) -> None:
+        """Apply settings that have changed."""
+        ...
+
     def connect(self, host: str, port: int) -> Connection: ...
 
     def listen(
@@ -213,6 +221,7 @@ class BrokerNode:
         opened.push_async_callback(threads.close)
         network = self._network or TcpNetwork(PeerNetwork(self._random))
         opened.push_async_callback(network.close)
+        network.secure(config)
         store = QuorumStore.open(self._disk, f"{log_dirs.first.path}/{DIRECTORY}")
         opened.callback(store.close)
         check_votes(config, log_dirs, store)
@@ -258,7 +267,7 @@ class BrokerNode:
         check_company(config, raft, metadata.image)
         log_dirs.join_cluster(metadata.image.cluster_id)
         retire_bootstrap(self._disk, log_dirs.first.path, bootstrap, metadata.image)
-        await self._serve(opened, server, dispatcher, flusher)
+        await self._serve(opened, network, server, dispatcher, flusher)
 
     def _routes(self, opened: AsyncExitStack) -> Routes:
         services, config = self.services, self.config
@@ -272,6 +281,7 @@ class BrokerNode:
     async def _serve(
         self,
         opened: AsyncExitStack,
+        network: NodeNetwork,
         server: Serving,
         dispatcher: Dispatcher,
         flusher: Flusher,
@@ -283,12 +293,13 @@ class BrokerNode:
         if services.authorizer is not None:
             services.authorizer.follow(metadata.image)
         await partitions.open_all(metadata.image, metadata.config)
-        listen(
-            metadata,
-            metadata_stages(
-                services, lambda: server.change_limits(ConnectionLimits.from_config(metadata.config))
-            ),
-        )
+
+        def change_limits() -> None:
+            server.change_limits(ConnectionLimits.from_config(metadata.config))
+            network.follow(metadata.config)
+
+        change_limits()
+        listen(metadata, metadata_stages(services, change_limits))
         await partitions.catch_up(metadata)
         opened.push_async_callback(services.moves.close)
         opened.push_async_callback(dispatcher.drain)

@@ -18,6 +18,9 @@ class SecurityProtocol(Enum):
     def is_sasl(self) -> bool:
         return self in (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
 
+    def demands_all_of(self, other: "SecurityProtocol") -> bool:
+        return self.is_tls >= other.is_tls and self.is_sasl >= other.is_sasl
+
 
 PROTOCOL_NAMES = tuple(protocol.value for protocol in SecurityProtocol)
 
@@ -38,6 +41,8 @@ def parse_protocol_map(pairs: Sequence[str]) -> dict[str, SecurityProtocol]:
         if name in protocols:
             raise ValueError(f"{name} is named twice")
         protocols[name] = SecurityProtocol(protocol)
+        if name in PROTOCOL_NAMES and not protocols[name].demands_all_of(SecurityProtocol(name)):
+            raise ValueError(f"a listener that is named {name} cannot speak {protocol}; give it another name")
     return protocols
 
 

@@ -2,9 +2,9 @@
 
 import asyncio
 import socket
-import ssl
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tidelog.base.listener import Listener
 from tidelog.broker.requests.client_connection import ClientConnection
@@ -15,10 +15,10 @@ from tidelog.server.connection.shared_state import RequestDispatcher, SharedStat
 from tidelog.server.connection.writer import SocketWriter
 from tidelog.server.counters import Counters
 from tidelog.server.listener import ListeningSocket
-from tidelog.server.tls.handshakes import Handshakes
-from tidelog.server.tls.tls_listener import TlsListener
-from tidelog.server.tls.tls_transport import TlsTransport
-from tidelog.server.tls.tls_writer import CHUNK_BYTES, TlsWriter
+
+if TYPE_CHECKING:  # a broker without TLS does not import it
+    from tidelog.server.tls.accepted_clients import TlsClients
+    from tidelog.server.tls.tls_listener import TlsListener
 
 LAST_LOOK_SECONDS = 0.01
 
@@ -30,13 +30,12 @@ class Server:
         self,
         dispatcher: RequestDispatcher,
         limits: ConnectionLimits | None = None,
-        tls: Mapping[str, TlsListener] | None = None,
+        tls: "Mapping[str, TlsListener] | None" = None,
     ) -> None:
         """`tls` holds the listeners that speak TLS, by name."""
         self._dispatcher = dispatcher
         self._tls = tls or {}
-        self._handshakes: Handshakes | None = None
-        self._scratch = memoryview(b"")
+        self._secured: TlsClients | None = None
         self._limits = limits or ConnectionLimits()
         self._shared: SharedState | None = None
         self._listeners: list[ListeningSocket] = []
@@ -70,11 +69,12 @@ class Server:
         until `open`.
         """
         loop = asyncio.get_running_loop()
-        if self._tls:
-            self._handshakes = Handshakes(loop, seconds=self._limits.handshake_seconds)
-            self._scratch = memoryview(bytearray(CHUNK_BYTES))
         listeners: list[ListeningSocket] = []
-        self._shared = SharedState(loop, self._dispatcher, self._limits, self._connection_ended)
+        state = self._shared = SharedState(loop, self._dispatcher, self._limits, self._connection_ended)
+        if self._tls:
+            from tidelog.server.tls.accepted_clients import TlsClients
+
+            self._secured = TlsClients(state, self._tls, lambda client: self._count_down(client.host))
         try:
             for address in addresses:
                 listeners.append(ListeningSocket(loop, address, self._limits))
@@ -133,8 +133,8 @@ class Server:
             self._tick.cancel()
             self._tick = None
         self.stop_accepting()
-        if self._handshakes is not None:
-            self._handshakes.close()
+        if self._secured is not None:
+            self._secured.close()
         if self._shared is not None:
             for connection in list(self._shared.connections):
                 connection.abort()
@@ -170,29 +170,15 @@ class Server:
             return
         state.counters.connections_accepted += 1
         self._by_ip[host] += 1
-        listener = self._tls.get(at.name)
-        if listener is not None and self._handshakes is not None:
-            self._handshakes.begin(sock, listener.context, Accepted(self, listener, client, at.port))
+        if self._secured is not None and at.name in self._tls:
+            self._secured.begin(sock, client, at.port)
             return
         connection = ServerConnection(state, client, at.port)
         transport = PlainTransport(state.loop, sock, connection)
         connection.start(transport, SocketWriter(state.loop, sock, connection.output, connection.wake))
 
-    def secured(self, client: ClientConnection, session: ssl.SSLSocket, port: int) -> None:
-        """A TLS handshake succeeded: now it is a connection like the others."""
-        state = self._state
-        connection = ServerConnection(state, client, port)
-        transport = TlsTransport(state.loop, session, connection)
-        writer = TlsWriter(state.loop, session, connection.output, connection.wake, self._scratch)
-        connection.start(transport, writer)
-
-    def not_secured(self, client: ClientConnection, port: int, reason: str) -> None:
-        self._state.counters.handshakes_failed += 1
-        self._state.refuse("TLS", f"{client} on port {port} {reason}; closing")
-        self._count_down(client.host)
-
     def _refusal(self, host: str) -> str | None:
-        under_way = 0 if self._handshakes is None else len(self._handshakes)
+        under_way = 0 if self._secured is None else len(self._secured)
         if len(self._state.connections) + under_way >= self._limits.connections_max:
             return f"max.connections={self._limits.connections_max}"
         if self._by_ip[host] >= self._limits.connections_per_ip_max:
@@ -222,27 +208,3 @@ class Server:
         state.budget.tick(now)
         state.gate.tick(now)
         state.pool.tick()
-
-
-class Accepted:
-    """A client that was accepted on a TLS listener, until its handshake has ended."""
-
-    __slots__ = ("_client", "_listener", "_port", "_server")
-
-    def __init__(self, server: Server, listener: TlsListener, client: ClientConnection, port: int) -> None:
-        self._server = server
-        self._listener = listener
-        self._client = client
-        self._port = port
-
-    def secured(self, sock: ssl.SSLSocket) -> None:
-        principal = self._listener.principal_of(sock)
-        if principal is None:
-            sock.close()
-            self.failed("has a certificate that no rule of ssl.principal.mapping.rules takes")
-            return
-        self._client.principal = str(principal)
-        self._server.secured(self._client, sock, self._port)
-
-    def failed(self, reason: str) -> None:
-        self._server.not_secured(self._client, self._port, reason)

@@ -10,8 +10,16 @@ def test_a_listener_named_as_a_protocol_speaks_it() -> None:
 
 
 def test_the_map_decides() -> None:
-    protocols = protocols_of(["CLIENTS", "SSL"], ["clients:sasl_ssl", "SSL:PLAINTEXT", "OTHER:SSL"])
-    assert protocols == {"CLIENTS": SASL_SSL, "SSL": PLAINTEXT}
+    protocols = protocols_of(["CLIENTS", "SSL"], ["clients:sasl_ssl", "SSL:SASL_SSL", "OTHER:SSL"])
+    assert protocols == {"CLIENTS": SASL_SSL, "SSL": SASL_SSL}
+
+
+@pytest.mark.parametrize(
+    "pair", ["SSL:PLAINTEXT", "SASL_SSL:SSL", "SASL_SSL:SASL_PLAINTEXT", "SSL:SASL_PLAINTEXT"]
+)
+def test_a_listener_does_not_promise_more_than_it_gives(pair: str) -> None:
+    with pytest.raises(ValueError, match="give it another name"):
+        parse_protocol_map([pair])
 
 
 def test_other_names_are_plain_while_nothing_is_secured() -> None:

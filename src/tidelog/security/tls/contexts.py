@@ -6,7 +6,6 @@ TLS 1.2 and 1.3 alone. Renegotiation and compression are off. A server prefers i
 import os
 import ssl
 import tempfile
-from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -34,6 +33,7 @@ class TlsSettings(NamedTuple):
     trust_store: StoreSettings
     client_auth: ClientAuth = ClientAuth.NONE
     protocols: tuple[str, ...] = ("TLSv1.2", "TLSv1.3")
+    highest: str = "TLSv1.3"
     cipher_suites: tuple[str, ...] = ()
     """Of TLS 1.2, under OpenSSL's or the standard's names; those of 1.3 are always on."""
     check_hostname: bool = True
@@ -98,7 +98,7 @@ def load_key(context: ssl.SSLContext, material: KeyMaterial, name: str) -> None:
 
 
 def _harden(context: ssl.SSLContext, settings: TlsSettings) -> None:
-    versions = _versions(settings.protocols)
+    versions = _versions(settings)
     context.minimum_version, context.maximum_version = min(versions), max(versions)
     context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
     if settings.cipher_suites:
@@ -110,14 +110,22 @@ def _harden(context: ssl.SSLContext, settings: TlsSettings) -> None:
             ) from error
 
 
-def _versions(names: Sequence[str]) -> list[ssl.TLSVersion]:
+def _versions(settings: TlsSettings) -> list[ssl.TLSVersion]:
+    names = settings.protocols
     unknown = [name for name in names if name not in _VERSIONS]
     if unknown or not names:
         raise InvalidTls(
             f"ssl.enabled.protocols={','.join(names)}: choose TLSv1.2, TLSv1.3 or both; older versions "
             "are broken."
         )
-    return [_VERSIONS[name] for name in names]
+    highest = _VERSIONS[settings.highest]
+    versions = [_VERSIONS[name] for name in names if _VERSIONS[name] <= highest]
+    if not versions:
+        raise InvalidTls(
+            f"ssl.protocol={settings.highest} is below every version of ssl.enabled.protocols="
+            f"{','.join(names)}; raise it."
+        )
+    return versions
 
 
 def _openssl_name(suite: str) -> str:

@@ -50,6 +50,7 @@ class StoreSettings(NamedTuple):
 
 def key_material(store: StoreSettings) -> KeyMaterial:
     """Raises InvalidTls."""
+    _check_one_place(store, store.key)
     if store.location is None:
         if not store.key or not store.certificates:
             raise InvalidTls(
@@ -59,12 +60,14 @@ def key_material(store: StoreSettings) -> KeyMaterial:
         return _from_pem(store, store.key.encode() + b"\n" + store.certificates.encode(), "the texts")
     data = read_store(store)
     if is_pem(data):
+        _check_kind(store, "PEM")
         return _from_pem(store, data, store.location)
     return _from_pkcs12(store, data)
 
 
 def trusted_certificates(store: StoreSettings) -> bytes | None:
     """The authorities to trust, in PEM; None where the settings name none. Raises InvalidTls."""
+    _check_one_place(store, store.certificates)
     if store.location is None:
         if not store.certificates:
             return None
@@ -73,6 +76,7 @@ def trusted_certificates(store: StoreSettings) -> bytes | None:
         data, place = read_store(store), store.location
         if not is_pem(data):
             return _authorities_of_pkcs12(store, data)
+        _check_kind(store, "PEM")
     found = _CERTIFICATES.findall(data)
     if not found:
         raise InvalidTls(f"{place} holds no certificate in PEM form (-----BEGIN CERTIFICATE-----).")
@@ -93,9 +97,9 @@ def _from_pem(store: StoreSettings, data: bytes, place: str) -> KeyMaterial:
 
 
 def _from_pkcs12(store: StoreSettings, data: bytes) -> KeyMaterial:
+    key, certificate, others = _open_pkcs12(store, data)
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-    key, certificate, others = _open_pkcs12(store, data)
     if key is None or certificate is None:
         raise InvalidTls(f"{store.location} holds no private key with its certificate.")
     return KeyMaterial(
@@ -105,9 +109,9 @@ def _from_pkcs12(store: StoreSettings, data: bytes) -> KeyMaterial:
 
 
 def _authorities_of_pkcs12(store: StoreSettings, data: bytes) -> bytes:
+    _, certificate, others = _open_pkcs12(store, data)
     from cryptography.hazmat.primitives.serialization import Encoding
 
-    _, certificate, others = _open_pkcs12(store, data)
     found = [each for each in (certificate, *others) if each is not None]
     if not found:
         raise InvalidTls(f"{store.location} holds no certificate.")
@@ -121,6 +125,7 @@ def _open_pkcs12(store: StoreSettings, data: bytes):  # type: ignore[no-untyped-
             f"keytool -importkeystore -srckeystore {store.location} -destkeystore store.p12 "
             "-deststoretype PKCS12"
         )
+    _check_kind(store, "PKCS12")
     try:
         from cryptography.hazmat.primitives.serialization.pkcs12 import load_key_and_certificates
     except ImportError as error:
@@ -134,6 +139,19 @@ def _open_pkcs12(store: StoreSettings, data: bytes):  # type: ignore[no-untyped-
         raise InvalidTls(
             f"{store.location} is neither PEM nor a PKCS12 file that {store.name}.password opens: {error}"
         ) from error
+
+
+def _check_one_place(store: StoreSettings, text: str | None) -> None:
+    if store.location is not None and text:
+        raise InvalidTls(f"{store.name}: a file and a PEM text are both given; keep one of them.")
+
+
+def _check_kind(store: StoreSettings, kind: str) -> None:
+    if store.kind is not None and store.kind != kind:
+        raise InvalidTls(
+            f"{store.location} is a {kind} file, but {store.name}.type is {store.kind}: set {kind}, or "
+            "remove the setting."
+        )
 
 
 def read_store(store: StoreSettings) -> bytes:

@@ -8,15 +8,24 @@ import asyncio
 import logging
 import socket
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from tidelog.base.ports import Buffer, Connection, Network, Random
 from tidelog.server.connection.buffer_pool import BufferPool
 from tidelog.server.connection.receive_buffer import CHUNK_BYTES
 from tidelog.server.peer_connections.peer_wire import PeerWire
+from tidelog.server.peer_connections.refusal import PeerRefused
+
+if TYPE_CHECKING:  # a broker without TLS does not import it
+    from tidelog.server.peer_connections.tls import PeerTls
 
 BACK_OFF_SECONDS = 0.05
 BACK_OFF_SECONDS_MAX = 1.0
 KEPT_BYTES_MAX = 32 * 1024 * 1024
+REPEATED_SECONDS = 60.0
+"""How long a refusal is not logged again while its cause is the same."""
+PROVEN_SECONDS = 1.0
+"""A secured connection that breaks sooner, without any response, counts as an attempt that failed."""
 
 log = logging.getLogger("tidelog.server.peers")
 
@@ -37,6 +46,8 @@ class PeerNetwork:
         self.connect_seconds = connect_seconds
         self.silence_seconds = silence_seconds
         """How long sent bytes may stay unacknowledged before the connection counts as broken."""
+        self.tls: PeerTls | None = None
+        self._said: dict[str, tuple[str, float]] = {}
         self.chunk = bytearray(CHUNK_BYTES)
         self.pool = BufferPool(KEPT_BYTES_MAX)
         self._connections: dict[PeerConnection, None] = {}
@@ -61,7 +72,9 @@ class PeerNetwork:
     async def _attempt(self, wire: PeerWire, host: str, port: int) -> None:
         try:
             async with asyncio.timeout(self.connect_seconds):
-                transport, _ = await asyncio.get_running_loop().create_connection(lambda: wire, host, port)
+                transport = await self._connected(wire, host, port)
+        except PeerRefused as refusal:
+            wire.fail(refusal)
         except TimeoutError:
             wire.fail(
                 ConnectionError(
@@ -72,6 +85,33 @@ class PeerNetwork:
             wire.fail(ConnectionError(f"{host}:{port} cannot be reached: {error}"))
         else:
             _give_up_after(transport.get_extra_info("socket"), self.silence_seconds)
+            wire.open()
+
+    async def _connected(self, wire: PeerWire, host: str, port: int) -> asyncio.BaseTransport:
+        tls = self.tls
+        options: dict[str, Any] = {}
+        if tls is not None:
+            options = {"ssl": tls.context, "server_hostname": host}
+        loop = asyncio.get_running_loop()
+        try:
+            transport, _ = await loop.create_connection(lambda: wire, host, port, **options)
+        except OSError as error:
+            if tls is not None and tls.is_refusal(error):
+                raise tls.refused(wire.name, error) from error
+            raise
+        return transport
+
+    def complain(self, name: str, refusal: str) -> None:
+        """Log why a broker is not reached, and not again with every attempt."""
+        now = asyncio.get_running_loop().time()
+        said, until = self._said.get(name, ("", 0.0))
+        if refusal != said or now >= until:
+            self._said[name] = (refusal, now + REPEATED_SECONDS)
+            log.warning("%s. The next attempt follows within %g s", refusal, BACK_OFF_SECONDS_MAX)
+
+    def reached(self, name: str) -> None:
+        """A later refusal is news again."""
+        self._said.pop(name, None)
 
     def tick(self) -> None:
         """Called now and then: release buffers that no response has used lately."""
@@ -94,6 +134,7 @@ class PeerConnection:
         self._attempt: asyncio.Task[None] | None = None
         self._failures = 0
         self._retry_at = 0.0
+        self._made_at = 0.0
         self._closed = False
 
     def call(self, frame: Sequence[Buffer]) -> "asyncio.Future[memoryview]":
@@ -127,7 +168,12 @@ class PeerConnection:
             return None
         network = self._network
         wire = self._wire = PeerWire(
-            f"{self._host}:{self._port}", network.chunk, network.answer_bytes_max, network.pool, self._ended
+            f"{self._host}:{self._port}",
+            network.chunk,
+            network.answer_bytes_max,
+            network.pool,
+            self._ended,
+            why_lost=None if network.tls is None else network.tls.why_lost,
         )
         self._attempt = network.attempt(wire, self._host, self._port)
         self._attempt.add_done_callback(self._attempted)
@@ -135,7 +181,8 @@ class PeerConnection:
 
     def _attempted(self, _: "asyncio.Task[None]") -> None:
         self._attempt = None
-        if self._wire is not None:
+        self._made_at = asyncio.get_running_loop().time()
+        if self._network.tls is None and self._wire is not None:
             self._failures = 0
 
     def _ended(self) -> None:
@@ -144,11 +191,24 @@ class PeerConnection:
         if self._closed or wire is None:
             return
         log.debug("%s", wire.end)
-        if self._attempt is not None:
+        now = asyncio.get_running_loop().time()
+        if self._is_proven(wire, now):
+            self._failures = 0
+            self._network.reached(wire.name)
+        else:
             delay = min(BACK_OFF_SECONDS_MAX, BACK_OFF_SECONDS * 2 ** min(self._failures, 10))
             self._failures += 1
             spread = 0.75 + self._network.random.below(1_000) / 2_000
-            self._retry_at = asyncio.get_running_loop().time() + delay * spread
+            self._retry_at = now + delay * spread
+            if isinstance(wire.end, PeerRefused):
+                self._network.complain(wire.name, str(wire.end))
+
+    def _is_proven(self, wire: PeerWire, now: float) -> bool:
+        """Whether the connection was of use. In TLS 1.3 the other side judges our certificate after our own
+        side of the handshake has succeeded."""
+        if self._attempt is not None:
+            return False
+        return self._network.tls is None or wire.has_answered or now - self._made_at >= PROVEN_SECONDS
 
 
 def _give_up_after(sock: socket.socket | None, seconds: float) -> None:

@@ -6,7 +6,7 @@ It ends once: by `close`, by the peer, or because the peer broke the protocol. W
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import NamedTuple, cast
 
 from tidelog.base.errors import ProtocolError
 from tidelog.base.ports import Buffer
@@ -20,21 +20,40 @@ UNSENT_BYTES_MAX = 64 * 1024 * 1024
 """The most that is held for a peer that takes nothing."""
 
 
+class HeldRequest(NamedTuple):
+    frame: Sequence[Buffer]
+    answer: "asyncio.Future[memoryview] | None"
+    """None for a request without a response."""
+
+
 class PeerWire(asyncio.BufferedProtocol):
     def __init__(
-        self, name: str, chunk: bytearray, answer_bytes_max: int, pool: BufferPool, on_end: Callable[[], None]
+        self,
+        name: str,
+        chunk: bytearray,
+        answer_bytes_max: int,
+        pool: BufferPool,
+        on_end: Callable[[], None],
+        *,
+        why_lost: Callable[[str, Exception], OSError] | None = None,
     ) -> None:
-        self._name = name
+        """`why_lost` words the error of a connection that breaks, where there is more to say than that."""
+        self.name = name
         self._chunk = chunk
         self._pool = pool
         self._on_end = on_end
+        self._why_lost = why_lost
         self._receive = ReceiveBuffer(chunk, answer_bytes_max, pool)
         self._transport: asyncio.WriteTransport | None = None
+        self._is_open = False
         self._waiting: deque[asyncio.Future[memoryview]] = deque()
-        self._unsent: list[Buffer] = []  # until the connection is there
-        self._unsent_bytes = 0
+        self._held: list[HeldRequest] = []  # until the connection is open
+        self._held_bytes = 0
         self._lent: object = None  # the buffer of the last large answer
         self._expects_silence = False
+        self.has_answered = False
+        self.timer: asyncio.TimerHandle | None = None
+        """What its owner has planned for it; cancelled with the connection."""
         self.end: OSError | None = None
 
     # Requests
@@ -43,29 +62,58 @@ class PeerWire(asyncio.BufferedProtocol):
         answer: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
         if self.end is not None:
             answer.set_exception(self.end)
-        elif len(self._waiting) >= WAITING_MAX or self._is_stuck():
-            answer.set_exception(ConnectionError(f"{self._name} does not keep up with its requests"))
-        else:
+        elif len(self._waiting) + len(self._held) >= WAITING_MAX or self._is_stuck():
+            answer.set_exception(ConnectionError(f"{self.name} does not keep up with its requests"))
+        elif self._is_open and self._transport is not None:
             self._waiting.append(answer)
-            self._write(frame)
+            self._transport.writelines(frame)
+        else:
+            self._hold(frame, answer)
         return answer
 
     def send(self, frame: Sequence[Buffer]) -> None:
         self._expects_silence = True
-        if self.end is None and not self._is_stuck():
-            self._write(frame)
-
-    def _write(self, frame: Sequence[Buffer]) -> None:
-        if self._transport is None:
-            self._unsent += frame
-            self._unsent_bytes += sum(map(len, frame))
-        else:
+        if self.end is not None or self._is_stuck():
+            return
+        if self._is_open and self._transport is not None:
             self._transport.writelines(frame)
+        else:
+            self._hold(frame, None)
+
+    def call_first(self, frame: Sequence[Buffer]) -> "asyncio.Future[memoryview]":
+        """As `call`, ahead of the requests that are held: for what must precede them."""
+        answer: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
+        if self.end is not None or self._transport is None:
+            answer.set_exception(self.end or ConnectionError(f"{self.name} is not connected"))
+        else:
+            self._waiting.append(answer)
+            self._transport.writelines(frame)
+        return answer
+
+    def open(self) -> None:
+        """Send what was held, and all further requests at once."""
+        if self.end is not None or self._transport is None:
+            return
+        self._is_open = True
+        held, self._held = self._held, []
+        self._held_bytes = 0
+        for frame, answer in held:
+            if answer is not None:
+                self._waiting.append(answer)
+            self._transport.writelines(frame)
+
+    def hold(self) -> None:
+        """Keep further requests back until `open`."""
+        self._is_open = False
+
+    def _hold(self, frame: Sequence[Buffer], answer: "asyncio.Future[memoryview] | None") -> None:
+        self._held.append(HeldRequest(frame, answer))
+        self._held_bytes += sum(map(len, frame))
 
     def _is_stuck(self) -> bool:
         if self._transport is None:
-            return self._unsent_bytes > UNSENT_BYTES_MAX
-        return self._transport.get_write_buffer_size() > UNSENT_BYTES_MAX
+            return self._held_bytes > UNSENT_BYTES_MAX
+        return self._held_bytes + self._transport.get_write_buffer_size() > UNSENT_BYTES_MAX
 
     def _take_back(self) -> None:
         """Offer the buffer of the last large response to the pool, which drops it if views of it are left.
@@ -85,10 +133,6 @@ class PeerWire(asyncio.BufferedProtocol):
             writable.abort()
             return
         self._transport = writable
-        unsent, self._unsent = self._unsent, []
-        self._unsent_bytes = 0
-        if unsent:
-            writable.writelines(unsent)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._receive.writable() or memoryview(self._chunk)
@@ -101,7 +145,7 @@ class PeerWire(asyncio.BufferedProtocol):
             while (frame := self._receive.next_frame()) is not None:
                 self._answered(frame)
         except ProtocolError as error:
-            self.fail(ConnectionError(f"{self._name} {error}"))
+            self.fail(ConnectionError(f"{self.name} {error}"))
             return
         self._receive.keep()
         if self._receive.room_wanted(short=False):
@@ -112,6 +156,7 @@ class PeerWire(asyncio.BufferedProtocol):
             if self._expects_silence:
                 return
             raise ProtocolError("sent a response without a request")
+        self.has_answered = True
         answer = self._waiting.popleft()
         if not answer.done():  # else the caller has given up
             if len(frame) >= POOLED_BYTES:
@@ -119,7 +164,10 @@ class PeerWire(asyncio.BufferedProtocol):
             answer.set_result(frame)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.fail(ConnectionError(f"{self._name} ended the connection" + (f": {exc}" if exc else "")))
+        if exc is not None and self._why_lost is not None:
+            self.fail(self._why_lost(self.name, exc))
+        else:
+            self.fail(ConnectionError(f"{self.name} ended the connection" + (f": {exc}" if exc else "")))
 
     # The end
 
@@ -128,11 +176,14 @@ class PeerWire(asyncio.BufferedProtocol):
         if self.end is not None:
             return
         self.end = error
-        self._unsent.clear()
+        if self.timer is not None:
+            self.timer.cancel()
         if self._transport is not None:
             self._transport.abort()
         self._on_end()
-        waiting, self._waiting = self._waiting, deque()
+        waiting = [*self._waiting, *(held.answer for held in self._held)]
+        self._waiting.clear()
+        self._held.clear()
         for answer in waiting:
-            if not answer.done():
+            if answer is not None and not answer.done():
                 answer.set_exception(error)

@@ -7,7 +7,6 @@ way at a time; others wait in line, unread.
 
 import asyncio
 import contextlib
-import logging
 import socket
 import ssl
 from collections import deque
@@ -15,17 +14,18 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
+from tidelog.server.tls.explanations import explain_client
+from tidelog.server.tls.farewells import Farewells
+
 UNDER_WAY_MAX = 256
 THREADS = 2
-
-log = logging.getLogger("tidelog.server")
 
 
 class HandshakeResult(Protocol):
     def secured(self, sock: ssl.SSLSocket) -> None: ...
 
     def failed(self, reason: str) -> None:
-        """The socket is closed already."""
+        """The socket is closed, or closes by itself."""
         ...
 
 
@@ -37,6 +37,7 @@ class Handshakes:
         self._open: set[Handshake] = set()
         self._in_line: deque[Handshake] = deque()
         self._under_way = 0
+        self.farewells = Farewells(loop)
 
     def __len__(self) -> int:
         return len(self._open)
@@ -49,6 +50,7 @@ class Handshakes:
     def close(self) -> None:
         for handshake in list(self._open):
             handshake.drop()
+        self.farewells.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     # What a handshake asks for.
@@ -147,7 +149,7 @@ class Handshake:
             return
         error = step.exception()
         if error is not None:
-            self._fail(explain(error), had_begun=True)
+            self._fail(explain_client(error), had_begun=True, has_alert=isinstance(error, ssl.SSLError))
         elif self._result is None:
             self._fail("", had_begun=True)
         elif waits_for := step.result():
@@ -166,11 +168,15 @@ class Handshake:
         self._all.ended(self, had_begun=True)
         result.secured(self._session)
 
-    def _fail(self, reason: str, *, had_begun: bool) -> None:
+    def _fail(self, reason: str, *, had_begun: bool, has_alert: bool = False) -> None:
+        """`has_alert`: an alert is on its way to the client."""
         self._timer.cancel()
         self._stop_waiting()
         with contextlib.suppress(OSError):
-            self._socket.close()
+            if has_alert and self._result is not None:
+                self._all.farewells.begin(self._socket)
+            else:
+                self._socket.close()
         self._all.ended(self, had_begun=had_begun)
         result, self._result = self._result, None
         if result is not None:
@@ -186,29 +192,3 @@ class Handshake:
             remove = self._loop.remove_reader if self._waits_for == "read" else self._loop.remove_writer
             remove(self._socket.fileno())
             self._waits_for = ""
-
-
-_REASONS = {
-    "HTTP_REQUEST": "sent an HTTP request to a TLS port",
-    "WRONG_VERSION_NUMBER": "sent plain text to a TLS port; its security.protocol should be SSL or SASL_SSL",
-    "UNSUPPORTED_PROTOCOL": "offered only versions of TLS that ssl.enabled.protocols excludes",
-    "NO_SHARED_CIPHER": "offered no cipher suite that this broker accepts",
-    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "sent no certificate, which ssl.client.auth=required asks for",
-    "CERTIFICATE_VERIFY_FAILED": "sent a certificate that ssl.truststore does not vouch for",
-    "TLSV1_ALERT_UNKNOWN_CA": "does not trust this broker's certificate: give it the authority's",
-    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "does not accept this broker's certificate",
-    "SSLV3_ALERT_BAD_CERTIFICATE": "does not accept this broker's certificate",
-    "SSLV3_ALERT_CERTIFICATE_EXPIRED": "says that this broker's certificate has expired",
-}
-
-
-def explain(error: BaseException) -> str:
-    """Why a handshake failed, for the broker's log: what the client did, and what to do."""
-    reason = getattr(error, "reason", None) or ""
-    if reason in _REASONS:
-        return _REASONS[reason]
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"sent a certificate that is not accepted: {error.verify_message}"
-    if isinstance(error, ssl.SSLEOFError | ConnectionError):
-        return "left during the TLS handshake"
-    return f"failed the TLS handshake: {reason or error}"

@@ -84,6 +84,12 @@ class SimNodeNetwork:
         self._life = life
         self._host = host
 
+    def secure(self, config: object) -> None:
+        """Nothing to load: simulated connections are plain."""
+
+    def follow(self, config: object) -> None:
+        """No setting of a broker changes its connections."""
+
     def connect(self, host: str, port: int) -> "SimConnection":
         return SimConnection(self._network, self._life, self._host, (host, port))
 
