@@ -199,3 +199,21 @@ def test_secrets_do_not_show() -> None:
     for value in (BROKER, keys(BROKER, password="hunter2"), SERVER):
         assert "PRIVATE" not in repr(value)
         assert "hunter2" not in repr(value)
+
+
+def test_the_highest_version() -> None:
+    server_end, _ = handshake(SERVER._replace(highest="TLSv1.2"))
+    assert server_end.version() == "TLSv1.2"
+    with pytest.raises(InvalidTls, match=r"ssl\.protocol=TLSv1\.2 is below every version"):
+        server_context(SERVER._replace(highest="TLSv1.2", protocols=("TLSv1.3",)))
+
+
+def test_a_store_is_of_the_type_that_the_settings_name(tmp_path) -> None:
+    file = tmp_path / "broker.pem"
+    file.write_bytes(BROKER.key + BROKER.certificate)
+    store = StoreSettings("ssl.keystore", location=str(file))
+    with pytest.raises(InvalidTls, match=r"is a PEM file, but ssl\.keystore\.type is PKCS12"):
+        server_context(SERVER._replace(key_store=store._replace(kind="PKCS12")))
+    with pytest.raises(InvalidTls, match="a file and a PEM text are both given"):
+        server_context(SERVER._replace(key_store=keys(BROKER, location=str(file))))
+    server_context(SERVER._replace(key_store=store._replace(kind="PEM")))
