@@ -23,10 +23,14 @@ class AuthenticationFailed(TidelogError):
 class Conversation(Protocol):
     """One exchange on one connection. Raises AuthenticationFailed, after which it must not be used again."""
 
-    is_slow: bool
-    """Whether the next `respond` computes for milliseconds, so that it belongs on a thread."""
-
     result: Authenticated | None
     """Set once the client is authenticated; `respond` may still have returned bytes that the client wants."""
+
+    has_failed: bool
+    """The client is refused, and gets bytes of the mechanism that tell it so before the exchange ends."""
+
+    def is_slow(self, message: bytes) -> bool:
+        """Whether `respond` computes for milliseconds, so that it belongs on a thread."""
+        ...
 
     def respond(self, message: bytes) -> bytes: ...

@@ -19,14 +19,19 @@ _REFUSED = b'{"status":"invalid_token"}'
 
 
 class OauthBearerServer:
-    is_slow = True
-    """A signature takes a tenth of a millisecond, but the keys may have to be fetched first."""
-
     def __init__(self, verify: Callable[[str], Token]) -> None:
         """`verify` raises TokenRefused."""
         self.result: Authenticated | None = None
         self._verify = verify
         self._refused: TokenRefused | None = None
+
+    @property
+    def has_failed(self) -> bool:
+        return self._refused is not None
+
+    def is_slow(self, message: bytes) -> bool:
+        """A signature takes a tenth of a millisecond, but the keys may have to be fetched first."""
+        return self._refused is None
 
     def respond(self, message: bytes) -> bytes:
         if self._refused is not None:

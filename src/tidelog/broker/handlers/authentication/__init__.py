@@ -1,0 +1,1 @@
+"""Authentication: SASL, users and their SCRAM credentials, delegation tokens."""

@@ -1,0 +1,199 @@
+"""The gate of a connection on a listener with SASL: closed until the client is authenticated.
+
+While it is closed, it is the connection's `fast_path`, and so sees every frame first: it lets ApiVersions,
+SaslHandshake and SaslAuthenticate through to their handlers, takes bare SASL tokens itself, and refuses the
+rest. Once a session has ended (KIP-368) it closes again, and takes the place of the produce shortcut.
+"""
+
+import asyncio
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tidelog.base.errors import ErrorCode, ProtocolError
+from tidelog.broker.requests.client_connection import ClientConnection
+from tidelog.broker.requests.reply import PendingReply, Reply
+from tidelog.broker.security.authentication import Authentication, Step
+from tidelog.broker.security.sasl_listener import SaslListener
+from tidelog.security.sasl.conversation import AuthenticationFailed
+from tidelog.wire.apis import ApiKey
+
+SIZE_BYTES = 4
+SASL_APIS = frozenset({ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE})
+BEFORE_AUTHENTICATION = SASL_APIS | {ApiKey.API_VERSIONS}
+
+_BEFORE = frozenset(int(key) for key in BEFORE_AUTHENTICATION)
+_AGAIN = frozenset(int(key) for key in SASL_APIS)
+
+
+class Refusal(NamedTuple):
+    """Ends an exchange. The connection is closed once the client has this."""
+
+    code: ErrorCode
+    message: str
+
+
+class Gate:
+    __slots__ = (
+        "_authentication",
+        "_connection",
+        "_is_busy",
+        "_is_ended",
+        "_listener",
+        "_loop",
+        "_since",
+        "_timer",
+        "is_open",
+        "on_change",
+        "on_failure",
+    )
+
+    def __init__(
+        self, connection: ClientConnection, listener: SaslListener, authentication: Authentication
+    ) -> None:
+        self._connection = connection
+        self._listener = listener
+        self._authentication = authentication
+        self._loop = asyncio.get_running_loop()
+        self._since = self._loop.time()
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_busy = False
+        self._is_ended = False
+        self.is_open = False
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when the gate has opened or closed: other limits apply then."""
+        self.on_failure: Callable[[str], None] = lambda reason: None
+        """Called with why a client was refused, for the log."""
+        connection.gate = self
+        connection.fast_path = self.take
+
+    @property
+    def mechanisms(self) -> list[str]:
+        return list(self._listener.mechanisms)
+
+    @property
+    def is_token(self) -> bool:
+        """Whether the client authenticated by a delegation token."""
+        result = self._authentication.result
+        return result is not None and result.is_token
+
+    def frame_bytes_max(self, otherwise: int) -> int:
+        return otherwise if self.is_open else min(self._listener.frame_bytes_max, otherwise)
+
+    def is_overdue(self, now: float) -> bool:
+        """Whether the client has had its time. A session that has ended is limited as idle ones are."""
+        return self._authentication.result is None and now - self._since >= self._listener.seconds
+
+    def end(self) -> None:
+        """The connection is closed."""
+        self._is_ended = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def take(self, frame: memoryview, connection: ClientConnection) -> PendingReply | None:
+        """The connection's fast path while the gate is closed."""
+        if self._is_busy or self._is_ended:
+            raise ProtocolError("sent more before its authentication was answered")
+        if self._authentication.takes_raw_tokens:
+            self._is_busy = True
+            return self._loop.create_task(self._answer_raw(bytes(frame)), name="SASL token")
+        api_key = int.from_bytes(frame[:2], "big")
+        if self._authentication.result is None:
+            if api_key not in _BEFORE:
+                raise ProtocolError(f"sent API key {api_key} before it was authenticated")
+        elif api_key not in _AGAIN:
+            raise ProtocolError(f"sent API key {api_key} after its session had ended")
+        return None
+
+    # What the handlers call.
+
+    def handshake(self, mechanism: str, *, raw: bool) -> ErrorCode:
+        """Begin an exchange. After any error but ILLEGAL_SASL_STATE the connection must be closed."""
+        authentication = self._authentication
+        if authentication.is_under_way:
+            raise ProtocolError("sent a second SaslHandshake in one exchange")
+        if authentication.result is not None and not authentication.may_begin_again():
+            return ErrorCode.ILLEGAL_SASL_STATE
+        if not authentication.offers(mechanism):
+            self.on_failure(f"asked for the SASL mechanism {mechanism[:50]!r}, which is not enabled")
+            self._is_ended = True
+            return ErrorCode.UNSUPPORTED_SASL_MECHANISM
+        try:
+            authentication.begin(mechanism, raw=raw)
+        except AuthenticationFailed as error:
+            self.on_failure(f"failed to authenticate: {error}")
+            self._is_ended = True
+            return ErrorCode.ILLEGAL_SASL_STATE
+        self._shut()
+        return ErrorCode.NONE
+
+    async def authenticate(self, token: bytes) -> Step | Refusal:
+        """Raises ProtocolError outside of an exchange."""
+        authentication = self._authentication
+        if not authentication.is_under_way:
+            if self.is_open:
+                return Refusal(
+                    ErrorCode.ILLEGAL_SASL_STATE,
+                    "SaslAuthenticate request received after successful authentication",
+                )
+            raise ProtocolError("sent SaslAuthenticate before SaslHandshake")
+        self._is_busy = True
+        try:
+            return await self._step(token)
+        finally:
+            self._is_busy = False
+
+    async def _answer_raw(self, token: bytes) -> Reply:
+        try:
+            outcome = await self._step(token)
+        finally:
+            self._is_busy = False
+        if isinstance(outcome, Refusal):
+            return Reply([], close=True)  # there is no form for an error
+        return Reply([len(outcome.token).to_bytes(SIZE_BYTES, "big") + outcome.token])
+
+    async def _step(self, token: bytes) -> Step | Refusal:
+        authentication = self._authentication
+        began = self._loop.time()
+        try:
+            step = await authentication.respond(token)
+        except AuthenticationFailed as error:
+            await self._late(began)
+            self._is_ended = True
+            self.on_failure(f"failed to authenticate by {authentication.mechanism_name}: {error}")
+            return Refusal(
+                ErrorCode.SASL_AUTHENTICATION_FAILED,
+                "Authentication failed during authentication due to invalid credentials with SASL mechanism "
+                f"{authentication.mechanism_name}",
+            )
+        if step.has_failed:
+            await self._late(began)
+        elif not authentication.is_under_way and not self._is_ended:
+            self._open(step.lifetime_ms)
+        return step
+
+    async def _late(self, began: float) -> None:
+        """Wait until a whole number of delays has passed: the time must not tell why the client failed."""
+        delay = self._listener.delay_seconds
+        if delay:
+            passed = self._loop.time() - began
+            await asyncio.sleep(max(math.ceil(passed / delay), 1) * delay - passed)
+
+    def _open(self, lifetime_ms: int) -> None:
+        result = self._authentication.result
+        assert result is not None
+        self._connection.principal = str(result.principal)
+        self._connection.fast_path = None
+        self.is_open = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_later(lifetime_ms / 1000, self._shut) if lifetime_ms else None
+        self.on_change()
+
+    def _shut(self) -> None:
+        """The session has ended, or another exchange begins: nothing but SASL from now on."""
+        self._connection.fast_path = self.take
+        if self.is_open:
+            self.is_open = False
+            self.on_change()
