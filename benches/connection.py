@@ -38,6 +38,9 @@ class SmallAnswers:
     def dispatch(self, frame: memoryview, connection: ClientConnection) -> Reply:
         return Reply([ANSWER])
 
+    def accepted(self, connection: ClientConnection) -> None:
+        """No client needs to authenticate."""
+
     def may_overlap(self, frame: memoryview) -> bool:
         return True
 
@@ -51,6 +54,9 @@ class SliceAnswers:
 
     def dispatch(self, frame: memoryview, connection: ClientConnection) -> Reply:
         return Reply([self._head, *self._slices])
+
+    def accepted(self, connection: ClientConnection) -> None:
+        """No client needs to authenticate."""
 
     def may_overlap(self, frame: memoryview) -> bool:
         return True

@@ -48,6 +48,7 @@ from tidelog.broker.log_dirs.log_reopening import LOOK_SECONDS, LogReopening
 from tidelog.broker.peers.peers import Peers
 from tidelog.broker.replication.loss_repair import REPAIR_SECONDS, LossRepair
 from tidelog.broker.replication.service import Replication
+from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Services
 from tidelog.broker.requests.dispatch import Dispatcher
 from tidelog.broker.requests.fetch_sessions import FetchSessions
@@ -236,6 +237,8 @@ class BrokerNode:
         self._reports = LogDirReports(
             metadata, log_dirs, services.peers, lambda: services.lifecycle.epoch, partitions.damaged
         )
+        if any(protocol.is_sasl for protocol in config.security_protocols().values()):
+            services.put_gate = self._gates(opened, metadata, threads)
         routes = self._routes(opened)
         dispatcher = Dispatcher(services, routes)
         internal = InternalRequests(services, routes)
@@ -277,6 +280,32 @@ class BrokerNode:
 
         services.audit = open_audit(opened, services, config)
         return audited_routes(services, services.audit)
+
+    def _gates(
+        self, opened: AsyncExitStack, metadata: MetadataService, threads: Threads
+    ) -> Callable[[ClientConnection], None]:
+        """Passwords and tokens are checked on threads of their own: a flood of them must not delay the disk,
+        nor a slow identity provider the passwords."""
+        # Clusters without SASL start without it.
+        from tidelog.broker.requests.gate import gates
+        from tidelog.broker.security.sasl_listener import Parts, sasl_listeners
+
+        passwords = tokens = threads
+        if self._threads is None:
+            passwords = DiskThreads("passwords", threads=2, waiting_max=1_000)
+            tokens = DiskThreads("tokens", threads=2, waiting_max=1_000)
+            opened.push_async_callback(passwords.close)
+            opened.push_async_callback(tokens.close)
+        parts = Parts(
+            self.config,
+            lambda: metadata.image.security,
+            self._clock,
+            self._random,
+            passwords.run,
+            tokens.run,
+            self.services.inter_broker_listener,
+        )
+        return gates(sasl_listeners(parts), self._clock)
 
     async def _serve(
         self,

@@ -106,6 +106,9 @@ class EchoDispatcher:
             case _:
                 raise ProtocolError("an unknown request")
 
+    def accepted(self, connection: ClientConnection) -> None:
+        """No client needs to authenticate."""
+
     def may_overlap(self, request: memoryview) -> bool:
         return True
 

@@ -22,6 +22,9 @@ class NameListener:
         said = f"{connection.listener} {connection.host}".encode()
         return Reply([struct.pack(">i", len(said)), said])
 
+    def accepted(self, connection: ClientConnection) -> None:
+        """No client needs to authenticate."""
+
     def may_overlap(self, frame: memoryview) -> bool:
         return True
 

@@ -103,6 +103,9 @@ class Dispatcher:
             return None
         return Reply([frame.tobytes()], close=kind == "c")
 
+    def accepted(self, connection: ClientConnection) -> None:
+        """No client needs to authenticate."""
+
     def may_overlap(self, frame: memoryview) -> bool:
         return chr(frame[0]) not in "op"
 

@@ -69,6 +69,7 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
         ["handlers/topics"],
         [
             "handlers/acls",
+            "handlers/authentication",
             "handlers/between_brokers",
             "handlers/cluster",
             "handlers/configs",

@@ -48,19 +48,20 @@ SETTINGS = (
         Kind.PASSWORD,
         None,
         "A login module in Kafka's form, such as `org.apache.kafka.common.security.scram.ScramLoginModule "
-        'required username="broker" password="...";`. Its `username` is the user as which this broker logs in '
-        "at other brokers. Brokers accept that user on the inter-broker listener by this very text, so they "
-        "can meet before there is any metadata: give all brokers the same one. `user_<name>` options of a "
-        "PlainLoginModule are further users for PLAIN.",
+        'required username="broker" password="...";`. As its `username` this broker logs in at others. '
+        "Brokers accept that user on the inter-broker listener by this very text, so they can meet before "
+        "there is any metadata: give all brokers the same one. `user_<name>` options of a PlainLoginModule "
+        "are further users for PLAIN.",
+        special="not set: no such users",
         scope=Scope.MECHANISM,
     ),
     Setting(
         "sasl.users.file",
         Kind.STRING,
         "",
-        "A file of users and hashed passwords, which SCRAM and PLAIN accept beside the users in the metadata. "
-        "Each line is `name:SCRAM-SHA-256$iterations:salt$stored key:server key`, in Base64. The broker reads "
-        "it again when it changes.",
+        "A file of users and hashed passwords, for SCRAM and PLAIN beside the users in the metadata. Each "
+        "line is `name:SCRAM-SHA-256$iterations:salt$stored key:server key`, in Base64. The broker reads it "
+        "again when it changes.",
         ours=True,
         scope=Scope.LISTENER,
     ),
@@ -199,8 +200,8 @@ SETTINGS = (
         "delegation.token.secret.key",
         Kind.PASSWORD,
         None,
-        "The secret of which delegation tokens (KIP-48) are made, the same on all brokers. A new one makes all "
-        "tokens invalid.",
+        "The secret of which delegation tokens (KIP-48) are made, the same on all brokers. A new one makes "
+        "all tokens invalid.",
         special="not set: no delegation tokens",
     ),
     Setting(

@@ -25,6 +25,7 @@ from tidelog.metadata.image.entities import BrokerImage
 from tidelog.metadata.image.image import ClusterImage, ImageDelta
 from tidelog.metadata.leaders.elections import decide_missing_leaders, decide_preferred_leaders
 from tidelog.metadata.security.bootstrap import Bootstrap, decide_new_cluster
+from tidelog.metadata.security.tokens import decide_forget_expired
 
 WATCH_SECONDS_MAX = 0.5
 
@@ -137,7 +138,7 @@ class Controller:
     # Periodic work
 
     async def _run(self) -> None:
-        checked_leaders = self._clock.monotonic()
+        checked_leaders = checked_tokens = self._clock.monotonic()
         while True:
             config = self._metadata.config
             try:
@@ -154,6 +155,13 @@ class Controller:
                     percent = config.int("leader.imbalance.per.broker.percentage")
                     await self._metadata.change(
                         partial(decide_preferred_leaders, imbalance_percent=percent, config=config)
+                    )
+                if self._metadata.image.security.tokens and (now - checked_tokens) * 1000 >= config.int(
+                    "delegation.token.expiry.check.interval.ms"
+                ):
+                    checked_tokens = now
+                    await self._metadata.change(
+                        lambda image: decide_forget_expired(image, self._clock.now_ms())
                     )
             except KafkaError as error:
                 log.warning("the periodic work of the controller failed: %s", error.message)

@@ -8,6 +8,7 @@ from tidelog.wire.apis import ApiKey
 
 if TYPE_CHECKING:
     from tidelog.broker.requests.answer import HandlerAnswer
+    from tidelog.wire.message import Message
 
 HANDLERS: dict[ApiKey, str] = {
     ApiKey.PRODUCE: "records.produce",
@@ -23,6 +24,8 @@ HANDLERS: dict[ApiKey, str] = {
     ApiKey.SYNC_GROUP: "groups.sync_group",
     ApiKey.DESCRIBE_GROUPS: "groups.describe_groups",
     ApiKey.LIST_GROUPS: "groups.list_groups",
+    ApiKey.SASL_HANDSHAKE: "authentication.sasl_handshake",
+    ApiKey.SASL_AUTHENTICATE: "authentication.sasl_authenticate",
     ApiKey.API_VERSIONS: "cluster.api_versions",
     ApiKey.CREATE_TOPICS: "topics.create_topics",
     ApiKey.DELETE_TOPICS: "topics.delete_topics",
@@ -63,6 +66,12 @@ HANDLERS: dict[ApiKey, str] = {
     ApiKey.DESCRIBE_QUORUM: "cluster.describe_quorum",
     ApiKey.ADD_RAFT_VOTER: "cluster.add_raft_voter",
     ApiKey.REMOVE_RAFT_VOTER: "cluster.remove_raft_voter",
+    ApiKey.CREATE_DELEGATION_TOKEN: "authentication.create_delegation_token",
+    ApiKey.RENEW_DELEGATION_TOKEN: "authentication.renew_delegation_token",
+    ApiKey.EXPIRE_DELEGATION_TOKEN: "authentication.expire_delegation_token",
+    ApiKey.DESCRIBE_DELEGATION_TOKEN: "authentication.describe_delegation_token",
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: "authentication.describe_user_scram_credentials",
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: "authentication.alter_user_scram_credentials",
     ApiKey.BROKER_REGISTRATION: "between_brokers.broker_registration",
     ApiKey.BROKER_HEARTBEAT: "between_brokers.broker_heartbeat",
     ApiKey.ALTER_PARTITION: "between_brokers.alter_partition",
@@ -74,7 +83,15 @@ HANDLERS: dict[ApiKey, str] = {
 
 
 def load(key: ApiKey) -> "Callable[[Any, Any], HandlerAnswer]":
-    handle: Callable[[Any, Any], HandlerAnswer] = importlib.import_module(
-        f"{__name__}.{HANDLERS[key]}"
-    ).handle
+    handle: Callable[[Any, Any], HandlerAnswer] = _module(key).handle
     return handle
+
+
+def load_check(key: ApiKey) -> "Callable[[Any, Any], Message | None] | None":
+    """Returns the check of a request for the controller that only the client's own broker can make."""
+    check: Callable[[Any, Any], Message | None] | None = getattr(_module(key), "check_here", None)
+    return check
+
+
+def _module(key: ApiKey) -> Any:
+    return importlib.import_module(f"{__name__}.{HANDLERS[key]}")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from tidelog.broker.requests.gate import Gate
     from tidelog.broker.requests.reply import PendingReply, Reply
 
 FastPath: TypeAlias = "Callable[[memoryview, ClientConnection], Reply | PendingReply | None]"
@@ -19,6 +20,7 @@ class ClientConnection:
         "client_id",
         "connection_id",
         "fast_path",
+        "gate",
         "host",
         "listener",
         "port",
@@ -37,6 +39,7 @@ class ClientConnection:
         self.software_version = ""
         self.fast_path: FastPath | None = None  # tried first with every frame of this connection
         self.principal = "User:ANONYMOUS"
+        self.gate: Gate | None = None  # only on listeners with SASL
 
     def __str__(self) -> str:
         """`192.0.2.1:5555`, as log lines name it; with brackets for IPv6."""

@@ -71,6 +71,8 @@ class Services:
     authorizer: Authorizer | None = None
     """None: every client may do everything."""
     audit: "Audit | None" = None
+    put_gate: Callable[[ClientConnection], None] | None = None
+    """Puts a gate on a new connection whose listener has SASL; None where no listener has."""
     answer_forwarded: Callable[[memoryview, ClientConnection, Tries | None], Awaitable[bytes | None]] = (
         _not_wired
     )
@@ -84,7 +86,16 @@ class Services:
 class Context:
     """One request: its services, its connection, its version."""
 
-    __slots__ = ("api", "client_id", "connection", "services", "throttle_ms", "tries", "version")
+    __slots__ = (
+        "api",
+        "client_id",
+        "closes",
+        "connection",
+        "services",
+        "throttle_ms",
+        "tries",
+        "version",
+    )
 
     def __init__(
         self,
@@ -100,6 +111,8 @@ class Context:
         self.version = version
         self.client_id = client_id
         self.throttle_ms = 0
+        self.closes = False
+        """The connection is closed once the response is sent."""
         self.tries: Tries | None = None
         """Of a request to the controller that may be made again, also to the next one."""
 

@@ -25,7 +25,11 @@ from tidelog.broker.requests.tries import Tries
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.frame import read_request_header, write_response
 
-SERVED_BEFORE_OPEN = BETWEEN_BROKERS | {ApiKey.API_VERSIONS}
+SERVED_BEFORE_OPEN = BETWEEN_BROKERS | {
+    ApiKey.API_VERSIONS,
+    ApiKey.SASL_HANDSHAKE,
+    ApiKey.SASL_AUTHENTICATE,
+}
 TOKEN_BYTES = 16
 
 log = logging.getLogger("tidelog.broker")
@@ -41,6 +45,12 @@ class Dispatcher:
         """False until the broker has joined its cluster: until then it serves brokers, and clients wait."""
 
     may_overlap = staticmethod(may_overlap)
+
+    def accepted(self, connection: ClientConnection) -> None:
+        """A client has connected. On a listener with SASL it must authenticate first."""
+        put_gate = self._services.put_gate
+        if put_gate is not None:
+            put_gate(connection)
 
     def dispatch(self, frame: memoryview, connection: ClientConnection) -> Reply | PendingReply | None:
         fast_path = connection.fast_path
@@ -63,6 +73,9 @@ class Dispatcher:
         context = Context(services, connection, version, client_id, route.name)
         context.throttle_ms = services.throttle.charge(connection, client_id, api_key, len(frame))
         if api_key in FORWARDED:
+            refusal = None if route.check_here is None else route.check_here(context, request)
+            if refusal is not None:
+                return _reply(refusal, route, correlation_id, context)
             asking = self._ask_controller(bytes(frame), route, request, correlation_id, context)
             # The client may leave meanwhile. Half of a change would be worse than all of it.
             return asyncio.shield(self._future_of(asking, route.name))
@@ -125,4 +138,4 @@ def _reply(response: Response, route: Route, correlation_id: int, context: Conte
         return None
     if context.throttle_ms:
         response.throttle_time_ms = context.throttle_ms  # type: ignore[attr-defined]
-    return Reply(route.write(correlation_id, response), context.throttle_ms)
+    return Reply(route.write(correlation_id, response), context.throttle_ms, context.closes)

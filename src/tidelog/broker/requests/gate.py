@@ -7,12 +7,13 @@ rest. Once a session has ended (KIP-368) it closes again, and takes the place of
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from tidelog.base.errors import ErrorCode, ProtocolError
+from tidelog.base.ports import Clock
 from tidelog.broker.requests.client_connection import ClientConnection
-from tidelog.broker.requests.reply import PendingReply, Reply
+from tidelog.broker.requests.reply import Reply
 from tidelog.broker.security.authentication import Authentication, Step
 from tidelog.broker.security.sasl_listener import SaslListener
 from tidelog.security.sasl.conversation import AuthenticationFailed
@@ -24,6 +25,17 @@ BEFORE_AUTHENTICATION = SASL_APIS | {ApiKey.API_VERSIONS}
 
 _BEFORE = frozenset(int(key) for key in BEFORE_AUTHENTICATION)
 _AGAIN = frozenset(int(key) for key in SASL_APIS)
+
+
+def gates(listeners: Mapping[str, SaslListener], clock: Clock) -> Callable[[ClientConnection], None]:
+    """Returns what puts a gate on a new connection if its listener is one of these."""
+
+    def put_gate(connection: ClientConnection) -> None:
+        listener = listeners.get(connection.listener)
+        if listener is not None:
+            Gate(connection, listener, Authentication(listener, clock))
+
+    return put_gate
 
 
 class Refusal(NamedTuple):
@@ -38,11 +50,11 @@ class Gate:
         "_authentication",
         "_connection",
         "_is_busy",
-        "_is_ended",
         "_listener",
         "_loop",
         "_since",
         "_timer",
+        "is_ended",
         "is_open",
         "on_change",
         "on_failure",
@@ -58,7 +70,8 @@ class Gate:
         self._since = self._loop.time()
         self._timer: asyncio.TimerHandle | None = None
         self._is_busy = False
-        self._is_ended = False
+        self.is_ended = False
+        """Nothing may follow: the client was refused, or its connection is closed."""
         self.is_open = False
         self.on_change: Callable[[], None] = lambda: None
         """Called when the gate has opened or closed: other limits apply then."""
@@ -86,14 +99,14 @@ class Gate:
 
     def end(self) -> None:
         """The connection is closed."""
-        self._is_ended = True
+        self.is_ended = True
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def take(self, frame: memoryview, connection: ClientConnection) -> PendingReply | None:
+    def take(self, frame: memoryview, connection: ClientConnection) -> "asyncio.Task[Reply] | None":
         """The connection's fast path while the gate is closed."""
-        if self._is_busy or self._is_ended:
+        if self._is_busy or self.is_ended:
             raise ProtocolError("sent more before its authentication was answered")
         if self._authentication.takes_raw_tokens:
             self._is_busy = True
@@ -109,7 +122,7 @@ class Gate:
     # What the handlers call.
 
     def handshake(self, mechanism: str, *, raw: bool) -> ErrorCode:
-        """Begin an exchange. After any error but ILLEGAL_SASL_STATE the connection must be closed."""
+        """Begin an exchange. Where it cannot begin and `is_ended`, the connection must be closed."""
         authentication = self._authentication
         if authentication.is_under_way:
             raise ProtocolError("sent a second SaslHandshake in one exchange")
@@ -117,13 +130,13 @@ class Gate:
             return ErrorCode.ILLEGAL_SASL_STATE
         if not authentication.offers(mechanism):
             self.on_failure(f"asked for the SASL mechanism {mechanism[:50]!r}, which is not enabled")
-            self._is_ended = True
+            self.is_ended = True
             return ErrorCode.UNSUPPORTED_SASL_MECHANISM
         try:
             authentication.begin(mechanism, raw=raw)
         except AuthenticationFailed as error:
             self.on_failure(f"failed to authenticate: {error}")
-            self._is_ended = True
+            self.is_ended = True
             return ErrorCode.ILLEGAL_SASL_STATE
         self._shut()
         return ErrorCode.NONE
@@ -160,7 +173,7 @@ class Gate:
             step = await authentication.respond(token)
         except AuthenticationFailed as error:
             await self._late(began)
-            self._is_ended = True
+            self.is_ended = True
             self.on_failure(f"failed to authenticate by {authentication.mechanism_name}: {error}")
             return Refusal(
                 ErrorCode.SASL_AUTHENTICATION_FAILED,
@@ -169,7 +182,7 @@ class Gate:
             )
         if step.has_failed:
             await self._late(began)
-        elif not authentication.is_under_way and not self._is_ended:
+        elif not authentication.is_under_way and not self.is_ended:
             self._open(step.lifetime_ms)
         return step
 

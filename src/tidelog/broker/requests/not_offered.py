@@ -15,12 +15,6 @@ from tidelog.wire.message import Message
 
 Refuse = Callable[[Context, Any], Message]
 
-# As Kafka responds on a listener without SASL: the client's settings are wrong, not its version.
-_CODES = {
-    ApiKey.SASL_HANDSHAKE: ErrorCode.ILLEGAL_SASL_STATE,
-    ApiKey.SASL_AUTHENTICATE: ErrorCode.ILLEGAL_SASL_STATE,
-}
-
 # Where the error belongs to each item of the request: the list in the response, the type of its items, and
 # the fields that identify each of them.
 _ITEMS: dict[ApiKey, tuple[str, str, Callable[[Any], list[dict[str, Any]]]]] = {
@@ -28,14 +22,6 @@ _ITEMS: dict[ApiKey, tuple[str, str, Callable[[Any], list[dict[str, Any]]]]] = {
         "entries",
         "AlterClientQuotasResponseEntryData",
         lambda request: [{"entity": entry.entity} for entry in request.entries],
-    ),
-    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: (
-        "results",
-        "AlterUserScramCredentialsResult",
-        lambda request: [
-            {"user": user}
-            for user in dict.fromkeys(change.name for change in (*request.deletions, *request.upsertions))
-        ],
     ),
     ApiKey.SHARE_GROUP_DESCRIBE: (
         "groups",
@@ -53,7 +39,7 @@ _ITEMS: dict[ApiKey, tuple[str, str, Callable[[Any], list[dict[str, Any]]]]] = {
 def refusal_of(spec: ApiSpec) -> Refuse | None:
     """Returns the handler that refuses requests of this API; None if responses have no field for an error."""
     answer = spec.response_class()
-    said: dict[str, Any] = {"error_code": _CODES.get(ApiKey(spec.key), ErrorCode.UNSUPPORTED_VERSION)}
+    said: dict[str, Any] = {"error_code": ErrorCode.UNSUPPORTED_VERSION}
     why = f"{spec.name} is not offered by this broker."
     if "error_code" in answer.__struct_fields__:
         if "error_message" in answer.__struct_fields__:

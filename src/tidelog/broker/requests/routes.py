@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from tidelog.base.errors import ProtocolError
-from tidelog.broker.handlers import HANDLERS, load
+from tidelog.broker.handlers import HANDLERS, load, load_check
 from tidelog.broker.requests.answer import HandlerAnswer
 from tidelog.broker.requests.context import Context
 from tidelog.broker.requests.not_offered import refusal_of
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.codec import decoder
 from tidelog.wire.frame import response_writer
-from tidelog.wire.message import Part
+from tidelog.wire.message import Message, Part
 
 Handler = Callable[[Context, Any], HandlerAnswer]
 Watch = Callable[[ApiKey, Handler], Handler]
@@ -32,6 +32,8 @@ class Route(NamedTuple):
     response_class: type
     write: Callable[[int, Any], list[Part]]
     fast_paths: FastPaths | None
+    check_here: Callable[[Context, Any], Message | None] | None
+    """For requests that are forwarded: a refusal that only the client's own broker can decide on."""
 
 
 class Routes:
@@ -66,6 +68,7 @@ class Routes:
             spec.response_class(),
             response_writer(api_key, version),
             self._fast_paths.get(ApiKey(api_key)),
+            load_check(ApiKey(api_key)) if api_key in HANDLERS else None,
         )
         self._routes[api_key, version] = route
         return route

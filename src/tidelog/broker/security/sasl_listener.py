@@ -3,7 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.config.error import ConfigError, Problem
@@ -158,7 +158,5 @@ def _oauthbearer(values: ConfigValues, parts: Parts) -> Callable[[], Conversatio
         clock_skew_s=values.int("sasl.oauthbearer.clock.skew.seconds"),
     )
     times = KeyTimes(seconds("refresh.ms"), seconds("retry.backoff.ms"), seconds("retry.backoff.max.ms"))
-    keys = TokenKeys(
-        url, rules, times, monotonic=parts.clock.monotonic, now_ms=parts.clock.now_ms
-    )
+    keys = TokenKeys(url, rules, times, monotonic=parts.clock.monotonic, now_ms=parts.clock.now_ms)
     return lambda: OauthBearerServer(keys.verify)

@@ -79,7 +79,7 @@ class TokenKeys:
     def _may_try(self) -> bool:
         if not self._failures:
             return True
-        pause = min(self._times.retry * 2 ** min(self._failures - 1, 30), self._times.retry_max)
+        pause: float = min(self._times.retry * 2 ** min(self._failures - 1, 30), self._times.retry_max)
         return self._monotonic() - self._tried_at >= pause
 
     def _refreshed(self, keys: KeySet) -> KeySet:

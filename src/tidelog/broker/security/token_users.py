@@ -30,7 +30,7 @@ class TokenUsers:
         self._kept: OrderedDict[tuple[str, ScramMechanism], ScramCredential] = OrderedDict()
 
     def find(self, mechanism: ScramMechanism, token_id: str) -> KnownUser | None:
-        """Returns None for a token that does not exist or is no longer valid. Slow for a token that is new."""
+        """Returns None for a token that does not exist or is not valid any more. Slow for a new token."""
         token = self._security().tokens.get(token_id)
         if token is None or not token.is_valid(self._now_ms()):
             return None

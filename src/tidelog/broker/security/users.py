@@ -66,9 +66,7 @@ class Users:
         if is_token:
             return self._find_token(mechanism, name)
         key = (name, mechanism)
-        credential = (
-            self._own.get(key) or self._security().credentials.get(key) or self._from_file().get(key)
-        )
+        credential = self._own.get(key) or self._security().credentials.get(key) or self._from_file().get(key)
         return None if credential is None else of_user(name, credential)
 
     def is_password(self, name: str, password: str) -> bool:

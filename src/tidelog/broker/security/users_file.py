@@ -1,4 +1,4 @@
-"""`sasl.users.file` as it is now: read again once it has changed, and kept as it was while it cannot be read."""
+"""`sasl.users.file` as it is now: read again once it has changed; its last good content stays in force."""
 
 import logging
 import os

@@ -26,8 +26,10 @@ class Conversation(Protocol):
     result: Authenticated | None
     """Set once the client is authenticated; `respond` may still have returned bytes that the client wants."""
 
-    has_failed: bool
-    """The client is refused, and gets bytes of the mechanism that tell it so before the exchange ends."""
+    @property
+    def has_failed(self) -> bool:
+        """The client is refused, and gets bytes of the mechanism that tell it so before the exchange ends."""
+        ...
 
     def is_slow(self, message: bytes) -> bool:
         """Whether `respond` computes for milliseconds, so that it belongs on a thread."""

@@ -50,6 +50,7 @@ class ServerConnection:
     )
 
     def __init__(self, shared: SharedState, client: ClientConnection, local_port: int) -> None:
+        shared.dispatcher.accepted(client)
         self.client = client
         self.output = OutputQueue()
         self._shared = shared
@@ -63,6 +64,10 @@ class ServerConnection:
         self._writer: ResponseWriter
         self._mute: asyncio.TimerHandle | None = None  # until a quota allows the next request
         self._scheduled = False  # `wake` is about to be called
+        if client.gate is not None:
+            client.gate.on_change = self._gate_changed
+            client.gate.on_failure = self._not_authenticated
+            self._gate_changed()
 
     def start(self, transport: Transport, writer: ResponseWriter) -> None:
         """`writer` sends from `output`."""
@@ -296,6 +301,17 @@ class ServerConnection:
         self._mute = None
         self._schedule()
 
+    # What the gate of a listener with SASL calls.
+
+    def _gate_changed(self) -> None:
+        gate, frame_bytes_max = self.client.gate, self._shared.limits.frame_bytes_max
+        self._receive.frame_bytes_max = (
+            frame_bytes_max if gate is None else gate.frame_bytes_max(frame_bytes_max)
+        )
+
+    def _not_authenticated(self, reason: str) -> None:
+        self._shared.refuse("authentication", f"{self.client} on port {self._local_port} {reason}; closing")
+
     # What the memory budget calls.
 
     @property
@@ -325,6 +341,12 @@ class ServerConnection:
         if self._state is LINGERING:
             if now - time_limits.last_busy >= limits.linger_seconds:
                 self._close()
+            return
+        gate = self.client.gate
+        if gate is not None and gate.is_overdue(now):
+            self._shared.counters.connections_timed_out += 1
+            self._not_authenticated("did not authenticate in time")
+            self.abort()
             return
         overdue = time_limits.overdue(now, limits, self._transport, self._writer)
         if overdue is None:
@@ -377,6 +399,8 @@ class ServerConnection:
         if self._mute is not None:
             self._mute.cancel()
             self._mute = None
+        if self.client.gate is not None:
+            self.client.gate.end()
         self._receive.drop()
         self._writer.close()
         self.output.clear()

@@ -44,18 +44,18 @@ class ReceiveBuffer:
         "_end",
         "_filled",
         "_frame",
-        "_frame_bytes_max",
         "_pool",
         "_position",
         "_room",
         "_size",
         "_source",
+        "frame_bytes_max",
     )
 
     def __init__(self, chunk: bytearray, frame_bytes_max: int, pool: BufferPool) -> None:
         self._chunk = chunk
         self._pool = pool
-        self._frame_bytes_max = frame_bytes_max
+        self.frame_bytes_max = frame_bytes_max
         # Bytes that have arrived and are not split into frames yet: in the chunk, or kept aside.
         self._source = _NOTHING
         self._position = 0
@@ -115,7 +115,7 @@ class ReceiveBuffer:
         """
         chunk = self._chunk
         size: int = SIZE.unpack_from(chunk)[0]
-        if size + 4 != count or not 0 < size < POOLED_BYTES or size > self._frame_bytes_max:
+        if size + 4 != count or not 0 < size < POOLED_BYTES or size > self.frame_bytes_max:
             return None
         return memoryview(chunk[4:count])
 
@@ -128,7 +128,7 @@ class ReceiveBuffer:
             return None
         source = self._source
         size: int = SIZE.unpack_from(source, self._position)[0]
-        if not 0 < size <= self._frame_bytes_max or size > SUSPICIOUS_BYTES:
+        if not 0 < size <= self.frame_bytes_max or size > SUSPICIOUS_BYTES:
             self._refuse_other_protocols(size, bytes(source[self._position : start]))
         stop = start + size
         if stop <= self._end:
@@ -226,7 +226,7 @@ class ReceiveBuffer:
             raise FrameRefused("tls", "sent a TLS hello to a plaintext listener")
         if head == b"SSH-":
             raise FrameRefused("ssh", "spoke SSH instead of the Kafka protocol")
-        if not 0 < size <= self._frame_bytes_max:
+        if not 0 < size <= self.frame_bytes_max:
             raise FrameRefused(
-                "frame size", f"announced a frame of {size} bytes (1 to {self._frame_bytes_max} allowed)"
+                "frame size", f"announced a frame of {size} bytes (1 to {self.frame_bytes_max} allowed)"
             )

@@ -24,6 +24,10 @@ log = logging.getLogger("tidelog.server")
 
 
 class RequestDispatcher(Protocol):
+    def accepted(self, connection: ClientConnection) -> None:
+        """A client has connected: give the connection the gate that its listener demands, if any."""
+        ...
+
     def dispatch(self, frame: memoryview, connection: ClientConnection) -> Reply | PendingReply | None:
         """Returns the reply, a future of it, or None if the request has no response.
 

@@ -15,6 +15,6 @@ async def handle(context: Context, request: SaslAuthenticateRequest) -> SaslAuth
         )
     outcome = await gate.authenticate(bytes(request.auth_bytes))
     if isinstance(outcome, Refusal):
-        context.closes = not gate.is_open
+        context.closes = gate.is_ended
         return SaslAuthenticateResponse(error_code=outcome.code, error_message=outcome.message)
     return SaslAuthenticateResponse(auth_bytes=outcome.token, session_lifetime_ms=outcome.lifetime_ms)

@@ -11,5 +11,5 @@ def handle(context: Context, request: SaslHandshakeRequest) -> SaslHandshakeResp
     if gate is None:
         return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
     error = gate.handshake(request.mechanism, raw=context.version == 0)
-    context.closes = error is not ErrorCode.NONE and not gate.is_open
+    context.closes = gate.is_ended
     return SaslHandshakeResponse(error_code=error, mechanisms=gate.mechanisms)

@@ -53,9 +53,9 @@ class SimServer:
     def accept(self, tcp: Tcp) -> "ServerEnd":
         self._accepted += 1
         name = next(where.name for where in self.addresses if (where.host, where.port) == tcp.address)
-        end = ServerEnd(
-            self, tcp, ClientConnection(tcp.client_host, 40_000 + self._accepted, name, self._accepted)
-        )
+        client = ClientConnection(tcp.client_host, 40_000 + self._accepted, name, self._accepted)
+        self.dispatcher.accepted(client)
+        end = ServerEnd(self, tcp, client)
         self._ends[end] = None
         return end
 

@@ -39,6 +39,9 @@ class Echo:
             return future
         return None if text.startswith(b"mute") else reply
 
+    def accepted(self, connection: ClientConnection) -> None:
+        """No client needs to authenticate."""
+
     def may_overlap(self, frame: memoryview) -> bool:
         return not bytes(frame).startswith(b"slow alone")
 
