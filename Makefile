@@ -58,7 +58,7 @@ bench-quick: $(DEV) ## The same with a tenth of the load: a look, not a result
 	$(BIN)/python -m benches.versus --quick
 
 docs: $(DEV) ## Regenerate the reference pages from the code
-	@for page in settings commands python; do $(BIN)/python -m tools.$${page}_reference || exit 1; done
+	@for page in settings commands python authorization; do $(BIN)/python -m tools.$${page}_reference || exit 1; done
 
 clean: ## Remove what was installed and cached; your data in ./data stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -22,6 +22,10 @@ ANONYMOUS = Principal(USER, "ANONYMOUS")
 EVERYONE = Principal(USER, WILDCARD)
 """In an ACL: every principal of the kind `User`."""
 
+BROKER_ITSELF = ""
+"""Stands for the principal of requests that a broker makes on its own account, not for a client. It may do
+everything. Authentication cannot give it to a connection, since every principal has a kind and a name."""
+
 
 def parse_principal(text: str) -> Principal:
     """Read `User:alice`. Raises KafkaError with INVALID_PRINCIPAL_TYPE for anything else."""

@@ -7,6 +7,8 @@ it is trusted except `host` and `port`, which come from the kernel.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
+from tidelog.security.principal import BROKER_ITSELF
+
 if TYPE_CHECKING:
     from tidelog.broker.requests.gate import Gate
     from tidelog.broker.requests.reply import PendingReply, Reply
@@ -40,6 +42,13 @@ class ClientConnection:
         self.fast_path: FastPath | None = None  # tried first with every frame of this connection
         self.principal = "User:ANONYMOUS"
         self.gate: Gate | None = None  # only on listeners with SASL
+
+    @classmethod
+    def of_broker_itself(cls) -> "ClientConnection":
+        """For requests that this broker makes on its own account, which every authorizer allows."""
+        made = cls("", 0, "")
+        made.principal = BROKER_ITSELF
+        return made
 
     def __str__(self) -> str:
         """`192.0.2.1:5555`, as log lines name it; with brackets for IPv6."""

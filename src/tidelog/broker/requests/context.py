@@ -165,6 +165,17 @@ class Context:
         connection = self.connection
         return authorizer.allowed_operations(connection.principal, connection.host, resource_type, name)
 
+    def operations_on_cluster(self) -> int:
+        """As `operations_on`; none for a client that may not describe the cluster."""
+        if not self.may_see(ResourceType.CLUSTER, CLUSTER_NAME):
+            return 0
+        return self.operations_on(ResourceType.CLUSTER, CLUSTER_NAME)
+
+    def comes_from_broker(self) -> bool:
+        """Whether the sender may do what only brokers do, such as fetch as a replica."""
+        is_between_brokers = self.connection.listener == self.services.inter_broker_listener
+        return is_between_brokers and self.allows_on_cluster(Operation.CLUSTER_ACTION)
+
     def _is_allowed(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
         authorizer = self.services.authorizer
         if authorizer is None:

@@ -170,7 +170,7 @@ class Forwarding:
                 return decided
         parts = write_request(api_key, version, 0, f"broker-{self._metadata.node_id}", request)
         frame = b"".join(part.read() if isinstance(part, FileSlice) else part for part in parts)
-        answer = await self.pass_on(frame[SIZE_BYTES:], ClientConnection("", 0, ""))
+        answer = await self.pass_on(frame[SIZE_BYTES:], ClientConnection.of_broker_itself())
         return read_response(api_key, version, memoryview(answer))[1]
 
     async def _follow(self, version: int) -> None:

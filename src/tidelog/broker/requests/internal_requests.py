@@ -23,7 +23,7 @@ class InternalRequests:
         route = self._routes.find(api_key, version)
         if route is None:
             raise ProtocolError(f"version {version} of ApiVersions is not offered by this broker")
-        context = Context(self._services, ClientConnection("", 0, ""), version, None)
+        context = Context(self._services, ClientConnection.of_broker_itself(), version, None)
         return await response_of(route.handle(context, request))
 
     async def answer_forwarded(

@@ -12,7 +12,7 @@ from tidelog.metadata.image.security import SecurityImage
 from tidelog.security.acls.acl import Acl
 from tidelog.security.acls.index import AclIndex, Verdict
 from tidelog.security.acls.vocabulary import CLUSTER_NAME, OPERATIONS_ON, Operation, ResourceType
-from tidelog.security.principal import parse_principal
+from tidelog.security.principal import BROKER_ITSELF, parse_principal
 
 KEPT_MAX = 50_000
 """Answers; beyond that all are forgotten, so that invented names cannot fill the memory."""
@@ -22,7 +22,7 @@ _Question = tuple[str, str, Operation, ResourceType, str]
 
 class Authorizer:
     def __init__(self, super_users: Iterable[str] = (), *, allow_if_no_acl: bool = False) -> None:
-        self._super_users = frozenset(super_users)
+        self._super_users = frozenset((*super_users, BROKER_ITSELF))
         self._allow_if_no_acl = allow_if_no_acl
         self._security = SecurityImage()
         self._index = AclIndex()

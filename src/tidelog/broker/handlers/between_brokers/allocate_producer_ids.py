@@ -1,11 +1,12 @@
 """AllocateProducerIds: a broker takes a block of producer ids, which no other broker will ever use."""
 
-from tidelog.base.errors import KafkaError
+from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
 from tidelog.metadata.brokers.producer_ids import decide_producer_id_block
 from tidelog.metadata.brokers.registration_rules import check_broker_epoch
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.image.image import ClusterImage
+from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
@@ -14,6 +15,10 @@ from tidelog.wire.messages.allocate_producer_ids import (
 
 async def handle(context: Context, request: AllocateProducerIdsRequest) -> AllocateProducerIdsResponse:
     services = context.services
+    if not context.allows_on_cluster(Operation.CLUSTER_ACTION):
+        return AllocateProducerIdsResponse(
+            error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, producer_id_start=-1
+        )
 
     def decide(image: ClusterImage) -> Decision[range]:
         check_broker_epoch(image, request.broker_id, request.broker_epoch)

@@ -1,6 +1,6 @@
 """AlterPartition: a leader reports which of its followers are in sync."""
 
-from tidelog.base.errors import KafkaError
+from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_EPOCH, Uuid
 from tidelog.broker.requests.context import Context
 from tidelog.metadata.leaders.partition_changes import (
@@ -8,6 +8,7 @@ from tidelog.metadata.leaders.partition_changes import (
     PartitionAlteration,
     decide_alter_partition,
 )
+from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.messages.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -19,6 +20,8 @@ FIRST_VERSION_WITH_EPOCHS = 3
 
 
 async def handle(context: Context, request: AlterPartitionRequest) -> AlterPartitionResponse:
+    if not context.allows_on_cluster(Operation.CLUSTER_ACTION):
+        return AlterPartitionResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     services = context.services
     changes = [
         PartitionAlteration(

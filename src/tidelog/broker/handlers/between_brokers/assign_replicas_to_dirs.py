@@ -1,9 +1,10 @@
 """AssignReplicasToDirs: a broker reports in which of its log dirs a replica is."""
 
-from tidelog.base.errors import KafkaError
+from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Uuid
 from tidelog.broker.requests.context import Context
 from tidelog.metadata.brokers.directories import DirectoryAssignment, decide_assign_directories
+from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequest,
     AssignReplicasToDirsResponse,
@@ -14,6 +15,8 @@ from tidelog.wire.messages.assign_replicas_to_dirs import (
 
 
 async def handle(context: Context, request: AssignReplicasToDirsRequest) -> AssignReplicasToDirsResponse:
+    if not context.allows_on_cluster(Operation.CLUSTER_ACTION):
+        return AssignReplicasToDirsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     services = context.services
     wanted = [
         DirectoryAssignment(directory.id_, topic.topic_id, partition.partition_index)

@@ -1,12 +1,15 @@
 """BrokerHeartbeat: a broker reports how much metadata it has applied, and learns whether it is fenced."""
 
-from tidelog.base.errors import KafkaError
+from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
 from tidelog.metadata.brokers.heartbeats import Heartbeat
+from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 
 
 async def handle(context: Context, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
+    if not context.allows_on_cluster(Operation.CLUSTER_ACTION):
+        return BrokerHeartbeatResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     beat = Heartbeat(
         request.broker_id,
         request.broker_epoch,

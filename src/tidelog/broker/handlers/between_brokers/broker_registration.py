@@ -5,10 +5,13 @@ from tidelog.base.ids import NO_EPOCH
 from tidelog.broker.requests.context import Context
 from tidelog.metadata.image.entities import BrokerImage
 from tidelog.metadata.image.records import Endpoint, FeatureRange
+from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
 
 
 async def handle(context: Context, request: BrokerRegistrationRequest) -> BrokerRegistrationResponse:
+    if not context.allows_on_cluster(Operation.CLUSTER_ACTION):
+        return BrokerRegistrationResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     names = [listener.name for listener in request.listeners]
     if len(set(names)) < len(names) or not names:
         return BrokerRegistrationResponse(error_code=ErrorCode.INVALID_REGISTRATION)

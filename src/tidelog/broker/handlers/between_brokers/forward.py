@@ -1,4 +1,7 @@
-"""Forward: another broker passes on what its client asked of the controller."""
+"""Forward: another broker passes on what its client asked of the controller.
+
+The broker must be one, by its permission CLUSTER_ACTION; then the client's principal decides, which it names.
+"""
 
 from functools import partial
 
@@ -7,10 +10,13 @@ from tidelog.broker.controller.metadata_service import MetadataService
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Context, Services
 from tidelog.broker.requests.tries import Tries
+from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.messages.forward import ForwardRequest, ForwardResponse
 
 
 async def handle(context: Context, request: ForwardRequest) -> ForwardResponse:
+    if not context.allows_on_cluster(Operation.CLUSTER_ACTION):
+        return ForwardResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     services = context.services
     if request.cluster_id and request.cluster_id != services.metadata.image.cluster_id:
         return ForwardResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID)

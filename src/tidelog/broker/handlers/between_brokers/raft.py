@@ -3,10 +3,17 @@
 from tidelog.broker.requests.answer import NO_RESPONSE, CloseConnection, NoResponse
 from tidelog.broker.requests.context import Context
 from tidelog.raft.messages import decode
+from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.messages.raft import RaftRequest
 
 
 def handle(context: Context, request: RaftRequest) -> NoResponse:
+    if not context.allows_on_cluster(Operation.CLUSTER_ACTION):
+        raise CloseConnection(
+            context.connection,
+            f"{context.connection.principal} is no broker: it lacks CLUSTER_ACTION on the cluster. Name the "
+            "principals of all brokers in super.users",
+        )
     metadata = context.services.metadata
     ours = metadata.image.cluster_id
     # A node that does not know its cluster yet sends no cluster id.

@@ -4,10 +4,13 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import ZERO_UUID
 from tidelog.broker.controller.voters import Voters
 from tidelog.broker.requests.context import Context
+from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.messages.add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse
 
 
 async def handle(context: Context, request: AddRaftVoterRequest) -> AddRaftVoterResponse:
+    if not context.allows_on_cluster(Operation.ALTER):
+        return AddRaftVoterResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     services = context.services
     voters = Voters(services.metadata)
     try:

@@ -1,7 +1,8 @@
 """AlterReplicaLogDirs: move a partition's log to another log dir of this broker, while it is in use."""
 
-from tidelog.base.errors import KafkaError
+from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
+from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
     AlterReplicaLogDirsRequest,
@@ -12,6 +13,7 @@ from tidelog.wire.messages.alter_replica_log_dirs import (
 
 async def handle(context: Context, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
     moves = context.services.moves
+    is_allowed = context.allows_on_cluster(Operation.ALTER)
     results: dict[str, AlterReplicaLogDirTopicResult] = {}
     for directory in request.dirs:
         for topic in directory.topics:
@@ -21,6 +23,9 @@ async def handle(context: Context, request: AlterReplicaLogDirsRequest) -> Alter
             for index in topic.partitions:
                 answer = AlterReplicaLogDirPartitionResult(partition_index=index)
                 result.partitions.append(answer)
+                if not is_allowed:
+                    answer.error_code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+                    continue
                 try:
                     moves.begin(topic.name, index, directory.path)
                 except KafkaError as error:

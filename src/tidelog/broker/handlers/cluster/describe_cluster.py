@@ -1,7 +1,6 @@
 """DescribeCluster: the brokers, and which of them is the controller."""
 
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.handlers.topics.metadata import CLUSTER_OPERATIONS
 from tidelog.broker.requests.context import Context
 from tidelog.wire.messages.describe_cluster import (
     DescribeClusterBroker,
@@ -42,5 +41,5 @@ def handle(context: Context, request: DescribeClusterRequest) -> DescribeCluster
         ],
     )
     if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = CLUSTER_OPERATIONS
+        response.cluster_authorized_operations = context.operations_on_cluster()
     return response

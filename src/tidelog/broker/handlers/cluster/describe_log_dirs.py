@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.log_dirs.log_dir import LogDir, ReplicaInfo
 from tidelog.broker.requests.context import Context
+from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
@@ -15,6 +16,8 @@ from tidelog.wire.messages.describe_log_dirs import (
 
 
 async def handle(context: Context, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+    if not context.allows_on_cluster(Operation.DESCRIBE):
+        return DescribeLogDirsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     wanted: set[tuple[str, int]] | None = None
     if request.topics is not None:
         wanted = {(topic.topic, index) for topic in request.topics for index in topic.partitions}

@@ -5,6 +5,7 @@ from tidelog.base.ids import ZERO_UUID
 from tidelog.broker.requests.context import Context
 from tidelog.metadata.topics.names import CLUSTER_METADATA
 from tidelog.raft.status import QuorumStatus, ReplicaStatus
+from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
@@ -17,6 +18,8 @@ from tidelog.wire.messages.describe_quorum import (
 
 
 def handle(context: Context, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+    if not context.allows_on_cluster(Operation.DESCRIBE):
+        return DescribeQuorumResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     services = context.services
     try:
         services.controller.check_active()

@@ -1,8 +1,9 @@
 """UpdateFeatures: enable features that all brokers of the cluster support."""
 
-from tidelog.base.errors import KafkaError
+from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
 from tidelog.metadata.brokers.features import FeatureUpdate, UpgradeType, decide_update_features
+from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.messages.update_features import (
     FeatureUpdateKey,
     UpdatableFeatureResult,
@@ -12,6 +13,8 @@ from tidelog.wire.messages.update_features import (
 
 
 async def handle(context: Context, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
+    if not context.allows_on_cluster(Operation.ALTER):
+        return UpdateFeaturesResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     services = context.services
     updates = [_update(context, asked) for asked in request.feature_updates]
     try:

@@ -3,6 +3,7 @@
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.requests.config_resources import BROKER, GROUP, TOPIC
 from tidelog.broker.requests.context import Context
+from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.messages.list_config_resources import (
     ConfigResource,
     ListConfigResourcesRequest,
@@ -14,6 +15,8 @@ RESOURCE_TYPES = {TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP}
 
 
 def handle(context: Context, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+    if not context.allows_on_cluster(Operation.DESCRIBE_CONFIGS):
+        return ListConfigResourcesResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     image = context.services.metadata.image
     wanted = set(request.resource_types) or RESOURCE_TYPES
     if context.version == 0:

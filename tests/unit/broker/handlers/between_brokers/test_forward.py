@@ -33,7 +33,7 @@ class Controller:
 
     async def ask(self, **given: Any) -> ForwardResponse:
         usual: dict[str, Any] = {"broker_id": 2, "incarnation": PROCESS, "term": 5, "cluster_id": "c"}
-        context: Any = SimpleNamespace(services=self)
+        context: Any = SimpleNamespace(services=self, allows_on_cluster=lambda _: True)
         return await handle(context, ForwardRequest(request_data=b"asked", **(usual | given)))
 
 
