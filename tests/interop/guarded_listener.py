@@ -1,16 +1,15 @@
 """A listener with TLS, with SASL (PLAIN), or with both, in front of a broker."""
 
-import shlex
 import socket
 import ssl
 import struct
-import subprocess
 import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from tidelog.base.errors import ErrorCode
+from tidelog.security.tls.authority import Issued
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.codec import decode
 from tidelog.wire.frame import read_request_header, write_response
@@ -93,11 +92,13 @@ def _answer(broker: socket.socket) -> bytes:
     return size + broker.recv(struct.unpack(">i", size)[0], socket.MSG_WAITALL)
 
 
-def server_tls(directory: Path) -> ssl.SSLContext:
-    """With a certificate of its own making, which nobody trusts."""
-    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=test"
-    files = ["-keyout", str(directory / "key.pem"), "-out", str(directory / "certificate.pem")]
-    subprocess.run([*shlex.split(command), *files], check=True, capture_output=True)
+def server_tls(directory: Path, issued: Issued, clients: bytes | None = None) -> ssl.SSLContext:
+    """With this key and certificate; `clients` is the authority whose certificates clients must show."""
+    file = directory / f"{hash(issued.certificate)}.pem"
+    file.write_bytes(issued.key + issued.certificate)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(directory / "certificate.pem", directory / "key.pem")
+    context.load_cert_chain(file)
+    if clients is not None:
+        context.load_verify_locations(cadata=clients.decode())
+        context.verify_mode = ssl.CERT_REQUIRED
     return context

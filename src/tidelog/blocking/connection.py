@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import tidelog
 from tidelog.base.errors import ErrorCode, KafkaError, ProtocolError
-from tidelog.blocking.errors import BadAnswer, Disconnected, NoAnswer, SecurityError
+from tidelog.blocking.errors import (
+    BadAnswer,
+    CertificateWanted,
+    Disconnected,
+    LoginRefused,
+    MechanismRefused,
+    NoAnswer,
+    UntrustedBroker,
+)
 from tidelog.wire.apis import API, ApiKey, ApiSpec
 from tidelog.wire.frame import read_response, write_request
 from tidelog.wire.message import Message
@@ -60,6 +68,15 @@ class Connection:
         """The level of each feature that the cluster has finalized, such as transaction.version."""
         try:
             self._learn_versions()
+        except Disconnected as error:
+            self.close()
+            if isinstance(error.__cause__, ssl.SSLError):
+                self._raise_if_unwanted(error.__cause__, security)
+            raise
+        except BaseException:
+            self.close()
+            raise
+        try:
             if security is not None and security.sasl is not None:
                 self._authenticate(security.sasl, security.option_prefix)
         except BaseException:
@@ -186,16 +203,35 @@ class Connection:
         except ssl.SSLCertVerificationError as error:
             plain.close()
             prefix = security.option_prefix
-            raise SecurityError(
+            raise UntrustedBroker(
                 f"{self.address} shows a certificate that is not trusted: {error.verify_message}; check "
-                f"{prefix}ssl.truststore.location (PEM), or the host name in {prefix}bootstrap.servers"
+                f"{prefix}ssl.truststore.location (PEM), or the host name in {prefix}bootstrap.servers",
+                error.verify_code,
+                error.verify_message,
             ) from error
         except OSError as error:
             plain.close()
+            if isinstance(error, ssl.SSLError):
+                self._raise_if_unwanted(error, security)
             raise Disconnected(f"{self.address}: no TLS there: {error}") from error
         except BaseException:
             plain.close()
             raise
+
+    def _raise_if_unwanted(self, error: ssl.SSLError, security: "Security | None") -> None:
+        """TLS 1.3 says so only after the handshake, where an answer is awaited."""
+        alert = error.reason or ""
+        if "ALERT" not in alert or not any(word in alert for word in ("CERTIFICATE", "UNKNOWN_CA", "ACCESS")):
+            return
+        prefix = security.option_prefix if security is not None else ""
+        has_one = security is not None and security.tls is not None and security.tls.has_certificate
+        raise CertificateWanted(
+            f"{self.address} does not accept the certificate of the client ({_words(alert)}); check "
+            f"{prefix}ssl.keystore.location"
+            if has_one
+            else f"{self.address} wants a certificate of the client, and the client has none; set "
+            f"{prefix}ssl.keystore.location (PEM or PKCS12)"
+        ) from error
 
     def _learn_versions(self) -> None:
         """Sends version 3, which every broker since Kafka 2.4 has; the first version to an older broker."""
@@ -219,9 +255,10 @@ class Connection:
         hands: SaslHandshakeResponse = self.call(SaslHandshakeRequest(mechanism=sasl.mechanism), at_most=1)
         if hands.error_code:
             offered = ", ".join(hands.mechanisms) or "nothing"
-            raise SecurityError(
+            raise MechanismRefused(
                 f"{self.address} does not offer SASL {sasl.mechanism}, but {offered}; "
-                f"set {option_prefix}sasl.mechanism"
+                f"set {option_prefix}sasl.mechanism",
+                hands.mechanisms,
             )
         steps, reply = exchange(sasl, option_prefix), None
         while True:
@@ -231,10 +268,15 @@ class Connection:
                 return
             answer: SaslAuthenticateResponse = self.call(SaslAuthenticateRequest(auth_bytes=message))
             if answer.error_code:
-                raise SecurityError(
+                raise LoginRefused(
                     f"{self.address} refused {sasl.username or 'the token'}: "
                     f"{answer.error_message or ErrorCode.of(answer.error_code).text}"
                 )
             if answer.session_lifetime_ms:  # renewed early, as the Java client does
                 self._renew_after = time.monotonic() + 0.85 * answer.session_lifetime_ms / 1000
             reply = answer.auth_bytes
+
+
+def _words(alert: str) -> str:
+    """`TLSV1_ALERT_UNKNOWN_CA` as `unknown ca`."""
+    return alert.partition("ALERT_")[2].replace("_", " ").lower()

@@ -2,6 +2,10 @@
 
 TidelogError
   SecurityError        TLS or SASL that cannot be set up, or that the broker refused
+    UntrustedBroker    the broker's certificate cannot be trusted: its authority, its dates or its names
+    CertificateWanted  the broker wants a certificate of the client, or does not accept the one it has
+    MechanismRefused   the broker does not offer the SASL mechanism
+    LoginRefused       the broker refused the user, the password or the token
   Disconnected         one connection failed; another broker may answer
     NoAnswer           the broker took the request and sent no answer in time
     BadAnswer          the answer is not one that a Kafka broker sends
@@ -20,6 +24,33 @@ from tidelog.base.errors import TidelogError
 
 class SecurityError(TidelogError):
     """TLS or SASL that cannot be set up, or that the broker refused. A retry does not help."""
+
+
+class UntrustedBroker(SecurityError):
+    """The broker's certificate cannot be trusted."""
+
+    def __init__(self, message: str, code: int = 0, reason: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        """OpenSSL's X509_V_ERR_…"""
+        self.reason = reason
+        """OpenSSL's words."""
+
+
+class CertificateWanted(SecurityError):
+    """The broker wants a certificate of the client, or does not accept the one that the client has."""
+
+
+class MechanismRefused(SecurityError):
+    """The broker does not offer the SASL mechanism."""
+
+    def __init__(self, message: str, offered: Sequence[str]) -> None:
+        super().__init__(message)
+        self.offered = tuple(offered)
+
+
+class LoginRefused(SecurityError):
+    """The broker refused the user, the password or the token."""
 
 
 class Disconnected(TidelogError):

@@ -11,7 +11,7 @@ import os
 from collections.abc import Generator
 from typing import TypeAlias
 
-from tidelog.blocking.errors import SecurityError
+from tidelog.blocking.errors import LoginRefused, SecurityError
 from tidelog.blocking.security import Sasl
 
 Exchange: TypeAlias = Generator[bytes, bytes, None]
@@ -38,7 +38,7 @@ def _bearer(sasl: Sasl, token: str) -> Exchange:
     answer = yield f"n,,\x01auth=Bearer {token}\x01{extensions}\x01".encode()
     if answer:  # a refusal comes as JSON, and wants an empty message before the broker says so itself
         yield b"\x01"
-        raise SecurityError(f"the broker refused the OAUTHBEARER token: {answer.decode(errors='replace')}")
+        raise LoginRefused(f"the broker refused the OAUTHBEARER token: {answer.decode(errors='replace')}")
 
 
 def scram(mechanism: str, username: str, password: str, nonce: str, *, is_token: bool = False) -> Exchange:

@@ -24,6 +24,10 @@ class Tls:
     check_hostname: bool = True
     check_certificate: bool = True
 
+    @property
+    def has_certificate(self) -> bool:
+        return self.certificate_file is not None or self.certificate_text is not None
+
     @cached_property
     def context(self) -> ssl.SSLContext:
         try:

@@ -32,9 +32,7 @@ class Cluster:
         self.session = session
         self._reached = False
         self._admin: Any = None
-        self.connection = Connection(
-            session.servers, session.properties.get("security.protocol", "plaintext")
-        )
+        self.connection = Connection.of({"bootstrap.servers": session.servers, **session.properties})
 
     @property
     def admin(self) -> Any:
@@ -188,6 +186,8 @@ def unreachable(servers: str, failures: Iterable[OSError | Disconnected]) -> Cli
 def error_of_trouble(trouble: Trouble) -> CliError:
     """Why no broker will be reached, with the client property to give."""
     attempt = f"the same with -X {trouble.setting}" if trouble.setting else f"-X with {trouble.properties}"
+    if trouble.setting and trouble.properties:
+        attempt += f", and {trouble.properties}"
     code = Exit.DENIED if trouble.is_about_identity else Exit.UNREACHABLE
     return CliError(trouble.what, cause=trouble.cause, attempt=attempt, code=code)
 

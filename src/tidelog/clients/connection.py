@@ -9,9 +9,11 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from tidelog.blocking.addresses import addresses_of
+from tidelog.clients.diagnosis import diagnose
 from tidelog.clients.errors import ClientError, ConnectionFailed, DeliveryTimedOut, RequestTimedOut
 from tidelog.clients.listener_probe import Listener, find_listener
 from tidelog.clients.trouble import REFUSALS, Trouble, in_words, mismatch, refusal
@@ -43,11 +45,12 @@ class Connection:
         find: Callable[[str, int], Listener | None] = find_listener,
         now: Callable[[], float] = time.monotonic,
         start: Callable[[Callable[[], None]], None] = start_thread,
+        diagnose: Callable[[], Trouble | None] = lambda: None,
     ) -> None:
-        """`find` may take seconds, so `start` lets it run beside the client."""
+        """`find` and `diagnose` may take seconds, so `start` lets them run beside the client."""
         self.servers = servers
         self._protocol = security_protocol.lower()
-        self._find, self._now, self._start = find, now, start
+        self._find, self._now, self._start, self._diagnose = find, now, start, diagnose
         self.reached = False
         """A broker has answered, once."""
         self.reason = ""
@@ -65,8 +68,12 @@ class Connection:
     @classmethod
     def of(cls, properties: Mapping[str, Any]) -> "Connection":
         """For a client that librdkafka opens with these properties."""
-        protocol = properties.get("security.protocol", "plaintext")
-        return cls(str(properties.get("bootstrap.servers", "")), str(protocol))
+        servers = str(properties.get("bootstrap.servers", ""))
+        return cls(
+            servers,
+            str(properties.get("security.protocol", "plaintext")),
+            diagnose=partial(diagnose, servers, properties),
+        )
 
     def tell(self, method: Callable[[], None]) -> None:
         """Call this method, which is held weakly, once it turns out that waiting is in vain."""
@@ -122,6 +129,8 @@ class Connection:
     def _probe(self) -> None:
         try:
             self._mismatch = find_mismatch(self.servers, self._protocol, self._find)
+            if self._mismatch is None and self._protocol != "plaintext":
+                self._mismatch = self._diagnose()
         finally:
             self._end_probe()
         report = self._when_in_vain() if self._when_in_vain is not None else None

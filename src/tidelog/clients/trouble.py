@@ -27,12 +27,13 @@ class Trouble:
     setting: str = ""
     """The client property that fits the listener, as NAME=VALUE, where it is known."""
     properties: str = ""
-    """Else those to look at."""
+    """Else those to look at; or those that go with the setting."""
     is_about_identity: bool = False
 
     def as_error(self) -> ClientError:
         name, _, value = self.setting.partition("=")
-        attempt = f'pass extra={{"{name}": "{value}"}}.' if name else f"check {self.properties} in `extra`."
+        attempt = f'pass extra={{"{name}": "{value}"}}' if name else f"check {self.properties} in `extra`"
+        attempt += f", with {self.properties}." if name and self.properties else "."
         kind = AuthenticationFailed if self.is_about_identity else ConnectionFailed
         return kind(self.what, cause=self.cause, attempt=attempt)
 
@@ -46,6 +47,7 @@ def mismatch(listener: Listener, protocol: str) -> Trouble:
         f"but the client speaks {_SPOKEN.get(protocol, protocol)}.",
         f"security.protocol={protocol} does not fit this listener.",
         setting=f"security.protocol={wanted}",
+        properties="sasl.mechanism, sasl.username and sasl.password" if listener.mechanisms else "",
         is_about_identity=bool(listener.mechanisms) or protocol.startswith("sasl"),
     )
 

@@ -6,7 +6,7 @@ request is repeated until the session's time is up.
 
 import ssl
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from tidelog.base.errors import ErrorCode, KafkaError
@@ -20,8 +20,9 @@ from tidelog.cli.connection import error_of_trouble, parse_servers, unreachable
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
 from tidelog.clients.connection import find_mismatch
+from tidelog.clients.diagnosis import diagnose, trouble_of
 from tidelog.clients.listener_probe import Listener, find_listener
-from tidelog.clients.trouble import AUTHENTICATION, Trouble, refusal
+from tidelog.clients.trouble import Trouble
 from tidelog.wire.message import Message
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class DirectCluster:
         *,
         connect: Callable[..., Connection] = Connection,
         find: Callable[[str, int], Listener | None] = find_listener,
+        diagnose: Callable[[str, Mapping[str, str]], Trouble | None] = diagnose,
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -54,12 +56,14 @@ class DirectCluster:
             session.brokers = Brokers(_settings(session), connect=connect)
         self.session = session
         self._brokers = session.brokers
-        self._find, self._now, self._sleep = find, now, sleep
+        self._find, self._diagnose, self._now, self._sleep = find, diagnose, now, sleep
 
     def for_seconds(self, limit_s: float) -> "DirectCluster":
         """The same brokers with a shorter time limit."""
         session = self.session.with_timeout(min(limit_s, self.session.timeout_s))
-        return DirectCluster(session, find=self._find, now=self._now, sleep=self._sleep)
+        return DirectCluster(
+            session, find=self._find, diagnose=self._diagnose, now=self._now, sleep=self._sleep
+        )
 
     def learn(self, addresses: Iterable[Address]) -> None:
         """Brokers to turn to when those that the user named are away."""
@@ -105,6 +109,8 @@ class DirectCluster:
                 self._explain(failure, servers)
         if any(isinstance(failure.__cause__, HUNG_UP) for failure in failures):
             self._raise_if_it_speaks_otherwise(servers)
+            if (found := self._diagnose(servers, self.session.properties)) is not None:
+                raise error_of_trouble(found)
         if any(isinstance(failure, NoAnswer) for failure in failures):
             raise CliError(
                 f"No broker at {servers} answered within {self.session.timeout_s:g} s.",
@@ -118,7 +124,7 @@ class DirectCluster:
         if self._protocol != "plaintext" or isinstance(error, BadAnswer):
             self._raise_if_it_speaks_otherwise(server)
         if isinstance(error, SecurityError):
-            raise error_of_trouble(_trouble(error, server)) from error
+            raise error_of_trouble(trouble_of(error, server)) from error
         if isinstance(error, BadAnswer):
             raise CliError(f"{server} does not answer as a Kafka broker does: {error.reason}.") from error
         raise CliError(
@@ -135,14 +141,6 @@ class DirectCluster:
         """A listener with TLS or SASL hangs up on a plain client, or its answer cannot be read."""
         if (mismatch := find_mismatch(servers, self._protocol, self._find)) is not None:
             raise error_of_trouble(mismatch)
-
-
-def _trouble(error: SecurityError, server: str) -> Trouble:
-    """In the words that commands use for librdkafka's refusals."""
-    if isinstance(error.__cause__, ssl.SSLCertVerificationError):
-        said = f"certificate verify failed: {error.__cause__.verify_message}"
-        return refusal("_SSL", said, server)
-    return refusal(AUTHENTICATION, str(error), server)
 
 
 def _settings(session: Session) -> ClusterSettings:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.blocking.scripted_connections import ScriptedBrokers
 from tidelog.base.errors import ErrorCode, ProtocolError
-from tidelog.blocking.errors import BadAnswer, Disconnected, NoAnswer, SecurityError
+from tidelog.blocking.errors import BadAnswer, Disconnected, LoginRefused, NoAnswer
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
@@ -80,7 +80,7 @@ def test_a_listener_that_speaks_tls_is_named_with_the_property_that_fits() -> No
 
 
 def test_a_refused_password_is_no_retry() -> None:
-    brokers = ScriptedBrokers({1: 2, 2: 2}, SecurityError("a:1 refused ann: wrong password"))
+    brokers = ScriptedBrokers({1: 2, 2: 2}, LoginRefused("a:1 refused ann: wrong password"))
     properties = {
         "security.protocol": "sasl_plaintext",
         "sasl.mechanism": "PLAIN",
