@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from tidelog.blocking.addresses import DEFAULT_PORT, host_and_port
 from tidelog.blocking.errors import Disconnected
+from tidelog.cli.denials import denial
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
 from tidelog.clients.connection import SLICE_S, Connection
@@ -275,4 +276,4 @@ def as_cli_error(error: Any, session: Session, what: str = "") -> CliError:
             attempt="tidelog cluster status; or the same with --timeout 60",
             code=code,
         )
-    return CliError(f"{what}: {said}" if what else said, code=code)
+    return denial(error.name(), said, what) or CliError(f"{what}: {said}" if what else said, code=code)

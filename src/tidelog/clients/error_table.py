@@ -9,6 +9,7 @@ from confluent_kafka import KafkaError, KafkaException
 from tidelog.base.errors import ErrorCode
 from tidelog.clients import errors
 from tidelog.clients.errors import ClientError
+from tidelog.clients.permissions import UNKNOWN, permission_of
 
 # By librdkafka's names; those with an underscore arise in the client.
 CLASSES: dict[str, type[ClientError]] = {
@@ -150,6 +151,8 @@ def as_client_error(
     cause, attempt = ADVICE.get(name, (None, None))
     if (producing or reading) and name in TO_BE_CREATED:
         attempt = CREATE_IT
+    if (missing := permission_of(name, what, said)) is not None:
+        attempt = f"let an administrator run: {missing.command(UNKNOWN)}."
     code = KAFKA_CODES.get(getattr(KafkaError, name, error.code()))
     return chosen(
         f"{what} failed: {said} ({name}).",

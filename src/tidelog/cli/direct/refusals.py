@@ -1,6 +1,7 @@
 """Error codes in answers of our own client, as errors for people."""
 
 from tidelog.base.errors import ErrorCode
+from tidelog.cli.denials import denial
 from tidelog.cli.exits import CliError, Exit
 
 _EXITS = {
@@ -37,7 +38,10 @@ def reason(code: int, message: str | None) -> str:
 def refusal(
     code: int, message: str | None, what: str, *, cause: str | None = None, attempt: str | None = None
 ) -> CliError:
-    return CliError(f"{what}: {reason(code, message)}", cause=cause, attempt=attempt, code=exit_of(code))
+    said = reason(code, message)
+    return denial(known(code).name, said, what) or CliError(
+        f"{what}: {said}", cause=cause, attempt=attempt, code=exit_of(code)
+    )
 
 
 def exit_of(code: int) -> Exit:
