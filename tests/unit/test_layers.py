@@ -74,6 +74,7 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
             "handlers/cluster",
             "handlers/configs",
             "handlers/groups",
+            "handlers/quotas",
             "handlers/records",
             "handlers/transactions",
         ],

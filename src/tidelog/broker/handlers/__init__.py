@@ -43,6 +43,8 @@ HANDLERS: dict[ApiKey, str] = {
     ApiKey.DELETE_GROUPS: "groups.delete_groups",
     ApiKey.OFFSET_DELETE: "groups.offset_delete",
     ApiKey.INCREMENTAL_ALTER_CONFIGS: "configs.incremental_alter_configs",
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: "quotas.describe_client_quotas",
+    ApiKey.ALTER_CLIENT_QUOTAS: "quotas.alter_client_quotas",
     ApiKey.DESCRIBE_CLUSTER: "cluster.describe_cluster",
     ApiKey.CONSUMER_GROUP_HEARTBEAT: "groups.consumer_group_heartbeat",
     ApiKey.CONSUMER_GROUP_DESCRIBE: "groups.consumer_group_describe",

@@ -18,11 +18,6 @@ Refuse = Callable[[Context, Any], Message]
 # Where the error belongs to each item of the request: the list in the response, the type of its items, and
 # the fields that identify each of them.
 _ITEMS: dict[ApiKey, tuple[str, str, Callable[[Any], list[dict[str, Any]]]]] = {
-    ApiKey.ALTER_CLIENT_QUOTAS: (
-        "entries",
-        "AlterClientQuotasResponseEntryData",
-        lambda request: [{"entity": entry.entity} for entry in request.entries],
-    ),
     ApiKey.SHARE_GROUP_DESCRIBE: (
         "groups",
         "DescribedGroup",

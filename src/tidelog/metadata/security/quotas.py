@@ -64,6 +64,11 @@ def described_quotas(
     for kind in kinds:
         if kind not in ENTITY_KINDS:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"Custom entity type '{kind}' not supported")
+    if IP in kinds and len(kinds) > 1:
+        raise _invalid(
+            "Invalid entity filter component combination, IP filter component should not be used with "
+            "user or clientId filter component."
+        )
     for entity, limits in image.security.quotas.items():
         named = entity_text(entity)
         if strict and named.keys() != set(kinds):

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import msgspec
 import pytest
 
 from tidelog.base.errors import ErrorCode
@@ -10,11 +9,7 @@ from tidelog.broker.handlers import HANDLERS
 from tidelog.broker.requests.not_offered import refusal_of
 from tidelog.wire.apis import API, FIRST_INTERNAL, ApiKey
 from tidelog.wire.frame import read_response, response_writer
-from tidelog.wire.messages.alter_client_quotas import (
-    AlterClientQuotasRequest,
-    AlterClientQuotasRequestEntryData,
-    EntityData,
-)
+from tidelog.wire.messages.share_group_describe import ShareGroupDescribeRequest
 
 MISSING = [key for key in API if key not in HANDLERS and key < FIRST_INTERNAL]
 BETWEEN_BROKERS = {83, 84, 85, 86, 87}
@@ -40,11 +35,10 @@ def test_every_answer_says_that_the_api_is_not_there(key: int) -> None:
 
 
 def test_an_error_for_each_thing_that_was_asked_for() -> None:
-    entity = [EntityData(entity_type="user", entity_name="a")]
-    quotas = AlterClientQuotasRequest(entries=[AlterClientQuotasRequestEntryData(entity=entity)])
-    [entry] = answered(ApiKey.ALTER_CLIENT_QUOTAS, 1, quotas).entries
-    assert (entry.error_code, msgspec.to_builtins(entry.entity)) == (35, msgspec.to_builtins(entity))
-    assert "AlterClientQuotas is not offered" in entry.error_message
+    asked = ShareGroupDescribeRequest(group_ids=["a", "b"])
+    groups = answered(ApiKey.SHARE_GROUP_DESCRIBE, 1, asked).groups
+    assert [(group.group_id, group.error_code) for group in groups] == [("a", 35), ("b", 35)]
+    assert "ShareGroupDescribe is not offered" in groups[0].error_message
 
 
 @pytest.mark.parametrize("key", sorted(BETWEEN_BROKERS))
