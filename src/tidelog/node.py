@@ -57,8 +57,8 @@ from tidelog.broker.requests.forwarding import Forwarding
 from tidelog.broker.requests.internal_requests import InternalRequests
 from tidelog.broker.requests.produce_shortcut import ProduceShortcut
 from tidelog.broker.requests.routes import Routes
-from tidelog.broker.requests.throttle import Unlimited
 from tidelog.broker.security.authorizer import authorizer_of
+from tidelog.broker.security.quota_switch import QuotaSwitch
 from tidelog.metadata.brokers.features import SUPPORTED_FEATURES
 from tidelog.metadata.brokers.registration_rules import CRASHED_SYNCED
 from tidelog.metadata.image.entities import BrokerImage
@@ -321,13 +321,15 @@ class BrokerNode:
         opened.push_async_callback(partitions.close)
         if services.authorizer is not None:
             services.authorizer.follow(metadata.image)
-        await partitions.open_all(metadata.image, metadata.config)
+        self._quotas = QuotaSwitch(services, self._clock, self.config)
 
         def change_limits() -> None:
+            self._quotas.follow(metadata.image.security.quotas)
             server.change_limits(ConnectionLimits.from_config(metadata.config))
             network.follow(metadata.config)
 
         change_limits()
+        await partitions.open_all(metadata.image, metadata.config)
         listen(metadata, metadata_stages(services, change_limits))
         await partitions.catch_up(metadata)
         opened.push_async_callback(services.moves.close)
@@ -501,7 +503,6 @@ class BrokerNode:
                 ),
             ),
             producer_ids=producer_ids,
-            throttle=Unlimited(),
             run_in_thread=threads.run,
             inter_broker_listener=listener,
             authorizer=authorizer_of(config),
@@ -533,6 +534,7 @@ class BrokerNode:
         tickers.every(lambda: REPAIR_SECONDS, repair.run_once, "repair of damaged logs")
         tickers.every(lambda: LOOK_SECONDS, revival.run_once, "logs without room")
         tickers.every(lambda: FLUSH_RULES_SECONDS, chores.sync_by_topic_rules, "flush rules")
+        tickers.every(lambda: self._quotas.span_seconds, self._quotas.forget_idle, "idle quotas")
         tickers.every(lambda: PRODUCER_EXPIRY_SECONDS, chores.forget_producers, "producer expiry")
         if (audit := services.audit) is not None:
             tickers.every(lambda: audit.interval_seconds, audit.end_interval, "audit record")

@@ -25,7 +25,7 @@ class Loop:
     def call_soon(self, call: Callable[..., object], *given: object, context: Any = None) -> None:
         self._soon.append(lambda: call(*given))
 
-    def call_later(self, seconds: float, call: Callable[[], object]) -> Any:
+    def call_at(self, when: float, call: Callable[[], object]) -> Any:
         raise AssertionError("nothing is throttled here")
 
     def get_debug(self) -> bool:

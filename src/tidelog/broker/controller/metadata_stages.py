@@ -17,7 +17,7 @@ The order is part of the broker's correctness, so every stage names the stages i
                   controller how far this broker has come, and the other broker may stop because of it: by
                   then this broker must have taken over what it now leads, coordinators included.
     controller    notes that configs have changed, and looks for missing leaders later. Builds on no other.
-    limits        applies the limits of connections. Builds on no other.
+    limits        applies the limits of connections and the quotas of clients. Builds on no other.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,7 +1,7 @@
 """Creates topics: those that a client asks for, and those that are auto-created."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tidelog.base.ids import Uuid, uuid_from_random
 from tidelog.broker.requests.context import Services
@@ -27,9 +27,17 @@ def new_topic_id(services: Services) -> Uuid:
 
 
 async def create(
-    services: Services, topics: Sequence[NewTopic], *, validate_only: bool = False, tries: Tries | None = None
+    services: Services,
+    topics: Sequence[NewTopic],
+    *,
+    validate_only: bool = False,
+    tries: Tries | None = None,
+    charge: Callable[[], Callable[[int], None]] | None = None,
 ) -> Sequence[CreatedTopic]:
-    """`tries`: of a request that may be made again, also to another controller."""
+    """`tries`: of a request that may be made again, also to another controller.
+
+    `charge` is called when a decision begins, and returns what is charged the partitions of each topic.
+    """
     config = services.config
     defaults = TopicDefaults(
         num_partitions=config.int("num.partitions"),
@@ -44,6 +52,7 @@ async def create(
             validate_only=validate_only,
             config=config,
             ids_of=None if tries is None else tries.topic_ids,
+            charge=None if charge is None else charge(),
         )
     )
 

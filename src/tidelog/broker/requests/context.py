@@ -25,9 +25,11 @@ from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.fetch_sessions import FetchSessions
 from tidelog.broker.requests.forwarded_once import ForwardedOnce
 from tidelog.broker.requests.forwarding import Forwarding
-from tidelog.broker.requests.throttle import Throttle
 from tidelog.broker.requests.tries import Tries
 from tidelog.broker.security.authorizer import Authorizer
+from tidelog.broker.security.client_quotas import ClientQuotas
+from tidelog.broker.security.mutation_quotas import MutationCharge, MutationQuotas
+from tidelog.broker.security.request_charge import RequestCharge
 from tidelog.groups.shard import GroupShard
 from tidelog.security.acls.acl import WILDCARD
 from tidelog.security.acls.vocabulary import CLUSTER_NAME, OPERATIONS_ON, Operation, ResourceType
@@ -64,7 +66,6 @@ class Services:
     verification: TransactionVerification
     sessions: FetchSessions
     producer_ids: ProducerIds
-    throttle: Throttle
     run_in_thread: RunInThread
     inter_broker_listener: str
     """The only listener that takes requests between brokers."""
@@ -73,6 +74,10 @@ class Services:
     audit: "Audit | None" = None
     put_gate: Callable[[ClientConnection], None] | None = None
     """Puts a gate on a new connection whose listener has SASL; None where no listener has."""
+    throttle: ClientQuotas | None = None
+    """None while no client has a quota: then requests are not charged."""
+    mutations: MutationQuotas | None = None
+    """None while no client has a quota."""
     answer_forwarded: Callable[[memoryview, ClientConnection, Tries | None], Awaitable[bytes | None]] = (
         _not_wired
     )
@@ -88,6 +93,7 @@ class Context:
 
     __slots__ = (
         "api",
+        "charge",
         "client_id",
         "closes",
         "connection",
@@ -111,6 +117,9 @@ class Context:
         self.version = version
         self.client_id = client_id
         self.throttle_ms = 0
+        """How long the client must pause after the response; `charge` may ask for more."""
+        self.charge: RequestCharge | None = None
+        """None where the client has no quota."""
         self.closes = False
         """The connection is closed once the response is sent."""
         self.tries: Tries | None = None
@@ -175,6 +184,18 @@ class Context:
         """Whether the sender may do what only brokers do, such as fetch as a replica."""
         is_between_brokers = self.connection.listener == self.services.inter_broker_listener
         return is_between_brokers and self.allows_on_cluster(Operation.CLUSTER_ACTION)
+
+    def charge_mutations(self, *, strict_since: int) -> MutationCharge | None:
+        """Returns what counts the partitions that the request creates or deletes; None without a quota.
+
+        Clients of older versions than `strict_since` cannot be refused, and pause instead (KIP-599).
+        """
+        mutations, connection = self.services.mutations, self.connection
+        if mutations is None or not connection.listener:  # a request of a broker itself
+            return None
+        return mutations.charge_of(
+            connection.principal, self.client_id, is_strict=self.version >= strict_since
+        )
 
     def _is_allowed(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
         authorizer = self.services.authorizer

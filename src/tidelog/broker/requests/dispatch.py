@@ -21,9 +21,11 @@ from tidelog.broker.requests.forwarding import (
 from tidelog.broker.requests.reply import LateReply, PendingReply, Reply, closing_reply
 from tidelog.broker.requests.request_order import may_overlap
 from tidelog.broker.requests.routes import Route, Routes
+from tidelog.broker.requests.throttle import Timed, charge_of
 from tidelog.broker.requests.tries import Tries
+from tidelog.broker.security.request_charge import RequestCharge
 from tidelog.wire.apis import ApiKey
-from tidelog.wire.frame import read_request_header, write_response
+from tidelog.wire.frame import read_request_header, read_response, write_response
 
 SERVED_BEFORE_OPEN = BETWEEN_BROKERS | {
     ApiKey.API_VERSIONS,
@@ -68,17 +70,20 @@ class Dispatcher:
         if route is None:
             # A newer client asks first with its own newest version: list ours, in the oldest form.
             return Reply(write_response(api_key, 0, correlation_id, unsupported_version()))
-        request = route.decode(frame, body_at, True)
         services = self._services
         context = Context(services, connection, version, client_id, route.name)
-        context.throttle_ms = services.throttle.charge(connection, client_id, api_key, len(frame))
+        if services.throttle is not None:
+            context.charge = charge_of(
+                services, connection, client_id, api_key, version=version, request_bytes=len(frame)
+            )
+        request = route.decode(frame, body_at, True)
         if api_key in FORWARDED:
             refusal = None if route.check_here is None else route.check_here(context, request)
             if refusal is not None:
                 return _reply(refusal, route, correlation_id, context)
             asking = self._ask_controller(bytes(frame), route, request, correlation_id, context)
             # The client may leave meanwhile. Half of a change would be worse than all of it.
-            return asyncio.shield(self._future_of(asking, route.name))
+            return asyncio.shield(self._future_of(asking, route.name, context.charge))
         try:
             answer = route.handle(context, request)
         except CloseConnection as error:
@@ -87,8 +92,8 @@ class Dispatcher:
             route.fast_paths.learn(frame, context, request)
         if type(answer) is route.response_class or answer is NO_RESPONSE:
             return _reply(answer, route, correlation_id, context)  # type: ignore[arg-type]
-        future = self._future_of(answer, route.name)
-        return LateReply(future, lambda response: _reply(response, route, correlation_id, context))
+        future = self._future_of(answer, route.name, context.charge)
+        return LateReply(future, lambda response: _late_reply(response, route, correlation_id, context))
 
     def open(self) -> None:
         """The broker is ready: serve every client, first those whose requests are held."""
@@ -117,10 +122,18 @@ class Dispatcher:
             tries.begin()  # this broker may be the controller by now
             refusal: Response = await response_of(route.handle(context, request))
             return _reply(refusal, route, correlation_id, context)
-        return Reply([len(passed_on).to_bytes(SIZE_BYTES, "big"), passed_on])
+        if self._services.throttle is None:
+            return Reply([len(passed_on).to_bytes(SIZE_BYTES, "big"), passed_on])
+        _, decided = read_response(route.api_key, context.version, memoryview(passed_on))
+        context.throttle_ms = getattr(decided, "throttle_time_ms", 0)  # a quota of the controller
+        return _reply(decided, route, correlation_id, context)
 
-    def _future_of(self, answer: Any, name: str) -> "asyncio.Future[Any]":
+    def _future_of(self, answer: Any, name: str, charge: RequestCharge | None) -> "asyncio.Future[Any]":
         """A future is itself; a coroutine becomes a task, which `drain` waits for."""
+        if charge is not None:
+            charge.rest()
+            if charge.counts_time and not isinstance(answer, asyncio.Future):
+                answer = Timed(answer, charge)
         future: asyncio.Future[Any] = asyncio.ensure_future(answer)
         if isinstance(future, asyncio.Task):
             future.set_name(name)
@@ -133,9 +146,21 @@ class Dispatcher:
             await asyncio.wait(set(self._tasks))
 
 
+def _late_reply(response: Response, route: Route, correlation_id: int, context: Context) -> Reply | None:
+    if context.charge is not None:
+        context.charge.resume()
+    return _reply(response, route, correlation_id, context)
+
+
 def _reply(response: Response, route: Route, correlation_id: int, context: Context) -> Reply | None:
+    charge, throttle_ms = context.charge, context.throttle_ms
+    if charge is not None:
+        throttle_ms = max(throttle_ms, charge.end())
     if response is NO_RESPONSE:
-        return None
-    if context.throttle_ms:
-        response.throttle_time_ms = context.throttle_ms  # type: ignore[attr-defined]
-    return Reply(route.write(correlation_id, response), context.throttle_ms, context.closes)
+        return Reply([], throttle_ms) if throttle_ms else None
+    if throttle_ms and "throttle_time_ms" in response.__struct_fields__:
+        response.throttle_time_ms = throttle_ms  # type: ignore[attr-defined]
+    reply = Reply(route.write(correlation_id, response), throttle_ms, context.closes)
+    if charge is not None:
+        charge.encoded()
+    return reply

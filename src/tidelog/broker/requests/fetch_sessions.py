@@ -129,6 +129,16 @@ class FetchSessions:
             return FetchPlan(named, session, incremental=False)
         return self._resume(request, version, named)
 
+    def put_off(self, plan: FetchPlan) -> int:
+        """Returns the session id of a response without partitions, after which the client asks again.
+
+        A session that begins with this request ends with it: its first response must name all partitions.
+        """
+        if plan.incremental:
+            return plan.session_id
+        self._forget(plan.session_id)
+        return NO_SESSION
+
     def _resume(self, request: FetchRequest, version: int, named: list[Wanted]) -> FetchPlan:
         session = self._sessions.pop(request.session_id, None)
         if session is None:

@@ -44,6 +44,8 @@ class InternalRequests:
         response: Any = await response_of(route.handle(context, request))
         if is_refused_as_controller(response):
             return None
+        if context.throttle_ms:
+            response.throttle_time_ms = context.throttle_ms  # the client's broker makes the pause
         parts = route.write(correlation_id, response)
         whole = b"".join(part.read() if isinstance(part, FileSlice) else part for part in parts)
         return whole[SIZE_BYTES:]

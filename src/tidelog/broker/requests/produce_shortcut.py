@@ -70,6 +70,8 @@ from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Context, Services
 from tidelog.broker.requests.delayed_produce import DelayedProduce, UncommittedAppend
 from tidelog.broker.requests.reply import LateReply, PendingReply, Reply
+from tidelog.broker.requests.throttle import charge_of
+from tidelog.broker.security.request_charge import RequestCharge
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.frame import response_writer
 from tidelog.wire.messages.produce import (
@@ -180,7 +182,11 @@ class FrontMatcher:
         if stop + TAIL_BYTES != size or stop < start or frame[stop] or frame[stop + 1] or frame[stop + 2]:
             return None
         services = self._services
-        throttle_ms = services.throttle.charge(connection, front.client_id, api_key, size)
+        charge = None
+        if services.throttle is not None:
+            charge = charge_of(
+                services, connection, front.client_id, api_key, version=version, request_bytes=size
+            )
         log_start = -1
         try:
             partition = services.partitions.find(front.topic, front.index)
@@ -190,7 +196,7 @@ class FrontMatcher:
             )
         except KafkaError as error:
             out = _encoded(version, front.topic, refused(front.index, error, log_start))
-            return _sent(out, correlation_id, throttle_ms)
+            return _sent(out, correlation_id, charge)
         if front.all_replicas and produced.committed_at > partition.high_watermark:
             answer = PartitionProduceResponse(
                 index=front.index,
@@ -199,12 +205,14 @@ class FrontMatcher:
                 log_start_offset=log_start,
             )
             uncommitted = [UncommittedAppend(partition, produced.committed_at, answer)]
+            if charge is not None:
+                charge.rest()
             delayed = DelayedProduce(ProduceResponse(), uncommitted, front.timeout_ms)
             return LateReply(
-                delayed.future, lambda _: _sent(_filled_late(front, answer), correlation_id, throttle_ms)
+                delayed.future, lambda _: _sent_late(_filled_late(front, answer), correlation_id, charge)
             )
         out = _filled(front, produced.base_offset, produced.append_time_ms, log_start)
-        return _sent(out, correlation_id, throttle_ms)
+        return _sent(out, correlation_id, charge)
 
 
 def _filled(front: Front, base: Offset, append_time: TimestampMs, log_start: Offset) -> bytearray:
@@ -220,8 +228,15 @@ def _filled_late(front: Front, answer: PartitionProduceResponse) -> bytearray:
     return _filled(front, answer.base_offset, answer.log_append_time, answer.log_start_offset)
 
 
-def _sent(out: bytearray, correlation_id: int, throttle_ms: int) -> Reply:
+def _sent_late(out: bytearray, correlation_id: int, charge: RequestCharge | None) -> Reply:
+    if charge is not None:
+        charge.resume()
+    return _sent(out, correlation_id, charge)
+
+
+def _sent(out: bytearray, correlation_id: int, charge: RequestCharge | None) -> Reply:
     _INT.pack_into(out, CORRELATION_ID_AT, correlation_id)
+    throttle_ms = 0 if charge is None else charge.end()
     if throttle_ms:
         _INT.pack_into(out, len(out) - THROTTLE_BEFORE_END, throttle_ms)
     return Reply([out], throttle_ms)

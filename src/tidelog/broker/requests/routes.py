@@ -27,6 +27,7 @@ class FastPaths(Protocol):
 
 class Route(NamedTuple):
     name: str
+    api_key: int
     handle: Handler
     decode: Callable[[memoryview, int, bool], Any]
     response_class: type
@@ -63,6 +64,7 @@ class Routes:
             raise ProtocolError(f"version {version} of {spec.name} is not offered by this broker")
         route = Route(
             spec.name,
+            api_key,
             handle if self._watch is None else self._watch(ApiKey(api_key), handle),
             decoder(spec.request_class(), version),
             spec.response_class(),

@@ -1,7 +1,7 @@
 """Decides on CreatePartitions: a topic may grow, never shrink, and keeps its replication factor."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -27,8 +27,14 @@ class GrownTopic(ItemResult, frozen=True, kw_only=True):
 
 
 def decide_create_partitions(
-    image: ClusterImage, growths: Sequence[TopicGrowth], *, validate_only: bool = False
+    image: ClusterImage,
+    growths: Sequence[TopicGrowth],
+    *,
+    validate_only: bool = False,
+    charge: Callable[[int], None] | None = None,
 ) -> Decision[GrownTopic]:
+    """`charge` is called with the number of new partitions of each topic, and raises KafkaError where a quota
+    is used up."""
     named = Counter(growth.name for growth in growths)
     records: list[Record] = []
     results: list[GrownTopic] = []
@@ -38,6 +44,8 @@ def decide_create_partitions(
             if named[growth.name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
             new = _grow(image, growth, created)
+            if charge is not None and not validate_only:
+                charge(len(new))
         except KafkaError as error:
             results.append(GrownTopic.refused(error, name=growth.name))
             continue

@@ -77,8 +77,12 @@ def create_topics_in_steps(
     validate_only: bool = False,
     config: BrokerConfig | None = None,
     ids_of: Callable[[str], Iterator[Uuid]] | None = None,
+    charge: Callable[[int], None] | None = None,
 ) -> Steps[CreatedTopic]:
     """As `decide_create_topics`, with a rest after some hundred partitions.
+
+    `charge` is called with the number of partitions of each new topic, and raises KafkaError where a quota is
+    used up.
 
     `ids_of` gives by a topic's name the id that it gets, then those that earlier tries of this request would
     have given it: a topic with such an id was made by a try whose answer was lost, and is answered as that
@@ -106,6 +110,8 @@ def create_topics_in_steps(
             _check_name(image, topic.name, collisions)
             configs = _checked_configs(topic.configs, config)
             placements = _place(image, topic, topic_id, defaults, created)
+            if charge is not None and not validate_only:
+                charge(len(placements))
             partitions = []
             for first in range(0, len(placements), PARTITIONS_PER_STEP):
                 if first:

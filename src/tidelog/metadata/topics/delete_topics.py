@@ -1,7 +1,7 @@
 """Decides on DeleteTopics, where a topic may be named or given by its id."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -26,9 +26,14 @@ class DeletedTopic(ItemResult, frozen=True, kw_only=True):
 
 
 def decide_delete_topics(
-    image: ClusterImage, topics: Sequence[TopicToDelete], *, enabled: bool = True
+    image: ClusterImage,
+    topics: Sequence[TopicToDelete],
+    *,
+    enabled: bool = True,
+    charge: Callable[[int], None] | None = None,
 ) -> Decision[DeletedTopic]:
-    """`enabled` is the setting delete.topic.enable."""
+    """`enabled` is the setting delete.topic.enable. `charge` is called with the number of partitions of each
+    topic, and raises KafkaError where a quota is used up."""
     asked = Counter(topics)
     meant = Counter(found.id for item in asked if (found := _find(image, item)) is not None)
     records: list[Record] = []
@@ -38,6 +43,8 @@ def decide_delete_topics(
             if not enabled:
                 raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "Topic deletion is disabled.")
             topic = _check(image, item, asked[item], meant)
+            if charge is not None:
+                charge(len(topic.partitions))
         except KafkaError as error:
             results.append(DeletedTopic.refused(error, name=item.name, topic_id=item.topic_id))
             continue

@@ -1,52 +1,62 @@
-"""How fast something goes, over Kafka's sliding windows, and how long to wait so that it is not too fast.
+"""The rate over Kafka's sliding windows, and how long to pause so that it is within a limit again.
 
 The rate is the sum of the last `windows` windows, divided by the time that they cover. An idle client may use
-at once what it saved over the whole span: that is the burst.
+at once what it saved over all windows but one: that is the burst.
 """
 
 
 class SlidingRate:
-    __slots__ = ("_sums", "_window_ms", "_windows", "last_used_ms")
+    __slots__ = ("__weakref__", "_starts", "_sums", "_total", "_window_ms", "_windows")
 
-    def __init__(self, now_ms: int, *, windows: int, window_ms: int) -> None:
+    def __init__(self, *, windows: int, window_ms: int) -> None:
         self._windows = windows
         self._window_ms = window_ms
-        self._sums: list[tuple[int, float]] = []  # the start of each window, oldest first
-        self.last_used_ms = now_ms
+        self._starts: list[int] = []  # of each window, oldest first
+        self._sums: list[float] = []
+        self._total = 0.0
 
     def record(self, amount: float, now_ms: int) -> None:
-        self.last_used_ms = now_ms
-        sums = self._sums
-        if sums and now_ms - sums[-1][0] < self._window_ms:
-            start, total = sums[-1]
-            sums[-1] = (start, total + amount)
-            return
+        """A negative amount takes back what was recorded just before."""
+        starts = self._starts
+        if starts and now_ms - starts[-1] < self._window_ms:
+            self._sums[-1] += amount
+        else:
+            self._forget(now_ms)
+            starts.append(now_ms)
+            self._sums.append(amount)
+        self._total += amount
+
+    def total(self, now_ms: int) -> float:
+        """Returns the sum of the windows that count."""
         self._forget(now_ms)
-        sums.append((now_ms, amount))
+        return self._total
 
     def per_second(self, now_ms: int) -> float:
-        return self._total(now_ms) / self._covered_ms(now_ms) * 1000
+        return self.total(now_ms) / max(1, self._covered_ms(now_ms)) * 1000
 
     def throttle_ms(self, limit: float, now_ms: int) -> int:
-        """The time after which the rate is at the limit if nothing comes meanwhile; 0 if it is not above."""
-        rate = self.per_second(now_ms)
-        if rate <= limit:
+        """Returns the time after which the rate is at the limit if nothing comes meanwhile; 0 if it is not
+        above."""
+        total = self.total(now_ms)
+        covered = self._covered_ms(now_ms)
+        if total * 1000 <= limit * covered:
             return 0
         if limit <= 0:
             return self._windows * self._window_ms
-        return round((rate - limit) / limit * self._covered_ms(now_ms))
-
-    def _total(self, now_ms: int) -> float:
-        self._forget(now_ms)
-        return sum(total for _, total in self._sums)
+        # A pause that is rounded to nothing would be none at all.
+        return max(1, round(total * 1000 / limit - covered))
 
     def _covered_ms(self, now_ms: int) -> int:
-        """At least all windows but the current one, so that a first request is not taken for a flood."""
-        elapsed = now_ms - self._sums[0][0] if self._sums else 0
-        return max(elapsed, (self._windows - 1) * self._window_ms)
+        """All windows but the current one count as full, so that a first request is not taken for a flood."""
+        elapsed = now_ms - self._starts[0] if self._starts else 0
+        missing = self._windows - 1 - elapsed // self._window_ms
+        return elapsed + max(0, missing) * self._window_ms
 
     def _forget(self, now_ms: int) -> None:
+        starts = self._starts
         oldest = now_ms - self._windows * self._window_ms
-        sums = self._sums
-        while sums and sums[0][0] <= oldest:
-            del sums[0]
+        if not starts or starts[0] > oldest:
+            return
+        count = sum(start <= oldest for start in starts)
+        del starts[:count], self._sums[:count]
+        self._total = sum(self._sums)  # anew, so that rounding errors do not add up

@@ -1,4 +1,4 @@
-"""A token bucket: a rate with a burst. Controller mutations and new connections are counted with it."""
+"""A token bucket: a rate with a burst, for changes that the controller makes (KIP-599)."""
 
 
 class TokenBucket:
@@ -11,15 +11,20 @@ class TokenBucket:
         self._filled_ms = now_ms
 
     def throttle_ms(self, rate: float, burst: float, now_ms: int) -> int:
-        """The time until the debt is paid; 0 if there is none."""
+        """Returns the time until the debt is paid; 0 if there is none."""
         self._fill(rate, burst, now_ms)
         if self._tokens >= 0:
             return 0
-        return -round(self._tokens / rate * 1000) if rate > 0 else 60_000
+        return max(1, -round(self._tokens / rate * 1000)) if rate > 0 else 60_000
 
     def take(self, amount: float, rate: float, burst: float, now_ms: int) -> None:
         self._fill(rate, burst, now_ms)
         self._tokens -= amount
+
+    def is_full(self, rate: float, burst: float, now_ms: int) -> bool:
+        """Returns whether it is as good as new, so that it can be forgotten."""
+        self._fill(rate, burst, now_ms)
+        return self._tokens >= burst
 
     def _fill(self, rate: float, burst: float, now_ms: int) -> None:
         elapsed = max(0, now_ms - self._filled_ms)

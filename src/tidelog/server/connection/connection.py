@@ -38,6 +38,7 @@ class ServerConnection:
         "_local_port",
         "_memory",
         "_mute",
+        "_muted_until",
         "_receive",
         "_scheduled",
         "_shared",
@@ -63,6 +64,7 @@ class ServerConnection:
         self._transport: Transport
         self._writer: ResponseWriter
         self._mute: asyncio.TimerHandle | None = None  # until a quota allows the next request
+        self._muted_until = 0.0
         self._scheduled = False  # `wake` is about to be called
         if client.gate is not None:
             client.gate.on_change = self._gate_changed
@@ -293,9 +295,13 @@ class ServerConnection:
     def _mute_for(self, seconds: float) -> None:
         if self._state is AT_REST:
             self._state = BUSY
+        until = self._shared.loop.time() + seconds
         if self._mute is not None:
+            if self._muted_until >= until:
+                return  # an earlier response asked for a longer pause
             self._mute.cancel()
-        self._mute = self._shared.loop.call_later(seconds, self._unmute)
+        self._muted_until = until
+        self._mute = self._shared.loop.call_at(until, self._unmute)
 
     def _unmute(self) -> None:
         self._mute = None

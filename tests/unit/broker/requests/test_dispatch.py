@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.rigs.quotas import pausing
 from tests.rigs.virtual_time import run
 from tidelog.base.errors import ProtocolError
 from tidelog.broker.requests.answer import NO_RESPONSE, CloseConnection
@@ -45,9 +46,13 @@ def frame() -> memoryview:
     return memoryview(bytearray(b"".join(parts)))[4:]  # type: ignore[arg-type]
 
 
-def dispatcher(handle: Callable[[Context, Any], Any], fast_paths: Any = None) -> Dispatcher:
+def dispatcher(
+    handle: Callable[[Context, Any], Any], fast_paths: Any = None, throttle_ms: int = 40
+) -> Dispatcher:
     services: Any = SimpleNamespace(
-        throttle=SimpleNamespace(charge=lambda *_: 40), inter_broker_listener="BROKERS"
+        throttle=pausing(throttle_ms) if throttle_ms else None,
+        inter_broker_listener="BROKERS",
+        authorizer=None,
     )
     made = Dispatcher(services, OneHandler(handle, fast_paths))
     made.is_open = True
@@ -94,8 +99,8 @@ async def closes_later(context: Context, _: Any) -> object:
     raise CloseConnection(context.connection, "the records were refused")
 
 
-async def outcome(handle: Callable[[Context, Any], Any]) -> Reply | None:
-    reply = dispatcher(handle).dispatch(frame(), client())
+async def outcome(handle: Callable[[Context, Any], Any], throttle_ms: int = 40) -> Reply | None:
+    reply = dispatcher(handle, throttle_ms=throttle_ms).dispatch(frame(), client())
     if reply is None or isinstance(reply, Reply):
         return reply
     arrived = asyncio.Event()
@@ -114,7 +119,15 @@ def test_a_response_is_sent_now_or_once_it_is_there(handle: Callable[[Context, A
 
 @pytest.mark.parametrize("handle", [nothing, nothing_later])
 def test_no_response_leaves_the_connection_alone(handle: Callable[[Context, Any], Any]) -> None:
-    assert run(outcome(handle)) is None
+    assert run(outcome(handle, throttle_ms=0)) is None
+
+
+@pytest.mark.parametrize("handle", [nothing, nothing_later])
+def test_a_client_without_responses_pauses_all_the_same(handle: Callable[[Context, Any], Any]) -> None:
+    """Produce with acks=0 must not be a way around a quota."""
+    reply = run(outcome(handle))
+    assert reply is not None
+    assert (reply.parts, reply.throttle_ms, reply.close) == ([], 40, False)
 
 
 @pytest.mark.parametrize("handle", [closes, closes_later])

@@ -8,6 +8,7 @@ import pytest
 
 from tests.rigs.log import NOW_MS, open_log
 from tests.rigs.partition import sole_leader
+from tests.rigs.quotas import client_quotas, pausing
 from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.broker.requests.client_connection import ClientConnection
@@ -19,6 +20,7 @@ from tidelog.broker.requests.produce_shortcut import (
     ProduceShortcut,
 )
 from tidelog.broker.requests.routes import Routes
+from tidelog.broker.security.client_quotas import ClientQuotas
 from tidelog.replication import refusals
 from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.log_config import LogConfig
@@ -60,6 +62,7 @@ class Broker:
         throttle_ms: int = 0,
         config: LogConfig | None = None,
         durability: Durability = Durability.OS,
+        throttle: ClientQuotas | None = None,
     ) -> None:
         self.logs = [open_log(MemoryDisk(), config or LogConfig()) for _ in range(2)]
         self.by_key: dict[tuple[object, int], Partition] = {}
@@ -71,7 +74,9 @@ class Broker:
         services: Any = SimpleNamespace(
             clock=SimpleNamespace(now_ms=lambda: NOW_MS),
             partitions=SimpleNamespace(find=self._find),
-            throttle=SimpleNamespace(charge=lambda *_: throttle_ms),
+            throttle=pausing(throttle_ms) if throttle_ms else throttle,
+            inter_broker_listener="BROKERS",
+            authorizer=None,
         )
         self.shortcut = CountedShortcut(services)
         self.dispatcher = Dispatcher(services, Routes({ApiKey.PRODUCE: self.shortcut}))
@@ -290,6 +295,18 @@ def test_a_throttled_client_is_told(version: int) -> None:
     assert short == long
     assert broker.short == 1
     assert read_response(ApiKey.PRODUCE, version, short[4:])[1].throttle_time_ms == 250
+
+
+def test_both_ways_charge_the_bytes_of_the_request() -> None:
+    asked = frame(batch())
+    burst = 10.0 * len(asked) / 10  # the first request is free, the second is all too much
+    connection, broker = client(), Broker(throttle=client_quotas(producer_byte_rate=burst / 10))
+    pauses = [
+        read_response(ApiKey.PRODUCE, 12, broker.send(asked, connection)[4:])[1].throttle_time_ms
+        for _ in range(3)
+    ]
+    assert broker.short == 2
+    assert pauses == [0, 10_000, 20_000]
 
 
 def test_a_deleted_topic_is_missed() -> None:

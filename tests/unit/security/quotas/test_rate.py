@@ -7,7 +7,7 @@ from tidelog.security.quotas.token_bucket import TokenBucket
 
 
 def rate() -> SlidingRate:
-    return SlidingRate(0, windows=11, window_ms=1000)
+    return SlidingRate(windows=11, window_ms=1000)
 
 
 def test_a_burst_within_what_ten_seconds_allow_is_free() -> None:
@@ -36,6 +36,28 @@ def test_old_windows_are_forgotten() -> None:
     assert measured.per_second(11_000) == 0
 
 
+def test_what_is_taken_back_does_not_count() -> None:
+    measured = rate()
+    measured.record(5000, 0)
+    measured.record(-5000, 0)
+    assert measured.throttle_ms(100, 0) == 0
+    assert measured.total(0) == 0
+
+
+def test_the_time_of_the_current_window_counts_as_well() -> None:
+    """Kafka's arithmetic: ten windows count as full, and the one that is under way by its age."""
+    measured = rate()
+    measured.record(2060, 0)
+    assert measured.per_second(300) == pytest.approx(200)  # 2060 in 10.3 s
+    assert measured.throttle_ms(100, 300) == 10_300
+
+
+def test_an_excess_of_less_than_a_millisecond_is_a_pause_all_the_same() -> None:
+    measured = rate()
+    measured.record(10_000_001, 0)
+    assert measured.throttle_ms(1_000_000, 0) == 1
+
+
 def test_a_limit_of_zero_still_ends() -> None:
     measured = rate()
     measured.record(1, 0)
@@ -62,3 +84,10 @@ def test_a_clock_that_goes_back_gives_nothing() -> None:
     bucket = TokenBucket(1000, burst=0)
     bucket.take(1, 1, 1, 0)
     assert bucket.throttle_ms(1, 1, 0) == 1000
+
+
+def test_a_bucket_is_full_once_the_debt_and_the_burst_are_paid() -> None:
+    bucket = TokenBucket(0, burst=10)
+    bucket.take(14, 2, 10, 0)
+    assert not bucket.is_full(2, 10, 6_999)
+    assert bucket.is_full(2, 10, 7_000)

@@ -41,6 +41,8 @@ def handle(context: Context, request: FetchRequest) -> "FetchResponse | asyncio.
     is_broker = replica_id >= 0 or replica_id == ANY_REPLICA
     if is_broker and context.connection.listener != context.services.inter_broker_listener:
         return FetchResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    if is_broker:
+        context.charge = None  # replication has throttles of its own
     if replica_id >= 0:
         broker_epoch = NO_EPOCH if state is None else state.replica_epoch
         return context.services.replication.fetches.handle(request, context.version, replica_id, broker_epoch)
@@ -50,7 +52,8 @@ def handle(context: Context, request: FetchRequest) -> "FetchResponse | asyncio.
         return FetchResponse(error_code=error.code)
     job = FetchJob(context, request, plan, reads_all=replica_id == ANY_REPLICA)
     reading = job.read()
-    missing = request.min_bytes - reading.bytes_read
+    min_bytes = request.min_bytes if context.charge is None else min(request.min_bytes, job.bytes_max)
+    missing = min_bytes - reading.bytes_read
     if missing <= 0 or reading.must_answer or request.max_wait_ms <= 0 or not plan.wanted:
         if reading.bytes_read or reading.must_answer or not job.is_short_of_a_sync:
             return job.respond(reading)
@@ -62,7 +65,7 @@ def handle(context: Context, request: FetchRequest) -> "FetchResponse | asyncio.
         min(request.max_wait_ms, WAIT_MS_MAX),
         answer=lambda: job.respond(job.read()),
         # New records may belong to open transactions: then the reader waits on.
-        missing_now=(lambda: job.missing(request.min_bytes)) if job.read_committed else None,
+        missing_now=(lambda: job.missing(min_bytes)) if job.read_committed else None,
     ).future
 
 
@@ -70,13 +73,13 @@ class FetchJob:
     """One fetch request: reads the log on arrival, and once more when its wait is over."""
 
     __slots__ = (
-        "_bytes_max",
         "_context",
         "_find",
         "_leaders",
         "_limit",
         "_plan",
         "_rack",
+        "bytes_max",
         "partitions",
         "read_committed",
     )
@@ -88,7 +91,9 @@ class FetchJob:
         self._context = context
         self._rack = request.rack_id
         self._plan = plan
-        self._bytes_max = min(request.max_bytes, services.config.int("fetch.max.bytes"))
+        self.bytes_max = min(request.max_bytes, services.config.int("fetch.max.bytes"))
+        if context.charge is not None and (of_quota := context.charge.fetched_bytes_max) is not None:
+            self.bytes_max = min(self.bytes_max, int(of_quota))
         self.read_committed = request.isolation_level == READ_COMMITTED
         self._limit = LOG_END if reads_all else limit_of_consumer(request.isolation_level)
         # Older consumers cannot be sent to a follower, so a follower refuses them.
@@ -99,7 +104,7 @@ class FetchJob:
 
     def read(self) -> FetchPass[Wanted]:
         self.partitions = []
-        reading: FetchPass[Wanted] = FetchPass(self._bytes_max, self._limit)
+        reading: FetchPass[Wanted] = FetchPass(self.bytes_max, self._limit)
         reading.run(self._plan.wanted, self._read_one, self._refusal)
         return reading
 
@@ -183,6 +188,10 @@ class FetchJob:
         return 0 if reading.must_answer else min_bytes - reading.bytes_read
 
     def respond(self, reading: FetchPass[Wanted]) -> FetchResponse:
+        charge = self._context.charge
+        if charge is not None and reading.bytes_read and not charge.fetched(reading.bytes_read):
+            # Without records, as in Kafka: the consumer asks for them again after its pause.
+            return FetchResponse(session_id=self._context.services.sessions.put_off(self._plan))
         topics = by_topic(self._plan.trim(reading.answers))
         response = FetchResponse(session_id=self._plan.session_id, responses=topics)
         if self._leaders:

@@ -9,12 +9,23 @@ from tidelog.wire.messages.create_partitions import (
     CreatePartitionsTopicResult,
 )
 
+STRICT_SINCE = 3
+"""The first version whose clients understand THROTTLING_QUOTA_EXCEEDED."""
+
 
 async def handle(context: Context, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
     wanted = [_wanted(topic) for topic in request.topics]
+    quota = context.charge_mutations(strict_since=STRICT_SINCE)
     results = await context.services.metadata.change(
-        lambda image: decide_create_partitions(image, wanted, validate_only=request.validate_only)
+        lambda image: decide_create_partitions(
+            image,
+            wanted,
+            validate_only=request.validate_only,
+            charge=None if quota is None else quota.anew(),
+        )
     )
+    if quota is not None:
+        context.throttle_ms = quota.throttle_ms
     return CreatePartitionsResponse(
         results=[
             CreatePartitionsTopicResult(name=r.name, error_code=r.error, error_message=r.message)

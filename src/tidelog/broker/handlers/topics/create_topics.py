@@ -15,10 +15,22 @@ from tidelog.wire.messages.create_topics import (
     CreateTopicsResponse,
 )
 
+STRICT_SINCE = 6
+"""The first version whose clients understand THROTTLING_QUOTA_EXCEEDED."""
+
 
 async def handle(context: Context, request: CreateTopicsRequest) -> CreateTopicsResponse:
     wanted = [_new_topic(topic) for topic in request.topics]
-    results = await create(context.services, wanted, validate_only=request.validate_only, tries=context.tries)
+    quota = context.charge_mutations(strict_since=STRICT_SINCE)
+    results = await create(
+        context.services,
+        wanted,
+        validate_only=request.validate_only,
+        tries=context.tries,
+        charge=None if quota is None else quota.anew,
+    )
+    if quota is not None:
+        context.throttle_ms = quota.throttle_ms
     return CreateTopicsResponse(topics=_unique(context, results))
 
 

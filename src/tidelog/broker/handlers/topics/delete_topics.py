@@ -9,6 +9,9 @@ from tidelog.wire.messages.delete_topics import (
     DeleteTopicsResponse,
 )
 
+STRICT_SINCE = 5
+"""The first version whose clients understand THROTTLING_QUOTA_EXCEEDED."""
+
 
 async def handle(context: Context, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     services = context.services
@@ -17,9 +20,14 @@ async def handle(context: Context, request: DeleteTopicsRequest) -> DeleteTopics
     else:
         topics = [TopicToDelete(name=name, topic_id=ZERO_UUID) for name in request.topic_names]
     enabled = services.config.bool("delete.topic.enable")
+    quota = context.charge_mutations(strict_since=STRICT_SINCE)
     results = await services.metadata.change(
-        lambda image: decide_delete_topics(image, topics, enabled=enabled)
+        lambda image: decide_delete_topics(
+            image, topics, enabled=enabled, charge=None if quota is None else quota.anew()
+        )
     )
+    if quota is not None:
+        context.throttle_ms = quota.throttle_ms
     return DeleteTopicsResponse(
         responses=[
             DeletableTopicResult(

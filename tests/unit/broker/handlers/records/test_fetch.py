@@ -8,12 +8,14 @@ import pytest
 
 from tests.rigs import virtual_time
 from tests.rigs.log import NOW_MS, open_log
+from tests.rigs.quotas import client_quotas
 from tidelog.base.config.config import load
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.handlers.records import fetch
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Context
 from tidelog.broker.requests.fetch_sessions import FetchSessions
+from tidelog.broker.security.request_charge import RequestCharge
 from tidelog.metadata.image.entities import PartitionImage, TopicImage
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import Endpoint
@@ -83,6 +85,7 @@ class Rig:
             topics_by_id={TOPIC_ID: topic},
         )
         self.as_follower: list[tuple[int, int]] = []
+        self.charge: RequestCharge | None = None
         self.services = SimpleNamespace(
             config=load(flags={"replica.selector.class": selector} if selector else {}),
             partitions=SimpleNamespace(find=self._find, find_any=lambda *_: self.partition),
@@ -112,6 +115,7 @@ class Rig:
     def ask(self, request: FetchRequest, version: int = 17) -> FetchResponse:
         async def work() -> FetchResponse:
             context = Context(self.services, ClientConnection("", 0, "PLAINTEXT"), version, None)  # type: ignore[arg-type]
+            context.charge = self.charge
             answer = fetch.handle(context, request)
             return await answer if isinstance(answer, asyncio.Future) else answer
 
@@ -214,3 +218,54 @@ def test_followers_fetch_on_the_listener_of_brokers_alone() -> None:
     refused = rig.ask(FetchRequest(replica_id=3), 14)
     assert refused.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     assert rig.as_follower == []
+
+
+def limited(bytes_per_second: float, *, used: int = 0) -> RequestCharge:
+    quotas = client_quotas(consumer_byte_rate=bytes_per_second)
+    charge = RequestCharge(quotas, quotas.limits_of("User:ANONYMOUS", None))
+    assert charge.fetched(used)
+    return charge
+
+
+def test_a_consumer_above_its_quota_gets_no_records_and_no_session() -> None:
+    """The first response of a session names all partitions, and this one names none."""
+    rig = Rig()
+    rig.charge = limited(1000, used=10_000)
+    opening = consumer(0)
+    opening.session_epoch = 0
+    response = rig.ask(opening)
+    assert (response.error_code, response.session_id, response.responses) == (0, 0, [])
+    assert rig.charge.throttle_ms > 0
+    assert len(rig.services.sessions) == 0
+
+
+def test_a_session_goes_on_after_a_response_without_records() -> None:
+    rig = Rig()
+    opening = consumer(0)
+    opening.session_epoch = 0
+    opened = rig.ask(opening)
+    rig.charge = limited(1000, used=10_000)
+    response = rig.ask(FetchRequest(session_id=7, session_epoch=1, max_wait_ms=100, min_bytes=1))
+    assert (response.session_id, response.responses) == (7, [])
+    assert opened.session_id == 7
+    rig.charge = None
+    response = rig.ask(FetchRequest(session_id=7, session_epoch=2, max_wait_ms=100, min_bytes=1))
+    assert response.responses[0].partitions[0].records
+
+
+def test_a_fetch_returns_no_more_than_the_burst_and_does_not_wait_for_more() -> None:
+    rig = Rig()
+    rig.charge = limited(1)
+    asked = consumer(0)
+    asked.min_bytes = 1 << 20
+    response = rig.ask(asked)
+    [answer] = response.responses[0].partitions
+    assert 0 < len(answer.records) < 100  # a single batch, however small the quota is
+
+
+def test_followers_are_not_charged() -> None:
+    rig = Rig()
+    rig.charge = limited(1, used=10)
+    rig.ask(FetchRequest(replica_id=3), 14)
+    assert rig.as_follower == [(3, -1)]
+    assert rig.charge.throttle_ms == 0

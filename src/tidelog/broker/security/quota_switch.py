@@ -1,0 +1,52 @@
+"""Turns the charging of requests on with the first quota of a client, and off with the last."""
+
+from typing import Protocol
+
+from tidelog.base.config.config import BrokerConfig
+from tidelog.base.ports import Clock
+from tidelog.broker.security.client_quotas import ClientQuotas, limits_clients
+from tidelog.broker.security.mutation_quotas import MutationQuotas
+from tidelog.security.quotas.entity import Quotas
+
+
+class Charging(Protocol):
+    """What requests are charged by: None while no client has a quota."""
+
+    throttle: ClientQuotas | None
+    mutations: MutationQuotas | None
+
+
+class QuotaSwitch:
+    def __init__(self, services: Charging, clock: Clock, config: BrokerConfig) -> None:
+        self._services = services
+        self._clients = ClientQuotas(
+            clock,
+            windows=config.int("quota.window.num"),
+            window_ms=config.int("quota.window.size.seconds") * 1000,
+        )
+        self._mutations = MutationQuotas(
+            clock,
+            windows=config.int("controller.quota.window.num"),
+            window_ms=config.int("controller.quota.window.size.seconds") * 1000,
+        )
+        self._quotas: Quotas = {}
+
+    @property
+    def span_seconds(self) -> float:
+        """How often idle clients may be forgotten."""
+        return self._clients.span_ms / 1000
+
+    def follow(self, quotas: Quotas) -> None:
+        """The quotas are these from the next request on, on open connections as well."""
+        if quotas is self._quotas:
+            return
+        self._quotas = quotas
+        self._clients.follow(quotas)
+        self._mutations.follow(quotas)
+        is_on = limits_clients(quotas)
+        self._services.throttle = self._clients if is_on else None
+        self._services.mutations = self._mutations if is_on else None
+
+    def forget_idle(self) -> None:
+        if self._services.throttle is not None:
+            self._clients.forget_idle()
