@@ -305,7 +305,7 @@ class BrokerNode:
             tokens.run,
             self.services.inter_broker_listener,
         )
-        return gates(sasl_listeners(parts), self._clock)
+        return gates(sasl_listeners(parts), self._clock, lambda: self.services.audit)
 
     async def _serve(
         self,

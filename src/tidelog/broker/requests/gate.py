@@ -8,7 +8,7 @@ rest. Once a session has ended (KIP-368) it closes again, and takes the place of
 import asyncio
 import math
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tidelog.base.errors import ErrorCode, ProtocolError
 from tidelog.base.ports import Clock
@@ -16,8 +16,12 @@ from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import Reply
 from tidelog.broker.security.authentication import Authentication, Step
 from tidelog.broker.security.sasl_listener import SaslListener
+from tidelog.security.audit.event import Actor
 from tidelog.security.sasl.conversation import AuthenticationFailed
 from tidelog.wire.apis import ApiKey
+
+if TYPE_CHECKING:
+    from tidelog.broker.security.audit.audit import Audit
 
 SIZE_BYTES = 4
 SASL_APIS = frozenset({ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE})
@@ -27,13 +31,17 @@ _BEFORE = frozenset(int(key) for key in BEFORE_AUTHENTICATION)
 _AGAIN = frozenset(int(key) for key in SASL_APIS)
 
 
-def gates(listeners: Mapping[str, SaslListener], clock: Clock) -> Callable[[ClientConnection], None]:
+def gates(
+    listeners: Mapping[str, SaslListener],
+    clock: Clock,
+    audit: "Callable[[], Audit | None]" = lambda: None,
+) -> Callable[[ClientConnection], None]:
     """Returns what puts a gate on a new connection if its listener is one of these."""
 
     def put_gate(connection: ClientConnection) -> None:
         listener = listeners.get(connection.listener)
         if listener is not None:
-            Gate(connection, listener, Authentication(listener, clock))
+            Gate(connection, listener, Authentication(listener, clock), audit)
 
     return put_gate
 
@@ -47,6 +55,7 @@ class Refusal(NamedTuple):
 
 class Gate:
     __slots__ = (
+        "_audit",
         "_authentication",
         "_connection",
         "_is_busy",
@@ -61,11 +70,16 @@ class Gate:
     )
 
     def __init__(
-        self, connection: ClientConnection, listener: SaslListener, authentication: Authentication
+        self,
+        connection: ClientConnection,
+        listener: SaslListener,
+        authentication: Authentication,
+        audit: "Callable[[], Audit | None]",
     ) -> None:
         self._connection = connection
         self._listener = listener
         self._authentication = authentication
+        self._audit = audit
         self._loop = asyncio.get_running_loop()
         self._since = self._loop.time()
         self._timer: asyncio.TimerHandle | None = None
@@ -135,8 +149,7 @@ class Gate:
         try:
             authentication.begin(mechanism, raw=raw)
         except AuthenticationFailed as error:
-            self.on_failure(f"failed to authenticate: {error}")
-            self.is_ended = True
+            self._failed(error)
             return ErrorCode.ILLEGAL_SASL_STATE
         self._shut()
         return ErrorCode.NONE
@@ -173,8 +186,7 @@ class Gate:
             step = await authentication.respond(token)
         except AuthenticationFailed as error:
             await self._late(began)
-            self.is_ended = True
-            self.on_failure(f"failed to authenticate by {authentication.mechanism_name}: {error}")
+            self._failed(error)
             return Refusal(
                 ErrorCode.SASL_AUTHENTICATION_FAILED,
                 "Authentication failed during authentication due to invalid credentials with SASL mechanism "
@@ -185,6 +197,18 @@ class Gate:
         elif not authentication.is_under_way and not self.is_ended:
             self._open(step.lifetime_ms)
         return step
+
+    def _failed(self, error: AuthenticationFailed) -> None:
+        self.is_ended = True
+        mechanism = self._authentication.mechanism_name
+        self.on_failure(f"failed to authenticate by {mechanism}: {error}")
+        audit = self._audit()
+        if audit is not None:
+            audit.authentication_failed(self._actor(), mechanism, error.user, str(error))
+
+    def _actor(self) -> Actor:
+        connection = self._connection
+        return Actor(connection.principal, connection.host, connection.listener, connection.client_id)
 
     async def _late(self, began: float) -> None:
         """Wait until a whole number of delays has passed: the time must not tell why the client failed."""
@@ -203,6 +227,9 @@ class Gate:
             self._timer.cancel()
         self._timer = self._loop.call_later(lifetime_ms / 1000, self._shut) if lifetime_ms else None
         self.on_change()
+        audit = self._audit()
+        if audit is not None:
+            audit.authenticated(self._actor(), self._authentication.mechanism_name)
 
     def _shut(self) -> None:
         """The session has ended, or another exchange begins: nothing but SASL from now on."""

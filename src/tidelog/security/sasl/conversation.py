@@ -19,6 +19,11 @@ class Authenticated(NamedTuple):
 class AuthenticationFailed(TidelogError):
     """The client is not who it says. The text goes to the broker's log and the audit, never to the client."""
 
+    def __init__(self, text: str, user: str = "") -> None:
+        super().__init__(text)
+        self.user = user
+        """The name that the client gave, where it came that far."""
+
 
 class Conversation(Protocol):
     """One exchange on one connection. Raises AuthenticationFailed, after which it must not be used again."""

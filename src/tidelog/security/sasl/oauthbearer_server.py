@@ -43,7 +43,9 @@ class OauthBearerServer:
             self._refused = error
             return _REFUSED
         if authzid is not None and authzid != verified.subject:
-            raise AuthenticationFailed(f"user {verified.subject!r} asked to act as another user")
+            raise AuthenticationFailed(
+                f"user {verified.subject!r} asked to act as another user", verified.subject
+            )
         self.result = Authenticated(Principal(USER, verified.subject), verified.expires_at_ms)
         return b""
 

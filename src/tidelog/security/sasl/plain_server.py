@@ -30,8 +30,8 @@ class PlainServer:
             raise AuthenticationFailed("a malformed PLAIN message")
         authzid, username, password = fields
         if authzid and authzid != username:
-            raise AuthenticationFailed(f"user {username!r} asked to act as another user")
+            raise AuthenticationFailed(f"user {username!r} asked to act as another user", username)
         if not self._is_password(username, password):
-            raise AuthenticationFailed(f"user {username!r}: unknown user or wrong password")
+            raise AuthenticationFailed(f"user {username!r}: unknown user or wrong password", username)
         self.result = Authenticated(Principal(USER, username))
         return b""

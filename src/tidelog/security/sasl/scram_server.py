@@ -84,7 +84,7 @@ class ScramServer:
         authzid, bare, name, client_nonce, extensions = parsed.groups()
         username = _unescaped(name)
         if authzid is not None and _unescaped(authzid) != username:
-            raise AuthenticationFailed(f"user {username!r} asked to act as another user")
+            raise AuthenticationFailed(f"user {username!r} asked to act as another user", username)
         is_token = "tokenauth=true" in extensions.lower().split(",")
         self._user = self._find_user(username, is_token)
         credential = self._user.credential if self._user else self._made_up(username)
@@ -116,7 +116,7 @@ class ScramServer:
         is_right = hmac.compare_digest(digest(mechanism, client_key), credential.stored_key)
         if not is_right or self._user is None:
             reason = "wrong password" if self._user else "no such user"
-            raise AuthenticationFailed(f"user {self._username!r}: {reason}")
+            raise AuthenticationFailed(f"user {self._username!r}: {reason}", self._username)
         self.result = self._user.authenticated
         return b"v=" + base64.b64encode(keyed_digest(mechanism, credential.server_key, signed))
 

@@ -1,14 +1,19 @@
 """The gate of a listener with SASL: what passes before authentication, and how it fails and ends."""
 
 import asyncio
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from tests.rigs.sasl import PASSWORDS, SECURITY, SaslRig, gate_of, log_in
+from tests.rigs.sasl import PASSWORDS, SECURITY, LoopClock, SaslRig, gate_of, log_in
 from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, ProtocolError
-from tidelog.broker.requests.gate import Refusal
+from tidelog.broker.requests.client_connection import ClientConnection
+from tidelog.broker.requests.gate import Refusal, gates
+from tidelog.broker.security.audit.audit import Audit
 from tidelog.metadata.image.security import SecurityImage
+from tidelog.security.audit.event import AuditEvent, AuditKind
 from tidelog.wire.apis import ApiKey
 
 
@@ -296,5 +301,25 @@ def test_no_failure_shows_a_password() -> None:
         for mechanism in ("PLAIN", "SCRAM-SHA-256"):
             await log_in(rig.connect(), mechanism, "alice", PASSWORDS["bob"])
         assert not any(PASSWORDS["bob"] in failure for failure in rig.failures)
+
+    run(scenario())
+
+
+def test_the_audit_hears_of_failures_and_of_successes() -> None:
+    async def scenario() -> None:
+        events: list[AuditEvent] = []
+        sink: Any = SimpleNamespace(write=lambda line: None)
+        audit = Audit(AuditKind, [sink], LoopClock(), 1)
+        audit.record = events.append  # type: ignore[method-assign]
+        rig = SaslRig()
+        for password in (None, "wrong"):
+            connection = ClientConnection("192.0.2.1", 5555, "SASL_PLAINTEXT")
+            gates({"SASL_PLAINTEXT": rig.listener}, LoopClock(), lambda: audit)(connection)
+            await log_in(connection, password=password)
+        assert [(event.kind, event.actor.principal) for event in events] == [
+            (AuditKind.AUTHENTICATED, "User:alice"),
+            (AuditKind.AUTHENTICATION_FAILED, "User:ANONYMOUS"),
+        ]
+        assert ("user", "alice") in events[1].details
 
     run(scenario())
