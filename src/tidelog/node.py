@@ -165,8 +165,15 @@ class BrokerNode:
 
     @property
     def bootstrap_servers(self) -> str:
-        """The addresses with which clients find this broker."""
-        return ",".join(address_of(where.host, where.port) for where in self._endpoints)
+        """The addresses with which clients find this broker: a listener that is named for brokers is none."""
+        own = self.config.optional_text("inter.broker.listener.name")
+        clients = [where for where in self._endpoints if where.listener != own] or self._endpoints
+        return ",".join(address_of(where.host, where.port) for where in clients)
+
+    @property
+    def inter_broker_address(self) -> str:
+        where = inter_broker_endpoint(self.config, self._endpoints)
+        return address_of(where.host, where.port)
 
     @property
     def port(self) -> int:

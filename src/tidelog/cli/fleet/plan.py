@@ -5,6 +5,7 @@ import os
 import socket
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.ids import uuid_from_random, uuid_text
@@ -12,6 +13,9 @@ from tidelog.base.listener import Listener
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.fleet.record import Recorded
 from tidelog.cli.up.settings import given_config
+
+if TYPE_CHECKING:
+    from tidelog.cli.security.local import LocalSecurity
 
 VOTERS_MAX = 5
 REPLICAS = 3
@@ -24,12 +28,19 @@ class MemberPlan:
     listener: Listener
     advertised: Listener
     log_dir: str
+    broker_port: int | None = None
+    """Of the listener that brokers have for themselves, in a secured cluster."""
 
     @property
     def address(self) -> str:
-        """Where clients and the other brokers find it."""
+        """Where clients find it."""
         host = self.advertised.host
         return f"[{host}]:{self.advertised.port}" if ":" in host else f"{host}:{self.advertised.port}"
+
+    @property
+    def broker_address(self) -> str:
+        """Where the other brokers find it."""
+        return self.address if self.broker_port is None else f"localhost:{self.broker_port}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +53,21 @@ class FleetPlan:
     """The settings that all of them share."""
     file: str | None
     flags: Mapping[str, str]
+    security: "LocalSecurity | None" = None
 
     @property
     def bootstrap_servers(self) -> str:
         return ",".join(member.address for member in self.members)
 
+    @property
+    def broker_addresses(self) -> str:
+        return ",".join(member.broker_address for member in self.members)
+
     def settings_of(self, member: MemberPlan) -> dict[str, str]:
         """What the broker is given beside the settings file and the environment."""
-        voters = [f"{other.id}@{other.address}" for other in self.members if other.id in self.recorded.voters]
+        voters = [
+            f"{other.id}@{other.broker_address}" for other in self.members if other.id in self.recorded.voters
+        ]
         count = len(self.members)
         shared = {
             "default.replication.factor": str(min(REPLICAS, count)),
@@ -64,7 +82,16 @@ class FleetPlan:
             "listeners": str(member.listener),
             "advertised.listeners": str(member.advertised),
             "log.dirs": member.log_dir,
+            **self._secured(member),
         }
+
+    def _secured(self, member: MemberPlan) -> dict[str, str]:
+        if self.security is None or member.broker_port is None:
+            return {}
+        ids = [other.id for other in self.members]
+        return self.security.settings_of(
+            member.id, member.listener, member.advertised, member.broker_port, ids
+        )
 
 
 def plan_fleet(
@@ -170,13 +197,14 @@ def _free_ports(host: str, count: int) -> list[int]:
 def refuse_taken_ports(plan: FleetPlan) -> None:
     """Before anything is started: one broker without its port would leave half a cluster."""
     taken = []
-    for member in plan.members:
+    own = [Listener("", "localhost", member.broker_port) for member in plan.members if member.broker_port]
+    for listener in (*(member.listener for member in plan.members), *own):
         try:
-            _bound(member.listener.host, member.listener.port).close()
+            _bound(listener.host, listener.port).close()
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
-                raise CliError(f"Cannot listen at {member.listener}: {error.strerror}.") from error
-            taken.append(member.listener.port)
+                raise CliError(f"Cannot listen at {listener}: {error.strerror}.") from error
+            taken.append(listener.port)
     if not taken:
         return
     ports = ", ".join(map(str, taken))

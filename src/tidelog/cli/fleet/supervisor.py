@@ -21,6 +21,7 @@ from tidelog.cli.fleet.member import Member, command_of, exit_text
 from tidelog.cli.fleet.plan import FleetPlan, MemberPlan, refuse_taken_ports, stop_order
 from tidelog.cli.fleet.record import write_record
 from tidelog.cli.fleet.restarts import Backoff
+from tidelog.cli.fleet.secured import prepare_security
 from tidelog.cli.fleet.voice import Voice, ready_facts
 from tidelog.cli.session import Session
 from tidelog.cli.stop_signals import StopSignal, StopSignals
@@ -61,6 +62,7 @@ class Fleet:
         with _sole_owner(self.plan.data):
             refuse_taken_ports(self.plan)
             write_record(self.plan.data, self.plan.recorded)
+            prepare_security(self.plan)
             return asyncio.run(self._until_stopped())
 
     async def _until_stopped(self) -> int:
@@ -71,6 +73,7 @@ class Fleet:
         keepers = [asyncio.create_task(self._keep(member)) for member in self.plan.members]
         try:
             if await self._until_all_answer():
+                await self._confirm_admin()
                 self._announce()
                 await self._serve()
         finally:
@@ -81,9 +84,18 @@ class Fleet:
             raise self._failed
         return Exit.OK
 
+    async def _confirm_admin(self) -> None:
+        if (security := self.plan.security) is not None:
+            await asyncio.to_thread(security.confirm_admin, self.plan.broker_addresses, START_PATIENCE_S)
+
     async def _serve(self) -> None:
         if self.demo:
-            await show_demo(self.plan.bootstrap_servers, self._stop, pipeline=self.demo_pipeline)
+            await show_demo(
+                self.plan.bootstrap_servers,
+                self._stop,
+                pipeline=self.demo_pipeline,
+                properties_file=self.plan.security and self.plan.security.files.client,
+            )
         else:
             await self._stop.wait()
 
@@ -184,7 +196,10 @@ class Fleet:
         return set(self.plan.recorded.voters), None
 
     def _session(self) -> contextlib.closing[Session]:
-        return contextlib.closing(Session(servers=self.plan.bootstrap_servers, timeout_s=LOOK_TIMEOUT_S))
+        properties = self.plan.security.admin_properties() if self.plan.security else None
+        return contextlib.closing(
+            Session(servers=self.plan.broker_addresses, timeout_s=LOOK_TIMEOUT_S, properties=properties)
+        )
 
     def _announce(self) -> None:
         self._is_ready = True

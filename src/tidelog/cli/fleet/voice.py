@@ -11,7 +11,7 @@ import click
 from tidelog import __version__
 from tidelog.cli.fleet.log import CombinedLog
 from tidelog.cli.fleet.plan import FleetPlan
-from tidelog.cli.up.banner import PROMISES, bold, command_name, short_path
+from tidelog.cli.up.banner import PROMISES, bold, command_name, security_lines, short_path
 
 
 class Voice:
@@ -93,6 +93,8 @@ def banner(plan: FleetPlan, started_s: float | None) -> str:
     took = "" if started_s is None else f" after {started_s:.2f} s"
     first = plan.members[0].address
     flag = "" if first == "localhost:9092" else f" -b {first}"
+    secured = plan.security.facts() if plan.security is not None else {}
+    flag = flag if not secured else f" --context {secured['context']}"
     command = command_name()
     replicas = plan.settings_of(plan.members[0]).get("default.replication.factor")
     copies = replicas or str(plan.config.int("default.replication.factor"))
@@ -107,6 +109,7 @@ def banner(plan: FleetPlan, started_s: float | None) -> str:
         f"  Replicas    {copies} of each partition by default",
         f"  Durability  {PROMISES[plan.config.text('durability')]}",
         *(f"  Note        {warning}" for warning in plan.config.warnings),
+        *security_lines(secured),
         "",
         "  Try in another terminal:",
         f"    {command} cluster status{flag}",
@@ -138,4 +141,5 @@ def ready_facts(plan: FleetPlan, pids: Mapping[int, int | None]) -> dict[str, An
             }
             for member in plan.members
         ],
+        **(plan.security.facts() if plan.security is not None else {}),
     }

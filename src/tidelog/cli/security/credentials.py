@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tidelog.base.errors import ErrorCode
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.refusals import refusal
+from tidelog.metadata.image.image import SECURITY_VERSION
 from tidelog.metadata.image.security_builder import credential_record
 from tidelog.metadata.security.bootstrap import Bootstrap
 from tidelog.security.sasl.scram_credential import ScramMechanism, new_credential, salted_password
@@ -43,6 +44,22 @@ def set_password(
             )
         )
     _alter(cluster, wire.AlterUserScramCredentialsRequest(upsertions=upsertions))
+
+
+def ensure_user(cluster: DirectCluster, user: str, password: str) -> None:
+    """A user that exists keeps the password. A cluster of an early version learns to store users first."""
+    if not list_users(cluster, [user]):
+        _allow_users(cluster)
+        set_password(cluster, user, password)
+
+
+def _allow_users(cluster: DirectCluster) -> None:
+    from tidelog.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+
+    update = FeatureUpdateKey(feature=SECURITY_VERSION, max_version_level=1)
+    answer = cluster.ask(UpdateFeaturesRequest(feature_updates=[update]), at_least=1)
+    if answer.error_code:
+        raise refusal(answer.error_code, answer.error_message, f"The feature {SECURITY_VERSION}")
 
 
 def delete_user(cluster: DirectCluster, user: str, mechanisms: Iterable[ScramMechanism]) -> None:

@@ -22,6 +22,7 @@ def banner(facts: Mapping[str, Any], warnings: Sequence[str], started_s: float |
     servers = facts["bootstrap_servers"]
     took = "" if started_s is None else f" after {started_s:.2f} s"
     flag = "" if servers == DEFAULT_SERVERS else f" -b {servers}"
+    flag = flag if "context" not in facts else f" --context {facts['context']}"
     command = command_name()
     lines = [
         "",
@@ -31,6 +32,7 @@ def banner(facts: Mapping[str, Any], warnings: Sequence[str], started_s: float |
         f"  Data        {', '.join(map(short_path, facts['data']))}",
         f"  Durability  {PROMISES[facts['durability']]}",
         *(f"  Note        {warning}" for warning in warnings),
+        *security_lines(facts),
         "",
         "  Try in another terminal:",
         f"    {command} topic create greetings{flag}",
@@ -41,6 +43,20 @@ def banner(facts: Mapping[str, Any], warnings: Sequence[str], started_s: float |
         "",
     ]
     return "\n".join(lines)
+
+
+def security_lines(facts: Mapping[str, Any]) -> list[str]:
+    """Of a secured cluster: where the client files are. They hold the password; the screen does not."""
+    if "security" not in facts:
+        return []
+    path = short_path(facts["security"])
+    return [
+        "  Security    TLS and passwords for clients, certificates between brokers, ACLs for all users",
+        f"  Clients     {path}/client.properties       librdkafka: kcat -F {path}/client.properties -L",
+        f"              {path}/client-java.properties  Java, and Kafka's tools with --command-config",
+        f"              {path}/spark-options.yaml      Spark and pipelines",
+        f"              they log in as '{facts['user']}', who may do everything; keep them to yourself",
+    ]
 
 
 def _membership(facts: Mapping[str, Any]) -> list[str]:

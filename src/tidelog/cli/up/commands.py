@@ -31,6 +31,11 @@ BROKERS_MAX = 64
 @set_option
 @ready_file_option
 @click.option(
+    "--secure",
+    is_flag=True,
+    help="TLS, users and ACLs on all brokers, with keys and client files in DIR/security. Stays on.",
+)
+@click.option(
     "--demo", is_flag=True, help="Create a topic, write a record and read it back, as a demonstration."
 )
 @click.option(
@@ -51,6 +56,7 @@ def up(
     file: str | None,
     values: tuple[str, ...],
     ready_file: str | None,
+    secure: bool,
     demo: bool,
     demo_pipeline: bool,
     no_restart: bool,
@@ -65,8 +71,10 @@ def up(
     tidelog up --data /var/lib/tidelog --set log.retention.ms=7d
     tidelog up --config broker.yaml --port 0 --ready-file /tmp/broker.json
     tidelog up --brokers 3                         # a cluster: ports 9092 to 9094, data/node-1 to data/node-3
+    tidelog up --secure                            # with TLS and users; prints how to connect
     """
     from tidelog.cli.fleet.record import recorded_fleet
+    from tidelog.cli.security.secured_state import is_secured
 
     pairs = dict(map(parse_pair, values))
     recorded = recorded_fleet(data or DEFAULT_DATA)
@@ -80,6 +88,10 @@ def up(
         from tidelog.cli.fleet.supervisor import Fleet
 
         plan = plan_fleet(recorded, brokers, data or DEFAULT_DATA, port, file, pairs)
+        if secure or is_secured(plan.data):
+            from tidelog.cli.fleet.secured import secured_plan
+
+            plan = secured_plan(plan)
         return Fleet(
             plan,
             as_json=session.json,
@@ -92,6 +104,16 @@ def up(
     from tidelog.cli.up.settings import broker_config
 
     config = broker_config(file, data, port, pairs)
+    security = None
+    if secure or is_secured(config.list("log.dirs")[0]):
+        from tidelog.cli.up.secured import secured_broker
+
+        config, security = secured_broker(config, file, pairs)
     return Running(
-        config, as_json=session.json, ready_file=ready_file, demo=demo, demo_pipeline=demo_pipeline
+        config,
+        as_json=session.json,
+        ready_file=ready_file,
+        demo=demo,
+        demo_pipeline=demo_pipeline,
+        security=security,
     ).run()

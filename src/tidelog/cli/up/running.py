@@ -19,10 +19,14 @@ from tidelog.cli.stop_signals import StopSignal, StopSignals
 from tidelog.cli.up.ready_file import remove_ready_file, write_ready_file
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tidelog.base.config.config import BrokerConfig
+    from tidelog.cli.security.local import LocalSecurity
     from tidelog.node import BrokerNode
 
 FAILURE_CHECK_S = 1.0
+CONFIRM_TIMEOUT_S = 30.0
 
 
 class Running:
@@ -35,6 +39,7 @@ class Running:
         demo: bool = False,
         demo_pipeline: bool = False,
         until_stdin_closes: bool = False,
+        security: "LocalSecurity | None" = None,
     ) -> None:
         self.config = config
         self.json = as_json
@@ -42,6 +47,7 @@ class Running:
         self.demo = demo or demo_pipeline
         self.demo_pipeline = demo_pipeline
         self.until_stdin_closes = until_stdin_closes
+        self.security = security
         self._stop = asyncio.Event()
         self._signals = StopSignals()
 
@@ -66,6 +72,7 @@ class Running:
             return Exit.OK
         try:
             ShortCollections().begin()
+            await self._confirm_security(node)
             self._announce(node)
             await self._serve(node)
         finally:
@@ -105,12 +112,23 @@ class Running:
 
         return await until_refused(self.config)
 
+    async def _confirm_security(self, node: "BrokerNode") -> None:
+        """The client files name the port that the broker got; the first user exists."""
+        if self.security is not None:
+            self.security.write_client_files(node.bootstrap_servers)
+            await asyncio.to_thread(self.security.confirm_admin, node.inter_broker_address, CONFIRM_TIMEOUT_S)
+
     async def _serve(self, node: "BrokerNode") -> None:
         """Serves until a stop signal, or a failure of the broker."""
         watching = asyncio.create_task(self._until_it_fails(node), name="failure watch")
         try:
             if self.demo:
-                await show_demo(node.bootstrap_servers, self._stop, pipeline=self.demo_pipeline)
+                await show_demo(
+                    node.bootstrap_servers,
+                    self._stop,
+                    pipeline=self.demo_pipeline,
+                    properties_file=self.security and self.security.files.client,
+                )
             else:
                 await self._stop.wait()
         finally:
@@ -136,6 +154,8 @@ class Running:
             "durability": self.config.text("durability"),
             "voters": sorted(voter.id for voter in node.quorum.raft.configuration.voters),
         }
+        if self.security is not None:
+            facts |= self.security.facts()
         if self.ready_file is not None:
             write_ready_file(self.ready_file, facts)
         if self.json:
@@ -179,9 +199,12 @@ class Running:
             self._stop.set()
 
 
-async def show_demo(servers: str, stop: asyncio.Event, *, pipeline: bool = False) -> None:
+async def show_demo(
+    servers: str, stop: asyncio.Event, *, pipeline: bool = False, properties_file: "Path | None" = None
+) -> None:
     """Until `stop` is set. A process of its own: the client library would stay in the broker's memory."""
     more = ["--pipeline"] if pipeline else []
+    more += ["--properties", str(properties_file)] if properties_file is not None else []
     shown = await asyncio.create_subprocess_exec(sys.executable, "-m", "tidelog.cli.up.demo", servers, *more)
     stopped = asyncio.ensure_future(stop.wait())
     finished = asyncio.ensure_future(shown.wait())

@@ -1,0 +1,162 @@
+"""The security of a cluster that `tidelog up` runs on this machine: made by `--secure` once, then kept.
+
+Everything lies in `security/` of the data directory. A directory that is there stays in force: the brokers
+come back secured, with or without the flag.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tidelog.base.config.broker_config import BrokerConfig
+from tidelog.base.listener import Listener
+from tidelog.broker.controller.bootstrap_file import FILE as BOOTSTRAP_FILE
+from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.security.certificate import certificate_in
+from tidelog.cli.security.client_files import ClientAccess, read_properties, write_client_files
+from tidelog.cli.security.credentials import bootstrap_of
+from tidelog.cli.security.files import DIRECTORY, SecurityFiles, broker_name, write_private
+from tidelog.cli.security.issuing import issue, new_authority, now, open_authority
+from tidelog.cli.security.local_context import save_context
+from tidelog.cli.security.passwords import new_password
+from tidelog.cli.security.secured_settings import BROKERS, CHOSEN, secured_settings, super_users_of
+from tidelog.cli.security.secured_state import STATE, free_port, read_state, write_state
+
+ADMIN = "admin"
+RENEW_DAYS = 30
+BROKER_PORT_DISTANCE = 10_000
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class LocalBroker:
+    id: int
+    log_dir: str
+    advertised_host: str
+    votes: bool = True
+
+
+class LocalSecurity:
+    def __init__(self, data: str) -> None:
+        self.files = SecurityFiles(Path(data).absolute() / DIRECTORY)
+        self.state = read_state(self.files.path / STATE)
+        self.context = ""
+
+    def choose_ports(self, client_ports: Sequence[int]) -> list[int]:
+        """The brokers' own ports: those of earlier starts, then 10,000 above the clients', where free."""
+        known = list(self.state.broker_ports[: len(client_ports)])
+        for port in client_ports[len(known) :]:
+            known.append(free_port(port + BROKER_PORT_DISTANCE if port else 0, known))
+        self.state = replace(self.state, broker_ports=tuple(known))
+        return known
+
+    def prepare(self, brokers: Sequence[LocalBroker], cluster_id: str = "") -> None:
+        """Makes what is missing: the authority, certificates, and the first user of a new cluster."""
+        files = self.files
+        authority = open_authority(files) if files.exist else new_authority(files)
+        for broker in brokers:
+            hosts = (broker.advertised_host, *LOCAL_HOSTS)
+            if self._needs(broker_name(broker.id), hosts):
+                issue(files, authority, broker_name(broker.id), hosts)
+        if self._needs(ADMIN):
+            issue(files, authority, ADMIN)
+        password = self._password() or new_password()
+        if not files.client.exists():  # with addresses that the first start corrects
+            write_client_files(files, self._access("localhost:9092", password))
+        if not self.state.admin_exists and not any(map(_has_data, brokers)):
+            users = bootstrap_of(ADMIN, password, cluster_id).dump()
+            for broker in brokers:
+                if broker.votes:
+                    os.makedirs(broker.log_dir, exist_ok=True)
+                    write_private(Path(broker.log_dir) / BOOTSTRAP_FILE, users)
+        self._write_state()
+
+    def settings_of(
+        self, id: int, clients: Listener, advertised: Listener, broker_port: int, ids: Iterable[int]
+    ) -> dict[str, str]:
+        between = Listener(BROKERS, "localhost", broker_port)
+        return secured_settings(
+            clients=clients,
+            brokers=between,
+            advertised_clients=advertised,
+            advertised_brokers=between,
+            key_file=self.files.certificate(broker_name(id)),
+            ca_file=self.files.ca,
+            super_users=super_users_of(ADMIN, ids),
+        )
+
+    def admin_properties(self) -> dict[str, str]:
+        """For the listener of the brokers: the certificate of the first user, which needs no password."""
+        key = str(self.files.certificate(ADMIN))
+        return {
+            "security.protocol": "SSL",
+            "ssl.ca.location": str(self.files.ca),
+            "ssl.certificate.location": key,
+            "ssl.key.location": key,
+        }
+
+    def write_client_files(self, servers: str) -> None:
+        """With the addresses that clients really find; files that have them already stay as they are."""
+        if read_properties(self.files.client.read_text()).get("bootstrap.servers") != servers:
+            write_client_files(self.files, self._access(servers, self._password() or ""))
+        self.context = save_context(self.files, servers)
+
+    def facts(self) -> dict[str, str]:
+        """What a person or a script needs to connect; no secret is in it."""
+        return {"security": str(self.files.path), "user": ADMIN, "context": self.context}
+
+    def confirm_admin(self, servers: str, timeout_s: float) -> None:
+        """The first user of a cluster that was plain before: set by the admin's certificate, once."""
+        if self.state.admin_exists:
+            return
+        from tidelog.cli.direct.cluster import DirectCluster
+        from tidelog.cli.security.credentials import ensure_user
+        from tidelog.cli.session import Session
+
+        session = Session(servers=servers, timeout_s=timeout_s, properties=self.admin_properties())
+        with closing(session):
+            ensure_user(DirectCluster(session), ADMIN, self._password() or "")
+        self.state = replace(self.state, admin_exists=True)
+        self._write_state()
+
+    def _needs(self, name: str, hosts: Sequence[str] = ()) -> bool:
+        path = self.files.certificate(name)
+        if not path.exists():
+            return True
+        facts = certificate_in(path)
+        return facts.days_left(now()) < RENEW_DAYS or not set(hosts) <= set(facts.hosts)
+
+    def _password(self) -> str | None:
+        if not self.files.client.exists():
+            return None
+        return read_properties(self.files.client.read_text()).get("sasl.password")
+
+    def _access(self, servers: str, password: str) -> ClientAccess:
+        return ClientAccess(servers, ADMIN, password, str(self.files.ca))
+
+    def _write_state(self) -> None:
+        write_state(self.files.path / STATE, self.state)
+
+
+def refuse_own_settings(config: BrokerConfig) -> None:
+    """`--secure` decides these; a person who sets them wants another way."""
+    if len(config.listeners()) > 1:
+        raise CliError(
+            f"--secure cannot choose between {len(config.listeners())} listeners.",
+            attempt="one listener; --secure adds that of the brokers",
+            code=Exit.USAGE,
+        )
+    given = [name for name in CHOSEN if config.is_given(name)]
+    if given:
+        raise CliError(
+            f"{given[0]} cannot be set beside --secure.",
+            cause="a directory that `tidelog up --secure` secured has its listeners, keys and super users.",
+            attempt="leave it out; or tidelog security init, and each broker with settings of its own",
+            code=Exit.USAGE,
+        )
+
+
+def _has_data(broker: LocalBroker) -> bool:
+    return os.path.exists(os.path.join(broker.log_dir, "meta.properties"))

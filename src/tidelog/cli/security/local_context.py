@@ -1,0 +1,42 @@
+"""The context of the command line for a secured cluster on this machine: `tidelog --context local …`.
+
+The context names the client file in the place of the password, so the password has one home.
+"""
+
+from itertools import count
+
+from tidelog.cli.context.store import (
+    SERVERS,
+    Contexts,
+    SavedContext,
+    contexts_path,
+    read_contexts,
+    write_contexts,
+)
+from tidelog.cli.security.client_files import read_properties
+from tidelog.cli.security.files import SecurityFiles
+
+NAME = "local"
+CA = "ssl.ca.location"
+
+
+def save_context(files: SecurityFiles, servers: str) -> str:
+    """Returns its name: that which the cluster has already, or the first free one."""
+    path = contexts_path()
+    contexts = read_contexts(path)
+    properties = read_properties(files.client.read_text()) | {
+        SERVERS: servers,
+        "sasl.password": f"${{file:{files.client}:sasl.password}}",
+    }
+    name = _name(contexts, properties[CA])
+    if name not in contexts.by_name or contexts.by_name[name].properties != properties:
+        contexts.by_name[name] = SavedContext(properties)
+        write_contexts(path, contexts)
+    return name
+
+
+def _name(contexts: Contexts, ca: str) -> str:
+    """Clusters are told apart by their authorities."""
+    own = [name for name, saved in contexts.by_name.items() if saved.properties.get(CA) == ca]
+    free = (name for number in count(1) if (name := NAME if number == 1 else f"{NAME}-{number}"))
+    return own[0] if own else next(name for name in free if name not in contexts.by_name)

@@ -1,0 +1,63 @@
+"""What a secured data directory remembers: the brokers' own ports, and whether the first user exists."""
+
+import json
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tidelog.cli.exits import CliError
+from tidelog.cli.security.files import DIRECTORY, write_private
+
+STATE = "secured.json"
+
+
+@dataclass(frozen=True, slots=True)
+class SecuredState:
+    broker_ports: tuple[int, ...] = ()
+    """Where brokers reach each other, by node id from 1 on."""
+    admin_exists: bool = False
+    """Confirmed by the running cluster: the first user is there."""
+
+
+def is_secured(data: str) -> bool:
+    return os.path.exists(os.path.join(data, DIRECTORY, STATE))
+
+
+def read_state(path: Path) -> SecuredState:
+    try:
+        found: Mapping[str, object] = json.loads(path.read_text(encoding="utf-8"))
+        ports = found["broker_ports"]
+        if not isinstance(ports, list):
+            raise TypeError("broker_ports is not a list")
+        return SecuredState(tuple(int(port) for port in ports), bool(found["admin_exists"]))
+    except FileNotFoundError:
+        return SecuredState()
+    except OSError as error:
+        raise CliError(f"Cannot read {path}: {error.strerror}.") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise CliError(
+            f"{path} cannot be understood: {error}.",
+            cause="it was changed by hand, or by another version.",
+            attempt="put it back, or use another directory with --data",
+        ) from error
+
+
+def write_state(path: Path, state: SecuredState) -> None:
+    write_private(path, json.dumps(asdict(state)).encode())
+
+
+def free_port(wanted: int, others: Sequence[int]) -> int:
+    """The wanted port, or any if that is taken."""
+    for port in (wanted if 0 < wanted < 65536 else 0, 0):
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("localhost", port))
+            except OSError:
+                continue
+            found = int(probe.getsockname()[1])
+            if found not in others:
+                return found
+    raise CliError("There is no free port for the listener of the brokers.")
