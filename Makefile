@@ -5,6 +5,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(VENV)/.installed
+SECURED := $(VENV)/.installed-secure
 DEV := $(VENV)/.installed-dev
 WORKERS ?= 2
 # Tests with clusters and clients wait more than they compute: for sessions to end, for leaders, for JVMs.
@@ -21,9 +22,9 @@ help: ## Show this list
 # A new ./data is that of three brokers; one that is there says itself how many it has.
 BROKERS ?= $(if $(wildcard data),,3)
 
-up: $(RUN) ## Run three brokers on localhost with their data in ./data, and a pipeline on Spark; BROKERS=1, SPARK=no
+up: $(RUN) $(if $(filter yes,$(SECURE)),$(SECURED)) ## Run three brokers on localhost with their data in ./data, and a pipeline on Spark; BROKERS=1, SPARK=no, SECURE=yes
 	@exec $(BIN)/tidelog up --data ./data --demo $(if $(BROKERS),--brokers $(BROKERS)) \
-		$(if $(filter no,$(SPARK)),,--demo-pipeline)
+		$(if $(filter yes,$(SECURE)),--secure) $(if $(filter no,$(SPARK)),,--demo-pipeline)
 
 test: lint unit interop ## Lint, types, and every test
 
@@ -75,6 +76,11 @@ $(RUN): pyproject.toml | $(BIN)/python
 	@echo "Installing Tidelog into $(VENV)…"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
+
+$(SECURED): pyproject.toml | $(BIN)/python
+	@echo "Installing what certificates need into $(VENV)…"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[secure]'
+	@touch $(RUN) $@
 
 $(DEV): pyproject.toml | $(BIN)/python
 	@echo "Installing Tidelog and its development tools into $(VENV)…"

@@ -89,12 +89,13 @@ class Fleet:
             await asyncio.to_thread(security.confirm_admin, self.plan.broker_addresses, START_PATIENCE_S)
 
     async def _serve(self) -> None:
+        security = self.plan.security
         if self.demo:
             await show_demo(
                 self.plan.bootstrap_servers,
                 self._stop,
                 pipeline=self.demo_pipeline,
-                properties_file=self.plan.security and self.plan.security.files.client,
+                context=security.context if security is not None else None,
             )
         else:
             await self._stop.wait()

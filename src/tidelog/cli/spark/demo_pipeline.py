@@ -11,12 +11,21 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from tidelog.base.errors import TidelogError
+from tidelog.cli.context.chosen import ChosenConnection, GivenConnection, choose
 from tidelog.cli.spark.pipeline_view import PipelineView
+
+if TYPE_CHECKING:
+    from tidelog.spark.pipeline.load import Loaded
 
 TOPIC = "demo-orders"
 PIPELINE = Path(__file__).with_name("demo_pipeline.yaml")
@@ -25,15 +34,16 @@ ORDERS_PER_S = 20
 
 
 def main() -> None:
+    servers, *context = sys.argv[1:]
     try:
-        show_pipeline(sys.argv[1])
+        show_pipeline(choose(GivenConnection(servers, context=context[0] if context else None)))
     except TidelogError as error:
         print(f"\nThe pipeline does not run: {error}\nThe brokers do.", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         pass
 
 
-def show_pipeline(servers: str) -> None:
+def show_pipeline(connection: ChosenConnection) -> None:
     from tidelog.cli.spark.install import install_spark, missing_modules
 
     view = PipelineView(as_json=False)
@@ -41,15 +51,15 @@ def show_pipeline(servers: str) -> None:
         install_spark()
     print(f"  Next, a pipeline on Spark: {PIPELINE.name} counts sample orders by country. Spark starts…\n")
     sys.stdout.flush()
-    _create_topic(servers)
+    _create_topic(connection)
     began = time.monotonic()
     spark = _quiet_spark()
     # Spark's own handlers would wait for jobs; at Ctrl-C this process and its JVM just end.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    _run(spark, servers, view, began)
+    _run(spark, connection, view, began)
 
 
-def _run(spark: object, servers: str, view: PipelineView, began: float) -> None:
+def _run(spark: object, connection: ChosenConnection, view: PipelineView, began: float) -> None:
     from tidelog.spark.engine.scripts import cache_directory
     from tidelog.spark.pipeline.build import build
     from tidelog.spark.pipeline.load import load_pipeline
@@ -58,10 +68,12 @@ def _run(spark: object, servers: str, view: PipelineView, began: float) -> None:
     directory = cache_directory() / "demo-checkpoint"
     shutil.rmtree(directory, ignore_errors=True)
     run = Run(str(directory), once=False, show=view.rows)
-    run.start(build(spark, load_pipeline(str(PIPELINE)), servers))  # type: ignore[arg-type]
-    threading.Thread(target=write_orders, args=(servers,), daemon=True).start()
-    first = servers.partition(",")[0]
+    loaded = _with_options(load_pipeline(str(PIPELINE)), connection.properties)
+    run.start(build(spark, loaded, connection.servers))  # type: ignore[arg-type]
+    threading.Thread(target=write_orders, args=(connection,), daemon=True).start()
+    first = connection.servers.partition(",")[0]
     flag = "" if first == "localhost:9092" else f" -b {first}"
+    flag = flag if connection.context is None else f" --context {connection.context}"
     print(
         f"  It runs after {time.monotonic() - began:.0f} s; rows appear as they change. Elsewhere:\n"
         f"    {_command()} consume {TOPIC}{flag}\n"
@@ -69,6 +81,15 @@ def _run(spark: object, servers: str, view: PipelineView, began: float) -> None:
         flush=True,
     )
     run.until_done(lambda: False, lambda found: None)
+
+
+def _with_options(loaded: "Loaded", properties: Mapping[str, str]) -> "Loaded":
+    """Sources and sinks log in with the client's properties."""
+    if loaded.spec is None or not properties:
+        return loaded
+    options = {f"kafka.{name}": value for name, value in properties.items()}
+    sources = {name: structs.replace(source, options=options) for name, source in loaded.spec.sources.items()}
+    return replace(loaded, spec=structs.replace(loaded.spec, sources=sources))
 
 
 def _command() -> str:
@@ -85,19 +106,19 @@ def _quiet_spark() -> object:
     return spark_session("demo")
 
 
-def _create_topic(servers: str) -> None:
-    from tidelog import Admin, AdminConfig
+def _create_topic(connection: ChosenConnection) -> None:
+    from tidelog import Admin
 
-    with Admin(AdminConfig(bootstrap_servers=servers.split(","))) as admin:
+    with Admin({**connection.properties, "bootstrap.servers": connection.servers}) as admin:
         admin.create_topic(TOPIC, partitions=3, config={"retention.ms": 3_600_000}, if_not_exists=True)
 
 
-def write_orders(servers: str) -> None:
+def write_orders(connection: ChosenConnection) -> None:
     """Until the process ends. One order in ten is some seconds late, so that windows are corrected."""
-    from tidelog import Producer, ProducerConfig
+    from tidelog import Producer
 
     random = Random()
-    with Producer(ProducerConfig(bootstrap_servers=servers.split(","))) as producer:
+    with Producer({**connection.properties, "bootstrap.servers": connection.servers}) as producer:
         number = 0
         while True:
             number += 1

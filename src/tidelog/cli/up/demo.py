@@ -1,7 +1,7 @@
 """The proof that a fresh broker works: make a topic, write a record, read it back.
 
 `tidelog up --demo` runs this as a process of its own: `python -m tidelog.cli.up.demo localhost:9092`. With
-`--pipeline` it goes on as the demonstration of pipelines.
+`--pipeline` it goes on as the demonstration of pipelines, with `--context NAME` as the user of that context.
 """
 
 import os
@@ -67,11 +67,16 @@ def _read_back(cluster: Cluster, offset: int) -> Consumed:
 
 
 def main() -> None:
+    servers, *options = sys.argv[1:]
+    context = options[options.index("--context") + 1] if "--context" in options else None
+    session = Session(servers=servers)
+    session.given_context = context
     try:
-        print(show_it_working(Session(servers=sys.argv[1])), flush=True)
-        if "--pipeline" in sys.argv:
+        print(show_it_working(session), flush=True)
+        if "--pipeline" in options:
             # In a fresh process: this one's client library is not needed any more.
-            os.execv(sys.executable, [sys.executable, "-m", "tidelog.cli.spark.demo_pipeline", sys.argv[1]])
+            module = ["-m", "tidelog.cli.spark.demo_pipeline", servers]
+            os.execv(sys.executable, [sys.executable, *module, *([] if context is None else [context])])
     except CliError as error:
         print("\n".join(error.lines()), file=sys.stderr)
         sys.exit(error.code)

@@ -7,6 +7,7 @@ import asyncio
 from contextlib import closing, suppress
 
 from tidelog.base.config.config import BrokerConfig
+from tidelog.base.security_protocol import SecurityProtocol
 from tidelog.base.voters import parse_voters
 from tidelog.cli.cluster.view import Broker, ClusterView, look_at_brokers
 from tidelog.cli.direct.cluster import DirectCluster
@@ -20,9 +21,11 @@ async def until_refused(config: BrokerConfig) -> CliError:
     """Comes back only with a reason; the caller ends it once the broker is in."""
     voters = parse_voters(config.list("controller.quorum.voters"))
     servers = ",".join(voter.address for voter in voters if voter.id != config.int("node.id"))
+    properties = _properties(config)
     await asyncio.sleep(FIRST_LOOK_S)
     while True:
-        view = await asyncio.to_thread(_look, servers) if servers else None
+        can_look = bool(servers) and properties is not None
+        view = await asyncio.to_thread(_look, servers, properties or {}) if can_look else None
         if view is not None and (reason := conflict(config, view)) is not None:
             return reason
         await asyncio.sleep(LOOK_EVERY_S)
@@ -50,7 +53,31 @@ def _is_here(config: BrokerConfig, other: Broker) -> bool:
     )
 
 
-def _look(servers: str) -> ClusterView | None:
-    with closing(Session(servers=servers, timeout_s=LOOK_TIMEOUT_S)) as session, suppress(CliError):
+def _properties(config: BrokerConfig) -> dict[str, str] | None:
+    """With which a client gets past the brokers' own listener; None where this broker cannot tell."""
+    listener = config.inter_broker_listener()
+    match config.security_protocols().get(listener):
+        case SecurityProtocol.PLAINTEXT:
+            return {}
+        case SecurityProtocol.SSL:
+            own = config.for_listener(listener)
+            key, trusted = (
+                own.optional_text("ssl.keystore.location"),
+                own.optional_text("ssl.truststore.location"),
+            )
+            if key is None or trusted is None or own.optional_text("ssl.key.password") is not None:
+                return None
+            return {
+                "security.protocol": "SSL",
+                "ssl.ca.location": trusted,
+                "ssl.certificate.location": key,
+                "ssl.key.location": key,
+            }
+    return None
+
+
+def _look(servers: str, properties: dict[str, str]) -> ClusterView | None:
+    session = Session(servers=servers, timeout_s=LOOK_TIMEOUT_S, properties=properties)
+    with closing(session), suppress(CliError):
         return look_at_brokers(DirectCluster(session))
     return None  # not up yet either

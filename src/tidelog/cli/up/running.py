@@ -19,8 +19,6 @@ from tidelog.cli.stop_signals import StopSignal, StopSignals
 from tidelog.cli.up.ready_file import remove_ready_file, write_ready_file
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tidelog.base.config.config import BrokerConfig
     from tidelog.cli.security.local import LocalSecurity
     from tidelog.node import BrokerNode
@@ -127,7 +125,7 @@ class Running:
                     node.bootstrap_servers,
                     self._stop,
                     pipeline=self.demo_pipeline,
-                    properties_file=self.security and self.security.files.client,
+                    context=self.security.context if self.security is not None else None,
                 )
             else:
                 await self._stop.wait()
@@ -200,11 +198,11 @@ class Running:
 
 
 async def show_demo(
-    servers: str, stop: asyncio.Event, *, pipeline: bool = False, properties_file: "Path | None" = None
+    servers: str, stop: asyncio.Event, *, pipeline: bool = False, context: str | None = None
 ) -> None:
     """Until `stop` is set. A process of its own: the client library would stay in the broker's memory."""
     more = ["--pipeline"] if pipeline else []
-    more += ["--properties", str(properties_file)] if properties_file is not None else []
+    more += ["--context", context] if context is not None else []
     shown = await asyncio.create_subprocess_exec(sys.executable, "-m", "tidelog.cli.up.demo", servers, *more)
     stopped = asyncio.ensure_future(stop.wait())
     finished = asyncio.ensure_future(shown.wait())
