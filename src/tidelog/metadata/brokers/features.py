@@ -99,9 +99,14 @@ def decide_update_features(
 def refusal_of_security(image: ClusterImage, records: Sequence[Record]) -> KafkaError | None:
     """Returns why these records must not be written, where one of them is on security and the level is 0.
 
-    A broker of an earlier version stops at a record that it does not know.
+    A broker of an earlier version stops at a record that it does not know. The first entry of a new cluster
+    raises the level before its records on security.
     """
-    if image.has_security or not any(type(record) in SECURITY_RECORDS for record in records):
+    is_raised = any(
+        isinstance(record, FeatureChanged) and record.name == SECURITY_VERSION and record.level > 0
+        for record in records
+    )
+    if image.has_security or is_raised or not any(type(record) in SECURITY_RECORDS for record in records):
         return None
     return KafkaError(
         ErrorCode.UNSUPPORTED_VERSION,
