@@ -10,11 +10,17 @@ from tidelog.cli.direct.refusals import refusal
 from tidelog.metadata.image.image import SECURITY_VERSION
 from tidelog.metadata.image.security_builder import credential_record
 from tidelog.metadata.security.bootstrap import Bootstrap
-from tidelog.security.sasl.scram_credential import ScramMechanism, new_credential, salted_password
+from tidelog.security.sasl.scram_credential import (
+    ITERATIONS_MIN,
+    ScramMechanism,
+    new_credential,
+    salted_password,
+)
 
 SALT_BYTES = 24
-ITERATIONS = 8192
-"""Twice what Kafka demands at least: a login stays below some milliseconds, and guessing costs more."""
+ITERATIONS = ITERATIONS_MIN
+"""As Kafka's tools have it, and as brokers pretend for users that do not exist: another number would tell
+which names are users."""
 ALL_MECHANISMS = tuple(ScramMechanism)
 
 

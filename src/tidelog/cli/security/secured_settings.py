@@ -13,6 +13,12 @@ from tidelog.cli.security.files import broker_name
 
 CLIENTS, BROKERS = "CLIENTS", "BROKERS"
 MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256")
+CIPHER_SUITES = tuple(
+    f"TLS_ECDHE_{kind}_WITH_{cipher}"
+    for kind in ("ECDSA", "RSA")
+    for cipher in ("AES_256_GCM_SHA384", "AES_128_GCM_SHA256", "CHACHA20_POLY1305_SHA256")
+)
+"""Of TLS 1.2: with forward secrecy and authenticated encryption. Those of TLS 1.3 all have both."""
 CHOSEN = (
     "listener.security.protocol.map",
     "inter.broker.listener.name",
@@ -46,6 +52,7 @@ def secured_settings(
         "ssl.keystore.location": str(key_file),
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(ca_file),
+        "ssl.cipher.suites": ",".join(CIPHER_SUITES),
         f"listener.name.{BROKERS.lower()}.ssl.client.auth": "required",
         "ssl.principal.mapping.rules": r"RULE:^CN=([^,]+).*$/$1/,DEFAULT",
         "sasl.enabled.mechanisms": ",".join(MECHANISMS),

@@ -53,6 +53,7 @@ class ScramServer:
         self._find_user = find_user
         self._nonce = nonce
         self._secret = secret
+        self._client_nonce = ""
         self._username = ""
         self._user: KnownUser | None = None
         self._credential: ScramCredential
@@ -89,6 +90,7 @@ class ScramServer:
         self._user = self._find_user(username, is_token)
         credential = self._user.credential if self._user else self._made_up(username)
         self._gs2_header = text[: len(text) - len(bare)].encode()
+        self._client_nonce = client_nonce
         self._nonce = client_nonce + self._nonce
         salt = base64.b64encode(credential.salt).decode()
         challenge = f"r={self._nonce},s={salt},i={credential.iterations}"
@@ -104,7 +106,10 @@ class ScramServer:
         without_proof, binding, nonce, proof_text = parsed.groups()
         if _base64(binding) != self._gs2_header:
             raise AuthenticationFailed("the SCRAM channel binding is not that of the first message")
-        if not hmac.compare_digest(nonce.encode(), self._nonce.encode()):
+        # librdkafka before 2.6.1, and so kcat of many distributions, puts its own nonce in front twice. The
+        # broker's nonce is in it all the same, and the proof covers it.
+        own = nonce.removeprefix(self._client_nonce) if nonce != self._nonce else nonce
+        if not hmac.compare_digest(own.encode(), self._nonce.encode()):
             raise AuthenticationFailed("the SCRAM nonce is not that of this exchange")
         signed = f"{self._signed},{without_proof}".encode()
         mechanism, credential = self._mechanism, self._credential

@@ -83,6 +83,8 @@ def test_a_file_that_was_changed_is_refused(raw: bytes, reason: str) -> None:
 
 
 def test_the_entry_is_one_that_the_controller_may_write() -> None:
-    decision = decide_new_cluster(ClusterImage(), cluster_id="c", config=BrokerConfig(), bootstrap=bootstrap())
+    decision = decide_new_cluster(
+        ClusterImage(), cluster_id="c", config=BrokerConfig(), bootstrap=bootstrap()
+    )
     assert refusal_of_security(ClusterImage(), decision.records) is None
     assert refusal_of_security(ClusterImage(), bootstrap().credentials) is not None

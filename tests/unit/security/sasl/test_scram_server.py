@@ -8,7 +8,13 @@ import pytest
 from tidelog.blocking.sasl import scram
 from tidelog.security.principal import Principal
 from tidelog.security.sasl.conversation import AuthenticationFailed
-from tidelog.security.sasl.scram_credential import ScramMechanism, new_credential
+from tidelog.security.sasl.scram_credential import (
+    ScramMechanism,
+    digest,
+    keyed_digest,
+    new_credential,
+    salted_password,
+)
 from tidelog.security.sasl.scram_server import ScramServer, of_user
 
 SHA_256 = ScramMechanism.SHA_256
@@ -52,6 +58,34 @@ def test_our_own_client(mechanism, user) -> None:
     with pytest.raises(StopIteration):
         client.send(scram_server.respond(final))
     assert scram_server.result.principal.name == user
+
+
+def proved(final: str, first: bytes, challenge: bytes) -> bytes:
+    """The final message of a client that knows the password."""
+    signed = f"{first.decode().removeprefix('n,,')},{challenge.decode()},{final}".encode()
+    salted = salted_password(SHA_256, "pencil", SALT, 4096)
+    key = keyed_digest(SHA_256, salted, b"Client Key")
+    signature = keyed_digest(SHA_256, digest(SHA_256, key), signed)
+    proof = bytes(a ^ b for a, b in zip(key, signature, strict=True))
+    return f"{final},p={base64.b64encode(proof).decode()}".encode()
+
+
+def test_librdkafka_before_2_6_1_sends_its_own_nonce_twice() -> None:
+    scram_server = server()
+    challenge = scram_server.respond(FIRST)
+    nonce = challenge.decode().split(",")[0].removeprefix("r=")
+    client_nonce = FIRST.decode().rpartition("r=")[2]
+    scram_server.respond(proved(f"c=biws,r={client_nonce}{nonce}", FIRST, challenge))
+    assert scram_server.result is not None
+
+
+def test_no_other_nonce_is_accepted() -> None:
+    client_nonce = FIRST.decode().rpartition("r=")[2]
+    for wrong in (client_nonce, f"{client_nonce}{client_nonce}", f"{client_nonce}other"):
+        scram_server = server()
+        final = proved(f"c=biws,r={wrong}", FIRST, scram_server.respond(FIRST))
+        with pytest.raises(AuthenticationFailed, match="nonce"):
+            scram_server.respond(final)
 
 
 def test_a_wrong_password_and_an_unknown_user_look_alike() -> None:

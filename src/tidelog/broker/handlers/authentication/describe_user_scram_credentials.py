@@ -25,7 +25,7 @@ def handle(
         info = CredentialInfo(mechanism=mechanism, iterations=credential.iterations)
         described.setdefault(user, []).append(info)
     asked_for = Counter(user.name for user in request.users or ())
-    names = asked_for or Counter(described)
+    names = asked_for or Counter(iter(described))
     return DescribeUserScramCredentialsResponse(
         results=[_result(user, times, described) for user, times in names.items()]
     )

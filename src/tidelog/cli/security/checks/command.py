@@ -118,4 +118,4 @@ def _print(shown: list[SecurityFinding], brokers: int) -> None:
         click.echo(f"Nothing is open that should not be: {machines} checked.")
         return
     figures = ", ".join(f"{count[severity]} {severity.name.lower()}" for severity in reversed(Severity))
-    click.echo(f"{len(shown)} findings at {machines}: {figures}.")
+    click.echo(f"{len(shown)} {'finding' if len(shown) == 1 else 'findings'} at {machines}: {figures}.")
