@@ -1,80 +1,40 @@
-"""The client's side of SASL: PLAIN, SCRAM and OAUTHBEARER as generators that yield the next message.
-
-A generator receives each answer of the broker and ends once the exchange has succeeded; it knows no sockets.
-"""
+"""The client's side of SASL for a blocking connection: tokens are fetched here, messages made below."""
 
 import base64
-import hashlib
-import hmac
 import json
 import os
-from collections.abc import Generator
-from typing import TypeAlias
 
 from tidelog.blocking.errors import LoginRefused, SecurityError
 from tidelog.blocking.security import Sasl
+from tidelog.security.sasl import client
+from tidelog.security.sasl.client import Exchange, SaslRefused, TokenRefused
 
-Exchange: TypeAlias = Generator[bytes, bytes, None]
 TOKEN_ANSWER_BYTES_MAX = 1 << 20
 TOKEN_TIMEOUT_S = 10.0
-ITERATIONS_MIN, ITERATIONS_MAX = 4096, 1 << 20
 
 
 def exchange(sasl: Sasl, option_prefix: str = "") -> Exchange:
     if sasl.mechanism == "PLAIN":
-        return _plain(sasl)
+        return client.plain(sasl.username, sasl.password)
     if sasl.mechanism == "OAUTHBEARER":
-        return _bearer(sasl, sasl.token if sasl.token is not None else fetch_token(sasl, option_prefix))
+        token = sasl.token if sasl.token is not None else fetch_token(sasl, option_prefix)
+        return _checked(client.bearer(token, sasl.extensions))
     nonce = base64.b64encode(os.urandom(24)).decode()
     return scram(sasl.mechanism, sasl.username, sasl.password, nonce, is_token=sasl.is_token)
 
 
-def _plain(sasl: Sasl) -> Exchange:
-    yield f"\0{sasl.username}\0{sasl.password}".encode()
-
-
-def _bearer(sasl: Sasl, token: str) -> Exchange:
-    extensions = "".join(f"{name}={value}\x01" for name, value in sasl.extensions)
-    answer = yield f"n,,\x01auth=Bearer {token}\x01{extensions}\x01".encode()
-    if answer:  # a refusal comes as JSON, and wants an empty message before the broker says so itself
-        yield b"\x01"
-        raise LoginRefused(f"the broker refused the OAUTHBEARER token: {answer.decode(errors='replace')}")
-
-
 def scram(mechanism: str, username: str, password: str, nonce: str, *, is_token: bool = False) -> Exchange:
-    """RFC 5802, without channel binding, as Kafka has it."""
-    algorithm = "sha256" if mechanism.endswith("256") else "sha512"
-    name = username.replace("=", "=3D").replace(",", "=2C")
-    first = f"n={name},r={nonce}" + (",tokenauth=true" if is_token else "")
-    challenge = (yield f"n,,{first}".encode()).decode()
-    fields = _scram_fields(challenge)
+    return _checked(client.scram(mechanism, username, password, nonce, is_token=is_token))
+
+
+def _checked(steps: Exchange) -> Exchange:
+    """With the errors of this client."""
     try:
-        server_nonce, salt, rounds = fields["r"], base64.b64decode(fields["s"]), int(fields["i"])
-    except (KeyError, ValueError):
-        raise SecurityError(f"the broker's SCRAM challenge is malformed: {challenge!r}") from None
-    # A server that did not echo our nonce, or that asks for few rounds, is not one that knows the password.
-    if not server_nonce.startswith(nonce) or not ITERATIONS_MIN <= rounds <= ITERATIONS_MAX:
-        raise SecurityError(f"the broker's SCRAM challenge is not acceptable: {challenge!r}")
-    salted = hashlib.pbkdf2_hmac(algorithm, password.encode(), salt, rounds)
-    client_key = _hmac(salted, b"Client Key", algorithm)
-    without_proof = f"c=biws,r={server_nonce}"
-    signed = f"{first},{challenge},{without_proof}".encode()
-    signature = _hmac(hashlib.new(algorithm, client_key).digest(), signed, algorithm)
-    proof = bytes(a ^ b for a, b in zip(client_key, signature, strict=True))
-    final = _scram_fields((yield f"{without_proof},p={base64.b64encode(proof).decode()}".encode()).decode())
-    expected = _hmac(_hmac(salted, b"Server Key", algorithm), signed, algorithm)
-    if not hmac.compare_digest(final.get("v", ""), base64.b64encode(expected).decode()):
-        raise SecurityError(
-            f"the broker did not prove that it knows the password: {final.get('e', 'wrong signature')}"
-        )
-
-
-def _scram_fields(text: str) -> dict[str, str]:
-    return {item[:1]: item[2:] for item in text.split(",")}
-
-
-def _hmac(key: bytes, data: bytes, algorithm: str) -> bytes:
-    return hmac.new(key, data, algorithm).digest()
+        yield from steps
+    except TokenRefused as refused:
+        raise LoginRefused(str(refused)) from refused
+    except SaslRefused as refused:
+        raise SecurityError(str(refused)) from refused
 
 
 def fetch_token(sasl: Sasl, option_prefix: str = "") -> str:

@@ -25,7 +25,12 @@ class TcpNetwork:
 
     def secure(self, config: BrokerConfig) -> None:
         """Load keys and certificates. Raises InvalidTls where a TLS listener has no usable ones."""
-        self._tls_names = {name for name, protocol in config.security_protocols().items() if protocol.is_tls}
+        protocols = config.security_protocols()
+        self._tls_names = {name for name, protocol in protocols.items() if protocol.is_tls}
+        if protocols[config.inter_broker_listener()].is_sasl:
+            from tidelog.server.peer_connections.sasl_login import SaslLogin
+
+            self._peers.login = SaslLogin.of(config, self._peers.random)
         if self._tls_names:
             from tidelog.server.network_security import NetworkSecurity
 

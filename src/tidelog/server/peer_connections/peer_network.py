@@ -7,7 +7,8 @@ neither hang on a broker that is down nor flood one that is starting.
 import asyncio
 import logging
 import socket
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tidelog.base.ports import Buffer, Connection, Network, Random
@@ -16,7 +17,8 @@ from tidelog.server.connection.receive_buffer import CHUNK_BYTES
 from tidelog.server.peer_connections.peer_wire import PeerWire
 from tidelog.server.peer_connections.refusal import PeerRefused
 
-if TYPE_CHECKING:  # a broker without TLS does not import it
+if TYPE_CHECKING:  # a broker without TLS and SASL does not import them
+    from tidelog.server.peer_connections.sasl_login import SaslLogin
     from tidelog.server.peer_connections.tls import PeerTls
 
 BACK_OFF_SECONDS = 0.05
@@ -24,6 +26,8 @@ BACK_OFF_SECONDS_MAX = 1.0
 KEPT_BYTES_MAX = 32 * 1024 * 1024
 REPEATED_SECONDS = 60.0
 """How long a refusal is not logged again while its cause is the same."""
+RENEWAL_SECONDS = 30.0
+"""For a login on an open connection: its response comes behind those of earlier requests."""
 PROVEN_SECONDS = 1.0
 """A secured connection that breaks sooner, without any response, counts as an attempt that failed."""
 
@@ -47,6 +51,7 @@ class PeerNetwork:
         self.silence_seconds = silence_seconds
         """How long sent bytes may stay unacknowledged before the connection counts as broken."""
         self.tls: PeerTls | None = None
+        self.login: SaslLogin | None = None
         self._said: dict[str, tuple[str, float]] = {}
         self.chunk = bytearray(CHUNK_BYTES)
         self.pool = BufferPool(KEPT_BYTES_MAX)
@@ -62,9 +67,14 @@ class PeerNetwork:
         self._connections.pop(connection, None)
 
     def attempt(self, wire: PeerWire, host: str, port: int) -> "asyncio.Task[None]":
-        task = asyncio.get_running_loop().create_task(
-            self._attempt(wire, host, port), name=f"connect {host}:{port}"
-        )
+        return self._own(self._attempt(wire, host, port), f"connect {host}:{port}")
+
+    @property
+    def is_secured(self) -> bool:
+        return self.tls is not None or self.login is not None
+
+    def _own(self, work: Coroutine[Any, Any, None], name: str) -> "asyncio.Task[None]":
+        task = asyncio.get_running_loop().create_task(work, name=name)
         self._attempts[task] = None
         task.add_done_callback(lambda done: self._attempts.pop(done, None))
         return task
@@ -73,6 +83,8 @@ class PeerNetwork:
         try:
             async with asyncio.timeout(self.connect_seconds):
                 transport = await self._connected(wire, host, port)
+                if self.login is not None:
+                    self._renew_later(wire, await self.login.run(wire))
         except PeerRefused as refusal:
             wire.fail(refusal)
         except TimeoutError:
@@ -100,6 +112,30 @@ class PeerNetwork:
                 raise tls.refused(wire.name, error) from error
             raise
         return transport
+
+    def _renew_later(self, wire: PeerWire, seconds: float) -> None:
+        """The session ends after so many seconds; 0: never."""
+        if seconds > 0 and wire.end is None:
+            # As Kafka's clients do: early enough, and not all at the same moment.
+            share = 0.85 + self.random.below(1_000) / 10_000
+            renew = partial(self._renew, wire)
+            wire.timer = asyncio.get_running_loop().call_later(
+                seconds * share, lambda: self._own(renew(), f"log in again {wire.name}")
+            )
+
+    async def _renew(self, wire: PeerWire) -> None:
+        if self.login is None or wire.end is not None:
+            return
+        wire.hold()
+        try:
+            async with asyncio.timeout(RENEWAL_SECONDS):
+                self._renew_later(wire, await self.login.run(wire))
+        except TimeoutError:
+            wire.fail(ConnectionError(f"{wire.name} did not renew the session within {RENEWAL_SECONDS:g} s"))
+        except OSError as error:
+            wire.fail(error)
+        else:
+            wire.open()
 
     def complain(self, name: str, refusal: str) -> None:
         """Log why a broker is not reached, and not again with every attempt."""
@@ -182,7 +218,7 @@ class PeerConnection:
     def _attempted(self, _: "asyncio.Task[None]") -> None:
         self._attempt = None
         self._made_at = asyncio.get_running_loop().time()
-        if self._network.tls is None and self._wire is not None:
+        if not self._network.is_secured and self._wire is not None:
             self._failures = 0
 
     def _ended(self) -> None:
@@ -192,23 +228,24 @@ class PeerConnection:
             return
         log.debug("%s", wire.end)
         now = asyncio.get_running_loop().time()
-        if self._is_proven(wire, now):
+        if isinstance(wire.end, PeerRefused):
+            self._network.complain(wire.name, str(wire.end))
+        elif self._is_proven(wire, now):
             self._failures = 0
             self._network.reached(wire.name)
-        else:
-            delay = min(BACK_OFF_SECONDS_MAX, BACK_OFF_SECONDS * 2 ** min(self._failures, 10))
-            self._failures += 1
-            spread = 0.75 + self._network.random.below(1_000) / 2_000
-            self._retry_at = now + delay * spread
-            if isinstance(wire.end, PeerRefused):
-                self._network.complain(wire.name, str(wire.end))
+            return
+        delay = min(BACK_OFF_SECONDS_MAX, BACK_OFF_SECONDS * 2 ** min(self._failures, 10))
+        self._failures += 1
+        spread = 0.75 + self._network.random.below(1_000) / 2_000
+        self._retry_at = now + delay * spread
 
     def _is_proven(self, wire: PeerWire, now: float) -> bool:
         """Whether the connection was of use. In TLS 1.3 the other side judges our certificate after our own
         side of the handshake has succeeded."""
         if self._attempt is not None:
             return False
-        return self._network.tls is None or wire.has_answered or now - self._made_at >= PROVEN_SECONDS
+        is_proven = wire.has_answered or now - self._made_at >= PROVEN_SECONDS
+        return is_proven or not self._network.is_secured
 
 
 def _give_up_after(sock: socket.socket | None, seconds: float) -> None:
