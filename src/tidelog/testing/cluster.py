@@ -96,7 +96,7 @@ class Cluster:
             self._temporary = tempfile.TemporaryDirectory(
                 prefix="tidelog-cluster-", ignore_cleanup_errors=True
             )
-        ports = dict(zip(range(1, self._size + 1), _free_ports(self._size), strict=True))
+        ports = dict(zip(range(1, self._size + 1), free_ports(self._size), strict=True))
         self._voters = ",".join(f"{id}@127.0.0.1:{port}" for id, port in ports.items())
         self.brokers = {id: self._broker(id, port) for id, port in ports.items()}
         try:
@@ -130,7 +130,7 @@ class Cluster:
             Its id.
         """
         id = max(self.brokers) + 1
-        [port] = _free_ports(1)
+        [port] = free_ports(1)
         self.brokers[id] = self._broker(id, port)
         self.brokers[id].start()
         return id
@@ -238,7 +238,7 @@ class Cluster:
         await asyncio.to_thread(self.stop)
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     """Free ports. Held together, so that they differ."""
     sockets = []
     try:

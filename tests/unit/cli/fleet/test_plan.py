@@ -83,7 +83,7 @@ def test_a_port_is_the_first_of_several() -> None:
         planned(port=65534)
 
 
-def test_free_ports_differ() -> None:
+def testfree_ports_differ() -> None:
     ports = planned(port=0).recorded.ports
     assert len(set(ports)) == 3
     assert 0 not in ports
