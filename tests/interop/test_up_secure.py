@@ -1,0 +1,249 @@
+"""`tidelog up --secure` as a process: real clients with the files that it writes, and clients it refuses."""
+
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.interop.broker_process import BrokerProcess, console_script, free_port
+from tests.interop.drivers.kcat import missing_tool as missing_kcat
+from tests.interop.fleet_process import PATIENCE_S, FleetProcess, clean_environment
+from tidelog.base.properties import parse_properties
+
+pytestmark = pytest.mark.timeout(180)
+
+TOPICS = "org.apache.kafka.tools.TopicCommand"
+CONSOLE_PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
+CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
+
+
+class SecuredCluster:
+    """Three brokers, and commands that run with the contexts that `up` saved."""
+
+    def __init__(self, fleet: FleetProcess) -> None:
+        self.fleet = fleet
+        self.files = fleet.directory / "data" / "security"
+        self.facts = fleet.facts
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        return dict(parse_properties((self.files / "client.properties").read_text()))
+
+    def tidelog(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return command("--context", str(self.facts["context"]), *arguments)
+
+
+def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [console_script(), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=clean_environment() | environment,
+    )
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Contexts are saved below it, not in the home directory of the person who runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def cluster(environment: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredCluster]:
+    fleet = FleetProcess(tmp_path_factory.mktemp("secured"), "--secure", "--brokers", "3", "--port", "0")
+    yield SecuredCluster(fleet)
+    fleet.stop()
+
+
+def test_librdkafka_takes_its_file_as_it_is(cluster: SecuredCluster) -> None:
+    from confluent_kafka import Consumer, Producer
+
+    producer = Producer(cluster.properties)
+    producer.produce("librdkafka", b"hello")
+    assert producer.flush(PATIENCE_S) == 0
+    consumer = Consumer(cluster.properties | {"group.id": "g", "auto.offset.reset": "earliest"})
+    consumer.subscribe(["librdkafka"])
+    deadline = time.monotonic() + PATIENCE_S
+    message = None
+    while message is None and time.monotonic() < deadline:
+        message = consumer.poll(1.0)
+    consumer.close()
+    assert message is not None
+    assert message.value() == b"hello"
+
+
+def test_kcat_takes_the_same_file(cluster: SecuredCluster) -> None:
+    if (missing := missing_kcat()) is not None:
+        pytest.skip(missing)
+    done = subprocess.run(
+        ["kcat", "-F", str(cluster.files / "client.properties"), "-L", "-J"],
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert len(json.loads(done.stdout)["brokers"]) == 3, done.stderr
+
+
+def test_kafkas_tools_take_the_file_for_java(
+    cluster: SecuredCluster, open_client: Callable[[str], Any]
+) -> None:
+    java = open_client("java")
+    servers = ["--bootstrap-server", cluster.properties["bootstrap.servers"]]
+    config = ["--command-config", str(cluster.files / "client-java.properties")]
+    assert "Created topic java." in java.tool(TOPICS, *servers, *config, "--create", "--topic", "java")
+    java.tool(CONSOLE_PRODUCER, *servers, *config, "--topic", "java", stdin="from Java\n")
+    read = ["--topic", "java", "--from-beginning", "--max-messages", "1", "--timeout-ms", "30000"]
+    assert java.tool(CONSOLE_CONSUMER, *servers, *config, *read).splitlines()[0] == "from Java"
+
+
+def test_sparks_options_reach_the_cluster(cluster: SecuredCluster) -> None:
+    """By the client that Spark's tasks use."""
+    from contextlib import closing
+
+    from tidelog.blocking.brokers import Brokers
+    from tidelog.blocking.security_options import security_of
+    from tidelog.blocking.settings import ClusterSettings
+    from tidelog.wire.messages.describe_cluster import DescribeClusterRequest
+
+    given = yaml.safe_load((cluster.files / "spark-options.yaml").read_text())
+    options = {name.removeprefix("kafka."): value for name, value in given.items()}
+    servers = tuple(options.pop("bootstrap.servers").split(","))
+    with closing(Brokers(ClusterSettings(servers, security_of(options, "kafka.")))) as brokers:
+        answer = brokers.call_any(DescribeClusterRequest(), timeout_s=PATIENCE_S)
+    assert len(answer.brokers) == 3
+
+
+def test_our_own_commands_take_the_context(cluster: SecuredCluster) -> None:
+    assert cluster.tidelog("topic", "create", "greetings").returncode == 0
+    assert cluster.tidelog("produce", "greetings", "Hello").returncode == 0
+    assert "Hello" in cluster.tidelog("consume", "greetings").stdout
+    quorum = cluster.tidelog("cluster", "quorum", "--json")
+    assert quorum.returncode == 0, quorum.stderr
+
+
+def test_users_come_and_go(cluster: SecuredCluster) -> None:
+    def users(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        own = ("--context", str(cluster.facts["context"]))
+        return command("security", "user", *arguments, *own, **environment)
+
+    assert users("add", "alice", "--password-env", "SECRET", SECRET="first").returncode == 0
+    assert users("add", "alice", "--password-env", "SECRET", SECRET="first").returncode == 4
+    as_alice = ("-X", "sasl.username=alice", "-X", "sasl.password=first")
+    denied = cluster.tidelog("security", "user", "list", *as_alice)
+    assert denied.returncode == 8, denied.stderr
+    assert "authoriz" in denied.stderr.lower()
+    assert users("passwd", "alice", "--password-env", "SECRET", SECRET="second").returncode == 0
+    assert cluster.tidelog("topic", "list", *as_alice).returncode == 8
+    listed = json.loads(users("list", "--json").stdout)
+    assert [user["user"] for user in listed] == ["admin", "alice"]
+    assert users("delete", "alice").returncode == 0
+    assert users("delete", "alice").returncode == 3
+
+
+def test_a_wrong_password_is_refused_with_a_reason(cluster: SecuredCluster) -> None:
+    refused = cluster.tidelog("topic", "list", "-X", "sasl.password=wrong")
+    assert refused.returncode == 8, refused.stderr
+    assert "wrong" not in refused.stdout
+
+
+def test_a_plain_client_is_refused_with_a_reason(cluster: SecuredCluster) -> None:
+    refused = command("topic", "list", "-b", cluster.properties["bootstrap.servers"])
+    assert refused.returncode != 0
+    assert "security.protocol" in refused.stderr
+
+
+def test_a_client_without_a_certificate_is_no_broker(cluster: SecuredCluster) -> None:
+    port, *_ = json.loads((cluster.files / "secured.json").read_text())["broker_ports"]
+    between = f"localhost:{port}"
+    ca = str(cluster.files / "ca.pem")
+    refused = command(
+        "cluster", "brokers", "-b", between, "-X", "security.protocol=ssl", "-X", f"ssl.ca.location={ca}"
+    )
+    assert refused.returncode in (5, 8), refused.stderr
+
+
+def test_check_finds_nothing_serious_here(cluster: SecuredCluster) -> None:
+    checked = cluster.tidelog("security", "check", "--json")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert json.loads(checked.stdout) == {"serious": 0, "findings": []}
+
+
+def test_check_finds_what_is_open_in_a_plain_cluster(environment: None, broker: BrokerProcess) -> None:
+    checked = command("security", "check", "--json", "-b", broker.address)
+    assert checked.returncode == 1, checked.stderr
+    codes = {finding["code"] for finding in json.loads(checked.stdout)["findings"]}
+    assert codes == {"no-authorizer", "plain-listener"}
+
+
+def test_no_secret_is_on_the_screen_or_in_the_process_list(cluster: SecuredCluster) -> None:
+    password = cluster.properties["sasl.password"]
+    shown = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True, check=True).stdout
+    assert "BROKERS://" in shown
+    assert password not in shown + cluster.fleet.said()
+
+
+def test_a_plain_directory_is_secured_keeps_its_data_and_stays_secured(
+    environment: None, tmp_path: Path
+) -> None:
+    plain = FleetProcess(tmp_path, "--port", "0")
+    assert command("topic", "create", "before", "-b", plain.servers).returncode == 0
+    assert command("produce", "before", "kept", "-b", plain.servers).returncode == 0
+    assert plain.stop() == 0
+    for options in (["--secure"], []):
+        up = FleetProcess(tmp_path, "--port", "0", *options)
+        context = up.facts["context"]
+        read = command("--context", context, "consume", "before")
+        assert "kept" in read.stdout, read.stderr + up.said()
+        assert command("topic", "list", "-b", up.servers).returncode != 0
+        assert up.stop() == 0
+
+
+def test_a_broker_by_init_begins_with_the_first_user(environment: None, tmp_path: Path) -> None:
+    files = tmp_path / "security"
+    assert command("security", "init", "--broker", "1=localhost", "--directory", str(files)).returncode == 0
+    log_dir, ready = tmp_path / "data", tmp_path / "ready.json"
+    log_dir.mkdir()
+    bootstrap = log_dir / "security.bootstrap"
+    shutil.copy(files / "security.bootstrap", bootstrap)
+    clients, brokers = free_port(), free_port()
+    listeners = f"CLIENTS://localhost:{clients},BROKERS://localhost:{brokers}"
+    start = [console_script(), "broker", "--config", str(files / "broker-1.yaml"), "--data", str(log_dir)]
+    for name, value in {
+        "listeners": listeners,
+        "advertised.listeners": listeners,
+        "controller.quorum.voters": f"1@localhost:{brokers}",
+    }.items():
+        start += ["--set", f"{name}={value}"]
+    bootstrap.write_bytes(bootstrap.read_bytes().replace(b'"admin"', b'"nimda"'))
+    refused = subprocess.run(start, capture_output=True, text=True, timeout=60, check=False)
+    assert refused.returncode == 1
+    assert "security.bootstrap is damaged or was changed" in refused.stderr
+
+    shutil.copy(files / "security.bootstrap", bootstrap)
+    process = subprocess.Popen([*start, "--ready-file", str(ready)], stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while not ready.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        pairs = [
+            text
+            for name, value in parse_properties((files / "client.properties").read_text()).items()
+            if name != "bootstrap.servers"
+            for text in ("-X", f"{name}={value}")
+        ]
+        listed = command("security", "user", "list", "--json", "-b", f"localhost:{clients}", *pairs)
+        assert [user["user"] for user in json.loads(listed.stdout)] == ["admin"]
+        assert not bootstrap.exists()
+    finally:
+        process.terminate()
+        process.wait(PATIENCE_S)
