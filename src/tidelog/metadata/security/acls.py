@@ -1,6 +1,6 @@
 """CreateAcls and DeleteAcls. Creating an ACL that exists has no effect; a filter may select nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -94,7 +94,7 @@ def check_filter(chosen: AclFilter) -> None:
         raise _invalid(f"Unknown {' and '.join(unknown)} in the filter")
 
 
-def sorted_acls(acls: Sequence[Acl]) -> list[Acl]:
+def sorted_acls(acls: Iterable[Acl]) -> list[Acl]:
     """In an order that people can read: by resource, then principal."""
     return sorted(acls, key=msgspec.structs.astuple)
 
