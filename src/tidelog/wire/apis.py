@@ -46,6 +46,6 @@ class ApiSpec(msgspec.Struct, frozen=True):
 
 
 FIRST_INTERNAL = 20_000
-"""From this key on APIs are ours: never advertised, and only other brokers of the cluster use them."""
+"""From this key on APIs are ours: those between brokers, which are not advertised, and those for roles."""
 
 API: dict[int, ApiSpec] = {row[0]: ApiSpec(*row) for row in ROWS}

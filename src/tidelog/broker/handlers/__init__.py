@@ -35,6 +35,8 @@ HANDLERS: dict[ApiKey, str] = {
     ApiKey.DESCRIBE_ACLS: "acls.describe_acls",
     ApiKey.CREATE_ACLS: "acls.create_acls",
     ApiKey.DELETE_ACLS: "acls.delete_acls",
+    ApiKey.DESCRIBE_ROLES: "acls.describe_roles",
+    ApiKey.ALTER_ROLES: "acls.alter_roles",
     ApiKey.DESCRIBE_CONFIGS: "configs.describe_configs",
     ApiKey.ALTER_CONFIGS: "configs.alter_configs",
     ApiKey.ALTER_REPLICA_LOG_DIRS: "cluster.alter_replica_log_dirs",

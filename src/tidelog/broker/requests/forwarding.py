@@ -43,6 +43,7 @@ FORWARDED = frozenset(
         ApiKey.EXPIRE_DELEGATION_TOKEN,
         ApiKey.CREATE_ACLS,
         ApiKey.DELETE_ACLS,
+        ApiKey.ALTER_ROLES,
     }
 )
 BETWEEN_BROKERS = frozenset(

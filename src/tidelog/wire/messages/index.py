@@ -88,6 +88,8 @@ class ApiKey(IntEnum):
     DELETE_SHARE_GROUP_OFFSETS = 92
     RAFT = 20000
     FORWARD = 20001
+    DESCRIBE_ROLES = 20002
+    ALTER_ROLES = 20003
 
 
 ROWS: tuple[tuple[int, str, str, int, int, int | None], ...] = (
@@ -175,4 +177,6 @@ ROWS: tuple[tuple[int, str, str, int, int, int | None], ...] = (
     (92, "DeleteShareGroupOffsets", "delete_share_group_offsets", 0, 0, 0),
     (20000, "Raft", "raft", 0, 0, 0),
     (20001, "Forward", "forward", 0, 0, 0),
+    (20002, "DescribeRoles", "describe_roles", 0, 0, 0),
+    (20003, "AlterRoles", "alter_roles", 0, 0, 0),
 )

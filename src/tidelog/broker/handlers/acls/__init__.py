@@ -1,1 +1,1 @@
-"""Access control lists."""
+"""Access control lists and roles."""

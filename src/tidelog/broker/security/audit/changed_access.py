@@ -1,9 +1,10 @@
-"""Changes of what principals may do: ACLs, users, quotas, delegation tokens. Secrets are left out."""
+"""Changes of what principals may do: ACLs, roles, users, quotas, delegation tokens. Secrets are left out."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from tidelog.broker.security.audit.change import AuditedChange
+from tidelog.metadata.security.roles import RoleChangeKind
 from tidelog.security.acls.vocabulary import Operation, PatternType, Permission, ResourceType
 
 _SCRAM = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
@@ -20,6 +21,21 @@ def delete_acls(_request: Any, response: Any) -> Iterator[AuditedChange]:
             yield AuditedChange("ACL", "", result.error_code)
         for acl in result.matching_acls:
             yield AuditedChange("ACL", _acl_text(acl, acl.pattern_type), acl.error_code)
+
+
+def alter_roles(request: Any, response: Any) -> Iterator[AuditedChange]:
+    for change, result in zip(request.changes, response.results, strict=True):
+        details = [("change", _word(RoleChangeKind, change.kind))]
+        details += [
+            (
+                f"{_word(ResourceType, grant.resource_type)}:{_word(PatternType, grant.pattern_type)}:"
+                f"{grant.resource_name}",
+                ", ".join(_word(Operation, operation) for operation in grant.operations),
+            )
+            for grant in change.grants
+        ]
+        details += [("principal", principal) for principal in change.principals]
+        yield AuditedChange("ROLE", change.name, result.error_code, tuple(details))
 
 
 def _acl_text(acl: Any, pattern_type: int) -> str:

@@ -16,6 +16,7 @@ _CHANGES: dict[int, Callable[[Any, Any], Iterable[AuditedChange]]] = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: changed_cluster.alter_configs,
     ApiKey.CREATE_ACLS: changed_access.create_acls,
     ApiKey.DELETE_ACLS: changed_access.delete_acls,
+    ApiKey.ALTER_ROLES: changed_access.alter_roles,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: changed_access.alter_scram,
     ApiKey.ALTER_CLIENT_QUOTAS: changed_access.alter_quotas,
     ApiKey.CREATE_DELEGATION_TOKEN: changed_access.create_token,
