@@ -18,6 +18,8 @@ class Sample(NamedTuple):
     hides: bool = False
     """What the principal may not see is left out of the answer, without an error."""
     what: str = ""
+    before: tuple["Sample", ...] = ()
+    """What an administrator sends first, so that there is something to ask about."""
 
     def __str__(self) -> str:
         return f"{self.key.name} {self.what}".strip()

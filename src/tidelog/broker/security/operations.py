@@ -20,6 +20,7 @@ class Effect(Enum):
     HIDES = "left out"
     """The answer does not name the resource, without an error."""
     FALLS_BACK = "the next permission decides"
+    NOTES = "said in the status of the answer"
 
 
 class Question(NamedTuple):
@@ -144,7 +145,7 @@ OPERATIONS: dict[ApiKey, tuple[Question, ...]] = {
         Question(_READ, _GROUP),
         Question(_DESCRIBE, _TOPIC, when="topics of the topology"),
         Question(_CREATE, _CLUSTER, _FALLS_BACK, when="internal topics of the topology"),
-        Question(_CREATE, _TOPIC, when="internal topics of the topology"),
+        Question(_CREATE, _TOPIC, Effect.NOTES, when="internal topics of the topology"),
     ),
     ApiKey.OFFSET_COMMIT: (Question(_READ, _GROUP), Question(_READ, _TOPIC)),
     ApiKey.OFFSET_FETCH: (
@@ -204,6 +205,8 @@ OPERATIONS: dict[ApiKey, tuple[Question, ...]] = {
     ApiKey.DESCRIBE_ACLS: (Question(_DESCRIBE, _CLUSTER),),
     ApiKey.CREATE_ACLS: (Question(_ALTER, _CLUSTER),),
     ApiKey.DELETE_ACLS: (Question(_ALTER, _CLUSTER),),
+    ApiKey.DESCRIBE_ROLES: (Question(_DESCRIBE, _CLUSTER),),
+    ApiKey.ALTER_ROLES: (Question(_ALTER, _CLUSTER),),
     ApiKey.DESCRIBE_CLIENT_QUOTAS: (Question(_DESCRIBE_CONFIGS, _CLUSTER),),
     ApiKey.ALTER_CLIENT_QUOTAS: (Question(_ALTER_CONFIGS, _CLUSTER),),
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: (Question(_DESCRIBE, _CLUSTER),),

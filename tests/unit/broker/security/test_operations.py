@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.rigs.authorized_cluster import CLIENT_HOST, Asked, AuthorizedCluster, with_cluster
-from tests.rigs.sample_requests import between_brokers, cluster
+from tests.rigs.authorized_cluster import ADMIN, CLIENT_HOST, Asked, AuthorizedCluster, with_cluster
+from tests.rigs.sample_requests import acls, between_brokers, cluster, groups, transactions
 from tests.rigs.sample_requests.sample import TOPIC, Sample
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.handlers import HANDLERS
@@ -21,7 +21,13 @@ from tools.authorization_reference import PAGE, page
 
 WALKER = "User:walker"
 ROUNDS_MAX = 6
-SAMPLES: list[Sample] = [*between_brokers.SAMPLES, *cluster.SAMPLES]
+SAMPLES: list[Sample] = [
+    *between_brokers.SAMPLES,
+    *cluster.SAMPLES,
+    *groups.SAMPLES,
+    *transactions.SAMPLES,
+    *acls.SAMPLES,
+]
 REFUSALS = set(REFUSED_WITH.values())
 
 
@@ -57,12 +63,14 @@ def test_a_handler_asks_what_the_table_says(key: ApiKey) -> None:
             asked.update(await walk(cluster, sample))
             await cluster.revoke(WALKER)
 
-    with_cluster(life)
+    with_cluster(life, transaction_two_phase_commit_enable="true")
     assert asked == {(question.operation, question.resource_type) for question in OPERATIONS[key]}
 
 
 async def walk(cluster: AuthorizedCluster, sample: Sample) -> set[tuple[Any, Any]]:
     """Send the sample, first without any permission, then again with each that it lacked, until none is."""
+    for earlier in sample.before:
+        assert not any(error_codes(await cluster.ask(ADMIN, earlier.key, earlier.request, earlier.version)))
     questions = cluster.record(WALKER)
     kinds: set[tuple[Any, Any]] = set()
     for _ in range(ROUNDS_MAX):
@@ -120,7 +128,7 @@ def error_codes(message: Any) -> Iterator[int]:
     elif isinstance(message, Message):
         for field in message.__struct_fields__:
             value = getattr(message, field)
-            if field == "error_code":
+            if field in ("error_code", "partition_error_code"):
                 yield value
             else:
                 yield from error_codes(value)
