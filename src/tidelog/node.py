@@ -332,7 +332,8 @@ class BrokerNode:
 
         def change_limits() -> None:
             self._quotas.follow(metadata.image.security.quotas)
-            server.change_limits(ConnectionLimits.from_config(metadata.config))
+            limits = ConnectionLimits.from_config(metadata.config, self._quotas.address_rates)
+            server.change_limits(limits)
             network.follow(metadata.config)
 
         change_limits()

@@ -22,7 +22,8 @@ class ListenError(TidelogError):
     """An address cannot be listened on; the message says why and what to try."""
 
 
-Accepted = Callable[[socket.socket, str, int], None]
+Accepted = Callable[[socket.socket, str, int], float]
+"""Takes the socket, the client's host and port; returns the seconds for which the listener has to pause."""
 
 
 class ListeningSocket:
@@ -71,12 +72,19 @@ class ListeningSocket:
                 if error.errno not in _SHORTAGES:
                     continue  # this client left before it was accepted
                 self._complain(error)
-                self._loop.remove_reader(self._socket.fileno())
-                self._pause = self._loop.call_later(SHORTAGE_PAUSE_SECONDS, self._resume)
+                self._pause_for(SHORTAGE_PAUSE_SECONDS)
                 return
-            self._hand_over(sock, address[0], address[1])
+            pause = self._hand_over(sock, address[0], address[1])
+            if pause > 0:
+                self._pause_for(pause)
+                return
 
-    def _hand_over(self, sock: socket.socket, host: str, port: int) -> None:
+    def _pause_for(self, seconds: float) -> None:
+        """New clients wait in the kernel's queue meanwhile."""
+        self._loop.remove_reader(self._socket.fileno())
+        self._pause = self._loop.call_later(seconds, self._resume)
+
+    def _hand_over(self, sock: socket.socket, host: str, port: int) -> float:
         try:
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -85,9 +93,8 @@ class ListeningSocket:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._limits.send_buffer_bytes)
         except OSError:  # the client has left already
             sock.close()
-            return
-        if self._accepted is not None:
-            self._accepted(sock, host.removeprefix("::ffff:"), port)
+            return 0.0
+        return 0.0 if self._accepted is None else self._accepted(sock, host.removeprefix("::ffff:"), port)
 
     def _resume(self) -> None:
         self._pause = None

@@ -2,12 +2,12 @@
 
 import asyncio
 import socket
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tidelog.base.listener import Listener
 from tidelog.broker.requests.client_connection import ClientConnection
+from tidelog.server.admission import Admission
 from tidelog.server.connection.connection import ServerConnection
 from tidelog.server.connection.limits import ConnectionLimits
 from tidelog.server.connection.plain_transport import PlainTransport
@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # a broker without TLS does not import it
     from tidelog.server.tls.tls_listener import TlsListener
 
 LAST_LOOK_SECONDS = 0.01
+LEAVING_MAX = 1000
 
 
 class Server:
@@ -39,7 +40,8 @@ class Server:
         self._limits = limits or ConnectionLimits()
         self._shared: SharedState | None = None
         self._listeners: list[ListeningSocket] = []
-        self._by_ip: Counter[str] = Counter()
+        self._admission = Admission()
+        self._leaving: dict[socket.socket, asyncio.TimerHandle] = {}  # refused, and closed a little later
         self._last_id = 0
         self._tick: asyncio.TimerHandle | None = None
         self._emptied: asyncio.Event = asyncio.Event()
@@ -74,7 +76,7 @@ class Server:
         if self._tls:
             from tidelog.server.tls.accepted_clients import TlsClients
 
-            self._secured = TlsClients(state, self._tls, lambda client: self._count_down(client.host))
+            self._secured = TlsClients(state, self._tls, self._gone)
         try:
             for address in addresses:
                 listeners.append(ListeningSocket(loop, address, self._limits))
@@ -133,6 +135,10 @@ class Server:
             self._tick.cancel()
             self._tick = None
         self.stop_accepting()
+        for sock, timer in self._leaving.items():
+            timer.cancel()
+            sock.close()
+        self._leaving.clear()
         if self._secured is not None:
             self._secured.close()
         if self._shared is not None:
@@ -146,8 +152,8 @@ class Server:
         return self._shared
 
     def _accept_from(self, listener: ListeningSocket) -> None:
-        def accepted(sock: socket.socket, host: str, port: int) -> None:
-            self._accept(listener.address, sock, host, port)
+        def accepted(sock: socket.socket, host: str, port: int) -> float:
+            return self._accept(listener.address, sock, host, port)
 
         def complain(error: OSError) -> None:
             self._state.refuse(
@@ -158,40 +164,60 @@ class Server:
 
         listener.start(accepted, complain)
 
-    def _accept(self, at: Listener, sock: socket.socket, host: str, port: int) -> None:
+    def _accept(self, at: Listener, sock: socket.socket, host: str, port: int) -> float:
+        """Returns the seconds for which the listener has to pause."""
         state = self._state
         self._last_id += 1
         client = ClientConnection(host, port, at.name, self._last_id)
-        refusal = self._refusal(host)
-        if refusal is not None:
+        verdict = self._admission.decide(self._limits, at.name, host, int(state.loop.time() * 1000))
+        pause = verdict.listener_pause_ms / 1000
+        if verdict.refusal is not None:
             state.counters.connections_refused += 1
-            state.refuse(refusal, f"{client} refused on port {at.port}: {refusal} reached")
-            sock.close()
-            return
+            state.refuse(verdict.refusal, f"{client} refused on port {at.port}: {verdict.refusal} reached")
+            self._turn_away(sock, verdict.close_after_ms / 1000)
+            return pause
+        if verdict.makes_room:
+            self._make_room()
         state.counters.connections_accepted += 1
-        self._by_ip[host] += 1
         if self._secured is not None and at.name in self._tls:
             self._secured.begin(sock, client, at.port)
-            return
+            return pause
         connection = ServerConnection(state, client, at.port)
         transport = PlainTransport(state.loop, sock, connection)
         connection.start(transport, SocketWriter(state.loop, sock, connection.output, connection.wake))
+        return pause
 
-    def _refusal(self, host: str) -> str | None:
-        under_way = 0 if self._secured is None else len(self._secured)
-        if len(self._state.connections) + under_way >= self._limits.connections_max:
-            return f"max.connections={self._limits.connections_max}"
-        if self._by_ip[host] >= self._limits.connections_per_ip_max:
-            return f"max.connections.per.ip={self._limits.connections_per_ip_max}"
-        return None
+    def _turn_away(self, sock: socket.socket, seconds: float) -> None:
+        """Close it, after a pause perhaps: a client that opens connections in a loop has to wait for it."""
+        if not seconds or len(self._leaving) >= LEAVING_MAX:
+            sock.close()
+            return
 
-    def _count_down(self, host: str) -> None:
-        self._by_ip[host] -= 1
-        if not self._by_ip[host]:
-            del self._by_ip[host]
+        def close() -> None:
+            del self._leaving[sock]
+            sock.close()
+
+        self._leaving[sock] = self._state.loop.call_later(seconds, close)
+
+    def _make_room(self) -> None:
+        """Brokers have to meet: the client's connection that was silent for longest ends."""
+        clients = [
+            connection
+            for connection in self._state.connections
+            if connection.client.listener != self._limits.protected_listener
+        ]
+        if clients:
+            silent = min(clients, key=lambda connection: connection.last_read)
+            self._state.refuse(
+                "max.connections", f"{silent.client} is closed for a broker: max.connections reached"
+            )
+            silent.finish()
+
+    def _gone(self, client: ClientConnection) -> None:
+        self._admission.left(client.listener, client.host)
 
     def _connection_ended(self, connection: ServerConnection) -> None:
-        self._count_down(connection.client.host)
+        self._gone(connection.client)
         if not self._state.connections:
             self._emptied.set()
 
@@ -208,3 +234,4 @@ class Server:
         state.budget.tick(now)
         state.gate.tick(now)
         state.pool.tick()
+        self._admission.tick(int(now * 1000))

@@ -1,6 +1,6 @@
 """Listeners, connections, and the limits that protect the broker's memory."""
 
-from tidelog.base.config.setting import INT_MAX, Dynamic, Importance, Kind, Setting, Unit, Value
+from tidelog.base.config.setting import INT_MAX, Dynamic, Importance, Kind, Scope, Setting, Unit, Value
 from tidelog.base.listener import check_advertised, check_listeners
 from tidelog.base.security_protocol import parse_protocol_map
 
@@ -98,10 +98,13 @@ SETTINGS = (
         "max.connections",
         Kind.INT,
         INT_MAX,
-        "The maximum number of connections. The broker closes any further connection at once. The system's "
-        "limit on open files (`ulimit -n`) also applies.",
+        "The maximum number of connections. The broker closes any further connection at once, and "
+        "`listener.name.NAME.max.connections` limits one listener beside that. Where brokers have a listener "
+        "of their own, it goes on at the limit, and the client that was silent for longest has to go. The "
+        "system's limit on open files (`ulimit -n`) also applies.",
         minimum=0,
         dynamic=Dynamic.CLUSTER_WIDE,
+        scope=Scope.LISTENER,
     ),
     Setting(
         "max.connections.per.ip",

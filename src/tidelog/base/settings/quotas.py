@@ -1,6 +1,8 @@
 """How quotas are measured, and how many connections may be opened. The quotas themselves are metadata."""
 
-from tidelog.base.config.setting import INT_MAX, Dynamic, Importance, Kind, Setting, Value
+from ipaddress import ip_address
+
+from tidelog.base.config.setting import INT_MAX, Dynamic, Importance, Kind, Scope, Setting, Value
 
 _WINDOWS = "The number of windows that {} is measured over; a client may use at once what it saved in them."
 _SECONDS = "The length of each window that {} is measured over, in seconds."
@@ -13,9 +15,13 @@ def parse_overrides(pairs: Value) -> dict[str, int]:
     limits: dict[str, int] = {}
     for pair in pairs if isinstance(pairs, tuple) else ():
         host, _, count = pair.rpartition(":")
-        if not host or not count.isdecimal():
+        try:
+            address = str(ip_address(host.strip("[]")))
+        except ValueError:
+            address = ""
+        if not address or not count.isdecimal():
             raise ValueError(f"{pair!r} is not ADDRESS:COUNT, such as 192.0.2.1:100")
-        limits[host.strip("[]")] = int(count)
+        limits[address] = int(count)
     return limits
 
 
@@ -69,6 +75,7 @@ SETTINGS = (
         "listener. The listener between brokers is not held up by the others. Quotas limit single addresses.",
         minimum=1,
         dynamic=Dynamic.CLUSTER_WIDE,
+        scope=Scope.LISTENER,
     ),
     Setting(
         "max.connections.per.ip.overrides",

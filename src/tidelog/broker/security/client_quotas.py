@@ -4,8 +4,7 @@ Requests look up the limits of their user and client id here, so that a changed 
 request on. Clients that share a quota share one rate.
 
 Memory is bounded, however many client ids there are: what has not been used for the span of a rate is
-forgotten, since its windows are empty by then. Two generations make that free of searches: a lookup moves
-an entry to the recent one, and with each tick the older one goes.
+forgotten, since its windows are empty by then.
 """
 
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from weakref import WeakValueDictionary
 from tidelog.base.ports import Clock
 from tidelog.security.quotas.entity import ABSENT, QuotaKey, Quotas, quota_of
 from tidelog.security.quotas.rate import SlidingRate
+from tidelog.security.quotas.recent import Recent
 
 CLIENTS_MAX = 50_000
 """In a generation. A flood of invented client ids ends one early, which costs idle clients their history."""
@@ -52,8 +52,7 @@ class ClientQuotas:
         self.windows = windows
         self.window_ms = window_ms
         self._quotas: Quotas = NO_QUOTAS
-        self._recent: dict[tuple[str, str | None], ClientLimits] = {}
-        self._older: dict[tuple[str, str | None], ClientLimits] = {}
+        self._clients: Recent[tuple[str, str | None], ClientLimits] = Recent(CLIENTS_MAX)
         self._rates: WeakValueDictionary[_RateKey, SlidingRate] = WeakValueDictionary()
         self._kept_rates: tuple[list[SlidingRate], list[SlidingRate]] = ([], [])
 
@@ -68,7 +67,7 @@ class ClientQuotas:
         return (self.windows - 1) * self.window_ms
 
     def __len__(self) -> int:
-        return len(self._recent) + len(self._older)
+        return len(self._clients)
 
     def follow(self, quotas: Quotas) -> None:
         """The quotas are these from now on. What was used before counts on."""
@@ -76,22 +75,19 @@ class ClientQuotas:
             return
         self._quotas = quotas
         self._kept_rates[0].extend(self._rates.values())
-        self._recent = {}
-        self._older = {}
+        self._clients.clear()
 
     def limits_of(self, principal: str, client_id: str | None) -> ClientLimits:
         key = (principal, client_id)
-        limits = self._recent.get(key)
+        limits = self._clients.find(key)
         if limits is None:
-            limits = self._older.pop(key, None) or self._resolve(principal, client_id)
-            if len(self._recent) >= CLIENTS_MAX:
-                self._older, self._recent = self._recent, {}
-            self._recent[key] = limits
+            limits = self._resolve(principal, client_id)
+            self._clients.put(key, limits)
         return limits
 
     def forget_idle(self) -> None:
         """Called once in a span: what was not used since the call before is gone."""
-        self._older, self._recent = self._recent, {}
+        self._clients.tick()
         self._kept_rates = ([], self._kept_rates[0])
 
     def _resolve(self, principal: str, client_id: str | None) -> ClientLimits:

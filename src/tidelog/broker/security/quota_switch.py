@@ -1,10 +1,11 @@
 """Turns the charging of requests on with the first quota of a client, and off with the last."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.ports import Clock
-from tidelog.broker.security.client_quotas import ClientQuotas, limits_clients
+from tidelog.broker.security.client_quotas import ClientQuotas, limits_clients, of_addresses
 from tidelog.broker.security.mutation_quotas import MutationQuotas
 from tidelog.security.quotas.entity import Quotas
 
@@ -30,6 +31,8 @@ class QuotaSwitch:
             window_ms=config.int("controller.quota.window.size.seconds") * 1000,
         )
         self._quotas: Quotas = {}
+        self.address_rates: Mapping[str | None, float] = {}
+        """New connections a second, by address; None is the default."""
 
     @property
     def span_seconds(self) -> float:
@@ -43,6 +46,7 @@ class QuotaSwitch:
         self._quotas = quotas
         self._clients.follow(quotas)
         self._mutations.follow(quotas)
+        self.address_rates = of_addresses(quotas)
         is_on = limits_clients(quotas)
         self._services.throttle = self._clients if is_on else None
         self._services.mutations = self._mutations if is_on else None

@@ -78,6 +78,11 @@ class ServerConnection:
         self._shared.connections.add(self)
         self._read_on()
 
+    @property
+    def last_read(self) -> float:
+        """When the client last sent something, as exact as a tick."""
+        return self._time_limits.last_read
+
     # What the transport calls.
 
     def get_buffer(self, sizehint: int) -> memoryview:

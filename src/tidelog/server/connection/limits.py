@@ -6,12 +6,26 @@ are the settings an operator knows.
 
 import math
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tidelog.base.config.broker_config import BrokerConfig
+from tidelog.base.listener_settings import name_for
+from tidelog.base.settings.quotas import parse_overrides
 
 MIB = 1024 * 1024
 UNLIMITED = 2**31 - 1
+
+
+class ListenerLimits(NamedTuple):
+    """Of one listener, beside those of the broker."""
+
+    connections_max: int = UNLIMITED  # listener.name.X.max.connections
+    rate_max: int = UNLIMITED  # listener.name.X.max.connection.creation.rate
+
+
+NO_LIMITS = ListenerLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +34,13 @@ class ConnectionLimits:
     held_bytes_max: int = 256 * MIB  # queued.max.request.bytes: all connections together
     connections_max: int = UNLIMITED  # max.connections
     connections_per_ip_max: int = UNLIMITED  # max.connections.per.ip
+    connections_per_ip: Mapping[str, int] = field(default_factory=dict)  # max.connections.per.ip.overrides
+    connection_rate_max: int = UNLIMITED  # max.connection.creation.rate: new connections in a second
+    by_listener: Mapping[str, ListenerLimits] = field(default_factory=dict)
+    # Quotas of addresses: new connections in a second; None is the default.
+    address_rates: Mapping[str | None, float] = field(default_factory=dict)
+    # Brokers meet here; where clients have listeners of their own, those do not take its connections away.
+    protected_listener: str | None = None
 
     # One connection: beyond either, its next request waits until an earlier one is answered.
     in_flight_max: int = 100  # max.in.flight.requests.per.connection
@@ -43,14 +64,24 @@ class ConnectionLimits:
     receive_buffer_bytes: int = -1  # socket.receive.buffer.bytes
 
     @classmethod
-    def from_config(cls, config: BrokerConfig) -> "ConnectionLimits":
+    def from_config(
+        cls, config: BrokerConfig, address_rates: Mapping[str | None, float] | None = None
+    ) -> "ConnectionLimits":
         held = config.int("queued.max.request.bytes")
         idle_ms = config.int("connections.max.idle.ms")
+        names = [listener.name for listener in config.listeners()]
         return cls(
             frame_bytes_max=config.int("socket.request.max.bytes"),
             held_bytes_max=held if held >= 0 else sys.maxsize,
             connections_max=config.int("max.connections"),
             connections_per_ip_max=config.int("max.connections.per.ip"),
+            connections_per_ip=parse_overrides(config.list("max.connections.per.ip.overrides")),
+            connection_rate_max=config.int("max.connection.creation.rate"),
+            by_listener={
+                name: limits for name in names if (limits := _of_listener(config, name)) != NO_LIMITS
+            },
+            address_rates=address_rates or {},
+            protected_listener=config.inter_broker_listener() if len(names) > 1 else None,
             in_flight_max=config.int("max.in.flight.requests.per.connection"),
             idle_seconds=idle_ms / 1000 if idle_ms >= 0 else math.inf,
             half_frame_seconds=config.int("connections.half.frame.timeout.ms") / 1000,
@@ -60,6 +91,10 @@ class ConnectionLimits:
             send_buffer_bytes=config.int("socket.send.buffer.bytes"),
             receive_buffer_bytes=config.int("socket.receive.buffer.bytes"),
         )
+
+    def connections_of(self, host: str) -> int:
+        """Returns how many connections an address may have."""
+        return self.connections_per_ip.get(host, self.connections_per_ip_max)
 
     @property
     def tick_seconds(self) -> float:
@@ -73,3 +108,13 @@ class ConnectionLimits:
             self.stall_seconds,
         )
         return max(0.01, min(1.0, shortest / 4))
+
+
+def _of_listener(config: BrokerConfig, listener: str) -> ListenerLimits:
+    """The limits that are given for this listener alone; those of the broker count beside them."""
+
+    def limit(setting: str) -> int:
+        name = name_for(setting, listener)
+        return config.int(name) if name in config else UNLIMITED
+
+    return ListenerLimits(limit("max.connections"), limit("max.connection.creation.rate"))
