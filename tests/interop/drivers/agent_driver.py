@@ -58,6 +58,10 @@ class AgentDriver(AgentTransactions, Members):
         )
         return list(offsets) if acks != "0" else None
 
+    def secured(self, login: Mapping[str, str | None], topic: str, values: Sequence[str]) -> list[str]:
+        """Write values and read them back over connections that a login opens."""
+        return list(self._agent.ask("secured", login=dict(login), topic=topic, values=list(values)))
+
     def find_offset(self, topic: str, spec: int, partition: int = 0) -> int | None:
         offset = int(self._agent.ask("find_offset", topic=topic, spec=spec, partition=partition))
         return None if offset < 0 else offset

@@ -68,6 +68,8 @@ type command struct {
 	Source            string            `json:"source"`
 	Target            string            `json:"target"`
 	Commit            bool              `json:"commit"`
+	Login             login             `json:"login"`
+	Values            []string          `json:"values"`
 }
 
 // partitionIDs is a list of partitions when reading and a count when creating a topic.
@@ -124,6 +126,8 @@ func (a *agent) run(ctx context.Context, c command) (any, error) {
 		return nil, errors.Join(err, answers.Error())
 	case "describe_cluster":
 		return a.describeCluster(ctx)
+	case "secured":
+		return secured(ctx, c)
 	case "log_sizes":
 		return a.logSizes(ctx, c)
 	}

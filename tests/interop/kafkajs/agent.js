@@ -6,6 +6,7 @@ const members = require('./groups')
 const writers = require('./writers')
 const transactions = require('./transactions')
 const groupAdmin = require('./group_admin')
+const secured = require('./secured')
 
 const CODECS = {
   none: CompressionTypes.None,
@@ -125,6 +126,8 @@ const commands = {
     const brokers = found.brokers.map((broker) => [broker.nodeId, `${broker.host}:${broker.port}`])
     return { cluster_id: found.clusterId, controller: found.controller, brokers }
   },
+
+  secured,
 
   ...groupAdmin(() => admin),
 }
