@@ -13,13 +13,14 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
+from tests.interop.secured.clients import Login
 from tests.rigs.identity_provider import AUDIENCE, ISSUER, IdentityProvider
 from tidelog.security.tls.authority import Authority
 from tidelog.testing import Broker
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 USER, PASSWORD = "alice", "alice's pass,word="
-REAUTH_MS = 3000
+REAUTH_MS = 2000
 """On the listener for re-authentication."""
 
 
@@ -31,6 +32,12 @@ class SecuredBroker:
         self.plain, self.sasl_plaintext, self.sasl_ssl, self.short_sessions = running.bootstrap_servers.split(
             ","
         )
+
+    def login(self, mechanism: str = "SCRAM-SHA-256", *, tls: bool = True) -> Login:
+        """Of the user that all tests share."""
+        password = self.provider.token(USER) if mechanism == "OAUTHBEARER" else PASSWORD
+        bootstrap = self.sasl_ssl if tls else self.sasl_plaintext
+        return Login(bootstrap, mechanism, USER, password, self.ca if tls else None)
 
     def add_user(self, name: str, password: str) -> None:
         """By SCRAM-SHA-256 and -512, and so by PLAIN too."""

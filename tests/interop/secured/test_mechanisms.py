@@ -5,24 +5,18 @@ from typing import Any
 
 import pytest
 
-from tests.interop.secured.broker import MECHANISMS, PASSWORD, USER, SecuredBroker
-from tests.interop.secured.clients import AGENTS, PYTHON_CLIENTS, VALUES, Login
+from tests.interop.secured.broker import MECHANISMS, SecuredBroker
+from tests.interop.secured.clients import AGENTS, PYTHON_CLIENTS, VALUES
 from tests.interop.secured.conftest import Tool
 
 PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
 CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 
 
-def login(secured: SecuredBroker, mechanism: str, *, tls: bool = True) -> Login:
-    password = secured.provider.token("alice") if mechanism == "OAUTHBEARER" else PASSWORD
-    bootstrap = secured.sasl_ssl if tls else secured.sasl_plaintext
-    return Login(bootstrap, mechanism, USER, password, secured.ca if tls else None)
-
-
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("name", PYTHON_CLIENTS)
 def test_python_clients(secured: SecuredBroker, topic_name: str, name: str, mechanism: str) -> None:
-    assert PYTHON_CLIENTS[name](login(secured, mechanism), topic_name) == VALUES
+    assert PYTHON_CLIENTS[name](secured.login(mechanism), topic_name) == VALUES
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -35,20 +29,20 @@ def test_agents(
     mechanism: str,
 ) -> None:
     values = [value.decode() for value in VALUES]
-    got = open_client(name).secured(login(secured, mechanism)._asdict(), topic_name, values)
+    got = open_client(name).secured(secured.login(mechanism)._asdict(), topic_name, values)
     assert got == values
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_java(secured: SecuredBroker, tool: Tool, topic_name: str, mechanism: str) -> None:
     lines = "".join(f"{value.decode()}\n" for value in VALUES)
-    tool(login(secured, mechanism), PRODUCER, "--topic", topic_name, stdin=lines)
+    tool(secured.login(mechanism), PRODUCER, "--topic", topic_name, stdin=lines)
     wanted = ["--topic", topic_name, "--from-beginning", "--max-messages", str(len(VALUES))]
-    printed = tool(login(secured, mechanism), CONSUMER, *wanted, "--timeout-ms", "20000")
+    printed = tool(secured.login(mechanism), CONSUMER, *wanted, "--timeout-ms", "20000")
     assert printed == lines
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_without_tls(secured: SecuredBroker, topic_name: str, mechanism: str) -> None:
     librdkafka = PYTHON_CLIENTS["librdkafka"]
-    assert librdkafka(login(secured, mechanism, tls=False), topic_name) == VALUES
+    assert librdkafka(secured.login(mechanism, tls=False), topic_name) == VALUES
