@@ -12,6 +12,7 @@ from tidelog.base.ids import uuid_from_random, uuid_text
 from tidelog.base.listener import Listener
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.fleet.record import Recorded
+from tidelog.cli.security.secured_settings import without_own
 from tidelog.cli.up.settings import given_config
 
 if TYPE_CHECKING:
@@ -89,9 +90,10 @@ class FleetPlan:
         if self.security is None or member.broker_port is None:
             return {}
         ids = [other.id for other in self.members]
-        return self.security.settings_of(
+        settings = self.security.settings_of(
             member.id, member.listener, member.advertised, member.broker_port, ids
         )
+        return without_own(settings, self.config)
 
 
 def plan_fleet(

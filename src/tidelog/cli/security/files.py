@@ -26,6 +26,11 @@ class SecurityFiles:
         return self.path / "ca.key"
 
     @property
+    def token_key(self) -> Path:
+        """The secret of delegation tokens, the same on all brokers."""
+        return self.path / "token.key"
+
+    @property
     def client(self) -> Path:
         return self.path / "client.properties"
 

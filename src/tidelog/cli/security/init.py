@@ -82,6 +82,7 @@ def init(
         text = _settings_text(files, member, members, user, cluster_id, install_dir or files.path)
         write_private(files.path / f"{broker_name(member.id)}.yaml", text.encode())
     issue(files, authority, user, days=days)
+    write_private(files.token_key, new_password().encode())
     password = new_password()
     write_private(files.path / BOOTSTRAP_FILE, bootstrap_of(user, password, cluster_id).dump())
     servers = ",".join(f"{_bracketed(member.hosts[0])}:{CLIENT_PORT}" for member in members)
@@ -122,6 +123,7 @@ def _settings_text(
             advertised_brokers=Listener(BROKERS, member.hosts[0], BROKER_PORT),
             key_file=installed / files.certificate(broker_name(member.id)).name,
             ca_file=installed / files.ca.name,
+            token_key_file=installed / files.token_key.name,
             super_users=super_users_of(user, [each.id for each in members]),
         ),
     }
@@ -146,7 +148,7 @@ def _tell(
     print(f"""The authority, certificates and first user of cluster {cluster_id} are in {files.path}.
 
 On each broker's machine (here broker {members[0].id}):
-  1. copy ca.pem, {name}.pem and {name}.yaml there, readable by the broker's user alone
+  1. copy ca.pem, token.key, {name}.pem and {name}.yaml there, readable by the broker's user alone
   2. copy {BOOTSTRAP_FILE} into the first log dir, before the first start: it holds user '{user}'
   3. tidelog broker --config {name}.yaml --data DIR
 

@@ -62,6 +62,8 @@ class LocalSecurity:
                 issue(files, authority, broker_name(broker.id), hosts)
         if self._needs(ADMIN):
             issue(files, authority, ADMIN)
+        if not files.token_key.exists():
+            write_private(files.token_key, new_password().encode())
         password = self._password() or new_password()
         if not files.client.exists():  # with addresses that the first start corrects
             write_client_files(files, self._access("localhost:9092", password))
@@ -77,13 +79,15 @@ class LocalSecurity:
         self, id: int, clients: Listener, advertised: Listener, broker_port: int, ids: Iterable[int]
     ) -> dict[str, str]:
         between = Listener(BROKERS, "localhost", broker_port)
-        return secured_settings(
+        audit = {"audit.file": str(self.files.path / f"audit-{id}.log")}
+        return audit | secured_settings(
             clients=clients,
             brokers=between,
             advertised_clients=advertised,
             advertised_brokers=between,
             key_file=self.files.certificate(broker_name(id)),
             ca_file=self.files.ca,
+            token_key_file=self.files.token_key,
             super_users=super_users_of(ADMIN, ids),
         )
 

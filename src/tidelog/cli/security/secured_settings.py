@@ -4,9 +4,10 @@ Clients and brokers have a listener each. A broker proves itself to the others b
 is its principal (`CN=broker-1` is `User:broker-1`) and a super user.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from tidelog.base.config.broker_config import BrokerConfig
 from tidelog.base.listener import Listener
 from tidelog.base.settings.authorization import STANDARD_AUTHORIZER
 from tidelog.cli.security.files import broker_name
@@ -31,6 +32,9 @@ CHOSEN = (
 """Settings that a secured broker gets from here, so that they cannot be given beside `--secure`."""
 
 
+FREE = ("audit.file", "delegation.token.secret.key", "ssl.cipher.suites")
+
+
 def secured_settings(
     *,
     clients: Listener,
@@ -39,6 +43,7 @@ def secured_settings(
     advertised_brokers: Listener,
     key_file: Path,
     ca_file: Path,
+    token_key_file: Path,
     super_users: Iterable[str],
 ) -> dict[str, str]:
     return {
@@ -56,9 +61,15 @@ def secured_settings(
         f"listener.name.{BROKERS.lower()}.ssl.client.auth": "required",
         "ssl.principal.mapping.rules": r"RULE:^CN=([^,]+).*$/$1/,DEFAULT",
         "sasl.enabled.mechanisms": ",".join(MECHANISMS),
+        "delegation.token.secret.key": f"${{file:{token_key_file}}}",  # a path: process lists show settings
         "authorizer.class.name": STANDARD_AUTHORIZER,
         "super.users": ";".join(f"User:{name}" for name in super_users),
     }
+
+
+def without_own(settings: Mapping[str, str], config: BrokerConfig) -> dict[str, str]:
+    """Without those that a person may choose and has chosen: nothing is less secure for it."""
+    return {name: value for name, value in settings.items() if name not in FREE or not config.is_given(name)}
 
 
 def super_users_of(admin: str, broker_ids: Iterable[int]) -> list[str]:

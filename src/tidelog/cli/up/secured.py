@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.cli.security.local import LocalBroker, LocalSecurity, refuse_own_settings
+from tidelog.cli.security.secured_settings import without_own
 from tidelog.cli.up.settings import given_config
 
 
@@ -18,5 +19,5 @@ def secured_broker(
     security.prepare(
         [LocalBroker(id, log_dirs[0], advertised.host)], config.optional_text("cluster.id") or ""
     )
-    settings = security.settings_of(id, clients, advertised, port, [id])
+    settings = without_own(security.settings_of(id, clients, advertised, port, [id]), config)
     return given_config(file, {**flags, "log.dirs": ",".join(log_dirs), **settings}), security

@@ -32,6 +32,7 @@ def test_every_file_is_private(initialized: Path) -> None:
             "client.properties",
             "security.bootstrap",
             "spark-options.yaml",
+            "token.key",
         ],
         0o600,
     )
@@ -48,6 +49,7 @@ def test_the_certificates_name_the_hosts_and_work_for_both_sides(initialized: Pa
 
 def test_the_settings_of_each_broker_are_those_of_a_secured_one(initialized: Path) -> None:
     settings = settings_of(initialized, 3)
+    assert settings["delegation.token.secret.key"] == "${file:/etc/t/token.key}"
     assert settings["node.id"] == "3"
     voters = settings["controller.quorum.voters"].split(",")
     assert voters == [f"{id}@kafka-{id}.example:9093" for id in (1, 2, 3)]

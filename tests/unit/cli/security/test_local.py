@@ -15,6 +15,7 @@ from tidelog.cli.security.certificate import certificate_in
 from tidelog.cli.security.client_files import read_properties
 from tidelog.cli.security.issuing import issue, open_authority
 from tidelog.cli.security.local import LocalBroker, LocalSecurity, refuse_own_settings
+from tidelog.cli.security.secured_settings import without_own
 from tidelog.cli.security.secured_state import is_secured
 from tidelog.metadata.security.bootstrap import Bootstrap
 
@@ -114,6 +115,13 @@ def test_the_context_names_the_file_in_the_place_of_the_password(data: Path, tmp
     other.write_client_files("localhost:9095")
     assert other.context == "local-2"
     assert read_contexts(contexts_path()).of("local").properties["bootstrap.servers"] == "localhost:9092"
+
+
+def test_a_person_may_choose_where_the_audit_goes() -> None:
+    settings = {"audit.file": "ours", "super.users": "ours"}
+    assert without_own(settings, BrokerConfig()) == settings
+    own = load(flags={"audit.file": "/theirs", "super.users": "theirs"})
+    assert without_own(settings, own) == {"super.users": "ours"}
 
 
 def test_the_settings_are_those_of_a_broker(data: Path) -> None:
