@@ -166,7 +166,11 @@ class Handshake:
         assert self._session is not None
         self._timer.cancel()
         self._all.ended(self, had_begun=True)
-        result.secured(self._session)
+        try:
+            result.secured(self._session)
+        except BaseException:
+            self._session.close()  # a bug must not leave a socket behind that no limit knows of
+            raise
 
     def _fail(self, reason: str, *, had_begun: bool, has_alert: bool = False) -> None:
         """`has_alert`: an alert is on its way to the client."""
