@@ -100,6 +100,7 @@ class AuthorizedCluster:
             "transaction.state.log.replication.factor": "1",
             "transaction.state.log.min.isr": "1",
             **({"controller.quorum.voters": voters} if brokers > 1 else {}),
+            "auto.create.topics.enable": "true",
             **settings,
         }
         return Machine(

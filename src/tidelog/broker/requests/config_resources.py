@@ -5,6 +5,8 @@ from tidelog.base.ids import NodeId
 
 TOPIC = 2
 BROKER = 4
+BROKER_LOGGER = 8
+CLIENT_METRICS = 16
 GROUP = 32
 
 

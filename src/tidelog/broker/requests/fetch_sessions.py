@@ -23,15 +23,20 @@ PARTITIONS_MAX = 200_000
 TopicKey: TypeAlias = str | Uuid  # the name up to version 12, the id from 13 on
 PartitionKey: TypeAlias = tuple[TopicKey, int]
 
+ReadPermit: TypeAlias = tuple[str, str, int]
+"""Principal, host, and the version of the authorizer that allowed them to read."""
+
 
 class Wanted:
     """One partition of a fetch, with what the last response of the session said about it."""
 
-    __slots__ = ("request", "sent_high_watermark", "sent_log_start", "topic")
+    __slots__ = ("permit", "request", "sent_high_watermark", "sent_log_start", "topic")
 
     def __init__(self, topic: TopicKey, request: FetchPartition) -> None:
         self.topic = topic
         self.request = request
+        self.permit: ReadPermit | None = None
+        """With which the topic may be read; valid while it is that of the plan."""
         self.sent_high_watermark = -1
         self.sent_log_start = -1
 
@@ -54,12 +59,25 @@ class Wanted:
 class FetchPlan:
     """What one request fetches, in which order, and how its response is trimmed."""
 
-    __slots__ = ("incremental", "session", "wanted")
+    __slots__ = ("_permit", "incremental", "session", "wanted")
 
     def __init__(self, wanted: list[Wanted], session: "IncrementalSession | None", incremental: bool) -> None:
         self.wanted = wanted
         self.session = session
         self.incremental = incremental
+        self._permit: ReadPermit | None = None
+
+    def permit(self, principal: str, host: str, version: int) -> ReadPermit:
+        """Returns one object for equal values, so that partitions can be compared with it by identity."""
+        session, now = self.session, (principal, host, version)
+        last = self._permit if session is None else session.permit
+        if last == now:
+            return last
+        if session is None:
+            self._permit = now
+        else:
+            session.permit = now
+        return now
 
     @property
     def session_id(self) -> int:
@@ -81,10 +99,12 @@ class FetchPlan:
 
 
 class IncrementalSession:
-    __slots__ = ("epoch", "id", "last_used", "partitions", "uses_topic_ids")
+    __slots__ = ("epoch", "id", "last_used", "owner", "partitions", "permit", "uses_topic_ids")
 
-    def __init__(self, id: int, uses_topic_ids: bool, now: float) -> None:
+    def __init__(self, id: int, owner: str, uses_topic_ids: bool, now: float) -> None:
         self.id = id
+        self.owner = owner
+        self.permit: ReadPermit | None = None
         self.epoch = 1
         self.uses_topic_ids = uses_topic_ids
         self.last_used = now
@@ -118,15 +138,21 @@ class FetchSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def plan(self, request: FetchRequest, version: int) -> FetchPlan:
-        """Raises KafkaError if the session is unknown or out of step; the client then starts a new one."""
+    def plan(self, request: FetchRequest, version: int, owner: str = "") -> FetchPlan:
+        """Raises KafkaError if the session is unknown or out of step; the client then starts a new one.
+
+        `owner` is the client's principal: a session of another principal is unknown, too.
+        """
         named = list(_wanted(request, version))
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
-            self._forget(request.session_id)
+            if self._is_owned(request.session_id, owner):
+                self._forget(request.session_id)
             session = None
             if request.session_epoch == INITIAL_EPOCH and version >= 7 and named:
-                session = self._create(named, uses_topic_ids=version >= 13)
+                session = self._create(named, owner, uses_topic_ids=version >= 13)
             return FetchPlan(named, session, incremental=False)
+        if not self._is_owned(request.session_id, owner):
+            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         return self._resume(request, version, named)
 
     def put_off(self, plan: FetchPlan) -> int:
@@ -139,11 +165,12 @@ class FetchSessions:
         self._forget(plan.session_id)
         return NO_SESSION
 
+    def _is_owned(self, session_id: int, owner: str) -> bool:
+        session = self._sessions.get(session_id)
+        return session is not None and session.owner == owner
+
     def _resume(self, request: FetchRequest, version: int, named: list[Wanted]) -> FetchPlan:
-        session = self._sessions.pop(request.session_id, None)
-        if session is None:
-            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-        self._sessions[session.id] = session
+        session = self._sessions[request.session_id] = self._sessions.pop(request.session_id)
         if session.uses_topic_ids != (version >= 13):
             raise KafkaError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
         if request.session_epoch != session.epoch:
@@ -162,7 +189,7 @@ class FetchSessions:
             raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         return FetchPlan(list(session.partitions.values()), session, incremental=True)
 
-    def _create(self, named: list[Wanted], *, uses_topic_ids: bool) -> IncrementalSession | None:
+    def _create(self, named: list[Wanted], owner: str, *, uses_topic_ids: bool) -> IncrementalSession | None:
         now = self._clock.monotonic()
         if len(self._sessions) >= self._slots and not self._evict(now):
             return None
@@ -172,7 +199,7 @@ class FetchSessions:
         id = NO_SESSION
         while id == NO_SESSION or id in self._sessions:
             id = self._random.below(2**31)
-        session = self._sessions[id] = IncrementalSession(id, uses_topic_ids, now)
+        session = self._sessions[id] = IncrementalSession(id, owner, uses_topic_ids, now)
         session.want(named)
         self._remembered += len(session.partitions)
         return session

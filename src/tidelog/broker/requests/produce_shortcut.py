@@ -17,7 +17,8 @@ What can go wrong
 - *Equal bytes with another meaning.* The bytes are recognised, but an unusual request hides behind them: a
   second partition after the records, a tagged field, another version of the API.
 - *A meaning that has expired.* The topic was deleted and made again, another broker leads, the quota is
-  used up.
+  used up, the permission to write was revoked.
+- *A permission of another.* A front that one user may send is known, and another user sends the same bytes.
 - *Two paths that drift apart.* A check is added to one of them. The other then is a way around it.
 - *Half of the work, twice.* The short path appends, finds something odd, and hands over to the long path,
   which appends again.
@@ -26,16 +27,17 @@ What can go wrong
 The rule
 --------
 1. Only what the bytes mean is remembered, never what the cluster looked like: no partition object, no
-   permission, no quota. All of these are looked up with each request, by the same calls as on the long
-   path.
+   quota. All of these are looked up with each request, by the same calls as on the long path. With an
+   authorizer each principal and host has fronts of its own, only those that it may send, and they hold for
+   one version of the authorizer, which changes with every ACL: in another version they are forgotten.
 2. A front is remembered only for a plain request: acks 1 or all, no transactional id, one topic, one
    partition.
 3. A request matches if the front is equal byte by byte, the version is equal, and the rest is exactly a
    length, that many bytes of records, and three zero bytes. Everything else takes the long path.
 4. All of that is decided before the first side effect. After it, the short path answers by itself, refusals
    too.
-5. The table has a limit. A full one is emptied, which costs the next request of each producer the long
-   path.
+5. The tables have a limit, all together. When it is reached they are emptied, which costs the next request of
+   each producer the long path.
 
 Why this is enough
 ------------------
@@ -64,6 +66,7 @@ import msgspec
 
 from tidelog.base.errors import KafkaError
 from tidelog.base.ids import ZERO_UUID, Offset, TimestampMs
+from tidelog.broker.handlers.records.permissions import name_of
 from tidelog.broker.handlers.records.produce import ACKS_ALL, refused
 from tidelog.broker.log_dirs.hosted import TopicKey
 from tidelog.broker.requests.client_connection import ClientConnection
@@ -71,7 +74,9 @@ from tidelog.broker.requests.context import Context, Services
 from tidelog.broker.requests.delayed_produce import DelayedProduce, UncommittedAppend
 from tidelog.broker.requests.reply import LateReply, PendingReply, Reply
 from tidelog.broker.requests.throttle import charge_of
+from tidelog.broker.security.authorizer import Authorizer
 from tidelog.broker.security.request_charge import RequestCharge
+from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.frame import response_writer
 from tidelog.wire.messages.produce import (
@@ -114,12 +119,19 @@ class Front(msgspec.Struct, frozen=True, gc=False):
     offsets_at: int
 
 
+Fronts = dict[bytes, Front]
+
+
 class ProduceShortcut:
     """Learns fronts, and gives connections their fast path."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._fronts: dict[bytes, Front] = {}
+        self._tables: dict[tuple[str, str] | None, Fronts] = {}
+        """By principal and host; without an authorizer, one for all."""
+        self._version = 0
+        """Of the authorizer, to which the tables belong."""
+        self.remembered = 0
 
     def learn(self, frame: memoryview, context: Context, request: ProduceRequest) -> None:
         """The long path handled this request: if it is a plain one, the next may take the short path."""
@@ -140,9 +152,10 @@ class ProduceShortcut:
         front_end = len(frame) - TAIL_BYTES - len(data.records) - max(1, -(-length.bit_length() // 7))
         if front_end > FRONT_BYTES_MAX or read_uvarint(frame, front_end)[0] != length:
             return
-        if len(self._fronts) >= FRONTS_MAX:
-            self._fronts.clear()
         key: TopicKey = topic.topic_id if version >= FIRST_VERSION_BY_ID else topic.name
+        authorizer = self._services.authorizer
+        if authorizer is not None and not _may_write(context, key):
+            return
         base, time, start = _MARKS
         marked = PartitionProduceResponse(
             index=data.index, base_offset=base, log_append_time=time, log_start_offset=start
@@ -153,8 +166,54 @@ class ProduceShortcut:
             answer,
             answer.index(_OFFSETS.pack(*_MARKS)),
         )
-        self._fronts[bytes(frame[FRONT_AT:front_end])] = front
-        context.connection.fast_path = FrontMatcher(self._services, self._fronts, front_end).answer
+        fronts = self._fronts_of(context.connection)
+        before = len(fronts)
+        fronts[bytes(frame[FRONT_AT:front_end])] = front
+        self.remembered += len(fronts) - before
+        matcher = FrontMatcher(self._services, fronts, front_end)
+        if authorizer is None:
+            context.connection.fast_path = matcher.answer
+        else:
+            context.connection.fast_path = PermittedMatcher(matcher, authorizer, context.connection).answer
+
+    def _fronts_of(self, connection: ClientConnection) -> Fronts:
+        authorizer, owner = self._services.authorizer, None
+        if authorizer is not None:
+            owner = connection.principal, connection.host
+            if self._version != authorizer.version:
+                self._version = authorizer.version
+                self._forget()
+        if self.remembered >= FRONTS_MAX:
+            self._forget()
+        return self._tables.setdefault(owner, {})
+
+    def _forget(self) -> None:
+        for fronts in self._tables.values():
+            fronts.clear()  # connections hold on to it
+        self._tables.clear()
+        self.remembered = 0
+
+
+def _may_write(context: Context, key: TopicKey) -> bool:
+    name = name_of(context, key)
+    return name is not None and context.may(Operation.WRITE, ResourceType.TOPIC, name)
+
+
+class PermittedMatcher:
+    """The fast path with an authorizer: its answer still holds, and it is about this principal."""
+
+    __slots__ = ("_authorizer", "_matcher", "_principal", "_version")
+
+    def __init__(self, matcher: "FrontMatcher", authorizer: Authorizer, connection: ClientConnection) -> None:
+        self._matcher = matcher.answer
+        self._authorizer = authorizer
+        self._version = authorizer.version
+        self._principal = connection.principal
+
+    def answer(self, frame: memoryview, connection: ClientConnection) -> Reply | PendingReply | None:
+        if self._authorizer.version != self._version or connection.principal != self._principal:
+            return None
+        return self._matcher(frame, connection)
 
 
 class FrontMatcher:
@@ -162,7 +221,7 @@ class FrontMatcher:
 
     __slots__ = ("_front_end", "_fronts", "_services")
 
-    def __init__(self, services: Services, front: dict[bytes, Front], front_end: int) -> None:
+    def __init__(self, services: Services, front: Fronts, front_end: int) -> None:
         self._services = services
         self._fronts = front
         self._front_end = front_end

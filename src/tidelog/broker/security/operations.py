@@ -103,7 +103,8 @@ OPERATIONS: dict[ApiKey, tuple[Question, ...]] = {
     ApiKey.DELETE_TOPICS: (
         Question(_DELETE, _CLUSTER, _FALLS_BACK),
         Question(_DELETE, _TOPIC),
-        Question(_DESCRIBE, _TOPIC, _HIDES, when="the name of a topic that the request names by its id"),
+        Question(_DESCRIBE, _TOPIC, when="topics that the request names"),
+        Question(_DESCRIBE, _TOPIC, _HIDES, when="the name of a topic that is given by its id"),
     ),
     ApiKey.CREATE_PARTITIONS: (Question(_ALTER, _TOPIC),),
     ApiKey.ELECT_LEADERS: (Question(_ALTER, _CLUSTER),),

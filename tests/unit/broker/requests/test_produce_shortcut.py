@@ -20,9 +20,13 @@ from tidelog.broker.requests.produce_shortcut import (
     ProduceShortcut,
 )
 from tidelog.broker.requests.routes import Routes
+from tidelog.broker.security.authorizer import Authorizer
 from tidelog.broker.security.client_quotas import ClientQuotas
+from tidelog.metadata.image.security import SecurityImage
 from tidelog.replication import refusals
 from tidelog.replication.partition import Durability, Partition
+from tidelog.security.acls.acl import WILDCARD, Acl
+from tidelog.security.acls.vocabulary import Operation, PatternType, Permission, ResourceType
 from tidelog.storage.log_config import LogConfig
 from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 from tidelog.wire.apis import API, ApiKey
@@ -31,6 +35,7 @@ from tidelog.wire.messages.produce import PartitionProduceData, ProduceRequest, 
 from tidelog.wire.record import Record, write_batch
 
 TOPIC_ID = bytes(range(16))
+TOPIC = SimpleNamespace(name="orders")
 VERSIONS = range(API[ApiKey.PRODUCE].min_version, API[ApiKey.PRODUCE].max_version + 1)
 
 
@@ -63,6 +68,7 @@ class Broker:
         config: LogConfig | None = None,
         durability: Durability = Durability.OS,
         throttle: ClientQuotas | None = None,
+        authorizer: Authorizer | None = None,
     ) -> None:
         self.logs = [open_log(MemoryDisk(), config or LogConfig()) for _ in range(2)]
         self.by_key: dict[tuple[object, int], Partition] = {}
@@ -76,7 +82,9 @@ class Broker:
             partitions=SimpleNamespace(find=self._find),
             throttle=pausing(throttle_ms) if throttle_ms else throttle,
             inter_broker_listener="BROKERS",
-            authorizer=None,
+            metadata=SimpleNamespace(image=SimpleNamespace(topic_by_id={TOPIC_ID: TOPIC}.get)),
+            authorizer=authorizer,
+            audit=None,
         )
         self.shortcut = CountedShortcut(services)
         self.dispatcher = Dispatcher(services, Routes({ApiKey.PRODUCE: self.shortcut}))
@@ -255,7 +263,7 @@ def test_a_request_with_a_transactional_id_is_not_remembered() -> None:
         parts = write_request(ApiKey.PRODUCE, 12, 7, "app", request)
         connection: Any = SimpleNamespace(fast_path=None)
         context: Any = SimpleNamespace(version=12, client_id="app", connection=connection)
-        services: Any = SimpleNamespace()
+        services: Any = SimpleNamespace(authorizer=None)
         ProduceShortcut(services).learn(memoryview(b"".join(parts)[4:]), context, request)
         assert (connection.fast_path is None) is (transactional_id is not None)
 
@@ -325,4 +333,88 @@ def test_what_is_remembered_is_bounded() -> None:
         topics = [TopicProduceData(name="orders", partition_data=data)]
         request = ProduceRequest(acks=1, timeout_ms=timeout_ms, topic_data=topics)
         broker.send(b"".join(write_request(ApiKey.PRODUCE, 12, 1, "app", request))[4:], connection)
-    assert len(broker.shortcut._fronts) <= FRONTS_MAX
+    assert broker.shortcut.remembered <= FRONTS_MAX
+
+
+def authorized(*writers: str) -> Authorizer:
+    authorizer = Authorizer()
+    permit(authorizer, *writers)
+    return authorizer
+
+
+def permit(authorizer: Authorizer, *writers: str) -> None:
+    acls = frozenset(
+        Acl(
+            ResourceType.TOPIC,
+            PatternType.LITERAL,
+            "orders",
+            writer,
+            WILDCARD,
+            Operation.WRITE,
+            Permission.ALLOW,
+        )
+        for writer in writers
+    )
+    image: Any = SimpleNamespace(security=SecurityImage(acls=acls))
+    authorizer.follow(image)
+
+
+def client_of(principal: str) -> ClientConnection:
+    made = client()
+    made.principal = principal
+    return made
+
+
+def error_of(answer: bytes, version: int) -> int:
+    response = read_response(ApiKey.PRODUCE, version, memoryview(answer)[4:])[1]
+    return int(response.responses[0].partition_responses[0].error_code)
+
+
+@pytest.mark.parametrize("version", [12, 13])
+def test_a_permitted_writer_takes_the_short_way(version: int) -> None:
+    broker, alice = Broker(authorizer=authorized("User:alice")), client_of("User:alice")
+    for _ in range(3):
+        assert error_of(broker.send(frame(batch(), version), alice), version) == ErrorCode.NONE
+    assert broker.short == 2
+
+
+@pytest.mark.parametrize("version", [12, 13])
+def test_a_front_of_another_principal_is_no_permission(version: int) -> None:
+    broker, mallory = Broker(authorizer=authorized("User:alice")), client_of("User:mallory")
+    alice = client_of("User:alice")
+    broker.send(frame(batch(), version), alice)
+    broker.send(frame(batch(), version), alice)
+    for _ in range(3):
+        assert (
+            error_of(broker.send(frame(batch(), version), mallory), version)
+            == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        )
+    # Not even on a connection whose fast path was made for alice.
+    alice.principal = "User:mallory"
+    assert (
+        error_of(broker.send(frame(batch(), version), alice), version) == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    )
+    assert broker.short == 1
+    assert broker.logs[0].end == 6
+
+
+def test_a_revoked_permission_ends_with_the_next_request() -> None:
+    authorizer = authorized("User:alice")
+    broker, alice = Broker(authorizer=authorizer), client_of("User:alice")
+    broker.send(frame(batch()), alice)
+    broker.send(frame(batch()), alice)
+    permit(authorizer)
+    assert error_of(broker.send(frame(batch()), alice), 12) == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert broker.shortcut.remembered == 1, "the long way does not learn what is refused"
+    permit(authorizer, "User:alice")
+    for _ in range(2):
+        assert error_of(broker.send(frame(batch()), alice), 12) == ErrorCode.NONE
+    assert broker.short == 2
+
+
+def test_what_is_remembered_of_many_principals_is_bounded() -> None:
+    writers = [f"User:{number}" for number in range(FRONTS_MAX + 10)]
+    broker = Broker(authorizer=authorized(*writers))
+    for writer in writers:
+        broker.send(frame(batch(b"", count=1)), client_of(writer))
+    assert broker.shortcut.remembered <= FRONTS_MAX

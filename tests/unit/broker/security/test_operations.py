@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.rigs.authorized_cluster import ADMIN, CLIENT_HOST, Asked, AuthorizedCluster, with_cluster
-from tests.rigs.sample_requests import acls, between_brokers, cluster, groups, transactions
+from tests.rigs.sample_requests import acls, between_brokers, cluster, groups, records, topics, transactions
 from tests.rigs.sample_requests.sample import TOPIC, Sample
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.handlers import HANDLERS
@@ -27,6 +27,8 @@ SAMPLES: list[Sample] = [
     *groups.SAMPLES,
     *transactions.SAMPLES,
     *acls.SAMPLES,
+    *records.SAMPLES,
+    *topics.SAMPLES,
 ]
 REFUSALS = set(REFUSED_WITH.values())
 

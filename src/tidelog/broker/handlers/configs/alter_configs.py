@@ -1,5 +1,6 @@
 """AlterConfigs: the old form, which replaces all settings of a resource by those it names."""
 
+from tidelog.broker.handlers.configs.permissions import screen
 from tidelog.broker.requests.context import Context
 from tidelog.metadata.configs.alter_configs import ConfigAlteration, decide_alter_configs
 from tidelog.metadata.configs.edits import ConfigEdit
@@ -20,10 +21,11 @@ async def handle(context: Context, request: AlterConfigsRequest) -> AlterConfigs
         )
         for resource in request.resources
     ]
+    allowed, refused = screen(context, wanted)
     results = await metadata.change(
         lambda image: decide_alter_configs(
             image,
-            wanted,
+            allowed,
             node_id=metadata.node_id,
             config=metadata.config,
             validate_only=request.validate_only,
@@ -37,6 +39,6 @@ async def handle(context: Context, request: AlterConfigsRequest) -> AlterConfigs
                 resource_type=result.resource_type,
                 resource_name=result.resource_name,
             )
-            for result in results
+            for result in (*results, *refused)
         ]
     )

@@ -10,9 +10,11 @@ from tidelog.base.config.config import (
     describe_topic,
 )
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.broker.handlers.configs.permissions import check_settings
 from tidelog.broker.requests.config_resources import BROKER, GROUP, TOPIC, broker_named
 from tidelog.broker.requests.context import Context
 from tidelog.metadata.topics.names import why_illegal
+from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -34,6 +36,7 @@ def _describe(
 ) -> DescribeConfigsResult:
     result = DescribeConfigsResult(resource_type=asked.resource_type, resource_name=asked.resource_name)
     try:
+        check_settings(context, Operation.DESCRIBE_CONFIGS, asked.resource_type, asked.resource_name)
         entries = _entries(context, asked)
     except KafkaError as error:
         result.error_code, result.error_message = error.code, error.message

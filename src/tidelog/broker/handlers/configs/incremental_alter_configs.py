@@ -1,5 +1,6 @@
 """IncrementalAlterConfigs: set, delete, append to or subtract from single settings."""
 
+from tidelog.broker.handlers.configs.permissions import screen
 from tidelog.broker.requests.context import Context
 from tidelog.metadata.configs.alter_configs import ConfigAlteration, decide_incremental_alter_configs
 from tidelog.metadata.configs.edits import ConfigEdit
@@ -22,10 +23,11 @@ async def handle(
         )
         for resource in request.resources
     ]
+    allowed, refused = screen(context, wanted)
     results = await metadata.change(
         lambda image: decide_incremental_alter_configs(
             image,
-            wanted,
+            allowed,
             node_id=metadata.node_id,
             config=metadata.config,
             validate_only=request.validate_only,
@@ -39,6 +41,6 @@ async def handle(
                 resource_type=result.resource_type,
                 resource_name=result.resource_name,
             )
-            for result in results
+            for result in (*results, *refused)
         ]
     )

@@ -1,7 +1,7 @@
 """ListConfigResources: resources with settings. Version 0 asks for client metrics subscriptions only."""
 
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.requests.config_resources import BROKER, GROUP, TOPIC
+from tidelog.broker.requests.config_resources import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from tidelog.broker.requests.context import Context
 from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.messages.list_config_resources import (
@@ -10,7 +10,6 @@ from tidelog.wire.messages.list_config_resources import (
     ListConfigResourcesResponse,
 )
 
-BROKER_LOGGER, CLIENT_METRICS = 8, 16
 RESOURCE_TYPES = {TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP}
 
 

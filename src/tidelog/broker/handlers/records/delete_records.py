@@ -7,6 +7,7 @@ from tidelog.broker.requests.context import Context
 from tidelog.broker.requests.readable import not_readable_yet, until_readable
 from tidelog.replication import refusals
 from tidelog.replication.partition import Partition
+from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.wire.messages.delete_records import (
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,
@@ -21,10 +22,20 @@ log = logging.getLogger("tidelog.broker")
 
 async def handle(context: Context, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
     partitions = context.services.partitions
+    refused = {
+        topic.name
+        for topic in request.topics
+        if not context.allows(Operation.DELETE, ResourceType.TOPIC, topic.name)
+    }
     await until_readable(
         not_readable_yet(
             partitions,
-            ((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions),
+            (
+                (topic.name, asked.partition_index)
+                for topic in request.topics
+                if topic.name not in refused
+                for asked in topic.partitions
+            ),
         )
     )
     response = DeleteRecordsResponse()
@@ -35,6 +46,8 @@ async def handle(context: Context, request: DeleteRecordsRequest) -> DeleteRecor
             answer = DeleteRecordsPartitionResult(partition_index=asked.partition_index, low_watermark=-1)
             answers.append(answer)
             try:
+                if topic.name in refused:
+                    raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
                 partition = partitions.find(topic.name, asked.partition_index)
                 _delete(partition, asked.offset)
             except KafkaError as error:

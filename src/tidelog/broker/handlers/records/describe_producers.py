@@ -5,6 +5,7 @@ Any replica responds for its own log, so that tools can look for a hanging trans
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
+from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.wire.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -19,15 +20,21 @@ def handle(context: Context, request: DescribeProducersRequest) -> DescribeProdu
         topics=[
             TopicResponse(
                 name=topic.name,
-                partitions=[_describe(context, topic.name, index) for index in topic.partition_indexes],
+                partitions=[
+                    _describe(context, topic.name, index, is_allowed=is_allowed)
+                    for index in topic.partition_indexes
+                ],
             )
             for topic in request.topics
+            for is_allowed in [context.allows(Operation.READ, ResourceType.TOPIC, topic.name)]
         ]
     )
 
 
-def _describe(context: Context, topic: str, index: int) -> PartitionResponse:
+def _describe(context: Context, topic: str, index: int, *, is_allowed: bool) -> PartitionResponse:
     try:
+        if not is_allowed:
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         partition = context.services.partitions.find_any(topic, index)
     except KafkaError as error:
         return PartitionResponse(

@@ -3,21 +3,27 @@
 Consumers and followers use the same request; those of followers go on to `replica_fetch`.
 A consumer may read from a follower, too, as far as that knows what is committed (KIP-392). A broker that lost
 records to damage reads all that any replica has, the leader or not.
+
+Permission is asked again with every pass over the partitions, also with the one at the end of a wait:
+records that came after a permission was revoked are not delivered. A session remembers for which partitions
+the answer was yes, until the authorizer's version changes.
 """
 
 import asyncio
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import ANY_REPLICA, NO_EPOCH, NodeId, Offset
+from tidelog.broker.handlers.records.permissions import name_of
 from tidelog.broker.requests.context import Context
 from tidelog.broker.requests.delayed_fetch import DelayedFetch
 from tidelog.broker.requests.fetch_pass import FetchPass, by_topic
-from tidelog.broker.requests.fetch_sessions import FetchPlan, Wanted
+from tidelog.broker.requests.fetch_sessions import FetchPlan, ReadPermit, Wanted
 from tidelog.broker.requests.readable import READABLE_SECONDS
 from tidelog.replication import refusals
 from tidelog.replication.partition import Partition
 from tidelog.replication.preferred_replica import preferred_replica
 from tidelog.replication.read_limit import LOG_END, READ_COMMITTED, limit_of_consumer
+from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.wire.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -39,15 +45,20 @@ def handle(context: Context, request: FetchRequest) -> "FetchResponse | asyncio.
     state = request.replica_state
     replica_id = request.replica_id if state is None else state.replica_id
     is_broker = replica_id >= 0 or replica_id == ANY_REPLICA
-    if is_broker and context.connection.listener != context.services.inter_broker_listener:
+    if is_broker and not context.comes_from_broker():
         return FetchResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     if is_broker:
         context.charge = None  # replication has throttles of its own
     if replica_id >= 0:
         broker_epoch = NO_EPOCH if state is None else state.replica_epoch
-        return context.services.replication.fetches.handle(request, context.version, replica_id, broker_epoch)
+        answer = context.services.replication.fetches.handle(
+            request, context.version, replica_id, broker_epoch
+        )
+        if context.services.authorizer is None or isinstance(answer, FetchResponse):
+            return answer
+        return _if_still_broker(context, answer)
     try:
-        plan = context.services.sessions.plan(request, context.version)
+        plan = context.services.sessions.plan(request, context.version, context.connection.principal)
     except KafkaError as error:
         return FetchResponse(error_code=error.code)
     job = FetchJob(context, request, plan, reads_all=replica_id == ANY_REPLICA)
@@ -69,6 +80,29 @@ def handle(context: Context, request: FetchRequest) -> "FetchResponse | asyncio.
     ).future
 
 
+def _if_still_broker(
+    context: Context, waiting: "asyncio.Future[FetchResponse]"
+) -> "asyncio.Future[FetchResponse]":
+    """The sender of a fetch that waited may have lost its permission meanwhile."""
+    checked: asyncio.Future[FetchResponse] = asyncio.get_running_loop().create_future()
+
+    def answer(_: object) -> None:
+        if checked.done():
+            return
+        if waiting.cancelled():
+            checked.cancel()
+        elif (error := waiting.exception()) is not None:
+            checked.set_exception(error)
+        elif context.comes_from_broker():
+            checked.set_result(waiting.result())
+        else:
+            checked.set_result(FetchResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+
+    waiting.add_done_callback(answer)
+    checked.add_done_callback(lambda _: waiting.cancel() if checked.cancelled() else None)
+    return checked
+
+
 class FetchJob:
     """One fetch request: reads the log on arrival, and once more when its wait is over."""
 
@@ -77,6 +111,7 @@ class FetchJob:
         "_find",
         "_leaders",
         "_limit",
+        "_permit",
         "_plan",
         "_rack",
         "bytes_max",
@@ -94,6 +129,7 @@ class FetchJob:
         self.bytes_max = min(request.max_bytes, services.config.int("fetch.max.bytes"))
         if context.charge is not None and (of_quota := context.charge.fetched_bytes_max) is not None:
             self.bytes_max = min(self.bytes_max, int(of_quota))
+        self._permit: ReadPermit | None = None
         self.read_committed = request.isolation_level == READ_COMMITTED
         self._limit = LOG_END if reads_all else limit_of_consumer(request.isolation_level)
         # Older consumers cannot be sent to a follower, so a follower refuses them.
@@ -104,12 +140,18 @@ class FetchJob:
 
     def read(self) -> FetchPass[Wanted]:
         self.partitions = []
+        authorizer = self._context.services.authorizer
+        if authorizer is not None and self._limit is not LOG_END:
+            connection = self._context.connection
+            self._permit = self._plan.permit(connection.principal, connection.host, authorizer.version)
         reading: FetchPass[Wanted] = FetchPass(self.bytes_max, self._limit)
         reading.run(self._plan.wanted, self._read_one, self._refusal)
         return reading
 
     def _read_one(self, wanted: Wanted, reading: FetchPass[Wanted]) -> PartitionData:
         asked = wanted.request
+        if wanted.permit is not self._permit:
+            self._check_read(wanted)
         answer = PartitionData(partition_index=asked.partition, high_watermark=-1, records=b"")
         if self.read_committed:
             answer.aborted_transactions = []
@@ -142,6 +184,15 @@ class FetchJob:
                 ]
         self.partitions.append(partition)
         return answer
+
+    def _check_read(self, wanted: Wanted) -> None:
+        """Before the topic is looked up: a client without permission does not learn whether it exists."""
+        name = name_of(self._context, wanted.topic)
+        if name is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+        if not self._context.allows(Operation.READ, ResourceType.TOPIC, name):
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        wanted.permit = self._permit
 
     def _closer_replica(self, partition: Partition, offset: Offset) -> NodeId | None:
         services = self._context.services

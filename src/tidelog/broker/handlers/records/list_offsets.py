@@ -1,7 +1,7 @@
 """ListOffsets: the start and the end of a log, and the offset for a timestamp."""
 
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 
 from tidelog.base.errors import ErrorCode, KafkaError
@@ -10,6 +10,7 @@ from tidelog.broker.requests.context import Context
 from tidelog.broker.requests.readable import not_readable_yet, until_readable
 from tidelog.replication.partition import Partition
 from tidelog.replication.read_limit import LOG_END, limit_of_consumer
+from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -40,24 +41,44 @@ NOT_AVAILABLE_SINCE = 5
 def handle(
     context: Context, request: ListOffsetsRequest
 ) -> ListOffsetsResponse | Coroutine[None, None, ListOffsetsResponse]:
+    refused = _not_allowed(context, request)
     ends = (
         (topic.name, asked.partition_index)
         for topic in request.topics
+        if topic.name not in refused
         for asked in topic.partitions
         if asked.timestamp not in WITHOUT_END
     )
     behind = not_readable_yet(context.services.partitions, ends)
-    return _after_sync(context, request, behind) if behind else _answer(context, request)
+    if behind:
+        return _after_sync(context, request, refused, behind)
+    return _answer(context, request, refused)
+
+
+def _not_allowed(context: Context, request: ListOffsetsRequest) -> dict[str, ErrorCode]:
+    """The topics that the client may not ask about. Only a replica may see offsets that are not committed."""
+    if request.replica_id >= 0 and not context.comes_from_broker():
+        return dict.fromkeys((topic.name for topic in request.topics), ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    return {
+        topic.name: ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        for topic in request.topics
+        if not context.allows(Operation.DESCRIBE, ResourceType.TOPIC, topic.name)
+    }
 
 
 async def _after_sync(
-    context: Context, request: ListOffsetsRequest, behind: list[Partition]
+    context: Context,
+    request: ListOffsetsRequest,
+    refused: Mapping[str, ErrorCode],
+    behind: list[Partition],
 ) -> ListOffsetsResponse:
     await until_readable(behind)
-    return _answer(context, request)
+    return _answer(context, request, refused)
 
 
-def _answer(context: Context, request: ListOffsetsRequest) -> ListOffsetsResponse:
+def _answer(
+    context: Context, request: ListOffsetsRequest, refused: Mapping[str, ErrorCode]
+) -> ListOffsetsResponse:
     response = ListOffsetsResponse()
     for topic in request.topics:
         times = Counter(asked.partition_index for asked in topic.partitions)
@@ -66,6 +87,8 @@ def _answer(context: Context, request: ListOffsetsRequest) -> ListOffsetsRespons
             answer = ListOffsetsPartitionResponse(partition_index=asked.partition_index)
             answers.append(answer)
             try:
+                if topic.name in refused:
+                    raise KafkaError(refused[topic.name])
                 if times[asked.partition_index] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "the partition is named twice")
                 partition = context.services.partitions.find(topic.name, asked.partition_index)

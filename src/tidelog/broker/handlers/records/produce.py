@@ -1,6 +1,7 @@
 """Produce: append batches, and respond once as many replicas have them as `acks` asks for.
 
-Every partition has its own result; one bad batch does not keep the others from being written.
+Every partition has its own result; one bad batch, or a topic that the client may not write, does not keep the
+others from being written.
 """
 
 from collections.abc import Awaitable
@@ -8,6 +9,7 @@ from typing import TypeAlias
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Offset, TimestampMs, uuid_text
+from tidelog.broker.handlers.records.permissions import RefusedTopics, topics_not_writable
 from tidelog.broker.handlers.records.transactional_produce import Guards, in_transaction
 from tidelog.broker.requests.answer import NO_RESPONSE, CloseConnection, NoResponse
 from tidelog.broker.requests.context import Context
@@ -34,16 +36,19 @@ MaybeResponse: TypeAlias = ProduceResponse | NoResponse
 
 
 def handle(context: Context, request: ProduceRequest) -> MaybeResponse | Awaitable[MaybeResponse]:
+    refused = topics_not_writable(context, request)
     if request.transactional_id is None:
-        return _produce(context, request, {})
-    return in_transaction(context, request, lambda guards: _produce(context, request, guards))
+        return _produce(context, request, {}, refused)
+    return in_transaction(
+        context, request, refused, lambda guards: _produce(context, request, guards, refused)
+    )
 
 
 def _produce(
-    context: Context, request: ProduceRequest, guards: Guards
+    context: Context, request: ProduceRequest, guards: Guards, forbidden: RefusedTopics
 ) -> MaybeResponse | Awaitable[MaybeResponse]:
     uncommitted: list[UncommittedAppend] = []
-    response = _append_all(context, request, guards, uncommitted)
+    response = _append_all(context, request, guards, forbidden, uncommitted)
     if request.acks == 0:
         _close_on_error(context, response)
         return NO_RESPONSE
@@ -53,7 +58,11 @@ def _produce(
 
 
 def _append_all(
-    context: Context, request: ProduceRequest, guards: Guards, uncommitted: list[UncommittedAppend]
+    context: Context,
+    request: ProduceRequest,
+    guards: Guards,
+    forbidden: RefusedTopics,
+    uncommitted: list[UncommittedAppend],
 ) -> ProduceResponse:
     """Adds the appends that acks=all must wait for to `uncommitted`."""
     services = context.services
@@ -66,6 +75,8 @@ def _append_all(
         for data in topic.partition_data:
             log_start = -1
             try:
+                if key in forbidden:
+                    raise forbidden[key]
                 partition = services.partitions.find(key, data.index)
                 if context.version < FIRST_VERSION_WITH_ZSTD:
                     _refuse_zstd(data)

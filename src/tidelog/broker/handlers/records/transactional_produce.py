@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.coordinators.transaction_verification import error_for_writer
+from tidelog.broker.handlers.records.permissions import FIRST_BY_ID, RefusedTopics
 from tidelog.broker.log_dirs.hosted import TopicKey
 from tidelog.broker.requests.answer import response_of
 from tidelog.broker.requests.context import Context
@@ -18,7 +19,6 @@ from tidelog.transactions.transaction import Identity, TopicPartition
 from tidelog.wire.batch import HEADER, BatchHeader, read_header
 from tidelog.wire.messages.produce import ProduceRequest
 
-FIRST_BY_ID = 13
 FIRST_THAT_ADDS = 12
 FIRST_THAT_KNOWS_ABORTABLE = 11
 
@@ -41,10 +41,11 @@ class _TransactionalBatch(NamedTuple):
 def in_transaction(
     context: Context,
     request: ProduceRequest,
+    forbidden: RefusedTopics,
     go_on: Callable[[Guards], ResponseT | Awaitable[ResponseT]],
 ) -> ResponseT | Awaitable[ResponseT]:
     """`go_on` appends, with the guards of the partitions that were verified."""
-    batches = _batches(context, request)
+    batches = _batches(context, request, forbidden)
     if not batches:
         return go_on({})
     opened = [one.partition.log.producers.has_open(*one.producer) for one in batches]
@@ -98,11 +99,15 @@ async def _verify(context: Context, request: ProduceRequest, batches: list[_Tran
     return guards
 
 
-def _batches(context: Context, request: ProduceRequest) -> list[_TransactionalBatch]:
+def _batches(
+    context: Context, request: ProduceRequest, forbidden: RefusedTopics
+) -> list[_TransactionalBatch]:
     """Returns the transactional batches for partitions that this broker leads; others are refused later."""
     batches = []
     for topic in request.topic_data:
         topic_key: TopicKey = topic.topic_id if context.version >= FIRST_BY_ID else topic.name
+        if topic_key in forbidden:
+            continue  # it must not become part of the transaction
         for data in topic.partition_data:
             if data.records is None or len(data.records) < HEADER.size:
                 continue

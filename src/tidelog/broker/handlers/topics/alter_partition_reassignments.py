@@ -1,8 +1,9 @@
 """AlterPartitionReassignments: move replicas to other brokers, or call such a move off."""
 
-from tidelog.base.errors import KafkaError
+from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
 from tidelog.metadata.leaders.reassignments import Reassignment, decide_alter_reassignments
+from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -14,6 +15,9 @@ from tidelog.wire.messages.alter_partition_reassignments import (
 async def handle(
     context: Context, request: AlterPartitionReassignmentsRequest
 ) -> AlterPartitionReassignmentsResponse:
+    if not context.allows_on_cluster(Operation.ALTER):
+        error_code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        return AlterPartitionReassignmentsResponse(error_code=error_code, error_message=error_code.text)
     services = context.services
     wanted = [
         Reassignment(topic.name, partition.partition_index, partition.replicas)

@@ -1,5 +1,6 @@
 """CreateTopics: with defaults, explicit assignments, configs, or only as a check."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tidelog.base.config.config import BrokerConfig, describe_topic
@@ -7,6 +8,7 @@ from tidelog.base.errors import ErrorCode
 from tidelog.broker.controller.topic_changes import create
 from tidelog.broker.requests.context import Context
 from tidelog.metadata.topics.create_topics import CreatedTopic, NewTopic
+from tidelog.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from tidelog.wire.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,
@@ -20,7 +22,8 @@ STRICT_SINCE = 6
 
 
 async def handle(context: Context, request: CreateTopicsRequest) -> CreateTopicsResponse:
-    wanted = [_new_topic(topic) for topic in request.topics]
+    refused = _not_allowed(context, request.topics)
+    wanted = [_new_topic(topic) for topic in request.topics if topic.name not in refused]
     quota = context.charge_mutations(strict_since=STRICT_SINCE)
     results = await create(
         context.services,
@@ -31,7 +34,24 @@ async def handle(context: Context, request: CreateTopicsRequest) -> CreateTopics
     )
     if quota is not None:
         context.throttle_ms = quota.throttle_ms
-    return CreateTopicsResponse(topics=_unique(context, results))
+    return CreateTopicsResponse(topics=[*_unique(context, results), *map(_refusal, refused)])
+
+
+def _not_allowed(context: Context, topics: Sequence[CreatableTopic]) -> dict[str, None]:
+    """The names that the client may not create. A name that occurs twice is refused anyway."""
+    if context.may(Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME):
+        return {}
+    times = Counter(topic.name for topic in topics)
+    return {
+        name: None
+        for name, count in times.items()
+        if count == 1 and not context.allows(Operation.CREATE, ResourceType.TOPIC, name)
+    }
+
+
+def _refusal(name: str) -> CreatableTopicResult:
+    error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return CreatableTopicResult(name=name, error_code=error, error_message=error.text, configs=[])
 
 
 def _new_topic(topic: CreatableTopic) -> NewTopic:
@@ -48,7 +68,7 @@ def _unique(context: Context, results: Sequence[CreatedTopic]) -> list[Creatable
     """A name that occurs twice gets one result: clients read the response into a map."""
     by_name = {result.name: result for result in results}
     settings = DescribedSettings(context.services.config)
-    return [_answer(settings, result) for result in by_name.values()]
+    return [_answer(context, settings, result) for result in by_name.values()]
 
 
 class DescribedSettings:
@@ -75,7 +95,7 @@ class DescribedSettings:
         return configs
 
 
-def _answer(settings: DescribedSettings, created: CreatedTopic) -> CreatableTopicResult:
+def _answer(context: Context, settings: DescribedSettings, created: CreatedTopic) -> CreatableTopicResult:
     answer = CreatableTopicResult(
         name=created.name,
         topic_id=created.topic_id,
@@ -84,6 +104,10 @@ def _answer(settings: DescribedSettings, created: CreatedTopic) -> CreatableTopi
     )
     if created.error is not ErrorCode.NONE:
         answer.configs = []
+        return answer
+    if not context.may(Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, created.name):
+        answer.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        answer.configs = None
         return answer
     answer.num_partitions = created.num_partitions
     answer.replication_factor = created.replication_factor

@@ -1,12 +1,13 @@
 """DescribeTopicPartitions: topics in pages, for clusters too large to describe at once (KIP-966)."""
 
+from collections.abc import Iterable
 from itertools import islice
 
 from tidelog.base.errors import ErrorCode
-from tidelog.broker.handlers.topics.metadata import TOPIC_OPERATIONS
 from tidelog.broker.requests.context import Context
 from tidelog.metadata.image.entities import NO_LEADER, PartitionImage
 from tidelog.metadata.topics.names import is_internal, why_illegal
+from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.wire.messages.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -20,7 +21,7 @@ PARTITIONS_MAX = 2000
 
 def handle(context: Context, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
     image = context.services.metadata.image
-    names = sorted({topic.name for topic in request.topics} or image.topics)
+    names = sorted({topic.name for topic in request.topics} or _seen_topics(context))
     cursor = request.cursor
     if cursor is not None and (
         cursor.partition_index < 0 or (request.topics and cursor.topic_name not in names)
@@ -28,6 +29,8 @@ def handle(context: Context, request: DescribeTopicPartitionsRequest) -> Describ
         return _refused(names)
     if cursor is not None:
         names = [name for name in names if name >= cursor.topic_name]
+    refused = _not_allowed(context, names) if request.topics else []
+    names = [name for name in names if name not in refused] if refused else names
     room = min(max(request.response_partition_limit, 1), PARTITIONS_MAX)
     response = DescribeTopicPartitionsResponse()
     for name in names:
@@ -41,7 +44,7 @@ def handle(context: Context, request: DescribeTopicPartitionsRequest) -> Describ
                     error_code=_why_missing(name),
                     name=name,
                     is_internal=is_internal(name),
-                    topic_authorized_operations=TOPIC_OPERATIONS,
+                    topic_authorized_operations=context.operations_on(ResourceType.TOPIC, name),
                 )
             )
             continue
@@ -54,13 +57,27 @@ def handle(context: Context, request: DescribeTopicPartitionsRequest) -> Describ
                 topic_id=topic.id,
                 is_internal=is_internal(name),
                 partitions=[_partition(context, partition) for partition in shown],
-                topic_authorized_operations=TOPIC_OPERATIONS,
+                topic_authorized_operations=context.operations_on(ResourceType.TOPIC, name),
             )
         )
         if first + len(shown) < len(topic.partitions):
             response.next_cursor = Cursor(topic_name=name, partition_index=first + len(shown))
             break
+    response.topics += [
+        DescribeTopicPartitionsResponseTopic(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, name=name)
+        for name in refused
+    ]
     return response
+
+
+def _seen_topics(context: Context) -> Iterable[str]:
+    sees = context.sees_topics
+    topics = context.services.metadata.image.topics
+    return topics if sees is None else filter(sees, topics)
+
+
+def _not_allowed(context: Context, names: Iterable[str]) -> list[str]:
+    return [name for name in names if not context.allows(Operation.DESCRIBE, ResourceType.TOPIC, name)]
 
 
 def _why_missing(name: str) -> ErrorCode:

@@ -3,6 +3,7 @@
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
 from tidelog.metadata.leaders.elections import ElectionKind, decide_elect_leaders
+from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
@@ -14,6 +15,8 @@ from tidelog.wire.messages.elect_leaders import (
 async def handle(context: Context, request: ElectLeadersRequest) -> ElectLeadersResponse:
     services = context.services
     wanted = request.topic_partitions
+    if not context.allows_on_cluster(Operation.ALTER):
+        return _refused(request)
     named = (
         None if wanted is None else [(topic.topic, index) for topic in wanted for index in topic.partitions]
     )
@@ -37,3 +40,21 @@ async def handle(context: Context, request: ElectLeadersRequest) -> ElectLeaders
             )
         )
     return ElectLeadersResponse(replica_election_results=list(topics.values()))
+
+
+def _refused(request: ElectLeadersRequest) -> ElectLeadersResponse:
+    """With the error for every partition, too: responses of version 0 have no other place for it."""
+    error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    return ElectLeadersResponse(
+        error_code=error,
+        replica_election_results=[
+            ReplicaElectionResult(
+                topic=topic.topic,
+                partition_result=[
+                    PartitionResult(partition_id=index, error_code=error, error_message=error.text)
+                    for index in topic.partitions
+                ],
+            )
+            for topic in request.topic_partitions or ()
+        ],
+    )

@@ -1,8 +1,9 @@
 """ListPartitionReassignments: which replicas are being moved."""
 
-from tidelog.base.errors import KafkaError
+from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
 from tidelog.metadata.leaders.reassignments import list_reassignments
+from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
@@ -14,6 +15,9 @@ from tidelog.wire.messages.list_partition_reassignments import (
 def handle(
     context: Context, request: ListPartitionReassignmentsRequest
 ) -> ListPartitionReassignmentsResponse:
+    if not context.allows_on_cluster(Operation.DESCRIBE):
+        error_code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        return ListPartitionReassignmentsResponse(error_code=error_code, error_message=error_code.text)
     services = context.services
     try:
         services.controller.check_active()

@@ -1,9 +1,11 @@
 """Metadata: the topics, the leaders of their partitions, and the endpoints of the brokers.
 
 Naming a topic that does not exist creates it where both the client and `auto.create.topics.enable` agree.
+A topic that the client may not describe is refused whether it exists or not, and left out where the request
+names none.
 """
 
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Set
 
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ids import ZERO_UUID
@@ -11,6 +13,7 @@ from tidelog.broker.controller.topic_changes import auto_create
 from tidelog.broker.requests.context import Context
 from tidelog.metadata.image.entities import NO_LEADER, PartitionImage, TopicImage
 from tidelog.metadata.topics.names import is_internal, why_illegal
+from tidelog.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from tidelog.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -23,29 +26,29 @@ from tidelog.wire.messages.metadata import (
 FIRST_VERSION_BY_ID = 12
 
 
-def _operations(*codes: int) -> int:
-    """Kafka's bit field of what the caller may do; without ACLs, all that makes sense for the resource."""
-    return sum(1 << code for code in codes)
-
-
-# read 3, write 4, create 5, delete 6, alter 7, describe 8, cluster action 9, describe configs 10,
-# alter configs 11, idempotent write 12
-TOPIC_OPERATIONS = _operations(3, 4, 5, 6, 7, 8, 10, 11)
-CLUSTER_OPERATIONS = _operations(5, 7, 8, 9, 10, 11, 12)
-
-
 def handle(
     context: Context, request: MetadataRequest
 ) -> MetadataResponse | Coroutine[None, None, MetadataResponse]:
     services = context.services
     if _asks_by_id_too_early(context, request):
         return _refused(request)
-    if request.topics and request.allow_auto_topic_creation:
+    names = [topic.name for topic in request.topics or () if topic.name and topic.topic_id == ZERO_UUID]
+    refused = {name for name in names if not context.allows(Operation.DESCRIBE, ResourceType.TOPIC, name)}
+    if names and request.allow_auto_topic_creation:
         image = services.metadata.image
-        missing = [topic.name for topic in request.topics if topic.name and image.topic(topic.name) is None]
+        missing = [name for name in names if name not in refused and image.topic(name) is None]
         if missing and services.config.bool("auto.create.topics.enable"):
-            return _create_first(context, request, missing)
-    return _answer(context, request)
+            refused |= _not_creatable(context, missing)
+            missing = [name for name in missing if name not in refused]
+            if missing:
+                return _create_first(context, request, missing, refused)
+    return _answer(context, request, refused)
+
+
+def _not_creatable(context: Context, names: Iterable[str]) -> Set[str]:
+    if context.may(Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME):
+        return frozenset()
+    return {name for name in names if not context.allows(Operation.CREATE, ResourceType.TOPIC, name)}
 
 
 def _asks_by_id_too_early(context: Context, request: MetadataRequest) -> bool:
@@ -66,19 +69,26 @@ def _refused(request: MetadataRequest) -> MetadataResponse:
     )
 
 
-async def _create_first(context: Context, request: MetadataRequest, missing: list[str]) -> MetadataResponse:
+async def _create_first(
+    context: Context, request: MetadataRequest, missing: list[str], refused: Set[str]
+) -> MetadataResponse:
     await auto_create(context.services, missing)
-    return _answer(context, request)
+    return _answer(context, request, refused)
 
 
-def _answer(context: Context, request: MetadataRequest) -> MetadataResponse:
+def _answer(context: Context, request: MetadataRequest, refused: Set[str]) -> MetadataResponse:
     services, wanted = context.services, request.topics
     image = services.metadata.image
     if wanted is None or (context.version == 0 and not wanted):
-        topics = [_describe(context, request, topic) for topic in image.topics.values()]
+        sees = context.sees_topics
+        shown = (topic for topic in image.topics.values() if sees is None or sees(topic.name))
+        topics = [_describe(context, request, topic) for topic in shown]
     else:
         named_once = {(topic.name, topic.topic_id): topic for topic in wanted}
-        topics = [_find(context, request, topic) for topic in named_once.values()]
+        topics = [
+            _not_shown(topic) if topic.name in refused else _find(context, request, topic)
+            for topic in named_once.values()
+        ]
     response = MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id=broker.id, host=where.host, port=where.port, rack=broker.rack)
@@ -89,7 +99,7 @@ def _answer(context: Context, request: MetadataRequest) -> MetadataResponse:
         topics=topics,
     )
     if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = CLUSTER_OPERATIONS
+        response.cluster_authorized_operations = context.operations_on_cluster()
     return response
 
 
@@ -97,17 +107,23 @@ def _find(context: Context, request: MetadataRequest, wanted: MetadataRequestTop
     image = context.services.metadata.image
     if wanted.name is None or wanted.topic_id != ZERO_UUID:
         by_id = image.topic_by_id(wanted.topic_id)
-        if by_id is not None:
+        if by_id is None:
+            code = ErrorCode.UNKNOWN_TOPIC_ID
+        elif context.allows(Operation.DESCRIBE, ResourceType.TOPIC, by_id.name):
             return _describe(context, request, by_id)
-        return MetadataResponseTopic(
-            error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=wanted.topic_id, partitions=[]
-        )
+        else:
+            code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        return MetadataResponseTopic(error_code=code, name=None, topic_id=wanted.topic_id, partitions=[])
     by_name = image.topic(wanted.name)
     if by_name is not None:
         return _describe(context, request, by_name)
     bad = why_illegal(wanted.name) is not None
     code = ErrorCode.INVALID_TOPIC_EXCEPTION if bad else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return MetadataResponseTopic(error_code=code, name=wanted.name, is_internal=is_internal(wanted.name))
+
+
+def _not_shown(wanted: MetadataRequestTopic) -> MetadataResponseTopic:
+    return MetadataResponseTopic(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, name=wanted.name)
 
 
 def _describe(context: Context, request: MetadataRequest, topic: TopicImage) -> MetadataResponseTopic:
@@ -118,7 +134,7 @@ def _describe(context: Context, request: MetadataRequest, topic: TopicImage) -> 
         partitions=list(_partitions(context, topic.partitions)),
     )
     if request.include_topic_authorized_operations:
-        answer.topic_authorized_operations = TOPIC_OPERATIONS
+        answer.topic_authorized_operations = context.operations_on(ResourceType.TOPIC, topic.name)
     return answer
 
 
