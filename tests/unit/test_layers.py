@@ -105,7 +105,7 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
         ["topic"],
         ["cluster", "records"],
         ["log/dump"],
-        ["group", "log", "reassign"],
+        ["group", "log", "quota", "reassign"],
         ["security"],
         ["security/checks"],
         ["up"],

@@ -37,6 +37,9 @@ COMMANDS = {
         "security",
         "Manage certificates, users and tokens, and check what is open.",
     ),
+    "quota": Entry(
+        "tidelog.cli.quota.commands", "quota", "Limit what users, client ids and addresses may take."
+    ),
     "log": Entry("tidelog.cli.log.commands", "log", "Look inside the files of partitions, and check them."),
     "completion": Entry("tidelog.cli.completion", "completion", "Print a shell completion script."),
 }

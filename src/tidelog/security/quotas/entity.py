@@ -55,7 +55,7 @@ class AppliedQuota(NamedTuple):
 
 def quota_of(quotas: Quotas, key: QuotaKey, user: str, client_id: str) -> AppliedQuota | None:
     """The limit for this user and client id; None where there is none."""
-    for entity in _by_precedence(user, client_id):
+    for entity in by_precedence(user, client_id):
         limit = quotas.get(entity, {}).get(key)
         if limit is not None:
             return AppliedQuota(
@@ -76,7 +76,8 @@ def connection_rate_of(quotas: Quotas, address: str) -> float | None:
     return None
 
 
-def _by_precedence(user: str, client_id: str) -> tuple[QuotaEntity, ...]:
+def by_precedence(user: str, client_id: str) -> tuple[QuotaEntity, ...]:
+    """The entities that a client belongs to, the most specific first."""
     return (
         QuotaEntity(user, client_id),
         QuotaEntity(user, DEFAULT),

@@ -1,0 +1,1 @@
+"""`tidelog quota`: limits of users, client ids and addresses."""
