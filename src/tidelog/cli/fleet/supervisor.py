@@ -86,7 +86,12 @@ class Fleet:
 
     async def _confirm_admin(self) -> None:
         if (security := self.plan.security) is not None:
-            await asyncio.to_thread(security.confirm_admin, self.plan.broker_addresses, START_PATIENCE_S)
+            await asyncio.to_thread(
+                security.confirm_admin,
+                self.plan.bootstrap_servers,
+                self.plan.broker_addresses,
+                START_PATIENCE_S,
+            )
 
     async def _serve(self) -> None:
         security = self.plan.security

@@ -52,14 +52,8 @@ def set_password(
     _alter(cluster, wire.AlterUserScramCredentialsRequest(upsertions=upsertions))
 
 
-def ensure_user(cluster: DirectCluster, user: str, password: str) -> None:
-    """A user that exists keeps the password. A cluster of an early version learns to store users first."""
-    if not list_users(cluster, [user]):
-        _allow_users(cluster)
-        set_password(cluster, user, password)
-
-
-def _allow_users(cluster: DirectCluster) -> None:
+def allow_users(cluster: DirectCluster) -> None:
+    """A cluster that an early version made learns to store users; any other stays as it is."""
     from tidelog.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 
     update = FeatureUpdateKey(feature=SECURITY_VERSION, max_version_level=1)

@@ -13,16 +13,18 @@ from pathlib import Path
 from tidelog.base.config.broker_config import BrokerConfig
 from tidelog.base.listener import Listener
 from tidelog.broker.controller.bootstrap_file import FILE as BOOTSTRAP_FILE
+from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.security.certificate import certificate_in
 from tidelog.cli.security.client_files import ClientAccess, read_properties, write_client_files
-from tidelog.cli.security.credentials import bootstrap_of
+from tidelog.cli.security.credentials import allow_users, bootstrap_of, list_users, set_password
 from tidelog.cli.security.files import DIRECTORY, SecurityFiles, broker_name, write_private
 from tidelog.cli.security.issuing import issue, new_authority, now, open_authority
 from tidelog.cli.security.local_context import save_context
 from tidelog.cli.security.passwords import new_password
 from tidelog.cli.security.secured_settings import BROKERS, CHOSEN, secured_settings, super_users_of
 from tidelog.cli.security.secured_state import STATE, free_port, read_state, write_state
+from tidelog.cli.session import Session
 
 ADMIN = "admin"
 RENEW_DAYS = 30
@@ -111,17 +113,22 @@ class LocalSecurity:
         """What a person or a script needs to connect; no secret is in it."""
         return {"security": str(self.files.path), "user": ADMIN, "context": self.context}
 
-    def confirm_admin(self, servers: str, timeout_s: float) -> None:
-        """The first user of a cluster that was plain before: set by the admin's certificate, once."""
+    def confirm_admin(self, servers: str, broker_servers: str, timeout_s: float) -> None:
+        """Logs in with the client file, once. In a cluster that was plain before, or whose directory of keys
+        was lost, the admin's certificate sets the password first."""
         if self.state.admin_exists:
             return
-        from tidelog.cli.direct.cluster import DirectCluster
-        from tidelog.cli.security.credentials import ensure_user
-        from tidelog.cli.session import Session
-
-        session = Session(servers=servers, timeout_s=timeout_s, properties=self.admin_properties())
-        with closing(session):
-            ensure_user(DirectCluster(session), ADMIN, self._password() or "")
+        properties = read_properties(self.files.client.read_text())
+        properties.pop("bootstrap.servers")
+        try:
+            _list_users(servers, properties, timeout_s)
+        except CliError as error:
+            if error.code is not Exit.DENIED:
+                raise
+            session = Session(servers=broker_servers, timeout_s=timeout_s, properties=self.admin_properties())
+            with closing(session):
+                allow_users(DirectCluster(session))
+                set_password(DirectCluster(session), ADMIN, properties["sasl.password"])
         self.state = replace(self.state, admin_exists=True)
         self._write_state()
 
@@ -142,6 +149,11 @@ class LocalSecurity:
 
     def _write_state(self) -> None:
         write_state(self.files.path / STATE, self.state)
+
+
+def _list_users(servers: str, properties: dict[str, str], timeout_s: float) -> None:
+    with closing(Session(servers=servers, timeout_s=timeout_s, properties=properties)) as session:
+        list_users(DirectCluster(session), [ADMIN])
 
 
 def refuse_own_settings(config: BrokerConfig) -> None:

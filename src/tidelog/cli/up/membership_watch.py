@@ -21,7 +21,7 @@ async def until_refused(config: BrokerConfig) -> CliError:
     """Comes back only with a reason; the caller ends it once the broker is in."""
     voters = parse_voters(config.list("controller.quorum.voters"))
     servers = ",".join(voter.address for voter in voters if voter.id != config.int("node.id"))
-    properties = _properties(config)
+    properties = properties_for_brokers(config)
     await asyncio.sleep(FIRST_LOOK_S)
     while True:
         can_look = bool(servers) and properties is not None
@@ -53,7 +53,7 @@ def _is_here(config: BrokerConfig, other: Broker) -> bool:
     )
 
 
-def _properties(config: BrokerConfig) -> dict[str, str] | None:
+def properties_for_brokers(config: BrokerConfig) -> dict[str, str] | None:
     """With which a client gets past the brokers' own listener; None where this broker cannot tell."""
     listener = config.inter_broker_listener()
     match config.security_protocols().get(listener):

@@ -114,7 +114,12 @@ class Running:
         """The client files name the port that the broker got; the first user exists."""
         if self.security is not None:
             self.security.write_client_files(node.bootstrap_servers)
-            await asyncio.to_thread(self.security.confirm_admin, node.inter_broker_address, CONFIRM_TIMEOUT_S)
+            await asyncio.to_thread(
+                self.security.confirm_admin,
+                node.bootstrap_servers,
+                node.inter_broker_address,
+                CONFIRM_TIMEOUT_S,
+            )
 
     async def _serve(self, node: "BrokerNode") -> None:
         """Serves until a stop signal, or a failure of the broker."""

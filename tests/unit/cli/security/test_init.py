@@ -2,6 +2,7 @@
 
 import re
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -107,3 +108,13 @@ def test_no_password_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert re.fullmatch(r"[\w-]{32}", password)
     said = capsys.readouterr()
     assert password not in said.out + said.err
+
+
+def test_without_the_extra_the_command_to_install_it_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    directory = tmp_path / "security"
+    assert command("security", "init", "--broker", "1=localhost", "--directory", directory) == 1
+    assert "pip install 'tidelog[secure]'" in capsys.readouterr().err
+    assert list(directory.iterdir()) == []
