@@ -57,7 +57,7 @@ from tidelog.broker.requests.forwarding import Forwarding
 from tidelog.broker.requests.internal_requests import InternalRequests
 from tidelog.broker.requests.produce_shortcut import ProduceShortcut
 from tidelog.broker.requests.routes import Routes
-from tidelog.broker.security.authorizer import authorizer_of
+from tidelog.broker.security.authorizer import Authorizer, authorizer_of
 from tidelog.broker.security.quota_switch import QuotaSwitch
 from tidelog.metadata.brokers.features import SUPPORTED_FEATURES
 from tidelog.metadata.brokers.registration_rules import CRASHED_SYNCED
@@ -326,8 +326,6 @@ class BrokerNode:
         services = self.services
         metadata, partitions, threads = services.metadata, services.partitions, services.run_in_thread
         opened.push_async_callback(partitions.close)
-        if services.authorizer is not None:
-            services.authorizer.follow(metadata.image)
         self._quotas = QuotaSwitch(services, self._clock, self.config)
 
         def change_limits() -> None:
@@ -336,9 +334,9 @@ class BrokerNode:
             server.change_limits(limits)
             network.follow(metadata.config)
 
-        change_limits()
         await partitions.open_all(metadata.image, metadata.config)
         listen(metadata, metadata_stages(services, change_limits))
+        change_limits()  # by what came before this moment
         await partitions.catch_up(metadata)
         opened.push_async_callback(services.moves.close)
         opened.push_async_callback(dispatcher.drain)
@@ -513,8 +511,17 @@ class BrokerNode:
             producer_ids=producer_ids,
             run_in_thread=threads.run,
             inter_broker_listener=listener,
-            authorizer=authorizer_of(config),
+            authorizer=self._authorizer(metadata),
         )
+
+    def _authorizer(self, metadata: MetadataService) -> Authorizer | None:
+        """Follows the metadata from the first entry on, and ahead of every other stage: a permission that is
+        revoked must not be used while these work."""
+        authorizer = authorizer_of(self.config)
+        if authorizer is not None:
+            authorizer.follow(metadata.image)
+            metadata.on_change(lambda delta: authorizer.follow(delta.after))
+        return authorizer
 
     def _start_chores(self, chores: Housekeeping, cleaner: LogCleaner) -> Tickers:
         tickers = Tickers()

@@ -2,9 +2,7 @@
 
 The order is part of the broker's correctness, so every stage names the stages it builds on:
 
-    authorizer    applies changes of ACLs and roles. Builds on no other, and comes first: a permission that is
-                  revoked must not be used while the other stages work.
-    partitions    opens, closes and deletes logs, and makes replicas leaders or followers. Early, because the
+    partitions    opens, closes and deletes logs, and makes replicas leaders or followers. First, because the
                   coordinators ask it which partitions this broker leads now, and in which epoch.
     groups        takes over the groups of `__consumer_offsets` partitions that this broker leads since the
                   change and leaves the others; waits until the offsets of deleted topics are gone on every
@@ -37,14 +35,11 @@ class MetadataStage(NamedTuple):
 
 def metadata_stages(services: Services, change_limits: Callable[[], None]) -> list[MetadataStage]:
     metadata, partitions = services.metadata, services.partitions
-    authorizer = services.authorizer
-    first = [MetadataStage("authorizer", lambda _: authorizer.follow(metadata.image))] if authorizer else []
     stages = [MetadataStage("partitions", lambda delta: partitions.on_change(delta, metadata.config))]
     for service in services.coordinators:
         earlier = tuple(stage.name for stage in stages)
         stages.append(MetadataStage(service.registration.name, service.on_change, after=earlier))
     return [
-        *first,
         *stages,
         MetadataStage("lifecycle", services.lifecycle.on_change, after=tuple(stage.name for stage in stages)),
         MetadataStage("controller", services.controller.on_change),

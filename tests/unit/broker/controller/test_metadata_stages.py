@@ -9,13 +9,12 @@ from tests.rigs.virtual_time import run
 from tidelog.base.invariant import InvariantError
 from tidelog.broker.controller.metadata_stages import MetadataStage, listen, metadata_stages
 
-ORDER = ["authorizer", "partitions", "groups", "transactions", "lifecycle", "controller", "limits"]
+ORDER = ["partitions", "groups", "transactions", "lifecycle", "controller", "limits"]
 
 
 class Metadata:
     def __init__(self) -> None:
         self.config = "the config of now"
-        self.image = "the image of now"
         self.listeners: list[Any] = []
 
     def on_change(self, listener: Any) -> None:
@@ -39,8 +38,6 @@ def stages(calls: list[tuple[object, ...]]) -> tuple[Metadata, list[MetadataStag
         for name in ("groups", "transactions")
     ]
     others = {name: part(name) for name in ("partitions", "lifecycle", "controller")}
-    authorizer = SimpleNamespace(follow=lambda image: calls.append(("authorizer", image)))
-    others["authorizer"] = authorizer
     services: Any = SimpleNamespace(metadata=metadata, coordinators=coordinators, **others)
     return metadata, metadata_stages(services, lambda: calls.append(("limits",)))
 
@@ -52,9 +49,8 @@ def test_a_change_passes_through_the_stages_in_order() -> None:
     listen(metadata, declared)  # type: ignore[arg-type]
     run(metadata.tell("delta"))
     assert [call[0] for call in calls] == ORDER
-    assert calls[0] == ("authorizer", "the image of now")
-    assert calls[1] == ("partitions", "delta", "the config of now")
-    assert calls[2:] == [(name, "delta") for name in ORDER[2:-1]] + [("limits",)]
+    assert calls[0] == ("partitions", "delta", "the config of now")
+    assert calls[1:] == [(name, "delta") for name in ORDER[1:-1]] + [("limits",)]
 
 
 @pytest.mark.parametrize(
