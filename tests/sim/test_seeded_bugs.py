@@ -2,13 +2,19 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
 
 from tidelog.base.ids import NO_EPOCH
+from tidelog.broker.handlers.acls import create_acls
+from tidelog.broker.handlers.records.fetch import FetchJob
+from tidelog.broker.requests.fetch_sessions import Wanted
+from tidelog.broker.security.authorizer import Authorizer
 from tidelog.groups.shard import GroupShard
 from tidelog.groups.streams.group import InTheWay
+from tidelog.metadata.decision import Decision
 from tidelog.metadata.image.entities import PartitionImage
 from tidelog.metadata.leaders import partition_changes
 from tidelog.metadata.leaders.partition_changes import PartitionAlteration
@@ -339,3 +345,29 @@ def test_a_follower_that_goes_by_the_word_of_an_earlier_leader(monkeypatch: pyte
         lambda seed: rough(seed, "catching_up", segment_bytes=1024, fault_gap_seconds=4.0, fault_seconds=9.0),
         first_seed=MARK_SEED,
     )
+
+
+def test_an_answer_of_the_authorizer_that_outlives_a_revocation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Authorizer, "_forget", lambda self: None)
+    problems_until("was revoked", lambda seed: rough(seed, "kill", "leader_change", guarded_clients=2))
+
+
+def test_a_waiting_fetch_that_outlives_a_revocation(monkeypatch: pytest.MonkeyPatch) -> None:
+    check = FetchJob._check_read
+
+    def once(self: FetchJob, wanted: Wanted) -> None:
+        if wanted.permit is None:
+            check(self, wanted)
+        wanted.permit = self._permit
+
+    monkeypatch.setattr(FetchJob, "_check_read", once)
+    problems_until("sent later", lambda seed: rough(seed, "kill", guarded_clients=2))
+
+
+def test_an_acl_that_is_acknowledged_and_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(create_acls, "decide_create_acls", _no_records(create_acls.decide_create_acls))
+    problems_until("the creation of .* was acknowledged", lambda seed: rough(seed, guarded_clients=2))
+
+
+def _no_records(decide: Callable[..., Decision[Any]]) -> Callable[..., Decision[Any]]:
+    return lambda *given, **named: Decision([], decide(*given, **named).results)

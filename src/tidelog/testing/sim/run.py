@@ -13,6 +13,7 @@ from tidelog.testing.history import History, Operation
 from tidelog.testing.sim.clients.consumer import SimConsumer
 from tidelog.testing.sim.clients.copier import COPY, copies_are_exact
 from tidelog.testing.sim.clients.group_ledger import GroupLedger
+from tidelog.testing.sim.clients.permissions import GUARDED
 from tidelog.testing.sim.cluster.captured_log import captured_log
 from tidelog.testing.sim.cluster.cluster import SimCluster
 from tidelog.testing.sim.cluster.convergence import why_not_whole
@@ -116,6 +117,7 @@ class _Run:
             machine.start()
         _, admin = cluster.new_client("admin")
         topics = scenario.topics | ({COPY: 1} if scenario.copier else {})
+        topics |= {GUARDED: 1} if scenario.guarded_clients else {}
         for name, partitions in topics.items():
             try:
                 await admin.create_topic(

@@ -3,6 +3,7 @@
 import random
 
 from tidelog.base.config.config import load
+from tidelog.base.settings.authorization import STANDARD_AUTHORIZER
 from tidelog.testing.history import History
 from tidelog.testing.sim.clients.client import Address, Client
 from tidelog.testing.sim.cluster.machine import Machine
@@ -72,6 +73,9 @@ class SimCluster:
             "transaction.state.log.replication.factor": str(scenario.replicas),
             "transaction.state.log.min.isr": str(scenario.min_insync),
         }
+        if scenario.guarded_clients:
+            # Whatever no ACL names stays free for all, so that only the guarded topic is guarded.
+            flags |= {"authorizer.class.name": STANDARD_AUTHORIZER, "allow.everyone.if.no.acl.found": "true"}
         if voters:
             flags["controller.quorum.voters"] = voters
         return Machine(

@@ -2,21 +2,27 @@
 
 from collections.abc import Iterator
 
+from tidelog.security.acls.vocabulary import Operation as AclOperation
 from tidelog.testing.history import Operation
+from tidelog.testing.sim.clients.acl_churn import AclChurn
 from tidelog.testing.sim.clients.consumer import SimConsumer
 from tidelog.testing.sim.clients.copier import Copier
 from tidelog.testing.sim.clients.group_ledger import GroupLedger
 from tidelog.testing.sim.clients.group_member import SimGroupMember
+from tidelog.testing.sim.clients.guarded_client import GuardedClient
+from tidelog.testing.sim.clients.permissions import PermissionLedger, Revocation, Sight
 from tidelog.testing.sim.clients.producer import SimProducer
 from tidelog.testing.sim.clients.streams_member import SimStreamsMember
 from tidelog.testing.sim.clients.topic_churn import TopicChurn
 from tidelog.testing.sim.clients.transactor import Transactor
 from tidelog.testing.sim.cluster.cluster import SimCluster
-from tidelog.testing.sim.cluster.view import View, transaction_of, views
+from tidelog.testing.sim.cluster.view import View, life_with_acl, transaction_of, views
 from tidelog.testing.sim.runtime.life import Life
 from tidelog.transactions.transaction import Transaction
 
-AnyClient = SimProducer | SimConsumer | SimGroupMember | TopicChurn | Transactor | Copier
+AnyClient = (
+    SimProducer | SimConsumer | SimGroupMember | TopicChurn | Transactor | Copier | AclChurn | GuardedClient
+)
 
 
 class Population:
@@ -27,6 +33,8 @@ class Population:
         self._gone: list[AnyClient] = []
         self.ledger = GroupLedger("g")
         self.streams_ledger = GroupLedger("s")
+        self.permissions = PermissionLedger(lambda acl, host: life_with_acl(cluster, acl, host))
+        self._written: dict[str, list[Sight]] = {}
 
     def start(self) -> None:
         scenario = self._cluster.scenario
@@ -44,6 +52,9 @@ class Population:
             self._start_copier()
         if scenario.topic_churn:
             self._start_churn()
+        if scenario.guarded_clients:
+            guarded = [self._start_guarded() for _ in range(scenario.guarded_clients)]
+            self._start_acl_churn(guarded)
 
     def _start_producer(self, acks: int) -> None:
         scenario = self._cluster.scenario
@@ -117,13 +128,29 @@ class Population:
         life, client = self._cluster.new_client("a")
         self._begin(life, TopicChurn(self._loop, client, self._cluster.scenario.replicas))
 
+    def _start_guarded(self) -> GuardedClient:
+        life, client = self._cluster.new_client("g")
+        guarded = GuardedClient(client, self.permissions, self._written)
+        self._begin(life, guarded)
+        return guarded
+
+    def _start_acl_churn(self, guarded: list[GuardedClient]) -> None:
+        hosts = [client.host for client in guarded]
+        for each in guarded:
+            each.readers = hosts
+        life, client = self._cluster.new_client("l")
+        operations = (AclOperation.READ, AclOperation.WRITE)
+        revocations = [Revocation(host, operation) for host in hosts for operation in operations]
+        self._begin(life, AclChurn(client, self.permissions, revocations))
+
     def _begin(self, life: Life, client: AnyClient) -> None:
         self._alive[life] = client
         self._loop.spawn(life, client.run(), name=life.name)
 
     def crash_one(self, number: int) -> None:
         """A client dies with what it had under way, and another takes its place."""
-        life = list(self._alive)[number % len(self._alive)]
+        mortal = [life for life, one in self._alive.items() if not isinstance(one, AclChurn | GuardedClient)]
+        life = mortal[number % len(mortal)]
         client = self._alive.pop(life)
         self._gone.append(client)
         self._cluster.note(f"{life.name} is killed")
@@ -154,7 +181,7 @@ class Population:
 
     def stop_writers(self) -> None:
         for client in self._alive.values():
-            if isinstance(client, SimProducer | TopicChurn | Transactor):
+            if isinstance(client, SimProducer | TopicChurn | Transactor | AclChurn | GuardedClient):
                 client.is_stopping = True
 
     def compare(self, view: View) -> None:
@@ -162,6 +189,8 @@ class Population:
         for client in (*self._alive.values(), *self._gone):
             if isinstance(client, TopicChurn):
                 client.compare(dict(view.image.topics))
+            if isinstance(client, AclChurn):
+                client.compare(view.image.security.acls)
 
     def stop(self) -> None:
         for client in self._alive.values():
@@ -171,4 +200,5 @@ class Population:
         for client in (*self._alive.values(), *self._gone):
             yield from client.complaints
         yield from self.ledger.complaints
+        yield from self.permissions.complaints
         yield from self.streams_ledger.complaints

@@ -45,6 +45,8 @@ class Scenario(msgspec.Struct, frozen=True):
     sends_per_second: float
     segment_bytes: int
     streams_members: int = 0
+    guarded_clients: int = 0
+    """Clients whose permissions come and go."""
 
     @property
     def has_transactions(self) -> bool:
@@ -56,6 +58,7 @@ class Scenario(msgspec.Struct, frozen=True):
         extras += f", {self.streams_members} streams members" if self.streams_members else ""
         extras += f", {self.transactors} transactional producers" if self.transactors else ""
         extras += ", copier" if self.copier else ""
+        extras += f", {self.guarded_clients} guarded clients" if self.guarded_clients else ""
         extras += ", topic churn" if self.topic_churn else ""
         return (
             f"{self.nodes} nodes, {self.replicas} replicas (min {self.min_insync}), {self.durability}, "
@@ -91,6 +94,7 @@ def scenario_of(seed: int) -> Scenario:
         sends_per_second=chance.choice((6.0, 10.0)),
         segment_bytes=chance.choice((1024, 4096, 1 << 20)),
         streams_members=random.Random(f"streams of scenario {seed}").choice((0, 0, 0, 0, 0, 2)),
+        guarded_clients=random.Random(f"permissions of scenario {seed}").choice((0, 0, 0, 0, 0, 2)),
     )
     return _with_more(scenario, random.Random(f"more of scenario {seed}"))
 
@@ -127,6 +131,7 @@ def rough(seed: int, *faults: str, **more: object) -> Scenario:
         "acks": (-1, -1),
         "group_members": 0,
         "streams_members": 0,
+        "guarded_clients": 0,
         "topic_churn": False,
         "transactors": 0,
         "copier": False,

@@ -10,6 +10,7 @@ from tidelog.node import BrokerNode
 from tidelog.raft.core import Raft
 from tidelog.raft.log import RaftLog
 from tidelog.replication.partition import Partition
+from tidelog.security.acls.acl import Acl
 from tidelog.testing.sim.cluster.cluster import SimCluster
 from tidelog.testing.sim.cluster.machine import Machine
 from tidelog.transactions.transaction import Transaction
@@ -92,6 +93,14 @@ def transaction_of(seen: list[View], transactional_id: str) -> Transaction | Non
             current = index, None if image is None else image.leader_epoch
             if (partition.index, partition.leader_epoch) == current:
                 return served.shard.transactions.get(transactional_id)
+    return None
+
+
+def life_with_acl(cluster: SimCluster, acl: Acl, host: str) -> str | None:
+    """The process at a host that has applied an ACL; None where it has not, or where none runs."""
+    for view in views(cluster):
+        if view.machine.host == host and view.image.security is not None and acl in view.image.security.acls:
+            return view.life
     return None
 
 
