@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tidelog.testing.broker import Broker as Broker
     from tidelog.testing.cluster import Cluster as Cluster
+    from tidelog.testing.security import Security as Security
 
-__all__ = ["Broker", "Cluster"]
+__all__ = ["Broker", "Cluster", "Security"]
 
 
 def __getattr__(name: str) -> Any:
@@ -24,4 +25,8 @@ def __getattr__(name: str) -> Any:
         from tidelog.testing.cluster import Cluster
 
         return Cluster
+    if name == "Security":
+        from tidelog.testing.security import Security
+
+        return Security
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,12 +10,13 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tidelog.base.config.config import BrokerConfig, load
 
 if TYPE_CHECKING:
     from tidelog.node import BrokerNode, NodeNetwork
+    from tidelog.testing.security import SecuredFiles, Security
 
 SettingValue: TypeAlias = str | int | float | bool | list[str]
 
@@ -46,6 +47,7 @@ class Broker:
         data_dir: A directory that keeps the data. None: a temporary one that goes with the broker.
         port: The port to listen on. 0: a free one.
         network: For tests of clusters: what connects this broker to the others.
+        security: `ssl`, `sasl_plaintext`, `sasl_ssl`, or a `Security` with users and ACLs. None: plain text.
 
     Attributes:
         settings: The settings that it starts with.
@@ -58,7 +60,10 @@ class Broker:
         data_dir: str | os.PathLike[str] | None = None,
         port: int = 0,
         network: "Callable[[], NodeNetwork] | None" = None,
+        security: "Security | str | None" = None,
     ) -> None:
+        self._security = security_of(security)
+        self._files: SecuredFiles | None = None
         self.settings: dict[str, SettingValue] = {**TEST_SETTINGS, **(settings or {})}
         self._kept_dir = None if data_dir is None else os.path.abspath(data_dir)
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
@@ -71,6 +76,15 @@ class Broker:
     def bootstrap_servers(self) -> str:
         """The address for a client's `bootstrap.servers`."""
         return self._running().node.bootstrap_servers
+
+    def client_config(self, user: str = "admin", library: str = "librdkafka") -> dict[str, Any]:
+        """The configuration with which a user's client connects, secured or not.
+
+        Args:
+            user: One of the users of the `security`; there is always `admin`.
+            library: `librdkafka` (our own clients too), `aiokafka`, `kafka-python`, `java` or `spark`.
+        """
+        return client_config(self._files, self.bootstrap_servers, user, library)
 
     @property
     def port(self) -> int:
@@ -105,11 +119,18 @@ class Broker:
         """Start it. It answers requests when this returns."""
         if self._thread is not None:
             raise RuntimeError("the broker runs already")
+        if self._security is not None and self._files is None:
+            from tidelog.testing.security import SecuredFiles
+
+            self._files = SecuredFiles(self._security)
         if self._kept_dir is None and self._temporary is None:
             self._temporary = tempfile.TemporaryDirectory(prefix="tidelog-", ignore_cleanup_errors=True)
         try:
             self._begin()
+            if self._files is not None:
+                add_acls(self._files, self.bootstrap_servers)
         except BaseException:
+            self.kill()
             self._remove_directory()
             raise
 
@@ -176,7 +197,10 @@ class Broker:
 
     def _config(self) -> BrokerConfig:
         flags = {name: _text(value) for name, value in self.settings.items()}
-        flags.setdefault("listeners", f"PLAINTEXT://127.0.0.1:{self._port}")
+        listener = "PLAINTEXT" if self._security is None else self._security.protocol.upper()
+        flags.setdefault("listeners", f"{listener}://127.0.0.1:{self._port}")
+        if self._files is not None:
+            flags = self._files.settings(listener=listener) | flags
         flags.setdefault("log.dirs", self.data_dir)
         # The environment is not read: a test must not change with the machine it runs on.
         return load(None, {}, flags, flags_origin="settings")
@@ -187,6 +211,9 @@ class Broker:
         return self._life
 
     def _remove_directory(self) -> None:
+        if self._files is not None:
+            self._files.close()
+            self._files = None
         if self._temporary is not None:
             self._temporary.cleanup()
             self._temporary = None
@@ -261,6 +288,28 @@ class _Life:
     def ask_to_stop(self) -> None:
         if self._loop is not None and self._stop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._stop.set)
+
+
+def client_config(files: "SecuredFiles | None", servers: str, user: str, library: str) -> dict[str, Any]:
+    if files is not None:
+        return files.client_config(servers, user, library)
+    name = {"aiokafka": "bootstrap_servers", "kafka-python": "bootstrap_servers"}.get(library)
+    return {name or ("kafka." if library == "spark" else "") + "bootstrap.servers": servers}
+
+
+def add_acls(files: "SecuredFiles", servers: str) -> None:
+    if files.security.acls:
+        from tidelog.testing.security import add_acls as add
+
+        add(files, servers)
+
+
+def security_of(given: "Security | str | None") -> "Security | None":
+    if not isinstance(given, str):
+        return given
+    from tidelog.testing.security import Security
+
+    return Security(given)
 
 
 def _text(value: SettingValue) -> str:

@@ -10,9 +10,13 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
-from tidelog.testing.broker import Broker, SettingValue
+from tidelog.testing.broker import Broker, SettingValue, add_acls, client_config, security_of
 from tidelog.testing.links import Links
+
+if TYPE_CHECKING:
+    from tidelog.testing.security import SecuredFiles, Security
 
 CLUSTER_SETTINGS: dict[str, SettingValue] = {
     "default.replication.factor": 3,
@@ -49,6 +53,8 @@ class Cluster:
         settings: Broker settings of all of them, under Kafka's names.
         data_dir: A directory that keeps the data. None: a temporary one that goes with the cluster.
         racks: The `broker.rack` of brokers, by id.
+        security: `ssl`, `sasl_plaintext`, `sasl_ssl`, or a `Security` with users and ACLs: what clients need.
+            Between themselves secured brokers use TLS with certificates. None: plain text.
 
     Attributes:
         brokers: Every `Broker` by id, the stopped and killed ones too.
@@ -62,6 +68,7 @@ class Cluster:
         settings: Mapping[str, SettingValue] | None = None,
         data_dir: str | os.PathLike[str] | None = None,
         racks: Mapping[int, str] | None = None,
+        security: "Security | str | None" = None,
     ) -> None:
         if brokers < 1:
             raise ValueError(f"a cluster has at least one broker, not {brokers}")
@@ -71,6 +78,9 @@ class Cluster:
         self._kept_dir = None if data_dir is None else os.path.abspath(data_dir)
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._voters = ""
+        self._security = security_of(security)
+        self._files: SecuredFiles | None = None
+        self._broker_ports: dict[int, int] = {}
         self.links = Links()
         self.brokers: dict[int, Broker] = {}
 
@@ -78,6 +88,15 @@ class Cluster:
     def bootstrap_servers(self) -> str:
         """The addresses of all brokers, so that clients find the cluster whichever is down."""
         return ",".join(f"127.0.0.1:{broker.fixed_port}" for broker in self.brokers.values())
+
+    def client_config(self, user: str = "admin", library: str = "librdkafka") -> dict[str, Any]:
+        """The configuration with which a user's client connects, secured or not.
+
+        Args:
+            user: One of the users of the `security`; there is always `admin`.
+            library: `librdkafka` (our own clients too), `aiokafka`, `kafka-python`, `java` or `spark`.
+        """
+        return client_config(self._files, self.bootstrap_servers, user, library)
 
     @property
     def data_dir(self) -> str:
@@ -96,14 +115,23 @@ class Cluster:
             self._temporary = tempfile.TemporaryDirectory(
                 prefix="tidelog-cluster-", ignore_cleanup_errors=True
             )
-        ports = dict(zip(range(1, self._size + 1), free_ports(self._size), strict=True))
-        self._voters = ",".join(f"{id}@127.0.0.1:{port}" for id, port in ports.items())
+        if self._security is not None:
+            from tidelog.testing.security import SecuredFiles
+
+            self._files = SecuredFiles(self._security)
+        ids = range(1, self._size + 1)
+        free = free_ports(2 * self._size if self._files is not None else self._size)
+        ports = dict(zip(ids, free[: self._size], strict=True))
+        self._broker_ports = dict(zip(ids, free[-self._size :], strict=True))
+        self._voters = ",".join(f"{id}@127.0.0.1:{port}" for id, port in self._broker_ports.items())
         self.brokers = {id: self._broker(id, port) for id, port in ports.items()}
         try:
             # All at once: none of them is ready before a majority is.
             with ThreadPoolExecutor(self._size) as pool:
                 for started in [pool.submit(broker.start) for broker in self.brokers.values()]:
                     started.result()
+            if self._files is not None:
+                add_acls(self._files, self.bootstrap_servers)
         except BaseException:
             self.stop()
             raise
@@ -119,6 +147,9 @@ class Cluster:
                     broker.kill()
         finally:
             self.brokers = {}
+            if self._files is not None:
+                self._files.close()
+                self._files = None
             if self._temporary is not None:
                 self._temporary.cleanup()
                 self._temporary = None
@@ -130,7 +161,9 @@ class Cluster:
             Its id.
         """
         id = max(self.brokers) + 1
-        [port] = free_ports(1)
+        port, self._broker_ports[id] = free_ports(2)
+        if self._files is None:
+            self._broker_ports[id] = port
         self.brokers[id] = self._broker(id, port)
         self.brokers[id].start()
         return id
@@ -208,9 +241,13 @@ class Cluster:
         }
         if id in self._racks:
             settings["broker.rack"] = self._racks[id]
-        directory = f"{self.data_dir}/broker-{id}"
+        if self._files is not None:
+            settings |= secured_listeners(self._files, port, self._broker_ports[id])
         return Broker(
-            settings=settings, data_dir=directory, port=port, network=self.links.network_of(id, port)
+            settings=settings,
+            data_dir=f"{self.data_dir}/broker-{id}",
+            port=port,
+            network=self.links.network_of(id, self._broker_ports[id]),
         )
 
     def __enter__(self) -> "Cluster":
@@ -236,6 +273,18 @@ class Cluster:
         trace: TracebackType | None,
     ) -> None:
         await asyncio.to_thread(self.stop)
+
+
+def secured_listeners(files: "SecuredFiles", port: int, broker_port: int) -> dict[str, SettingValue]:
+    """Clients and brokers have a listener each; brokers know each other by their certificates."""
+    protocol = files.security.protocol.upper()
+    return {
+        **files.settings(listener="CLIENTS"),
+        "listeners": f"CLIENTS://127.0.0.1:{port},BROKERS://127.0.0.1:{broker_port}",
+        "listener.security.protocol.map": f"CLIENTS:{protocol},BROKERS:SSL",
+        "inter.broker.listener.name": "BROKERS",
+        "listener.name.brokers.ssl.client.auth": "required",
+    }
 
 
 def free_ports(count: int) -> list[int]:

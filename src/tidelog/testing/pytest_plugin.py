@@ -6,17 +6,20 @@ Nothing of Tidelog is imported until a test asks for a broker.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 if TYPE_CHECKING:
     from tidelog.testing.broker import Broker
     from tidelog.testing.cluster import Cluster
+    from tidelog.testing.security import Security
 
 MARKER = (
-    "tidelog(settings): settings for the tidelog_broker or tidelog_cluster of this test, by Kafka's names"
+    "tidelog(settings, security=, mechanism=, users=, acls=): settings for the tidelog_broker or "
+    "tidelog_cluster of this test, by Kafka's names; and how it is secured, for which users"
 )
+OF_SECURITY = ("security", "mechanism", "users", "acls")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -37,10 +40,16 @@ def tidelog_broker(request: pytest.FixtureRequest) -> "Iterator[Broker]":
         def test_orders_are_published(tidelog_broker):
             with Producer({"bootstrap.servers": tidelog_broker.bootstrap_servers}) as producer:
                 assert producer.send("orders", "42").result().offset == 0
+
+        @pytest.mark.tidelog(security="sasl_ssl", users=["ann"])
+        def test_orders_are_published_by_ann(tidelog_broker):
+            with Producer(tidelog_broker.client_config("ann")) as producer:
+                assert producer.send("orders", "42").result().offset == 0
     """
     from tidelog.testing.broker import Broker
 
-    with Broker(settings=_marked_settings(request.node)) as broker:
+    marked = _marked(request.node)
+    with Broker(settings=marked.settings, security=marked.security) as broker:
         yield broker
 
 
@@ -61,7 +70,8 @@ def tidelog_cluster(request: pytest.FixtureRequest) -> "Iterator[Cluster]":
     """
     from tidelog.testing.cluster import Cluster
 
-    with Cluster(brokers=3, settings=_marked_settings(request.node)) as cluster:
+    marked = _marked(request.node)
+    with Cluster(brokers=3, settings=marked.settings, security=marked.security) as cluster:
         yield cluster
 
 
@@ -83,12 +93,41 @@ def tidelog_session_broker() -> "Iterator[Broker]":
         yield broker
 
 
-def _marked_settings(node: Any) -> dict[str, Any]:
+class Marked(NamedTuple):
+    settings: dict[str, Any]
+    security: "Security | None"
+
+
+def _marked(node: Any) -> Marked:
     """All `tidelog` marks of a test, the nearest one last, so that it wins over its class and module."""
     settings: dict[str, Any] = {}
+    security: dict[str, Any] = {}
     for mark in reversed(list(node.iter_markers("tidelog"))):
-        given = [*mark.args, *mark.kwargs.values()]
-        if len(given) != 1 or not isinstance(given[0], dict) or mark.kwargs.keys() - {"settings"}:
-            raise pytest.UsageError('write the mark as @pytest.mark.tidelog({"num.partitions": 3})')
-        settings |= given[0]
-    return settings
+        given = [*mark.args, *(value for name, value in mark.kwargs.items() if name == "settings")]
+        of_security = {name: value for name, value in mark.kwargs.items() if name in OF_SECURITY}
+        unknown = mark.kwargs.keys() - {"settings", *OF_SECURITY}
+        if unknown or len(given) > 1 or not (given or of_security) or not all(map(_is_dict, given)):
+            raise pytest.UsageError(
+                'write the mark as @pytest.mark.tidelog({"num.partitions": 3}), or with '
+                'security="sasl_ssl", and with users=["ann"] and the like'
+            )
+        settings |= given[0] if given else {}
+        security |= of_security
+    return Marked(settings, _security(security))
+
+
+def _is_dict(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _security(given: dict[str, Any]) -> "Security | None":
+    if not given:
+        return None
+    from tidelog.testing.security import Security
+
+    if "security" not in given:
+        raise pytest.UsageError(f'{", ".join(given)} without security="ssl", "sasl_plaintext" or "sasl_ssl"')
+    try:
+        return Security(given.pop("security"), **given)
+    except ValueError as error:
+        raise pytest.UsageError(f"the mark tidelog: {error}") from error
