@@ -4,7 +4,7 @@ A `Security` travels to Spark's executors, so it holds plain values; the TLS con
 """
 
 import ssl
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tidelog.blocking.errors import SecurityError
@@ -27,6 +27,18 @@ class Tls:
     @property
     def has_certificate(self) -> bool:
         return self.certificate_file is not None or self.certificate_text is not None
+
+    def embedded(self) -> "Tls":
+        """The same with the content of its files, for a process on a machine that does not have them."""
+        return replace(
+            self,
+            ca_file=None,
+            ca_text=_read(self.ca_file) if self.ca_file is not None else self.ca_text,
+            certificate_file=None,
+            key_file=None,
+            certificate_text=_read(self.certificate_file) or self.certificate_text,
+            key_text=_read(self.key_file) or self.key_text,
+        )
 
     @cached_property
     def context(self) -> ssl.SSLContext:
@@ -80,3 +92,17 @@ class Security:
     sasl: Sasl | None = None
     option_prefix: str = ""
     """What stands before the names of options in errors: Spark's users write `kafka.sasl.mechanism`."""
+
+    def embedded(self) -> "Security":
+        return self if self.tls is None else replace(self, tls=self.tls.embedded())
+
+
+def _read(path: str | None) -> str | None:
+    if path is None:
+        return None
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise SecurityError(f"{path} cannot be read: {reason}; check the ssl.* options") from None

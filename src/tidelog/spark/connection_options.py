@@ -1,7 +1,8 @@
 """The `kafka.*` options that both the source and the sink have: where the brokers are, how to reach them.
 
 Names and meanings are the Java client's, which Spark's own Kafka source passes through. Settings of that
-client that have no meaning for this one are accepted, so that a job moves by changing one word.
+client that have no meaning for this one are accepted, so that a job moves by changing one word. Files of keys
+and certificates are read on the driver: executors get their content.
 """
 
 from tidelog.base.variables import Unresolved, machine_sources, resolve
@@ -32,11 +33,16 @@ CONNECTION = (
     Option("kafka.sasl.password", "the password, for PLAIN and SCRAM"),
     Option("kafka.sasl.oauthbearer.token", "a token, for OAUTHBEARER"),
     Option("kafka.sasl.oauthbearer.token.endpoint.url", "where OAUTHBEARER tokens are fetched"),
-    Option("kafka.ssl.truststore.location", "a PEM file of trusted authorities"),
-    Option("kafka.ssl.truststore.type", "PEM; Java's own formats cannot be read", default="PEM"),
+    Option("kafka.sasl.oauthbearer.client.id", "the client, for tokens that are fetched"),
+    Option("kafka.sasl.oauthbearer.client.secret", "its secret"),
+    Option("kafka.sasl.oauthbearer.scope", "the scope of tokens that are fetched"),
+    Option("kafka.ssl.truststore.location", "a PEM or PKCS12 file of trusted authorities"),
+    Option("kafka.ssl.truststore.type", "PEM or PKCS12; Java's own JKS cannot be read", default="PEM"),
+    Option("kafka.ssl.truststore.password", "the password of a PKCS12 file"),
     Option("kafka.ssl.truststore.certificates", "trusted authorities as PEM text"),
-    Option("kafka.ssl.keystore.location", "a PEM file with the client's key and certificates"),
-    Option("kafka.ssl.keystore.type", "PEM; Java's own formats cannot be read", default="PEM"),
+    Option("kafka.ssl.keystore.location", "a PEM or PKCS12 file with the client's key and certificates"),
+    Option("kafka.ssl.keystore.type", "PEM or PKCS12; Java's own JKS cannot be read", default="PEM"),
+    Option("kafka.ssl.keystore.password", "the password of a PKCS12 file"),
     Option("kafka.ssl.keystore.key", "the client's key as PEM text"),
     Option("kafka.ssl.keystore.certificate.chain", "the client's certificates as PEM text"),
     Option("kafka.ssl.key.password", "the password of the client's key"),
@@ -45,6 +51,7 @@ CONNECTION = (
         "https checks host names, empty does not",
         default="https",
     ),
+    Option("kafka.enable.ssl.certificate.verification", "false trusts every broker", default="true"),
     Option("kafka.ssl.ca.location", "as kafka.ssl.truststore.location, in librdkafka's name"),
     Option("kafka.ssl.ca.pem", "as kafka.ssl.truststore.certificates, in librdkafka's name"),
     Option("kafka.ssl.certificate.location", "a PEM file with the client's certificates"),
@@ -65,9 +72,9 @@ WITHOUT_MEANING_HERE = tuple(
         "reconnect.backoff.max.ms", "reconnect.backoff.ms", "sasl.client.callback.handler.class",
         "sasl.login.callback.handler.class", "sasl.login.class", "security.providers", "send.buffer.bytes",
         "session.timeout.ms", "socket.connection.setup.timeout.max.ms", "ssl.cipher.suites",
-        "ssl.enabled.protocols", "ssl.engine.factory.class", "ssl.keymanager.algorithm",
-        "ssl.keystore.password", "ssl.protocol", "ssl.provider", "ssl.secure.random.implementation",
-        "ssl.trustmanager.algorithm", "ssl.truststore.password",
+        "sasl.oauthbearer.method", "ssl.enabled.protocols", "ssl.engine.factory.class",
+        "ssl.keymanager.algorithm", "ssl.protocol", "ssl.provider", "ssl.secure.random.implementation",
+        "ssl.trustmanager.algorithm",
     )
 )  # fmt: skip
 
@@ -94,7 +101,7 @@ def cluster_settings(given: Given) -> ClusterSettings:
             raise OptionError(f"kafka.bootstrap.servers holds {server!r}, which is not host:port")
     return ClusterSettings(
         servers,
-        security_of(_resolved(given.starting_with("kafka.")), "kafka."),
+        security_of(_resolved(given.starting_with("kafka.")), "kafka.").embedded(),
         Limits(
             connect_s=given["kafka.socket.connection.setup.timeout.ms"] / 1000,
             request_s=given["kafka.request.timeout.ms"] / 1000,

@@ -61,14 +61,22 @@ class OptionTable:
         """Check all and convert all; the first thing that is wrong raises OptionError."""
         values = {}
         for key, raw in given.items():
-            name = key.lower()
+            name = self._name(key.lower())
             if name in self.refused:
                 raise OptionError(f"option {key} cannot be set: {self.refused[name]}")
             option = self.options.get(name)
             if option is None:
                 raise OptionError(f"there is no option {key}{self._nearest(name)}")
-            values[name] = _converted(option, str(raw))
+            value = _converted(option, str(raw))
+            if values.get(name, value) != value:
+                raise OptionError(f"option {option.name} is given with and without kafka., and differs")
+            values[name] = value
         return Given(self, values)
+
+    def _name(self, name: str) -> str:
+        """Kafka's own names work without the prefix too, as in files of client properties."""
+        prefixed = f"kafka.{name}"
+        return prefixed if name not in self.options and prefixed in {**self.options, **self.refused} else name
 
     def _nearest(self, name: str) -> str:
         near = difflib.get_close_matches(name, self.options, n=1, cutoff=0.6)

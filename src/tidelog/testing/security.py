@@ -33,10 +33,10 @@ class Security:
         from tidelog import Producer
         from tidelog.testing import Security
 
-        security = Security("sasl_ssl", users=["ann"], acls=[("ann", "Write", "topic", "orders*")])
+        security = Security("sasl_ssl", users=["ann"])
         with tidelog.testing.Broker(security=security) as broker:
             with Producer(broker.client_config("ann")) as producer:
-                print(producer.send("orders", "42"))
+                print(producer.send("orders", "42").result())
 
     Attributes:
         protocol: `ssl` with client certificates, `sasl_plaintext` or `sasl_ssl`.
