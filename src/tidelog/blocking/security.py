@@ -3,6 +3,7 @@
 A `Security` travels to Spark's executors, so it holds plain values; the TLS context is made where it is used.
 """
 
+import os
 import ssl
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -30,15 +31,19 @@ class Tls:
 
     def embedded(self) -> "Tls":
         """The same with the content of its files, for a process on a machine that does not have them."""
-        return replace(
-            self,
-            ca_file=None,
-            ca_text=_read(self.ca_file) if self.ca_file is not None else self.ca_text,
-            certificate_file=None,
-            key_file=None,
-            certificate_text=_read(self.certificate_file) or self.certificate_text,
-            key_text=_read(self.key_file) or self.key_text,
-        )
+        made = self
+        if self.ca_file is not None and not os.path.isdir(self.ca_file):
+            made = replace(made, ca_file=None, ca_text=_read(self.ca_file))
+        if self.certificate_file is not None:
+            is_one_file = self.key_file in (None, self.certificate_file)
+            made = replace(
+                made,
+                certificate_file=None,
+                key_file=None,
+                certificate_text=_read(self.certificate_file),
+                key_text=None if is_one_file else _read(self.key_file or ""),
+            )
+        return made
 
     @cached_property
     def context(self) -> ssl.SSLContext:
@@ -69,7 +74,8 @@ class Tls:
         with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:  # created readable by its owner alone
             file.write(f"{self.key_text or ''}\n{self.certificate_text}\n")
             file.flush()
-            context.load_cert_chain(file.name, password=self.key_password)
+            # An encrypted key without a password would ask on the terminal.
+            context.load_cert_chain(file.name, password=self.key_password or "")
 
 
 @dataclass(frozen=True)
@@ -97,9 +103,7 @@ class Security:
         return self if self.tls is None else replace(self, tls=self.tls.embedded())
 
 
-def _read(path: str | None) -> str | None:
-    if path is None:
-        return None
+def _read(path: str) -> str:
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()

@@ -59,7 +59,7 @@ class OptionTable:
 
     def read(self, given: Mapping[str, str]) -> "Given":
         """Check all and convert all; the first thing that is wrong raises OptionError."""
-        values = {}
+        values: dict[str, Any] = {}
         for key, raw in given.items():
             name = self._name(key.lower())
             if name in self.refused:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from tidelog.base.variables import Unresolved, machine_sources, resolve
+from tidelog.base.variables import Unresolved, machine_sources, resolve, with_absolute_files
 from tidelog.cli.context.store import SERVERS, SavedContext, contexts_path, read_contexts
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import DEFAULT_SERVERS
@@ -36,7 +36,7 @@ class ChosenConnection(NamedTuple):
     properties: dict[str, str]
     """Resolved: secrets are in it."""
     written: dict[str, str]
-    """The same with variables in their places."""
+    """The same with variables in their places; their files have absolute paths."""
     context: str | None = None
 
     def __repr__(self) -> str:
@@ -63,7 +63,11 @@ def choose(given: GivenConnection, environment: Mapping[str, str] | None = None)
         by_context.pop(SERVERS, None),
         given.servers_variable,
     )
-    written = {**saved.properties, **given.properties}
+    of_file = machine_sources(path.parent, found)
+    written = {
+        **{name: with_absolute_files(value, of_file) for name, value in saved.properties.items()},
+        **{name: with_absolute_files(value, machine_sources()) for name, value in given.properties.items()},
+    }
     written.pop(SERVERS, None)
     servers = next((servers for servers in in_order if servers), DEFAULT_SERVERS)
     return ChosenConnection(servers, {**by_context, **by_flag}, written, name)

@@ -12,20 +12,18 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from msgspec import structs
-
 from tidelog.base.errors import TidelogError
 from tidelog.cli.context.chosen import ChosenConnection, GivenConnection, choose
+from tidelog.cli.spark.client_options import client_options
 from tidelog.cli.spark.pipeline_view import PipelineView
 
 if TYPE_CHECKING:
-    from tidelog.spark.pipeline.load import Loaded
+    pass
 
 TOPIC = "demo-orders"
 PIPELINE = Path(__file__).with_name("demo_pipeline.yaml")
@@ -53,13 +51,16 @@ def show_pipeline(connection: ChosenConnection) -> None:
     sys.stdout.flush()
     _create_topic(connection)
     began = time.monotonic()
+    client = client_options(connection)
     spark = _quiet_spark()
     # Spark's own handlers would wait for jobs; at Ctrl-C this process and its JVM just end.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    _run(spark, connection, view, began)
+    _run(spark, connection, client, view, began)
 
 
-def _run(spark: object, connection: ChosenConnection, view: PipelineView, began: float) -> None:
+def _run(
+    spark: object, connection: ChosenConnection, client: Mapping[str, str], view: PipelineView, began: float
+) -> None:
     from tidelog.spark.engine.scripts import cache_directory
     from tidelog.spark.pipeline.build import build
     from tidelog.spark.pipeline.load import load_pipeline
@@ -68,8 +69,8 @@ def _run(spark: object, connection: ChosenConnection, view: PipelineView, began:
     directory = cache_directory() / "demo-checkpoint"
     shutil.rmtree(directory, ignore_errors=True)
     run = Run(str(directory), once=False, show=view.rows)
-    loaded = _with_options(load_pipeline(str(PIPELINE)), connection.properties)
-    run.start(build(spark, loaded, connection.servers))  # type: ignore[arg-type]
+    loaded = load_pipeline(str(PIPELINE))
+    run.start(build(spark, loaded, connection.servers, client))  # type: ignore[arg-type]
     threading.Thread(target=write_orders, args=(connection,), daemon=True).start()
     first = connection.servers.partition(",")[0]
     flag = "" if first == "localhost:9092" else f" -b {first}"
@@ -81,15 +82,6 @@ def _run(spark: object, connection: ChosenConnection, view: PipelineView, began:
         flush=True,
     )
     run.until_done(lambda: False, lambda found: None)
-
-
-def _with_options(loaded: "Loaded", properties: Mapping[str, str]) -> "Loaded":
-    """Sources and sinks log in with the client's properties."""
-    if loaded.spec is None or not properties:
-        return loaded
-    options = {f"kafka.{name}": value for name, value in properties.items()}
-    sources = {name: structs.replace(source, options=options) for name, source in loaded.spec.sources.items()}
-    return replace(loaded, spec=structs.replace(loaded.spec, sources=sources))
 
 
 def _command() -> str:

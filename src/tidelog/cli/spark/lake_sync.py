@@ -11,6 +11,7 @@ from tidelog.base.errors import KafkaError, TidelogError
 from tidelog.blocking.errors import BrokersUnreachable
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
+from tidelog.cli.spark.client_options import client_options
 from tidelog.cli.spark.pipeline_view import PipelineView
 from tidelog.cli.spark.stop_flag import StopFlag
 from tidelog.spark.engine.session import SparkMissing, spark_session
@@ -118,7 +119,9 @@ class LakeSync:
             on_bad=OnBad(request.on_error),
             batch_records=request.batch_records,
             every=request.every,
-            client={f"kafka.{name}": value for name, value in self.session.properties.items()},
+            client={
+                f"kafka.{name}": value for name, value in client_options(self.session.connection).items()
+            },
             table_options=request.table_options,
         )
         parse_options(sync.lake_options())

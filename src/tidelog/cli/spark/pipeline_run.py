@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 from tidelog.base.errors import TidelogError
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
+from tidelog.cli.spark.client_options import client_options
 from tidelog.cli.spark.pipeline_view import PipelineView
 from tidelog.cli.spark.stop_flag import StopFlag
 from tidelog.spark.engine.session import SparkMissing, spark_session
 from tidelog.spark.pipeline.faults import InvalidPipeline
 from tidelog.spark.pipeline.identity import WrongCheckpoint, claim_by_spark, claim_directory, identity_of
-from tidelog.spark.pipeline.load import Loaded, load_pipeline
+from tidelog.spark.pipeline.load import Loaded, load_pipeline, with_secrets
 from tidelog.spark.pipeline.records import VARIABLE, AlreadyRuns, NoRoom, PipelineRecord, state_directory
 from tidelog.spark.pipeline.spec import Source
+from tidelog.spark.secrets import by_reference, by_value
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,7 +42,9 @@ class PipelineRun:
         settings: Mapping[str, str],
     ) -> None:
         self.session = session
-        self.loaded = checked(file)
+        # Before Spark starts, which inherits the environment that secrets may move to.
+        self.loaded = with_secrets(checked(file), by_value if remote is not None else by_reference)
+        self.client = client_options(session.connection, is_remote=remote is not None)
         self.record = PipelineRecord(state_directory(), self.loaded.name)
         self.once = once
         self.master = master
@@ -90,7 +94,7 @@ class PipelineRun:
         try:
             if self._stop.is_set:
                 return "stopped"
-            built = built_pipeline(spark, self.loaded, self.session.servers)
+            built = built_pipeline(spark, self.loaded, self.session.servers, self.client)
             self._refuse_console_far_away(built)
             self._refuse_updates_far_away(built)
             if spec is None or self._is_far_away:
@@ -233,18 +237,19 @@ def checked(file: str) -> Loaded:
 
 def planned(session: Session, loaded: Loaded) -> list[str]:
     """The names of the queries, after Spark has looked at all of them."""
+    loaded, client = with_secrets(loaded, by_reference), client_options(session.connection)
     spark = _spark_or_refusal(loaded.name, None, None, {}, None)
     try:
-        return [query.name for query in built_pipeline(spark, loaded, session.servers).queries]
+        return [query.name for query in built_pipeline(spark, loaded, session.servers, client).queries]
     finally:
         spark.stop()
 
 
-def built_pipeline(spark: "SparkSession", loaded: Loaded, brokers: str) -> "Build":
+def built_pipeline(spark: "SparkSession", loaded: Loaded, brokers: str, client: Mapping[str, str]) -> "Build":
     from tidelog.spark.pipeline.build import build
 
     try:
-        return build(spark, loaded, brokers)
+        return build(spark, loaded, brokers, client)
     except InvalidPipeline as error:
         raise _invalid(str(loaded.path), error) from error
 

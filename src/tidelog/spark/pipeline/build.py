@@ -6,7 +6,7 @@ def pipeline(p: Build) -> None:
 """
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ from tidelog.spark.pipeline.nodes import of_plain
 from tidelog.spark.pipeline.sinks import prepared
 from tidelog.spark.pipeline.sources import dead_letter_sink, dead_letters, open_lookup, open_source
 from tidelog.spark.pipeline.spark_faults import Part, explained, sentence, without_spark_log
-from tidelog.spark.pipeline.spec import STEP_KINDS, Pipeline, Sink, Source
+from tidelog.spark.pipeline.spec import STEP_KINDS, Pipeline, Scalar, Sink, Source
 from tidelog.spark.pipeline.steps import apply_step, travel_by_value
 
 if TYPE_CHECKING:
@@ -71,7 +71,13 @@ class Build:
     """
 
     def __init__(
-        self, spark: "SparkSession", name: str, brokers: str, directory: Path, lines: Lines | None = None
+        self,
+        spark: "SparkSession",
+        name: str,
+        brokers: str,
+        directory: Path,
+        lines: Lines | None = None,
+        client: Mapping[str, str] | None = None,
     ) -> None:
         self.spark = spark
         self.name = name
@@ -82,6 +88,7 @@ class Build:
         self.queries: list[Query] = []
         self.lookups: dict[str, LookupFile] = {}
         self._lines = lines or Lines()
+        self._client = dict(client or {})
 
     def source(self, name: str, **keys: Any) -> "DataFrame":
         """A stream of topics, or the rows of a file, as a DataFrame. SQL finds it under its name.
@@ -128,6 +135,8 @@ class Build:
             name: The name of the source.
             source: Its description, already checked.
         """
+        if source.file is None and source.brokers is None:
+            source = msgspec.structs.replace(source, options=self._with_client(source.options))
         self._check_rules(name, source)
         if source.reload:
             frame, self.lookups[name] = open_lookup(self.spark, source, self.directory)
@@ -155,6 +164,8 @@ class Build:
         if any(query.name == name for query in self.queries):
             said = f"another query is called '{name}'; give this one a name of its own"
             raise InvalidPipeline([Fault(None, f"sinks[{len(self.queries)}]", said)])
+        if sink.kind == "topic" and sink.brokers is None:
+            sink = msgspec.structs.replace(sink, options=self._with_client(sink.options))
         written = prepared(frame, sink, self.brokers, self.directory)
         refuse_unsupported(written, sink.mode)
         self.queries.append(Query(name, written, sink))
@@ -175,6 +186,12 @@ class Build:
         for number, said in enumerate(spec.sinks):
             sink = msgspec.structs.replace(said, every=said.every or spec.every)
             self._add_explained_sink(self.frames[sink.from_], sink, ("sinks", number))
+
+    def _with_client(self, options: Mapping[str, Scalar]) -> dict[str, Scalar]:
+        """Options of the connection, unless the pipeline has its own: passwords go to these brokers alone."""
+        named = {name.removeprefix("kafka.") for name in options}
+        others = {name: value for name, value in self._client.items() if name not in named}
+        return {**{f"kafka.{name}": value for name, value in others.items()}, **options}
 
     def _check_rules(self, name: str, source: Source) -> None:
         if not source.rules:
@@ -216,13 +233,17 @@ class Build:
         return frame
 
 
-def build(spark: "SparkSession", loaded: Loaded, brokers: str) -> Build:
-    """Everything that Spark can check without running: names, types, watermarks, output modes."""
+def build(
+    spark: "SparkSession", loaded: Loaded, brokers: str, client: Mapping[str, str] | None = None
+) -> Build:
+    """Everything that Spark can check without running: names, types, watermarks, output modes.
+
+    `client` has the properties to reach `brokers` with, by Kafka's names."""
     from pyspark.errors import PySparkException
 
     spec = loaded.spec
     own = spec.brokers if spec is not None and spec.brokers is not None else brokers
-    made = Build(spark, loaded.name, own, loaded.directory, loaded.lines)
+    made = Build(spark, loaded.name, own, loaded.directory, loaded.lines, client if own == brokers else None)
     if spec is not None:
         made.add_all(spec)
     elif loaded.function is not None:

@@ -1,12 +1,14 @@
 """A pipeline from its file: YAML, or a Python file with a function that builds it."""
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from tidelog.spark.pipeline.checking import Checker
 from tidelog.spark.pipeline.checks.common import NAME
@@ -38,6 +40,21 @@ class Loaded:
     def directory(self) -> Path:
         """What the files that it names are relative to."""
         return self.path.parent
+
+
+def with_secrets(loaded: Loaded, move: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Loaded:
+    """The pipeline with the options of its sources and sinks as `move` has them: see `spark.secrets`."""
+    if loaded.spec is None:
+        return loaded
+    change = msgspec.structs.replace
+    spec = change(
+        loaded.spec,
+        sources={
+            name: change(source, options=move(source.options)) for name, source in loaded.spec.sources.items()
+        },
+        sinks=[change(sink, options=move(sink.options)) for sink in loaded.spec.sinks],
+    )
+    return replace(loaded, spec=spec)
 
 
 def load_pipeline(target: str) -> Loaded:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tidelog.spark.lookups.lookup import LookupFile
 
 HEADERS = "array<struct<key:string,value:binary>>"
-OF_CONNECTION = ("kafka.security.", "kafka.sasl.", "kafka.ssl.", "kafka.client.")
+OF_CONNECTION = ("security.", "sasl.", "ssl.", "enable.ssl.", "client.")
 FILE_FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet"}
 
 
@@ -60,7 +60,11 @@ def dead_letters(
 
 def dead_letter_sink(name: str, source: Source) -> Sink:
     """Beside the source's topic, reached in the same way. Each record once: a repeated batch adds none."""
-    reached = {key: value for key, value in source.options.items() if key.startswith(OF_CONNECTION)}
+    reached = {
+        key: value
+        for key, value in source.options.items()
+        if key.removeprefix("kafka.").startswith(OF_CONNECTION)
+    }
     return Sink(
         from_=name,
         name=f"dead-letter-{name}",

@@ -1,0 +1,20 @@
+"""Client properties for Spark: what the data source knows of them, and secrets by reference."""
+
+from tidelog.cli.context.chosen import ChosenConnection
+from tidelog.spark.options import is_secret_name
+from tidelog.spark.secrets import by_reference
+
+OF_LIBRDKAFKA_ALONE = ("socket.", "broker.address.", "log_level", "debug")
+
+
+def client_options(chosen: ChosenConnection, *, is_remote: bool = False) -> dict[str, str]:
+    """By Kafka's names. Call it before Spark starts: secrets may move to the environment that it inherits.
+
+    Only secrets stay variables, since the data source resolves no others.
+    """
+    known = {
+        name: chosen.written[name] if is_secret_name(name) and not is_remote else value
+        for name, value in chosen.properties.items()
+        if not name.startswith(OF_LIBRDKAFKA_ALONE)
+    }
+    return known if is_remote else by_reference(known)
