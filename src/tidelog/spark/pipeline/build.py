@@ -77,6 +77,7 @@ class Build:
         brokers: str,
         directory: Path,
         lines: Lines | None = None,
+        *,
         client: Mapping[str, str] | None = None,
     ) -> None:
         self.spark = spark
@@ -243,7 +244,8 @@ def build(
 
     spec = loaded.spec
     own = spec.brokers if spec is not None and spec.brokers is not None else brokers
-    made = Build(spark, loaded.name, own, loaded.directory, loaded.lines, client if own == brokers else None)
+    to_these = client if own == brokers else None
+    made = Build(spark, loaded.name, own, loaded.directory, loaded.lines, client=to_these)
     if spec is not None:
         made.add_all(spec)
     elif loaded.function is not None:
