@@ -64,7 +64,7 @@ SECTIONS = [
     Section(
         "Testing",
         "tidelog.testing",
-        "Broker Cluster",
+        "Broker Cluster Security",
         "A real broker, or a whole cluster, inside the test's process: [guide](../testing.md).",
     ),
     Section(
