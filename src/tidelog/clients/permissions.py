@@ -38,6 +38,7 @@ _OPERATION_OF = {
     "Deleting": "Delete",
     "Sending": "Write",
     "Preparing": "Write",
+    "The": "Write",
     "Reading": "Read",
     "Subscribing": "Read",
     "Committing": "Read",
@@ -55,8 +56,8 @@ def permission_of(code_name: str, what: str, said: str = "") -> Permission | Non
     if resource is None:
         return None
     operation = _OPERATION_OF.get(what.split(" ", maxsplit=1)[0], "Describe")
-    if resource == "cluster" and operation in ("Write", "Read"):
-        operation = "IdempotentWrite"
+    if resource == "cluster" and operation == "Write":
+        resource = "topic"  # for which idempotent writes are allowed too
     found = _NAME.search(what) or _NAME.search(said)
     is_named = found is not None and (resource == "topic" or "group" in what.lower())
     return Permission(operation, resource, str(found[found.lastgroup or 0]) if found and is_named else "")

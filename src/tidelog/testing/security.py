@@ -74,6 +74,7 @@ class SecuredFiles:
     )
 
     def __post_init__(self) -> None:
+        self._broker_password = secrets.token_urlsafe(12)
         from tidelog.security.tls.authority import Authority
 
         now = datetime.now(UTC)
@@ -109,6 +110,8 @@ class SecuredFiles:
             made |= {
                 "sasl.enabled.mechanisms": self.security.mechanism,
                 "sasl.users.file": str(self._users_file),
+                "sasl.mechanism.inter.broker.protocol": self.security.mechanism,
+                "sasl.jaas.config": self._login_module(BROKER, self._broker_password),
             }
         if self.security.acls is not None:
             from tidelog.base.settings.authorization import STANDARD_AUTHORIZER
@@ -162,13 +165,15 @@ class SecuredFiles:
             made = {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(self.ca_file)}
         if not self._is_sasl:
             return made | {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(self._pem(user))}
-        kind = "plain.Plain" if self.security.mechanism == "PLAIN" else "scram.Scram"
-        login = f'username="{user}" password="{self.security.passwords[user]}"'
-        module = f"org.apache.kafka.common.security.{kind}LoginModule"
         return made | {
             "sasl.mechanism": self.security.mechanism,
-            "sasl.jaas.config": f"{module} required {login};",
+            "sasl.jaas.config": self._login_module(user, self.security.passwords[user]),
         }
+
+    def _login_module(self, user: str, password: str) -> str:
+        kind = "plain.Plain" if self.security.mechanism == "PLAIN" else "scram.Scram"
+        module = f"org.apache.kafka.common.security.{kind}LoginModule"
+        return f'{module} required username="{user}" password="{password}";'
 
     def _of_python(self, servers: str, user: str, *, with_context: bool) -> dict[str, Any]:
         made: dict[str, Any] = {

@@ -24,7 +24,9 @@ TOPIC, GROUP = "TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED"
         ),
         (GROUP, "Committing orders[0]", "", Permission("Read", "group", "")),
         (GROUP, "Deleting group 'g'", "", Permission("Delete", "group", "g")),
-        ("CLUSTER_AUTHORIZATION_FAILED", "Sending to a[0]", "", Permission("IdempotentWrite", "cluster", "")),
+        ("CLUSTER_AUTHORIZATION_FAILED", "Sending to a[0]", "", Permission("Write", "topic", "a")),
+        ("CLUSTER_AUTHORIZATION_FAILED", "The producer", "", Permission("Write", "topic", "")),
+        ("CLUSTER_AUTHORIZATION_FAILED", "Describing the cluster", "", Permission("Describe", "cluster", "")),
     ],
 )
 def test_the_missing_permission(code: str, what: str, said: str, permission: Permission) -> None:

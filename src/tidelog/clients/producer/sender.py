@@ -127,6 +127,8 @@ class Sender:
             return None
         if self._in_vain is not None and error.reason in GIVEN_UP:
             error = self._in_vain.as_error()
+        elif self.fatal is not None and error.reason in GIVEN_UP:
+            error = self.fatal  # librdkafka has thrown the record away for it
         error = self.connection.explained(error, may_wait=False)
         self.failure = self.failure or error
         return error
