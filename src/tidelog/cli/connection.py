@@ -86,9 +86,16 @@ class Cluster:
             raise CliError(error.what, attempt=error.what_to_do.rstrip("."), code=Exit.USAGE) from error
 
     def reach(self) -> None:
-        """Fail now, with the reason, if no bootstrap server accepts a connection."""
-        if self._reached:
-            return
+        """Fail now, with the reason, if no bootstrap server accepts a connection.
+
+        A TLS listener logs a connection without a handshake as a fault, so there librdkafka tries first.
+        """
+        if not self._reached and not self.session.properties.get("security.protocol", "").lower().endswith(
+            "ssl"
+        ):
+            self._reach_by_tcp()
+
+    def _reach_by_tcp(self) -> None:
         failures = []
         for host, port in parse_servers(self.session.servers):
             try:
@@ -144,6 +151,8 @@ class Cluster:
 
     def _look_for_trouble(self, *, has_failed: bool = False) -> None:
         self.admin.poll(0)
+        if self.connection.is_all_down and not self._reached:
+            self._reach_by_tcp()
         if (found := self.connection.trouble(has_failed=has_failed)) is not None:
             raise error_of_trouble(found)
 

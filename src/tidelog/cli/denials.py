@@ -8,7 +8,7 @@ import click
 
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
-from tidelog.clients.permissions import RESOURCE_OF, Permission, principal_of
+from tidelog.clients.permissions import RESOURCE_OF, acl_command, principal_of
 
 # By command, then by kind of resource; the longest name of a command counts.
 OPERATIONS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -69,12 +69,11 @@ def denial(code_name: str, said: str, what: str) -> CliError | None:
     if not operations:
         return CliError(message, cause=f"no ACL allows it to {principal}.", code=Exit.DENIED)
     name = _name(found, resource, what)
-    commands = [Permission(each, resource, name).command(principal) for each in operations]
     thing = f"{resource} {name}".strip() if resource != "cluster" else "the cluster"
     return CliError(
         message,
-        cause=f"no ACL allows {principal} the operation {' or '.join(operations)} on {thing}.",
-        attempt=f"as an administrator: {' && '.join(commands)}",
+        cause=f"no ACL allows {principal} the operation {' and '.join(operations)} on {thing}.",
+        attempt=f"as an administrator: {acl_command(principal, operations, resource, name)}",
         code=Exit.DENIED,
     )
 

@@ -92,6 +92,11 @@ class Connection:
         if self._all_down and not self.reached:
             self._probe_if_due()
 
+    @property
+    def is_all_down(self) -> bool:
+        """Whether librdkafka has found no broker, so far."""
+        return self._all_down and not self.reached
+
     def trouble(self, *, has_failed: bool = False) -> Trouble | None:
         """Why waiting is in vain, as far as it is known.
 

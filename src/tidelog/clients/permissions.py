@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 ANONYMOUS = "User:ANONYMOUS"
@@ -25,12 +25,15 @@ class Permission(NamedTuple):
 
     def command(self, principal: str) -> str:
         """The command that allows it; an administrator runs it."""
-        resource = f"--{self.resource}" if self.resource == "cluster" else f"--{self.resource} {self._name}"
-        return f"tidelog acl add --principal {_quoted(principal)} --operation {self.operation} {resource}"
+        return acl_command(principal, [self.operation], self.resource, self.name)
 
-    @property
-    def _name(self) -> str:
-        return _quoted(self.name or "NAME")
+
+def acl_command(principal: str, operations: Sequence[str], resource: str, name: str = "") -> str:
+    named = "" if resource == "cluster" else f" {_quoted(name or 'NAME')}"
+    # As the command spells them: DescribeConfigs is describe-configs.
+    words = [re.sub(r"(?<=[a-z])(?=[A-Z])", "-", operation).lower() for operation in operations]
+    wanted = " ".join(f"--operation {word}" for word in words)
+    return f"tidelog acl add --principal {_quoted(principal)} {wanted} --{resource}{named}"
 
 
 _OPERATION_OF = {

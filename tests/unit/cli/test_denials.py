@@ -35,7 +35,7 @@ def test_the_permission_and_the_command_that_grants_it() -> None:
     assert error.code is Exit.DENIED
     assert error.cause == "no ACL allows User:ann the operation Delete on topic old orders."
     assert error.attempt == (
-        "as an administrator: tidelog acl add --principal User:ann --operation Delete --topic 'old orders'"
+        "as an administrator: tidelog acl add --principal User:ann --operation delete --topic 'old orders'"
     )
 
 
@@ -44,7 +44,7 @@ def test_the_cluster_has_no_name() -> None:
         error = refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None, "Electing leaders")
     assert error.code is Exit.DENIED
     assert error.attempt == (
-        "as an administrator: tidelog acl add --principal User:ann --operation Alter --cluster"
+        "as an administrator: tidelog acl add --principal User:ann --operation alter --cluster"
     )
 
 

@@ -5,7 +5,7 @@ from confluent_kafka import KafkaError
 
 from tidelog.clients.error_table import as_client_error
 from tidelog.clients.errors import AuthorizationFailed
-from tidelog.clients.permissions import Permission, permission_of, principal_of
+from tidelog.clients.permissions import Permission, acl_command, permission_of, principal_of
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 TOPIC, GROUP = "TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED"
@@ -40,7 +40,7 @@ def test_other_errors_need_no_permission() -> None:
 def test_an_error_says_the_command() -> None:
     error = as_client_error(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), "Sending to a b[0]")
     assert isinstance(error, AuthorizationFailed)
-    assert "tidelog acl add --principal User:NAME --operation Write --topic b" in error.what_to_do
+    assert "tidelog acl add --principal User:NAME --operation write --topic b" in error.what_to_do
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,9 @@ def test_the_principal(properties: dict[str, str], principal: str) -> None:
     assert principal_of(properties) == principal
 
 
-def test_names_are_quoted_for_the_shell() -> None:
-    command = Permission("Read", "group", "a b").command("User:ann o'neil")
-    assert command.endswith("--group 'a b'")
+def test_the_command_is_one_for_a_shell() -> None:
+    command = acl_command("User:ann b", ["Describe", "DescribeConfigs"], "group", "a b")
+    assert command == (
+        "tidelog acl add --principal 'User:ann b' --operation describe --operation describe-configs "
+        "--group 'a b'"
+    )

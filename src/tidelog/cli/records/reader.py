@@ -80,6 +80,8 @@ class Reader:
             span = self._open.get(message.partition())
             if span is not None and span.end is not None and message.offset() >= span.end:
                 self._done(message.partition())
+        elif error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
+            pass  # librdkafka looks for a group's coordinator, though this consumer has no use for one
         elif not error.retriable() or error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             raise topic_error(error, self.topic, self.session)
 
