@@ -106,6 +106,8 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
         ["cluster", "records"],
         ["log/dump"],
         ["group", "log", "quota", "reassign"],
+        ["acl"],
+        ["role"],
         ["security"],
         ["security/checks"],
         ["up"],

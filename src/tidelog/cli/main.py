@@ -40,6 +40,10 @@ COMMANDS = {
     "quota": Entry(
         "tidelog.cli.quota.commands", "quota", "Limit what users, client ids and addresses may take."
     ),
+    "acl": Entry("tidelog.cli.acl.commands", "acl", "Say what principals may do, rule by rule."),
+    "role": Entry(
+        "tidelog.cli.role.commands", "role", "Name sets of permissions, and grant them to principals."
+    ),
     "log": Entry("tidelog.cli.log.commands", "log", "Look inside the files of partitions, and check them."),
     "completion": Entry("tidelog.cli.completion", "completion", "Print a shell completion script."),
 }

@@ -87,7 +87,7 @@ class AclIndex:
         for acl in self.covering(resource_type, name):
             if verdict is Verdict.NO_ACL:
                 verdict = Verdict.DENIED
-            if not _applies(acl, principal, host, operation):
+            if not applies(acl, principal, host, operation):
                 continue
             if acl.permission is Permission.DENY:
                 return Verdict.DENIED
@@ -104,7 +104,7 @@ class AclIndex:
         applying = [
             acl
             for acl in self._count
-            if acl.resource_type is resource_type and _applies(acl, principal, host, operation)
+            if acl.resource_type is resource_type and applies(acl, principal, host, operation)
         ]
         denials = [acl for acl in applying if acl.permission is Permission.DENY]
         if any(_is_for_all(denial) for denial in denials):
@@ -116,7 +116,8 @@ class AclIndex:
         return Verdict.DENIED if has_any else Verdict.NO_ACL
 
 
-def _applies(acl: Acl, principal: str, host: str, operation: Operation) -> bool:
+def applies(acl: Acl, principal: str, host: str, operation: Operation) -> bool:
+    """Whether the ACL speaks of this principal, host and operation, on the resources that it covers."""
     if acl.principal not in (principal, _EVERYONE) or acl.host not in (host, WILDCARD):
         return False
     if acl.permission is Permission.ALLOW:

@@ -1,8 +1,10 @@
 """Who may do what: the authorizer, super users, and ACLs that allow too much."""
 
+import shlex
 from collections.abc import Iterable, Iterator
 
 from tidelog.base.settings.authorization import STANDARD_AUTHORIZER
+from tidelog.cli.acl.resources import ResourcePattern, option_for
 from tidelog.cli.security.checks.broker_facts import BrokerFacts
 from tidelog.cli.security.checks.finding import SecurityFinding, Severity
 from tidelog.security.acls.acl import Acl
@@ -65,7 +67,7 @@ def _for_all(acl: Acl) -> SecurityFinding:
         _text(acl),
         f"an ACL lets {group} {acl.operation.name} {_resource(acl)}",
         "whoever gets in has this permission, now and later.",
-        f"tidelog acl delete {_selection(acl)}; then name the users, or a role",
+        f"tidelog acl remove {_selection(acl)}; then name the users, or a role",
     )
 
 
@@ -76,7 +78,7 @@ def _all_on_all(acl: Acl) -> SecurityFinding:
         _text(acl),
         f"an ACL lets {acl.principal} do everything with {_resource(acl)}",
         "a stolen password of this user costs all of it.",
-        f"tidelog acl delete {_selection(acl)}; then allow what the user needs, by name or prefix",
+        f"tidelog acl remove {_selection(acl)}; then allow what the user needs, by name or prefix",
     )
 
 
@@ -89,5 +91,5 @@ def _resource(acl: Acl) -> str:
 
 
 def _selection(acl: Acl) -> str:
-    kind = acl.resource_type.name.lower().replace("_", "-")
-    return f"--principal '{acl.principal}' --{kind} '{acl.resource_name}'"
+    resource = ResourcePattern(acl.resource_type, acl.pattern_type, acl.resource_name)
+    return f"--principal {shlex.quote(acl.principal)} {option_for(resource)}"

@@ -1,0 +1,1 @@
+"""`tidelog role`: named sets of permissions, granted to principals."""
