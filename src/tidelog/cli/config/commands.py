@@ -7,7 +7,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from tidelog.cli.config.admin import ShownSetting, alter_configs, describe_configs
-from tidelog.cli.config.table import human_values, known_settings
+from tidelog.cli.config.table import hide_secrets, human_values, known_settings
 from tidelog.cli.connection import Cluster, as_cli_error, exit_for
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.full_help import FullHelpGroup
@@ -238,6 +238,7 @@ def _changed(
             if topic is not None and exit_for(answer) is Exit.NOT_FOUND:
                 raise topic_error(answer, topic, session)
             raise as_cli_error(answer, session, owner)
+    values = hide_secrets(values)
     if session.json:
         print_json({"changed": values})
         return

@@ -38,6 +38,19 @@ def human_values(kind: str, values: Mapping[str, str]) -> dict[str, str]:
     return plain
 
 
+def hide_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
+    """As they may be shown: what is on a screen ends up in a log of it."""
+    return {
+        name: "(hidden)" if value is not None and _is_secret(name) else value
+        for name, value in values.items()
+    }
+
+
+def _is_secret(name: str) -> bool:
+    setting = find_setting("any", name)
+    return setting is not None and setting.sensitive
+
+
 def explained(name: str) -> list[dict[str, Any]]:
     """A page for each scope in which the name is a setting."""
     return [

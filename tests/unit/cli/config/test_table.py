@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tidelog.cli.config.table import explained, human_values
+from tidelog.cli.config.table import explained, hide_secrets, human_values
 from tidelog.cli.main import run
 
 
@@ -46,3 +46,9 @@ def test_explain_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["config", "explain", "retention.ms", "--json"]) == 0
     [page] = json.loads(capsys.readouterr().out)
     assert (page["name"], page["default"], page["unit"]) == ("retention.ms", "604800000", "ms")
+
+
+def test_secrets_are_not_shown_again() -> None:
+    name = "listener.name.clients.ssl.key.password"
+    shown = hide_secrets({name: "tell-no-one", "ssl.keystore.key": None, "retention.ms": "1"})
+    assert shown == {name: "(hidden)", "ssl.keystore.key": None, "retention.ms": "1"}

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from tidelog.base.errors import StorageError
+from tidelog.cli.log.dump.secrets import without_secrets
 from tidelog.cli.log.dumped import Dumped, moment
 from tidelog.cli.records.format import visible
 from tidelog.metadata.image.as_records import image_records
@@ -27,7 +28,9 @@ def dump_entry(record: Record) -> Iterator[Dumped]:
     kind = KINDS[record.key or b""]
     headers = {name: (value or b"").decode("ascii", "replace") for name, value in record.headers}
     content = _parsed(record.value) if kind is not EntryKind.NOOP else None
-    records = content if kind is EntryKind.DATA and isinstance(content, list) else []
+    records: list[Any] = []
+    if kind is EntryKind.DATA and isinstance(content, list):
+        content = records = [without_secrets(one) for one in content]
     facts: dict[str, Any] = {
         "index": record.offset,
         "timestamp": record.timestamp,
@@ -68,9 +71,10 @@ def dump_metadata_snapshot(path: str, with_records: bool) -> Iterator[Dumped]:
     for record in image_records(loaded.image):
         count += 1
         if with_records:
-            encoded = encode_record(record)
-            facts = {"record": msgspec.json.decode(encoded)}
-            yield Dumped("metadata", f"  {visible(encoded)}", facts, counts=True)
+            shown = without_secrets(msgspec.json.decode(encode_record(record)))
+            yield Dumped(
+                "metadata", f"  {visible(msgspec.json.encode(shown))}", {"record": shown}, counts=True
+            )
     facts = {"records": count, "bytes": len(data)}
     yield Dumped("summary", f"{count:,} records, {len(data):,} bytes: all whole", facts)
 
