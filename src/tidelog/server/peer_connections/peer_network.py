@@ -28,6 +28,8 @@ REPEATED_SECONDS = 60.0
 """How long a refusal is not logged again while its cause is the same."""
 RENEWAL_SECONDS = 30.0
 """For a login on an open connection: its response comes behind those of earlier requests."""
+REFUSALS_MAX = 10
+"""Different ones of one broker, until it is reached again."""
 PROVEN_SECONDS = 1.0
 """A secured connection that breaks sooner, without any response, counts as an attempt that failed."""
 
@@ -52,7 +54,7 @@ class PeerNetwork:
         """How long sent bytes may stay unacknowledged before the connection counts as broken."""
         self.tls: PeerTls | None = None
         self.login: SaslLogin | None = None
-        self._said: dict[str, tuple[str, float]] = {}
+        self._said: dict[str, dict[str, float]] = {}  # by address, until when each refusal is not repeated
         self.chunk = bytearray(CHUNK_BYTES)
         self.pool = BufferPool(KEPT_BYTES_MAX)
         self._connections: dict[PeerConnection, None] = {}
@@ -140,13 +142,13 @@ class PeerNetwork:
     def complain(self, name: str, refusal: str) -> None:
         """Log why a broker is not reached, and not again with every attempt."""
         now = asyncio.get_running_loop().time()
-        said, until = self._said.get(name, ("", 0.0))
-        if refusal != said or now >= until:
-            self._said[name] = (refusal, now + REPEATED_SECONDS)
+        said = self._said.setdefault(name, {})
+        if now >= said.get(refusal, 0.0) and (refusal in said or len(said) < REFUSALS_MAX):
+            said[refusal] = now + REPEATED_SECONDS
             log.warning("%s. The next attempt follows within %g s", refusal, BACK_OFF_SECONDS_MAX)
 
     def reached(self, name: str) -> None:
-        """A later refusal is news again."""
+        """Log the next refusal at once, even one that was logged a moment ago."""
         self._said.pop(name, None)
 
     def tick(self) -> None:
