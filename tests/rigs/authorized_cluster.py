@@ -132,7 +132,11 @@ class AuthorizedCluster:
     @property
     def controller(self) -> int:
         """The broker that decides changes of the metadata."""
-        return next(m.id for m in self.machines if self.services(m.id).metadata.decides_here)
+        return next(m.id for m in self._alive if self.services(m.id).metadata.decides_here)
+
+    @property
+    def _alive(self) -> list[Machine]:
+        return [machine for machine in self.machines if machine.is_alive]
 
     # Clients
 
@@ -235,13 +239,13 @@ class AuthorizedCluster:
         """Every broker has applied what the controller has."""
         version = self.services(self.controller).metadata.version
         await self.until(
-            lambda: all(self.services(m.id).metadata.version >= version for m in self.machines),
+            lambda: all(self.services(m.id).metadata.version >= version for m in self._alive),
             f"all brokers have applied version {version}",
         )
 
     async def _on_controller(self, work: Callable[[Services], Any]) -> Any:
         await self.until(
-            lambda: any(self.services(m.id).metadata.decides_here for m in self.machines), "one decides"
+            lambda: any(self.services(m.id).metadata.decides_here for m in self._alive), "one decides"
         )
         machine = self.machines[self.controller - 1]
         assert machine.life is not None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.rigs.authorized_cluster import ADMIN, CLIENT_HOST, Asked, AuthorizedCluster, with_cluster
-from tests.rigs.sample_requests import acls, between_brokers, cluster, groups, records, topics, transactions
+from tests.rigs.sample_requests.all_samples import SAMPLES
 from tests.rigs.sample_requests.sample import TOPIC, Sample
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.handlers import HANDLERS
@@ -21,15 +21,8 @@ from tools.authorization_reference import PAGE, page
 
 WALKER = "User:walker"
 ROUNDS_MAX = 6
-SAMPLES: list[Sample] = [
-    *between_brokers.SAMPLES,
-    *cluster.SAMPLES,
-    *groups.SAMPLES,
-    *transactions.SAMPLES,
-    *acls.SAMPLES,
-    *records.SAMPLES,
-    *topics.SAMPLES,
-]
+SETTINGS = {"transaction_two_phase_commit_enable": "true", "delegation_token_secret_key": "a secret"}
+"""So that every API is on."""
 REFUSALS = set(REFUSED_WITH.values())
 
 
@@ -40,8 +33,9 @@ def samples_by_key() -> dict[ApiKey, list[Sample]]:
     return by_key
 
 
-def test_every_api_has_an_entry() -> None:
+def test_every_api_has_an_entry_and_a_sample() -> None:
     assert HANDLERS.keys() <= OPERATIONS.keys()
+    assert samples_by_key().keys() == {key for key in HANDLERS if OPERATIONS[key]}
 
 
 def test_requests_between_brokers_ask_for_cluster_action() -> None:
@@ -65,7 +59,7 @@ def test_a_handler_asks_what_the_table_says(key: ApiKey) -> None:
             asked.update(await walk(cluster, sample))
             await cluster.revoke(WALKER)
 
-    with_cluster(life, transaction_two_phase_commit_enable="true")
+    with_cluster(life, **SETTINGS)
     assert asked == {(question.operation, question.resource_type) for question in OPERATIONS[key]}
 
 
