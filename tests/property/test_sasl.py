@@ -61,7 +61,7 @@ def test_any_bytes_at_any_step(steps: list[tuple[str, object]], reauth_ms: int, 
                     waited += float(given_)  # type: ignore[arg-type]
                     await asyncio.sleep(float(given_))  # type: ignore[arg-type]
                 elif kind == "handshake":
-                    gate.handshake(str(given_), raw=raw)
+                    gate.handshake(connection, str(given_), raw=raw)
                 elif kind == "frame":
                     reply = gate.take(memoryview(bytes(given_)), connection)  # type: ignore[call-overload]
                     if reply is not None:
@@ -69,9 +69,9 @@ def test_any_bytes_at_any_step(steps: list[tuple[str, object]], reauth_ms: int, 
                 elif kind == "right":
                     knew_password = True
                     user = str(given_)
-                    await gate.authenticate(f"\0{user}\0{PASSWORDS[user]}".encode())
+                    await gate.authenticate(connection, f"\0{user}\0{PASSWORDS[user]}".encode())
                 else:
-                    outcome = await gate.authenticate(bytes(given_))  # type: ignore[call-overload]
+                    outcome = await gate.authenticate(connection, bytes(given_))  # type: ignore[call-overload]
                     if isinstance(outcome, Refusal) and outcome.code == 58:
                         assert gate.is_ended
             except ProtocolError:

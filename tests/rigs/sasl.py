@@ -103,12 +103,12 @@ async def log_in(
 ) -> Step | Refusal:
     """Returns the last step, or the refusal."""
     gate = gate_of(connection)
-    assert not gate.handshake(mechanism, raw=False)
+    assert not gate.handshake(connection, mechanism, raw=False)
     exchange = client_of(mechanism, user, PASSWORDS[user] if password is None else password)
     message: bytes | None = next(exchange)
     step: Step | Refusal | None = None
     while message is not None:
-        step = await gate.authenticate(message)
+        step = await gate.authenticate(connection, message)
         if isinstance(step, Refusal):
             return step
         try:

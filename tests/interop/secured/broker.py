@@ -17,6 +17,7 @@ from tests.interop.secured.clients import Login
 from tests.rigs.identity_provider import AUDIENCE, ISSUER, IdentityProvider
 from tidelog.security.tls.authority import Authority
 from tidelog.testing import Broker
+from tidelog.testing.broker import SettingValue
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 USER, PASSWORD = "alice", "alice's pass,word="
@@ -55,7 +56,14 @@ def secured_broker(directory: Path) -> Iterator[SecuredBroker]:
     (directory / "broker.pem").write_bytes(issued.key + issued.certificate)
     (directory / "ca.pem").write_bytes(authority.pem.certificate)
     provider = IdentityProvider()
-    settings = {
+    with provider.serve() as url, Broker(settings=_settings(directory, url)) as running:
+        secured = SecuredBroker(running, provider, directory)
+        secured.add_user(USER, PASSWORD)
+        yield secured
+
+
+def _settings(directory: Path, url: str) -> dict[str, SettingValue]:
+    return {
         "listeners": [
             "PLAINTEXT://127.0.0.1:0",
             "SASL_PLAINTEXT://127.0.0.1:0",
@@ -67,14 +75,10 @@ def secured_broker(directory: Path) -> Iterator[SecuredBroker]:
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(directory / "broker.pem"),
         "sasl.enabled.mechanisms": list(MECHANISMS),
-        "sasl.oauthbearer.jwks.endpoint.url": provider.write_keys(directory / "keys.json"),
+        "sasl.oauthbearer.jwks.endpoint.url": url,
         "sasl.oauthbearer.expected.issuer": ISSUER,
         "sasl.oauthbearer.expected.audience": [AUDIENCE],
         "listener.name.short.connections.max.reauth.ms": REAUTH_MS,
         "delegation.token.secret.key": "secret of all brokers",
         "auto.create.topics.enable": True,
     }
-    with Broker(settings=settings) as running:
-        secured = SecuredBroker(running, provider, directory)
-        secured.add_user(USER, PASSWORD)
-        yield secured

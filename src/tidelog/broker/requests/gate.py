@@ -57,7 +57,6 @@ class Gate:
     __slots__ = (
         "_audit",
         "_authentication",
-        "_connection",
         "_is_busy",
         "_listener",
         "_loop",
@@ -76,7 +75,6 @@ class Gate:
         authentication: Authentication,
         audit: "Callable[[], Audit | None]",
     ) -> None:
-        self._connection = connection
         self._listener = listener
         self._authentication = authentication
         self._audit = audit
@@ -87,10 +85,12 @@ class Gate:
         self.is_ended = False
         """Nothing may follow: the client was refused, or its connection is closed."""
         self.is_open = False
-        self.on_change: Callable[[], None] = lambda: None
+        self.on_change: Callable[[], None] = _nothing
         """Called when the gate has opened or closed: other limits apply then."""
-        self.on_failure: Callable[[str], None] = lambda reason: None
+        self.on_failure: Callable[[str], None] = _no_words
         """Called with why a client was refused, for the log."""
+        # The connection holds the gate and not the other way round: a cycle outlives its use, and stays once
+        # the collector has frozen it (`server/garbage.py`).
         connection.gate = self
         connection.fast_path = self.take
 
@@ -114,6 +114,7 @@ class Gate:
     def end(self) -> None:
         """The connection is closed."""
         self.is_ended = True
+        self.on_change, self.on_failure = _nothing, _no_words
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -124,7 +125,7 @@ class Gate:
             raise ProtocolError("sent more before its authentication was answered")
         if self._authentication.takes_raw_tokens:
             self._is_busy = True
-            return self._loop.create_task(self._answer_raw(bytes(frame)), name="SASL token")
+            return self._loop.create_task(self._answer_raw(bytes(frame), connection), name="SASL token")
         api_key = int.from_bytes(frame[:2], "big")
         if self._authentication.result is None:
             if api_key not in _BEFORE:
@@ -135,7 +136,7 @@ class Gate:
 
     # What the handlers call.
 
-    def handshake(self, mechanism: str, *, raw: bool) -> ErrorCode:
+    def handshake(self, connection: ClientConnection, mechanism: str, *, raw: bool) -> ErrorCode:
         """Begin an exchange. Where it cannot begin and `is_ended`, the connection must be closed."""
         authentication = self._authentication
         if authentication.is_under_way:
@@ -149,12 +150,12 @@ class Gate:
         try:
             authentication.begin(mechanism, raw=raw)
         except AuthenticationFailed as error:
-            self._failed(error)
+            self._failed(connection, error)
             return ErrorCode.ILLEGAL_SASL_STATE
-        self._shut()
+        self._shut(connection)
         return ErrorCode.NONE
 
-    async def authenticate(self, token: bytes) -> Step | Refusal:
+    async def authenticate(self, connection: ClientConnection, token: bytes) -> Step | Refusal:
         """Raises ProtocolError outside of an exchange."""
         authentication = self._authentication
         if not authentication.is_under_way:
@@ -166,27 +167,27 @@ class Gate:
             raise ProtocolError("sent SaslAuthenticate before SaslHandshake")
         self._is_busy = True
         try:
-            return await self._step(token)
+            return await self._step(connection, token)
         finally:
             self._is_busy = False
 
-    async def _answer_raw(self, token: bytes) -> Reply:
+    async def _answer_raw(self, token: bytes, connection: ClientConnection) -> Reply:
         try:
-            outcome = await self._step(token)
+            outcome = await self._step(connection, token)
         finally:
             self._is_busy = False
         if isinstance(outcome, Refusal):
             return Reply([], close=True)  # there is no form for an error
         return Reply([len(outcome.token).to_bytes(SIZE_BYTES, "big") + outcome.token])
 
-    async def _step(self, token: bytes) -> Step | Refusal:
+    async def _step(self, connection: ClientConnection, token: bytes) -> Step | Refusal:
         authentication = self._authentication
         began = self._loop.time()
         try:
             step = await authentication.respond(token)
         except AuthenticationFailed as error:
             await self._late(began)
-            self._failed(error)
+            self._failed(connection, error)
             return Refusal(
                 ErrorCode.SASL_AUTHENTICATION_FAILED,
                 "Authentication failed during authentication due to invalid credentials with SASL mechanism "
@@ -195,20 +196,16 @@ class Gate:
         if step.has_failed:
             await self._late(began)
         elif not authentication.is_under_way and not self.is_ended:
-            self._open(step.lifetime_ms)
+            self._open(connection, step.lifetime_ms)
         return step
 
-    def _failed(self, error: AuthenticationFailed) -> None:
+    def _failed(self, connection: ClientConnection, error: AuthenticationFailed) -> None:
         self.is_ended = True
         mechanism = self._authentication.mechanism_name
         self.on_failure(f"failed to authenticate by {mechanism}: {error}")
         audit = self._audit()
         if audit is not None:
-            audit.authentication_failed(self._actor(), mechanism, error.user, str(error))
-
-    def _actor(self) -> Actor:
-        connection = self._connection
-        return Actor(connection.principal, connection.host, connection.listener, connection.client_id)
+            audit.authentication_failed(_actor(connection), mechanism, error.user, str(error))
 
     async def _late(self, began: float) -> None:
         """Wait until a whole number of delays has passed: the time must not tell why the client failed."""
@@ -217,23 +214,36 @@ class Gate:
             passed = self._loop.time() - began
             await asyncio.sleep(max(math.ceil(passed / delay), 1) * delay - passed)
 
-    def _open(self, lifetime_ms: int) -> None:
+    def _open(self, connection: ClientConnection, lifetime_ms: int) -> None:
         result = self._authentication.result
         assert result is not None
-        self._connection.principal = str(result.principal)
-        self._connection.fast_path = None
+        connection.principal = str(result.principal)
+        connection.fast_path = None
         self.is_open = True
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._loop.call_later(lifetime_ms / 1000, self._shut) if lifetime_ms else None
+        end = lifetime_ms / 1000
+        self._timer = self._loop.call_later(end, self._shut, connection) if lifetime_ms else None
         self.on_change()
         audit = self._audit()
         if audit is not None:
-            audit.authenticated(self._actor(), self._authentication.mechanism_name)
+            audit.authenticated(_actor(connection), self._authentication.mechanism_name)
 
-    def _shut(self) -> None:
+    def _shut(self, connection: ClientConnection) -> None:
         """The session has ended, or another exchange begins: nothing but SASL from now on."""
-        self._connection.fast_path = self.take
+        connection.fast_path = self.take
         if self.is_open:
             self.is_open = False
             self.on_change()
+
+
+def _actor(connection: ClientConnection) -> Actor:
+    return Actor(connection.principal, connection.host, connection.listener, connection.client_id)
+
+
+def _nothing() -> None:
+    pass
+
+
+def _no_words(reason: str) -> None:
+    pass

@@ -1,6 +1,7 @@
 """The gate of a listener with SASL: what passes before authentication, and how it fails and ends."""
 
 import asyncio
+import gc
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +11,7 @@ from tests.rigs.sasl import PASSWORDS, SECURITY, LoopClock, SaslRig, gate_of, lo
 from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, ProtocolError
 from tidelog.broker.requests.client_connection import ClientConnection
-from tidelog.broker.requests.gate import Refusal, gates
+from tidelog.broker.requests.gate import Gate, Refusal, gates
 from tidelog.broker.security.audit.audit import Audit
 from tidelog.metadata.image.security import SecurityImage
 from tidelog.security.audit.event import AuditEvent, AuditKind
@@ -97,8 +98,9 @@ def test_names_cannot_forge_lines_of_the_log() -> None:
 def test_a_mechanism_that_is_not_enabled() -> None:
     async def scenario() -> None:
         rig = SaslRig()
-        gate = gate_of(rig.connect())
-        assert gate.handshake("GSSAPI\n", raw=False) is ErrorCode.UNSUPPORTED_SASL_MECHANISM
+        connection = rig.connect()
+        gate = gate_of(connection)
+        assert gate.handshake(connection, "GSSAPI\n", raw=False) is ErrorCode.UNSUPPORTED_SASL_MECHANISM
         assert gate.mechanisms == ["PLAIN", "SCRAM-SHA-256", "OAUTHBEARER"]
         assert gate.is_ended
         assert "\n" not in rig.failures[0]
@@ -108,10 +110,11 @@ def test_a_mechanism_that_is_not_enabled() -> None:
 
 def test_an_exchange_cannot_change_its_mechanism() -> None:
     async def scenario() -> None:
-        gate = gate_of(SaslRig().connect())
-        gate.handshake("SCRAM-SHA-256", raw=False)
+        connection = SaslRig().connect()
+        gate = gate_of(connection)
+        gate.handshake(connection, "SCRAM-SHA-256", raw=False)
         with pytest.raises(ProtocolError, match="second SaslHandshake"):
-            gate.handshake("PLAIN", raw=False)
+            gate.handshake(connection, "PLAIN", raw=False)
 
     run(scenario())
 
@@ -119,11 +122,12 @@ def test_an_exchange_cannot_change_its_mechanism() -> None:
 def test_a_token_before_the_handshake_or_out_of_place() -> None:
     async def scenario() -> None:
         rig = SaslRig()
-        gate = gate_of(rig.connect())
+        connection = rig.connect()
+        gate = gate_of(connection)
         with pytest.raises(ProtocolError, match="before SaslHandshake"):
-            await gate.authenticate(b"\0alice\0alice-secret")
-        gate.handshake("PLAIN", raw=False)
-        step = await gate.authenticate(b"bob\0alice\0alice-secret")
+            await gate.authenticate(connection, b"\0alice\0alice-secret")
+        gate.handshake(connection, "PLAIN", raw=False)
+        step = await gate.authenticate(connection, b"bob\0alice\0alice-secret")
         assert isinstance(step, Refusal)
         assert "another user" in rig.failures[0]
 
@@ -134,7 +138,7 @@ def test_bare_tokens_after_the_old_handshake() -> None:
     async def scenario() -> None:
         connection = SaslRig().connect()
         gate = gate_of(connection)
-        gate.handshake("PLAIN", raw=True)
+        gate.handshake(connection, "PLAIN", raw=True)
         under_way = gate.take(memoryview(b"\0alice\0alice-secret"), connection)
         assert under_way is not None
         with pytest.raises(ProtocolError):  # one at a time
@@ -144,7 +148,7 @@ def test_bare_tokens_after_the_old_handshake() -> None:
         assert connection.principal == "User:alice"
 
         connection = SaslRig().connect()
-        gate_of(connection).handshake("PLAIN", raw=True)
+        gate_of(connection).handshake(connection, "PLAIN", raw=True)
         under_way = gate_of(connection).take(memoryview(b"\0alice\0wrong"), connection)
         assert under_way is not None
         reply = await under_way
@@ -158,13 +162,14 @@ def test_a_refused_bearer_token_hears_it_late_and_twice() -> None:
     async def scenario() -> None:
         loop = asyncio.get_running_loop()
         rig = SaslRig()
-        gate = gate_of(rig.connect())
-        gate.handshake("OAUTHBEARER", raw=False)
-        step = await gate.authenticate(b"n,,\x01auth=Bearer junk\x01\x01")
+        connection = rig.connect()
+        gate = gate_of(connection)
+        gate.handshake(connection, "OAUTHBEARER", raw=False)
+        step = await gate.authenticate(connection, b"n,,\x01auth=Bearer junk\x01\x01")
         assert not isinstance(step, Refusal)
         assert b"invalid_token" in step.token
         assert round(loop.time(), 6) == 0.1
-        assert isinstance(await gate.authenticate(b"\x01"), Refusal)
+        assert isinstance(await gate.authenticate(connection, b"\x01"), Refusal)
         assert "junk" not in rig.failures[0]
 
     run(scenario())
@@ -177,9 +182,9 @@ def test_without_a_limit_a_session_lasts_and_cannot_begin_again() -> None:
         assert not isinstance(step, Refusal)
         assert step.lifetime_ms == 0
         gate = gate_of(connection)
-        assert gate.handshake("SCRAM-SHA-256", raw=False) is ErrorCode.ILLEGAL_SASL_STATE
+        assert gate.handshake(connection, "SCRAM-SHA-256", raw=False) is ErrorCode.ILLEGAL_SASL_STATE
         assert not gate.is_ended
-        refusal = await gate.authenticate(b"x")
+        refusal = await gate.authenticate(connection, b"x")
         assert isinstance(refusal, Refusal)
         assert refusal.code is ErrorCode.ILLEGAL_SASL_STATE
         await asyncio.sleep(1_000_000)
@@ -237,13 +242,16 @@ def test_authentication_again_cannot_change_the_user_or_the_mechanism_or_be_too_
 
         connection = rig.connect()
         await log_in(connection)
-        assert gate_of(connection).handshake("PLAIN", raw=False) is ErrorCode.ILLEGAL_SASL_STATE
+        assert gate_of(connection).handshake(connection, "PLAIN", raw=False) is ErrorCode.ILLEGAL_SASL_STATE
         assert gate_of(connection).is_ended
 
         connection = rig.connect()
         await log_in(connection)
         await log_in(connection)
-        assert gate_of(connection).handshake("SCRAM-SHA-256", raw=False) is ErrorCode.ILLEGAL_SASL_STATE
+        assert (
+            gate_of(connection).handshake(connection, "SCRAM-SHA-256", raw=False)
+            is ErrorCode.ILLEGAL_SASL_STATE
+        )
         assert not gate_of(connection).is_ended
 
     run(scenario())
@@ -321,5 +329,27 @@ def test_the_audit_hears_of_failures_and_of_successes() -> None:
             (AuditKind.AUTHENTICATION_FAILED, "User:ANONYMOUS"),
         ]
         assert ("user", "alice") in events[1].details
+
+    run(scenario())
+
+
+def test_a_closed_connection_is_freed_without_the_collector() -> None:
+    async def scenario() -> None:
+        async def come_and_go(rig: SaslRig) -> None:
+            connection = rig.connect()
+            await log_in(connection)
+            gate = gate_of(connection)
+            held = SimpleNamespace(client=connection)  # as the server's connection does
+            gate.on_change = lambda: held.client
+            gate.end()
+
+        gc.collect()
+        gc.disable()
+        try:
+            await come_and_go(SaslRig(reauth_ms=60_000))
+            await asyncio.sleep(0)
+            assert not [each for each in gc.get_objects() if isinstance(each, Gate | ClientConnection)]
+        finally:
+            gc.enable()
 
     run(scenario())

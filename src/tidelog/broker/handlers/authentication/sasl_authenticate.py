@@ -13,7 +13,7 @@ async def handle(context: Context, request: SaslAuthenticateRequest) -> SaslAuth
             error_code=ErrorCode.ILLEGAL_SASL_STATE,
             error_message=f"The listener {context.connection.listener} has no SASL.",
         )
-    outcome = await gate.authenticate(bytes(request.auth_bytes))
+    outcome = await gate.authenticate(context.connection, bytes(request.auth_bytes))
     if isinstance(outcome, Refusal):
         context.closes = gate.is_ended
         return SaslAuthenticateResponse(error_code=outcome.code, error_message=outcome.message)

@@ -10,6 +10,6 @@ def handle(context: Context, request: SaslHandshakeRequest) -> SaslHandshakeResp
     gate = context.connection.gate
     if gate is None:
         return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
-    error = gate.handshake(request.mechanism, raw=context.version == 0)
+    error = gate.handshake(context.connection, request.mechanism, raw=context.version == 0)
     context.closes = gate.is_ended
     return SaslHandshakeResponse(error_code=error, mechanisms=gate.mechanisms)
