@@ -23,7 +23,10 @@ from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.dispatch import Dispatcher
 from tidelog.broker.requests.produce_shortcut import ProduceShortcut
 from tidelog.broker.requests.routes import Routes
+from tidelog.broker.security.client_quotas import ClientQuotas
 from tidelog.replication.partition import Durability
+from tidelog.security.quotas.entity import DEFAULT, QuotaEntity, QuotaKey, Quotas
+from tidelog.server.clock import SystemClock
 from tidelog.server.connection.buffer_pool import BufferPool
 from tidelog.server.connection.receive_buffer import CHUNK_BYTES, ReceiveBuffer
 from tidelog.storage.admission import admit
@@ -49,6 +52,17 @@ BATCH_BYTES = 16 * 1024
 NOW_MS = 1_700_000_000_000
 TURN = 200
 TAIL_BYTES = 3  # of a Produce request behind its records: empty tag sections
+PLENTY = 1e15
+QUOTAS: dict[str, Quotas] = {
+    "a quota of another user": {QuotaEntity(user="alice"): {QuotaKey.PRODUCER_BYTE_RATE: PLENTY}},
+    "with a quota of bytes": {QuotaEntity(user=DEFAULT): {QuotaKey.PRODUCER_BYTE_RATE: PLENTY}},
+    "with quotas of bytes and time": {
+        QuotaEntity(user=DEFAULT): {
+            QuotaKey.PRODUCER_BYTE_RATE: PLENTY,
+            QuotaKey.REQUEST_PERCENTAGE: PLENTY,
+        }
+    },
+}
 
 
 def microseconds(
@@ -90,8 +104,11 @@ class Bench:
         services: Any = SimpleNamespace(
             clock=SimpleNamespace(now_ms=lambda: NOW_MS),
             partitions=SimpleNamespace(find=lambda *_: self.partition),
-            throttle=SimpleNamespace(charge=lambda *_: 0),
+            throttle=None,
+            authorizer=None,
+            inter_broker_listener="BROKERS",
         )
+        self.services = services
         self.shortcut = ProduceShortcut(services)
         self.dispatcher = Dispatcher(services, Routes({ApiKey.PRODUCE: self.shortcut}))
         self.dispatcher.is_open = True
@@ -159,6 +176,13 @@ def dispatch(bench: Bench, rounds: int) -> None:
     before = bench.log.end
     short = microseconds(rounds, lambda: bench.dispatcher.dispatch(frame, bench.client), as_sent)
     show("produce: frame to answer, short way, all in all", short, "us")
+    for name, limits in QUOTAS.items():
+        quotas = ClientQuotas(SystemClock(), windows=11, window_ms=1000)
+        quotas.follow(limits)
+        bench.services.throttle = quotas
+        charged = microseconds(rounds, lambda: bench.dispatcher.dispatch(frame, bench.client), as_sent)
+        show(f"produce: the same, {name}: more than without quotas", charged - short, "us")
+    bench.services.throttle = None
     bench.shortcut.learn = lambda *_: None  # type: ignore[method-assign]
     stranger = ClientConnection("127.0.0.1", 1, "PLAINTEXT")
     long = microseconds(rounds, lambda: bench.dispatcher.dispatch(frame, stranger), as_sent)

@@ -49,10 +49,10 @@ def test_a_rate_is_kafkas_rate(
     rate, model, now = SlidingRate(windows=windows, window_ms=window_ms), Samples(windows, window_ms), 0
     for pause, amount in steps:
         now += pause
-        rate.record(amount, now)
+        throttle = rate.charge(amount, limit, now)
         model.record(amount, now)
         wanted = model.throttle(limit, now)
-        throttle = rate.throttle_ms(limit, now)
+        assert rate.throttle_ms(limit, now) == throttle
         assert (throttle > 0) == (wanted > 1e-6)
         assert abs(throttle - wanted) <= 1
         assert len(rate._sums) <= windows

@@ -33,7 +33,11 @@ def charge_of(
 ) -> RequestCharge | None:
     """Returns None for a request that is not limited. The bytes of a Produce are charged here."""
     quotas = services.throttle
-    if quotas is None or _is_of_a_broker(services, connection, api_key, version):
+    if quotas is None:
+        return None
+    if connection.listener == services.inter_broker_listener and _is_of_a_broker(
+        services, connection, api_key, version
+    ):
         return None
     limits = quotas.limits_of(connection.principal, client_id)
     if limits is UNLIMITED:
@@ -45,13 +49,13 @@ def charge_of(
 
 
 def _is_of_a_broker(services: Services, connection: ClientConnection, api_key: int, version: int) -> bool:
-    """Brokers are never throttled: they share connections, and a pause would stop the whole cluster.
+    """Whether a request on the listener between brokers is one of theirs.
+
+    Brokers are never throttled: they share connections, and a pause would stop the whole cluster.
 
     Fetches of followers are recognised by their handler. Where there is no authorizer, clients may share the
     listener and the principal with the brokers, and only APIs tell them apart.
     """
-    if connection.listener != services.inter_broker_listener:
-        return False
     if api_key in OF_BROKERS or version >= FIRST_VERSION_OF_BROKERS.get(api_key, version + 1):  # type: ignore[call-overload]
         return True
     authorizer = services.authorizer

@@ -30,8 +30,7 @@ class RateLimit(NamedTuple):
 
     def charge(self, amount: float, now_ms: int) -> int:
         """Returns the milliseconds until the rate is within the limit again."""
-        self.rate.record(amount, now_ms)
-        return self.rate.throttle_ms(self.limit, now_ms)
+        return self.rate.charge(amount, self.limit, now_ms)
 
 
 class ClientLimits(NamedTuple):

@@ -4,7 +4,6 @@ Time counts while the loop works for the request: decoding, handling, encoding. 
 threads and the kernel's sending.
 """
 
-from tidelog.base.ports import Clock
 from tidelog.broker.security.client_quotas import ClientLimits, ClientQuotas
 
 PERCENT = 100
@@ -13,13 +12,13 @@ PERCENT = 100
 class RequestCharge:
     """Made when a request arrives, if its client has any limit; `end` says how long the client must pause."""
 
-    __slots__ = ("_clock", "_limits", "_quotas", "_spent", "_started", "throttle_ms")
+    __slots__ = ("_limits", "_monotonic", "_quotas", "_spent", "_started", "throttle_ms")
 
     def __init__(self, quotas: ClientQuotas, limits: ClientLimits) -> None:
         self._quotas = quotas
         self._limits = limits
-        self._clock: Clock = quotas.clock
-        self._started = self._clock.monotonic()
+        self._monotonic = quotas.clock.monotonic
+        self._started = self._monotonic()
         self._spent = 0.0
         self.throttle_ms = 0
 
@@ -36,7 +35,7 @@ class RequestCharge:
     def produced(self, count: int) -> None:
         limit = self._limits.produced_bytes
         if limit is not None:
-            self._pause(limit.charge(count, int(self._started * 1000)))
+            self.throttle_ms = limit.rate.charge(count, limit.limit, int(self._started * 1000))
 
     def fetched(self, count: int) -> bool:
         """Returns False if the client has to come again for the records after a pause; then nothing counts.
@@ -47,7 +46,7 @@ class RequestCharge:
         limit = self._limits.fetched_bytes
         if limit is None:
             return True
-        now_ms = int(self._clock.monotonic() * 1000)
+        now_ms = int(self._monotonic() * 1000)
         before = limit.rate.total(now_ms)
         throttle_ms = limit.charge(count, now_ms)
         self._pause(throttle_ms)
@@ -58,16 +57,16 @@ class RequestCharge:
 
     def rest(self) -> None:
         """The loop stops working for this request until `resume`."""
-        self._spent += self._clock.monotonic() - self._started
+        self._spent += self._monotonic() - self._started
 
     def resume(self) -> None:
-        self._started = self._clock.monotonic()
+        self._started = self._monotonic()
 
     def end(self) -> int:
         """The response is about to be encoded: charge the time so far, and return the pause."""
         limit = self._limits.request_time
         if limit is not None:
-            now = self._clock.monotonic()
+            now = self._monotonic()
             share = (self._spent + now - self._started) * PERCENT
             # A pause of a window at most, as in Kafka: the next request is measured again.
             self._pause(min(limit.charge(share, int(now * 1000)), self._quotas.window_ms))
@@ -78,7 +77,7 @@ class RequestCharge:
         """The time since `end` counts for later requests."""
         limit = self._limits.request_time
         if limit is not None:
-            now = self._clock.monotonic()
+            now = self._monotonic()
             limit.rate.record((now - self._started) * PERCENT, int(now * 1000))
 
     def _pause(self, throttle_ms: int) -> None:

@@ -6,11 +6,12 @@ at once what it saved over all windows but one: that is the burst.
 
 
 class SlidingRate:
-    __slots__ = ("__weakref__", "_starts", "_sums", "_total", "_window_ms", "_windows")
+    __slots__ = ("__weakref__", "_burst_ms", "_starts", "_sums", "_total", "_window_ms", "_windows")
 
     def __init__(self, *, windows: int, window_ms: int) -> None:
         self._windows = windows
         self._window_ms = window_ms
+        self._burst_ms = (windows - 1) * window_ms
         self._starts: list[int] = []  # of each window, oldest first
         self._sums: list[float] = []
         self._total = 0.0
@@ -25,6 +26,18 @@ class SlidingRate:
             starts.append(now_ms)
             self._sums.append(amount)
         self._total += amount
+
+    def charge(self, amount: float, limit: float, now_ms: int) -> int:
+        """Record the amount and return the pause, as `throttle_ms` does; in one call, for the hot path."""
+        starts = self._starts
+        if starts and now_ms - starts[-1] < self._window_ms:
+            self._sums[-1] += amount
+            self._total += amount
+        else:
+            self.record(amount, now_ms)
+        if self._total * 1000 <= limit * self._burst_ms:
+            return 0  # whatever may be forgotten: the usual case
+        return self.throttle_ms(limit, now_ms)
 
     def total(self, now_ms: int) -> float:
         """Returns the sum of the windows that count."""
