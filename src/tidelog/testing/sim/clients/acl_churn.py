@@ -18,6 +18,9 @@ class AclChurn:
         self._client = client
         self._ledger = ledger
         self._revocations = revocations
+        self._made: set[Acl] = set()
+        self._unclear: set[Acl] = set()
+        """Those with a request that got no answer: it may arrive at any time, even after later ones."""
         self.present: dict[Acl, None] = {}
         """ACLs that must be there."""
         self.absent: dict[Acl, None] = {}
@@ -31,11 +34,11 @@ class AclChurn:
         while not self.is_stopping:
             await asyncio.sleep(self._client.chance.uniform(0.1, 0.8))
             revocation = self._client.chance.choice(self._revocations)
-            if revocation.acl in self.present:
-                self._ledger.lift(revocation)
-                await self._delete(revocation.acl)
-            else:
+            self._ledger.begin_term(revocation)
+            if revocation.acl not in self._made:
                 await self._create(revocation.acl)
+            elif not await self._delete(revocation.acl):
+                self._ledger.give_up(revocation)
 
     async def _create(self, acl: Acl) -> bool:
         self.absent.pop(acl, None)  # until its fate is clear
@@ -52,14 +55,19 @@ class AclChurn:
         try:
             answer = await self._client.call_any(ApiKey.CREATE_ACLS, ACLS_VERSION, request, 2.0)
         except OSError:
+            self._unclear.add(acl)
             return False
         if ERRORS[answer.results[0].error_code] is not ErrorCode.NONE:
+            self._unclear.add(acl)
             return False
+        self._made.add(acl)
         self.present[acl] = None
         return True
 
-    async def _delete(self, acl: Acl) -> None:
-        self.present.pop(acl)
+    async def _delete(self, acl: Acl) -> bool:
+        """Whether it was acknowledged."""
+        self._made.discard(acl)
+        self.present.pop(acl, None)
         wanted = DeleteAclsFilter(
             resource_type_filter=acl.resource_type,
             resource_name_filter=acl.resource_name,
@@ -73,15 +81,19 @@ class AclChurn:
         try:
             answer = await self._client.call_any(ApiKey.DELETE_ACLS, ACLS_VERSION, request, 2.0)
         except OSError:
-            return
-        if ERRORS[answer.filter_results[0].error_code] is ErrorCode.NONE:
-            self.absent[acl] = None
+            self._unclear.add(acl)
+            return False
+        if ERRORS[answer.filter_results[0].error_code] is not ErrorCode.NONE:
+            self._unclear.add(acl)
+            return False
+        self.absent[acl] = None
+        return True
 
     def compare(self, acls: frozenset[Acl]) -> None:
         """With what the healed cluster has."""
         for acl in self.present:
-            if acl not in acls:
+            if acl not in acls and acl not in self._unclear:
                 self.complaints.append(f"the creation of {acl} was acknowledged, and it is not there")
         for acl in self.absent:
-            if acl in acls:
+            if acl in acls and acl not in self._unclear:
                 self.complaints.append(f"the deletion of {acl} was acknowledged, and it is there")

@@ -1,7 +1,7 @@
 """What is forbidden to which client, as far as an administrator was promised, and where it has arrived.
 
-A client is known by its host. A revocation is an ACL that denies it one operation on the guarded topic. Every
-time it is lifted a new term begins, so that a look from before says nothing about now.
+A client is known by its host. A revocation is an ACL that denies it one operation on the guarded topic. A new
+term begins with every change of it, so that a look from before says nothing about now.
 """
 
 from collections.abc import Callable
@@ -58,15 +58,22 @@ class PermissionLedger:
     def __init__(self, applied_by: AppliedBy) -> None:
         self._applied_by = applied_by
         self._terms: dict[Revocation, int] = {}
+        self._unclear: set[Revocation] = set()
         self.complaints: list[str] = []
 
     def look(self, revocation: Revocation, broker_host: str) -> Sight | None:
         process = self._applied_by(revocation.acl, broker_host)
-        return None if process is None else Sight(process, revocation, self._terms.get(revocation, 0))
+        if process is None or revocation in self._unclear:
+            return None
+        return Sight(process, revocation, self._terms.get(revocation, 0))
 
-    def lift(self, revocation: Revocation) -> None:
-        """The administrator is about to: from now on the client may be allowed again, at any broker."""
+    def begin_term(self, revocation: Revocation) -> None:
+        """The administrator is about to revoke or to lift it: brokers apply that at different moments."""
         self._terms[revocation] = self._terms.get(revocation, 0) + 1
+
+    def give_up(self, revocation: Revocation) -> None:
+        """A request to lift it got no answer. It may arrive at any time: from now on nothing is certain."""
+        self._unclear.add(revocation)
 
     def used(self, before: Sight | None, broker_host: str, what: str) -> None:
         """A broker has carried something out. It must not have been one that knew better all the time."""
