@@ -74,10 +74,11 @@ def produce(client: Producer, count: int = 50) -> None:
     assert set(failures) == {None}
 
 
+@pytest.mark.parametrize("event_loop", ["asyncio", "uvloop"])
 def test_brokers_with_certificates_replicate_and_fail_over(
-    cluster: Callable[..., SecuredCluster], files: CertificateFiles
+    cluster: Callable[..., SecuredCluster], files: CertificateFiles, event_loop: str
 ) -> None:
-    three = cluster()
+    three = cluster(event_loop=event_loop)
     three.start(1, 2, 3)
     client = producer(three, files)
     produce(client)

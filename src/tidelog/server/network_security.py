@@ -7,7 +7,9 @@ import asyncio
 import logging
 
 from tidelog.base.config.broker_config import BrokerConfig
+from tidelog.base.listener_settings import name_for
 from tidelog.base.security_protocol import SecurityProtocol
+from tidelog.security.tls.contexts import ClientAuth, TlsSettings
 from tidelog.security.tls.from_config import tls_settings
 from tidelog.server.peer_connections.tls import PeerTls
 from tidelog.server.tls.tls_listener import TlsListener
@@ -37,7 +39,7 @@ class NetworkSecurity:
             return
         self._config = config
         for name, listener in self.listeners.items():
-            listener.watched.follow(tls_settings(config.for_listener(name)))
+            listener.watched.follow(_settings(config, name))
         if self.peers is not None:
             self.peers.follow(config)
         self._changed.set()
@@ -76,10 +78,20 @@ class NetworkSecurity:
 
 
 def _listener(config: BrokerConfig, name: str, protocol: SecurityProtocol) -> TlsListener:
-    values = config.for_listener(name)
     return TlsListener(
-        tls_settings(values),
-        values.text("ssl.principal.mapping.rules"),
+        _settings(config, name),
+        config.for_listener(name).text("ssl.principal.mapping.rules"),
         name=name,
         names_principals=not protocol.is_sasl,
     )
+
+
+def _settings(config: BrokerConfig, name: str) -> TlsSettings:
+    """On listeners with SASL, `ssl.client.auth` counts behind the listener's name only (KIP-684).
+
+    Clients with a password have no certificate in most clusters, and the plain setting is meant for SSL.
+    """
+    settings = tls_settings(config.for_listener(name))
+    if config.security_protocols()[name].is_sasl and name_for("ssl.client.auth", name) not in config:
+        return settings._replace(client_auth=ClientAuth.NONE)
+    return settings

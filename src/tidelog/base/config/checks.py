@@ -8,7 +8,7 @@ from tidelog.base.config.error import Problem
 from tidelog.base.config.values import ConfigValues
 from tidelog.base.group_settings import GROUP_LIMITS, GROUP_SETTINGS, GROUP_TIMINGS, Limits
 from tidelog.base.listener import parse_listener
-from tidelog.base.listener_settings import split_name
+from tidelog.base.listener_settings import name_for, split_name
 from tidelog.base.security_protocol import protocols_of
 
 if TYPE_CHECKING:
@@ -52,10 +52,20 @@ def find_warnings(config: "BrokerConfig") -> Iterator[str]:
     request = config.int("socket.request.max.bytes")
     if batch > request:
         yield f"message.max.bytes is {batch}, but socket.request.max.bytes limits a request to {request}"
+    yield from _ineffective_client_auth(config)
     for chain in BROKER_SYNONYMS.values():
         given = [name for name in chain if config.is_given(name)]
         for hidden in given[1:]:
             yield f"{hidden} has no effect, since {given[0]} is set too"
+
+
+def _ineffective_client_auth(config: "BrokerConfig") -> Iterator[str]:
+    """Kafka has the same rule, and the same warning."""
+    wanted = config.text("ssl.client.auth")
+    for name, protocol in config.security_protocols().items():
+        own = name_for("ssl.client.auth", name)
+        if wanted != "none" and protocol.is_sasl and protocol.is_tls and own not in config:
+            yield f"ssl.client.auth={wanted} does not count for the SASL_SSL listener {name}; set {own}"
 
 
 def _cluster(config: ConfigValues) -> Iterator[Problem]:

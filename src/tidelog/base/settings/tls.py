@@ -145,7 +145,8 @@ SETTINGS = (
         "none",
         "Whether a listener asks its clients for a certificate: `required` refuses clients without one, "
         "`requested` accepts them as `User:ANONYMOUS`. On SSL listeners the certificate names the principal; "
-        "on SASL_SSL listeners SASL does, and the certificate is a second condition.",
+        "on SASL_SSL listeners SASL does, and the certificate is a second condition, which must be given "
+        "behind the listener's name.",
         choices=("none", "requested", "required"),
         dynamic=Dynamic.PER_LISTENER,
         scope=Scope.LISTENER,
