@@ -21,6 +21,7 @@ TOGETHER = {
     "tests/spark/": "Spark",
     "tests/interop/cluster/": "a cluster",
     "tests/interop/test_cluster_cli_apache.py": "a cluster of Apache Kafka",
+    "tests/interop/test_up_secure.py": "a secured cluster",
 }
 
 # How long an example takes says more about the machine than about the code.

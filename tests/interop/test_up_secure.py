@@ -12,8 +12,9 @@ import pytest
 import yaml
 
 from tests.interop.broker_process import BrokerProcess, console_script, free_port
+from tests.interop.command_line import Done, Tidelog, run_here
 from tests.interop.drivers.kcat import missing_tool as missing_kcat
-from tests.interop.fleet_process import PATIENCE_S, FleetProcess, clean_environment
+from tests.interop.fleet_process import PATIENCE_S, FleetProcess
 from tidelog.base.properties import parse_properties
 
 pytestmark = pytest.mark.timeout(180)
@@ -24,7 +25,7 @@ CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 
 
 class SecuredCluster:
-    """Three brokers, and commands that run with the contexts that `up` saved."""
+    """Three brokers, and the files that `up` wrote."""
 
     def __init__(self, fleet: FleetProcess) -> None:
         self.fleet = fleet
@@ -35,19 +36,28 @@ class SecuredCluster:
     def properties(self) -> dict[str, Any]:
         return dict(parse_properties((self.files / "client.properties").read_text()))
 
-    def tidelog(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return command("--context", str(self.facts["context"]), *arguments)
+    @property
+    def context(self) -> str:
+        return str(self.facts["context"])
 
 
-def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [console_script(), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env=clean_environment() | environment,
-    )
+@pytest.fixture
+def tidelog(
+    environment: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Tidelog:
+    """Runs a command in this process, with variables of its own."""
+
+    def call(*arguments: str, **variables: str) -> Done:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        return run_here(capsys, monkeypatch, arguments, b"", None)
+
+    return call
+
+
+@pytest.fixture
+def as_admin(cluster: SecuredCluster, tidelog: Tidelog) -> Tidelog:
+    return lambda *arguments, **variables: tidelog("--context", cluster.context, *arguments, **variables)
 
 
 @pytest.fixture(scope="module")
@@ -123,66 +133,73 @@ def test_sparks_options_reach_the_cluster(cluster: SecuredCluster) -> None:
     assert len(answer.brokers) == 3
 
 
-def test_our_own_commands_take_the_context(cluster: SecuredCluster) -> None:
-    assert cluster.tidelog("topic", "create", "greetings").returncode == 0
-    assert cluster.tidelog("produce", "greetings", "Hello").returncode == 0
-    assert "Hello" in cluster.tidelog("consume", "greetings").stdout
-    quorum = cluster.tidelog("cluster", "quorum", "--json")
-    assert quorum.returncode == 0, quorum.stderr
+def test_our_own_commands_take_the_context(as_admin: Tidelog) -> None:
+    assert as_admin("topic", "create", "greetings").code == 0
+    assert as_admin("produce", "greetings", "Hello").code == 0
+    assert "Hello" in as_admin("consume", "greetings").out
+    assert as_admin("cluster", "quorum", "--json").code == 0
 
 
-def test_users_come_and_go(cluster: SecuredCluster) -> None:
-    def users(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        own = ("--context", str(cluster.facts["context"]))
-        return command("security", "user", *arguments, *own, **environment)
-
-    assert users("add", "alice", "--password-env", "SECRET", SECRET="first").returncode == 0
-    assert users("add", "alice", "--password-env", "SECRET", SECRET="first").returncode == 4
+def test_users_come_and_go(as_admin: Tidelog) -> None:
+    add = ("security", "user", "add", "alice", "--password-env", "SECRET")
+    assert as_admin(*add, SECRET="first").code == 0
+    assert as_admin(*add, SECRET="first").code == 4
     as_alice = ("-X", "sasl.username=alice", "-X", "sasl.password=first")
-    denied = cluster.tidelog("security", "user", "list", *as_alice)
-    assert denied.returncode == 8, denied.stderr
-    assert "authoriz" in denied.stderr.lower()
-    assert users("passwd", "alice", "--password-env", "SECRET", SECRET="second").returncode == 0
-    assert cluster.tidelog("topic", "list", *as_alice).returncode == 8
-    listed = json.loads(users("list", "--json").stdout)
+    denied = as_admin("security", "user", "list", *as_alice)
+    assert denied.code == 8
+    assert "authoriz" in denied.err.lower()
+    assert as_admin("topic", "create", "alices", *as_alice).code == 8
+    passwd = ("security", "user", "passwd", "alice", "--password-env", "SECRET")
+    assert as_admin(*passwd, SECRET="second").code == 0
+    assert as_admin("topic", "list", *as_alice).code == 8
+    listed = as_admin("security", "user", "list", "--json").json
     assert [user["user"] for user in listed] == ["admin", "alice"]
-    assert users("delete", "alice").returncode == 0
-    assert users("delete", "alice").returncode == 3
+    assert as_admin("security", "user", "delete", "alice").code == 0
+    assert as_admin("security", "user", "delete", "alice").code == 3
 
 
-def test_a_wrong_password_is_refused_with_a_reason(cluster: SecuredCluster) -> None:
-    refused = cluster.tidelog("topic", "list", "-X", "sasl.password=wrong")
-    assert refused.returncode == 8, refused.stderr
-    assert "wrong" not in refused.stdout
+def test_tokens_come_and_go(as_admin: Tidelog, tmp_path: Path) -> None:
+    made = as_admin("security", "token", "create", "--max-life", "1h", "--json").json
+    assert made["owner"] == "User:admin"
+    [listed] = as_admin("security", "token", "list", "--json").json
+    assert listed["token_id"] == made["token_id"]
+    assert "hmac" not in listed
+    secret = tmp_path / "secret"
+    secret.write_text(made["hmac"])
+    assert as_admin("security", "token", "renew", "--hmac-file", str(secret)).code == 0
+    assert as_admin("security", "token", "expire", "--hmac-env", "HMAC", HMAC=made["hmac"]).code == 0
+    assert as_admin("security", "token", "list", "--json").json == []
 
 
-def test_a_plain_client_is_refused_with_a_reason(cluster: SecuredCluster) -> None:
-    refused = command("topic", "list", "-b", cluster.properties["bootstrap.servers"])
-    assert refused.returncode != 0
-    assert "security.protocol" in refused.stderr
+def test_a_wrong_password_is_refused_with_a_reason(as_admin: Tidelog) -> None:
+    refused = as_admin("topic", "list", "-X", "sasl.password=very-wrong")
+    assert refused.code == 8
+    assert "very-wrong" not in refused.out + refused.err
 
 
-def test_a_client_without_a_certificate_is_no_broker(cluster: SecuredCluster) -> None:
+def test_a_plain_client_is_refused_with_a_reason(cluster: SecuredCluster, tidelog: Tidelog) -> None:
+    refused = tidelog("topic", "list", "-b", cluster.properties["bootstrap.servers"])
+    assert refused.code != 0
+    assert "security.protocol" in refused.err
+
+
+def test_a_client_without_a_certificate_is_no_broker(cluster: SecuredCluster, tidelog: Tidelog) -> None:
     port, *_ = json.loads((cluster.files / "secured.json").read_text())["broker_ports"]
-    between = f"localhost:{port}"
-    ca = str(cluster.files / "ca.pem")
-    refused = command(
-        "cluster", "brokers", "-b", between, "-X", "security.protocol=ssl", "-X", f"ssl.ca.location={ca}"
-    )
-    assert refused.returncode in (5, 8), refused.stderr
+    tls = ("-X", "security.protocol=ssl", "-X", f"ssl.ca.location={cluster.files / 'ca.pem'}")
+    refused = tidelog("cluster", "brokers", "-b", f"localhost:{port}", *tls)
+    assert refused.code in (5, 8), refused.err
 
 
-def test_check_finds_nothing_serious_here(cluster: SecuredCluster) -> None:
-    checked = cluster.tidelog("security", "check", "--json")
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-    assert json.loads(checked.stdout) == {"serious": 0, "findings": []}
+def test_check_finds_nothing_serious_here(as_admin: Tidelog) -> None:
+    checked = as_admin("security", "check", "--json")
+    assert checked.json == {"serious": 0, "findings": []}
+    assert checked.code == 0
 
 
-def test_check_finds_what_is_open_in_a_plain_cluster(environment: None, broker: BrokerProcess) -> None:
-    checked = command("security", "check", "--json", "-b", broker.address)
-    assert checked.returncode == 1, checked.stderr
-    codes = {finding["code"] for finding in json.loads(checked.stdout)["findings"]}
-    assert codes == {"no-authorizer", "plain-listener"}
+def test_check_finds_what_is_open_in_a_plain_cluster(tidelog: Tidelog, broker: BrokerProcess) -> None:
+    checked = tidelog("security", "check", "--json", "-b", broker.address)
+    assert checked.code == 1, checked.err
+    assert {finding["code"] for finding in checked.json["findings"]} == {"no-authorizer", "plain-listener"}
 
 
 def test_no_secret_is_on_the_screen_or_in_the_process_list(cluster: SecuredCluster) -> None:
@@ -193,26 +210,25 @@ def test_no_secret_is_on_the_screen_or_in_the_process_list(cluster: SecuredClust
 
 
 def test_a_plain_directory_is_secured_keeps_its_data_and_stays_secured(
-    environment: None, tmp_path: Path
+    tidelog: Tidelog, tmp_path: Path
 ) -> None:
     plain = FleetProcess(tmp_path, "--port", "0")
-    assert command("topic", "create", "before", "-b", plain.servers).returncode == 0
-    assert command("produce", "before", "kept", "-b", plain.servers).returncode == 0
+    assert tidelog("topic", "create", "before", "-b", plain.servers).code == 0
+    assert tidelog("produce", "before", "kept", "-b", plain.servers).code == 0
     assert plain.stop() == 0
     for options in (["--secure"], [], ["--secure"]):
         if options and (tmp_path / "data" / "security").exists():
             shutil.rmtree(tmp_path / "data" / "security")  # lost keys and passwords: new ones are made
         up = FleetProcess(tmp_path, "--port", "0", *options)
-        context = up.facts["context"]
-        read = command("--context", context, "consume", "before")
-        assert "kept" in read.stdout, read.stderr + up.said()
-        assert command("topic", "list", "-b", up.servers).returncode != 0
+        read = tidelog("--context", up.facts["context"], "consume", "before")
+        assert "kept" in read.out, read.err + up.said()
+        assert tidelog("topic", "list", "-b", up.servers).code != 0
         assert up.stop() == 0
 
 
-def test_a_broker_by_init_begins_with_the_first_user(environment: None, tmp_path: Path) -> None:
+def test_a_broker_by_init_begins_with_the_first_user(tidelog: Tidelog, tmp_path: Path) -> None:
     files = tmp_path / "security"
-    assert command("security", "init", "--broker", "1=localhost", "--directory", str(files)).returncode == 0
+    assert tidelog("security", "init", "--broker", "1=localhost", "--directory", str(files)).code == 0
     log_dir, ready = tmp_path / "data", tmp_path / "ready.json"
     log_dir.mkdir()
     bootstrap = log_dir / "security.bootstrap"
@@ -243,8 +259,8 @@ def test_a_broker_by_init_begins_with_the_first_user(environment: None, tmp_path
             if name != "bootstrap.servers"
             for text in ("-X", f"{name}={value}")
         ]
-        listed = command("security", "user", "list", "--json", "-b", f"localhost:{clients}", *pairs)
-        assert [user["user"] for user in json.loads(listed.stdout)] == ["admin"]
+        listed = tidelog("security", "user", "list", "--json", "-b", f"localhost:{clients}", *pairs)
+        assert [user["user"] for user in listed.json] == ["admin"]
         assert not bootstrap.exists()
     finally:
         process.terminate()

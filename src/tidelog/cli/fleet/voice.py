@@ -11,7 +11,7 @@ import click
 from tidelog import __version__
 from tidelog.cli.fleet.log import CombinedLog
 from tidelog.cli.fleet.plan import FleetPlan
-from tidelog.cli.up.banner import PROMISES, bold, command_name, security_lines, short_path
+from tidelog.cli.up.banner import PROMISES, bold, command_name, context_flag, security_lines, short_path
 
 
 class Voice:
@@ -94,7 +94,7 @@ def banner(plan: FleetPlan, started_s: float | None) -> str:
     first = plan.members[0].address
     flag = "" if first == "localhost:9092" else f" -b {first}"
     secured = plan.security.facts() if plan.security is not None else {}
-    flag = flag if not secured else f" --context {secured['context']}"
+    flag = context_flag(secured) or flag
     command = command_name()
     replicas = plan.settings_of(plan.members[0]).get("default.replication.factor")
     copies = replicas or str(plan.config.int("default.replication.factor"))

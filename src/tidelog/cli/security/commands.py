@@ -23,6 +23,9 @@ COMMANDS = {
 }
 
 
-@click.group(cls=LazyGroup, entries=COMMANDS)
+@click.group(cls=LazyGroup, entries=COMMANDS, from_root=("acl", "role", "quota"))
 def security() -> None:
-    """Manage certificates, users and tokens, and check what is open."""
+    """Manage certificates, users and tokens, and check what is open.
+
+    `tidelog security acl`, `role` and `quota` are the commands `tidelog acl`, `role` and `quota`.
+    """

@@ -44,7 +44,8 @@ class LocalSecurity:
     def __init__(self, data: str) -> None:
         self.files = SecurityFiles(Path(data).absolute() / DIRECTORY)
         self.state = read_state(self.files.path / STATE)
-        self.context = ""
+        self.context: str | None = None
+        """Of the command line, once it is saved."""
 
     def choose_ports(self, client_ports: Sequence[int]) -> list[int]:
         """The brokers' own ports: those of earlier starts, then 10,000 above the clients', where free."""
@@ -111,7 +112,8 @@ class LocalSecurity:
 
     def facts(self) -> dict[str, str]:
         """What a person or a script needs to connect; no secret is in it."""
-        return {"security": str(self.files.path), "user": ADMIN, "context": self.context}
+        saved = {} if self.context is None else {"context": self.context}
+        return {"security": str(self.files.path), "user": ADMIN, **saved}
 
     def confirm_admin(self, servers: str, broker_servers: str, timeout_s: float) -> None:
         """Logs in with the client file, once. In a cluster that was plain before, or whose directory of keys

@@ -3,6 +3,7 @@
 The context names the client file in the place of the password, so the password has one home.
 """
 
+import logging
 from itertools import count
 
 from tidelog.cli.context.store import (
@@ -13,15 +14,29 @@ from tidelog.cli.context.store import (
     read_contexts,
     write_contexts,
 )
+from tidelog.cli.exits import CliError
 from tidelog.cli.security.client_files import read_properties
 from tidelog.cli.security.files import SecurityFiles
 
 NAME = "local"
 CA = "ssl.ca.location"
 
+log = logging.getLogger("tidelog.cli")
 
-def save_context(files: SecurityFiles, servers: str) -> str:
-    """Returns its name: that which the cluster has already, or the first free one."""
+
+def save_context(files: SecurityFiles, servers: str) -> str | None:
+    """Returns its name: that which the cluster has already, or the first free one.
+
+    None where contexts cannot be saved: a service may have no home directory, and brokers need none.
+    """
+    try:
+        return _saved(files, servers)
+    except (CliError, OSError, RuntimeError) as error:
+        log.warning("no context is saved for the command line: %s", error)
+        return None
+
+
+def _saved(files: SecurityFiles, servers: str) -> str:
     path = contexts_path()
     contexts = read_contexts(path)
     properties = read_properties(files.client.read_text()) | {

@@ -22,7 +22,7 @@ def banner(facts: Mapping[str, Any], warnings: Sequence[str], started_s: float |
     servers = facts["bootstrap_servers"]
     took = "" if started_s is None else f" after {started_s:.2f} s"
     flag = "" if servers == DEFAULT_SERVERS else f" -b {servers}"
-    flag = flag if "context" not in facts else f" --context {facts['context']}"
+    flag = context_flag(facts) or flag
     command = command_name()
     lines = [
         "",
@@ -45,17 +45,26 @@ def banner(facts: Mapping[str, Any], warnings: Sequence[str], started_s: float |
     return "\n".join(lines)
 
 
+def context_flag(facts: Mapping[str, Any]) -> str:
+    """For commands to a secured cluster; its context has this name, or can be given it."""
+    return f" --context {facts.get('context', 'local')}" if "security" in facts else ""
+
+
 def security_lines(facts: Mapping[str, Any]) -> list[str]:
     """Of a secured cluster: where the client files are. They hold the password; the screen does not."""
     if "security" not in facts:
         return []
     path = short_path(facts["security"])
+    save = (
+        f"              {command_name()} context add local --from {path}/client.properties  saves the context"
+    )
     return [
         "  Security    TLS and passwords for clients, certificates between brokers, ACLs for all users",
         f"  Clients     {path}/client.properties       librdkafka: kcat -F {path}/client.properties -L",
         f"              {path}/client-java.properties  Java, and Kafka's tools with --command-config",
         f"              {path}/spark-options.yaml      Spark and pipelines",
         f"              they log in as '{facts['user']}', who may do everything; keep them to yourself",
+        *([] if "context" in facts else [save]),
     ]
 
 

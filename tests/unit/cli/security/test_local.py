@@ -17,6 +17,7 @@ from tidelog.cli.security.issuing import issue, open_authority
 from tidelog.cli.security.local import LocalBroker, LocalSecurity, refuse_own_settings
 from tidelog.cli.security.secured_settings import without_own
 from tidelog.cli.security.secured_state import is_secured
+from tidelog.cli.up.banner import security_lines
 from tidelog.metadata.security.bootstrap import Bootstrap
 
 
@@ -115,6 +116,16 @@ def test_the_context_names_the_file_in_the_place_of_the_password(data: Path, tmp
     other.write_client_files("localhost:9095")
     assert other.context == "local-2"
     assert read_contexts(contexts_path()).of("local").properties["bootstrap.servers"] == "localhost:9092"
+
+
+def test_brokers_need_no_home_directory(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (data / "file").touch()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(data / "file"))
+    security = LocalSecurity(str(data))
+    security.write_client_files("localhost:9092")
+    assert security.facts() == {"security": str(data / "security"), "user": "admin"}
+    [line] = [line for line in security_lines(security.facts()) if "context add" in line]
+    assert f"--from {data}/security/client.properties" in line
 
 
 def test_a_person_may_choose_where_the_audit_goes() -> None:
