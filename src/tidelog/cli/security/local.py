@@ -58,13 +58,7 @@ class LocalSecurity:
     def prepare(self, brokers: Sequence[LocalBroker], cluster_id: str = "") -> None:
         """Makes what is missing: the authority, certificates, and the first user of a new cluster."""
         files = self.files
-        authority = open_authority(files) if files.exist else new_authority(files)
-        for broker in brokers:
-            hosts = (broker.advertised_host, *LOCAL_HOSTS)
-            if self._needs(broker_name(broker.id), hosts):
-                issue(files, authority, broker_name(broker.id), hosts)
-        if self._needs(ADMIN):
-            issue(files, authority, ADMIN)
+        self._issue_missing(brokers)
         if not files.token_key.exists():
             write_private(files.token_key, new_password().encode())
         password = self._password() or new_password()
@@ -77,6 +71,15 @@ class LocalSecurity:
                     os.makedirs(broker.log_dir, exist_ok=True)
                     write_private(Path(broker.log_dir) / BOOTSTRAP_FILE, users)
         self._write_state()
+
+    def _issue_missing(self, brokers: Sequence[LocalBroker]) -> None:
+        """The authority's key is needed only where a certificate is; it may lie elsewhere otherwise."""
+        wanted = {broker_name(each.id): (each.advertised_host, *LOCAL_HOSTS) for each in brokers}
+        missing = {name: hosts for name, hosts in {**wanted, ADMIN: ()}.items() if self._needs(name, hosts)}
+        if missing:
+            authority = open_authority(self.files) if self.files.exist else new_authority(self.files)
+            for name, hosts in missing.items():
+                issue(self.files, authority, name, hosts)
 
     def settings_of(
         self, id: int, clients: Listener, advertised: Listener, broker_port: int, ids: Iterable[int]
@@ -105,8 +108,10 @@ class LocalSecurity:
         }
 
     def write_client_files(self, servers: str) -> None:
-        """With the addresses that clients really find; files that have them already stay as they are."""
-        if read_properties(self.files.client.read_text()).get("bootstrap.servers") != servers:
+        """With the addresses that clients really find, and the place of the authority's certificate; files
+        that have them already stay as they are."""
+        found = read_properties(self.files.client.read_text())
+        if (found.get("bootstrap.servers"), found.get("ssl.ca.location")) != (servers, str(self.files.ca)):
             write_client_files(self.files, self._access(servers, self._password() or ""))
         self.context = save_context(self.files, servers)
 

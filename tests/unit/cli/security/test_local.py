@@ -86,6 +86,20 @@ def test_certificates_that_end_soon_or_lack_a_host_are_issued_again(data: Path) 
     assert certificate_in(files.certificate("broker-2")).hosts[0] == "my-host"
 
 
+def test_the_authoritys_key_is_needed_for_new_certificates_only(data: Path) -> None:
+    (data / "security" / "ca.key").unlink()
+    LocalSecurity(str(data)).prepare(brokers(data))
+    with pytest.raises(CliError, match=r"ca\.key"):
+        LocalSecurity(str(data)).prepare(brokers(data, 4))
+
+
+def test_a_directory_that_was_moved_gets_its_paths_corrected(data: Path, tmp_path: Path) -> None:
+    moved = data.rename(tmp_path / "moved")
+    LocalSecurity(str(moved)).write_client_files("localhost:9092")
+    for name in ("client.properties", "client-java.properties", "spark-options.yaml"):
+        assert f"{moved}/security/ca.pem" in (moved / "security" / name).read_text()
+
+
 def test_ports_stay_the_same(data: Path) -> None:
     security = LocalSecurity(str(data))
     ports = security.choose_ports([0, 0, 0])
