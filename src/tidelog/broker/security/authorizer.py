@@ -17,13 +17,22 @@ from tidelog.security.principal import BROKER_ITSELF, parse_principal
 KEPT_MAX = 50_000
 """Answers; beyond that all are forgotten, so that invented names cannot fill the memory."""
 
+_WRITE_TO_TOPIC = (Operation.WRITE, ResourceType.TOPIC)
 _Question = tuple[str, str, Operation, ResourceType, str]
 
 
 class Authorizer:
-    def __init__(self, super_users: Iterable[str] = (), *, allow_if_no_acl: bool = False) -> None:
+    def __init__(
+        self,
+        super_users: Iterable[str] = (),
+        *,
+        allow_if_no_acl: bool = False,
+        written_by_brokers: Iterable[str] = (),
+    ) -> None:
+        """Only principals that may do CLUSTER_ACTION can write to the topics `written_by_brokers`."""
         self._super_users = frozenset((*super_users, BROKER_ITSELF))
         self._allow_if_no_acl = allow_if_no_acl
+        self._written_by_brokers = frozenset(written_by_brokers)
         self._security = SecurityImage()
         self._index = AclIndex()
         self._kept: dict[_Question, bool] = {}
@@ -52,9 +61,12 @@ class Authorizer:
         if known is None:
             if len(self._kept) >= KEPT_MAX:
                 self._kept.clear()
-            known = self._kept[question] = self._is_allowed(
-                principal, self._index.decide(principal, host, operation, resource_type, name)
-            )
+            if (operation, resource_type) == _WRITE_TO_TOPIC and name in self._written_by_brokers:
+                known = self.allows_on_cluster(principal, host, Operation.CLUSTER_ACTION)
+            else:
+                verdict = self._index.decide(principal, host, operation, resource_type, name)
+                known = self._is_allowed(principal, verdict)
+            self._kept[question] = known
         return known
 
     def allows_on_cluster(self, principal: str, host: str, operation: Operation) -> bool:
@@ -91,6 +103,7 @@ def authorizer_of(config: BrokerConfig) -> Authorizer | None:
     return Authorizer(
         super_users_of(config.text("super.users")),
         allow_if_no_acl=config.bool("allow.everyone.if.no.acl.found"),
+        written_by_brokers=filter(None, [config.optional_text("audit.topic")]),
     )
 
 

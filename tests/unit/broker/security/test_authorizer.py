@@ -109,3 +109,16 @@ def test_super_users_as_text() -> None:
     assert super_users_of(" User:a;User:CN=b,OU=x ; ") == ["User:a", "User:CN=b,OU=x"]
     with pytest.raises(KafkaError, match="not a principal"):
         super_users_of("alice")
+
+
+def test_a_topic_that_only_brokers_write_to() -> None:
+    following = Following(super_users=["User:broker"], written_by_brokers=["__audit"])
+    following.apply(AclCreated(AclText("TOPIC", "LITERAL", "*", ALICE, "*", "ALL", "ALLOW")))
+    allows = following.authorizer.allows
+    assert not allows(ALICE, "h", Operation.WRITE, ResourceType.TOPIC, "__audit")
+    assert allows(ALICE, "h", Operation.READ, ResourceType.TOPIC, "__audit")
+    assert allows(ALICE, "h", Operation.WRITE, ResourceType.TOPIC, "orders")
+    assert allows("User:broker", "h", Operation.WRITE, ResourceType.TOPIC, "__audit")
+    cluster = AclText("CLUSTER", "LITERAL", "kafka-cluster", ALICE, "*", "CLUSTER_ACTION", "ALLOW")
+    following.apply(AclCreated(cluster))
+    assert allows(ALICE, "h", Operation.WRITE, ResourceType.TOPIC, "__audit")
