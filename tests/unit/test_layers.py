@@ -100,7 +100,8 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
     ],
     "cli": [
         ["context"],
-        ["direct", "spark"],
+        ["direct"],
+        ["spark"],
         ["config"],
         ["topic"],
         ["cluster", "records"],

@@ -12,28 +12,41 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, NamedTuple
 
+from tidelog.base.broker_settings import BROKER_SETTINGS
+from tidelog.base.variables import has_variables
 from tidelog.cli.fleet.log import Lines
 from tidelog.cli.fleet.plan import FleetPlan, MemberPlan
 
 LAST_LINES = 20
 PIECE_BYTES = 64 * 1024
+_SECRET_SETTINGS = tuple(name for name, setting in BROKER_SETTINGS.items() if setting.sensitive)
+"""Those of single listeners end with the same names."""
 
 
-def command_of(plan: FleetPlan, member: MemberPlan) -> list[str]:
-    settings = [f"--set={name}={text}" for name, text in plan.settings_of(member).items()]
+class MemberCommand(NamedTuple):
+    arguments: list[str]
+    secrets: dict[str, str]
+    """For the environment: every user of the machine can read a command line."""
+
+    def __repr__(self) -> str:
+        return f"MemberCommand({self.arguments})"
+
+
+def command_of(plan: FleetPlan, member: MemberPlan) -> MemberCommand:
+    secrets: dict[str, str] = {}
+    settings = []
+    for name, given in plan.settings_of(member).items():
+        text = given
+        if name.endswith(_SECRET_SETTINGS) and not has_variables(text):
+            variable = f"_TIDELOG_SECRET_{len(secrets) + 1}"
+            secrets[variable] = text
+            text = f"${{env:{variable}}}"
+        settings.append(f"--set={name}={text}")
     file = [] if plan.file is None else ["--config", os.path.abspath(plan.file)]
-    return [
-        sys.executable,
-        "-m",
-        "tidelog.cli.main",
-        "broker",
-        "--json",
-        "--until-stdin-closes",
-        *file,
-        *settings,
-    ]
+    command = [sys.executable, "-m", "tidelog.cli.main", "broker", "--json", "--until-stdin-closes"]
+    return MemberCommand([*command, *file, *settings], secrets)
 
 
 class Member:
@@ -50,10 +63,15 @@ class Member:
         self._process: asyncio.subprocess.Process | None = None
         self._ended: asyncio.Task[int] | None = None
 
-    async def start(self, command: list[str]) -> None:
+    async def start(self, command: MemberCommand) -> None:
         pipe = asyncio.subprocess.PIPE
         self._process = await asyncio.create_subprocess_exec(
-            *command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+            *command.arguments,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            start_new_session=True,
+            env={**os.environ, **command.secrets},
         )
         self._ended = asyncio.create_task(self._until_it_ends(self._process), name=f"broker {self.plan.id}")
 

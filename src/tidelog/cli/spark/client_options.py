@@ -1,10 +1,19 @@
 """Client properties for Spark: what the data source knows of them, and secrets by reference."""
 
 from tidelog.cli.context.chosen import ChosenConnection
+from tidelog.cli.session import Session
 from tidelog.spark.options import is_secret_name
 from tidelog.spark.secrets import by_reference
 
 OF_LIBRDKAFKA_ALONE = ("socket.", "broker.address.", "log_level", "debug")
+
+
+def check_connection(session: Session) -> None:
+    """Before Spark starts: a wrong address or password shall not cost ten seconds. Raises CliError."""
+    from tidelog.cli.direct.cluster import DirectCluster
+    from tidelog.wire.messages.metadata import MetadataRequest
+
+    DirectCluster(session).ask(MetadataRequest(topics=[]))
 
 
 def client_options(chosen: ChosenConnection, *, is_remote: bool = False) -> dict[str, str]:

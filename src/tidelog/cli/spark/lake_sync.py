@@ -11,7 +11,7 @@ from tidelog.base.errors import KafkaError, TidelogError
 from tidelog.blocking.errors import BrokersUnreachable
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
-from tidelog.cli.spark.client_options import client_options
+from tidelog.cli.spark.client_options import check_connection, client_options
 from tidelog.cli.spark.pipeline_view import PipelineView
 from tidelog.cli.spark.stop_flag import StopFlag
 from tidelog.spark.engine.session import SparkMissing, spark_session
@@ -69,6 +69,7 @@ class LakeSync:
     def run(self) -> int:
         with _as_refusals():
             sync = self._sync()
+            check_connection(self.session)
             topic_id = self._topic_id(sync)
             try:
                 with locked(self.checkpoint):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tidelog.base.errors import TidelogError
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
-from tidelog.cli.spark.client_options import client_options
+from tidelog.cli.spark.client_options import check_connection, client_options
 from tidelog.cli.spark.pipeline_view import PipelineView
 from tidelog.cli.spark.stop_flag import StopFlag
 from tidelog.spark.engine.session import SparkMissing, spark_session
@@ -83,11 +83,22 @@ class PipelineRun:
         self._tell(outcome)
         return Exit.OK
 
+    def _uses_the_session(self) -> bool:
+        """Whether a topic of the pipeline is at the brokers that the command was given."""
+        spec = self.loaded.spec
+        if spec is None:
+            return True
+        named = [source.brokers for source in spec.sources.values() if source.file is None]
+        named += [sink.brokers for sink in spec.sinks if sink.kind == "topic"]
+        return spec.brokers is None and None in named
+
     def _with_spark(self) -> str:
         began = time.monotonic()
         spec = self.loaded.spec
         if spec is not None and not self._is_far_away:  # to be refused takes no Spark
             self._claim(None, spec.sources)
+        if self._uses_the_session():
+            check_connection(self.session)
         self.view.say("Starting Spark…", event="starting", pipeline=self.loaded.name)
         spark = started_spark(self, log=self.record.log)
         self._stop.listen()  # Spark has put its own in their place
