@@ -1,5 +1,6 @@
 """Spark against brokers with TLS and SASL: source, sinks and a table, with secrets by reference."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tidelog import Admin, Producer
 from tidelog.spark.lake.sync import Sync
 from tidelog.testing import Broker, Security
 
+ROOT = Path(__file__).parents[2]
 PASSWORD = "planted-secret-of-ann"
 
 
@@ -103,3 +105,20 @@ def test_a_topic_as_a_table(spark, broker, options, tmp_path: Path) -> None:
     assert sorted(DeltaTable(sync.path).to_pyarrow_table()["value"].to_pylist()) == [
         b"%d" % n for n in range(5)
     ]
+
+
+def test_the_example_of_the_docs_runs(
+    spark, broker, options, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "connecting.md").read_text(), re.DOTALL)
+    [example] = [block for block in blocks if "spark." in block]
+    filled(broker, "orders")
+    (tmp_path / "password.txt").write_text(PASSWORD)
+    for written, actual in {
+        "broker.example:9093": broker.bootstrap_servers,
+        "ca.pem": options["kafka.ssl.truststore.location"],
+        "${file:": f"${{file:{tmp_path}/",
+    }.items():
+        example = example.replace(written, actual)
+    exec(compile(example, "connecting.md", "exec"), {"spark": spark})
+    assert capsys.readouterr().out == "5\n"
