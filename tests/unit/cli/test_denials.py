@@ -1,5 +1,7 @@
 """What a command says that was refused for want of a permission."""
 
+import shlex
+
 import click
 import pytest
 from confluent_kafka import KafkaError
@@ -11,6 +13,7 @@ from tidelog.cli.direct.refusals import refusal
 from tidelog.cli.exits import Exit
 from tidelog.cli.main import COMMANDS, cli
 from tidelog.cli.session import Session
+from tidelog.clients.permissions import acl_command
 from tidelog.security.acls.vocabulary import OPERATIONS_ON, Operation, ResourceType
 
 ANN = {"security.protocol": "sasl_ssl", "sasl.username": "ann"}
@@ -66,3 +69,16 @@ def test_the_table_names_commands_and_operations_that_exist(path: str) -> None:
 
 def _camel(operation: Operation) -> str:
     return "".join(word.capitalize() for word in operation.name.split("_"))
+
+
+@pytest.mark.parametrize("path", OPERATIONS)
+def test_the_recommended_command_is_one_that_exists(path: str) -> None:
+    for resource, operations in OPERATIONS[path].items():
+        if resource == "delegation-token":
+            continue
+        words = shlex.split(acl_command("User:ann", operations, resource, "a name"))[1:]
+        group = cli.get_command(click.Context(cli), words[0])
+        assert isinstance(group, click.Group)
+        command = group.get_command(click.Context(group), words[1])
+        assert command is not None
+        command.make_context(words[1], words[2:], obj=Session("a:1"))
