@@ -25,6 +25,9 @@ AskCoordinator = Callable[[NodeId, AddPartitionsToTxnRequest], Awaitable[AddPart
 
 Verdicts = dict[TopicPartition, ErrorCode]
 
+OWNERS_MAX = 100_000
+"""Producer ids whose transactional id is remembered; beyond that all are asked for again."""
+
 RETRIES = 5
 RETRY_SECONDS = 0.02
 """While the markers of the transaction before are written, which is a matter of milliseconds."""
@@ -59,6 +62,7 @@ class TransactionVerification:
         self._waiting: dict[NodeId, dict[str, list[_Question]]] = {}
         self._under_way: dict[NodeId, asyncio.Task[None]] = {}
         self._turns: dict[ProducerId, _Turn] = {}
+        self._owners: dict[ProducerId, str] = {}
         self._silent = SilentPeers(
             log,
             "broker %d does not verify transactions: %s; their producers will try again",
@@ -82,6 +86,13 @@ class TransactionVerification:
             if not turn.count:
                 del self._turns[producer_id]
 
+    def belongs_to(self, producer_id: ProducerId, transactional_id: str) -> bool:
+        """Whether a coordinator has confirmed that it gave the producer id to this transactional id.
+
+        It never gives one to two of them. False also where nobody has asked yet.
+        """
+        return self._owners.get(producer_id) == transactional_id
+
     async def verify(
         self, transactional_id: str, producer: Identity, partitions: Collection[TopicPartition], *, add: bool
     ) -> Verdicts:
@@ -91,6 +102,10 @@ class TransactionVerification:
             if not add or ErrorCode.CONCURRENT_TRANSACTIONS not in verdicts.values():
                 break
             await asyncio.sleep(RETRY_SECONDS)
+        if ErrorCode.NONE in verdicts.values():
+            if len(self._owners) >= OWNERS_MAX:
+                self._owners.clear()
+            self._owners[producer.producer_id] = transactional_id
         return verdicts
 
     async def close(self) -> None:

@@ -17,6 +17,8 @@ from tidelog.wire.messages.describe_transactions import DescribeTransactionsRequ
 from tidelog.wire.messages.end_txn import EndTxnRequest
 from tidelog.wire.messages.init_producer_id import InitProducerIdRequest
 from tidelog.wire.messages.list_transactions import ListTransactionsRequest
+from tidelog.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tidelog.wire.record import Record, write_batch
 
 ALICE, MALLORY = "User:alice", "User:mallory"
 SECRET = "secret"
@@ -55,6 +57,21 @@ def added_codes(answer: Any) -> dict[str, int]:
         topic.name: topic.results_by_partition[0].partition_error_code
         for topic in answer.results_by_topic_v3_and_below
     }
+
+
+def offsets_of(name: str, producer: Any) -> commit.TxnOffsetCommitRequest:
+    partitions = [commit.TxnOffsetCommitRequestPartition(committed_offset=5)]
+    return commit.TxnOffsetCommitRequest(
+        transactional_id=name,
+        group_id=GROUP,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.producer_epoch,
+        topics=[commit.TxnOffsetCommitRequestTopic(name=TOPIC, partitions=partitions)],
+    )
+
+
+def commit_code(answer: Any) -> int:
+    return int(answer.topics[0].partitions[0].error_code)
 
 
 async def states(cluster: AuthorizedCluster, principal: str, *names: str) -> Any:
@@ -98,22 +115,47 @@ def test_a_producer_id_of_another_cannot_be_used() -> None:
         request = adding("mallory-1", alice, TOPIC)
         answer = await cluster.ask(MALLORY, ApiKey.ADD_PARTITIONS_TO_TXN, request, FOR_CLIENTS)
         assert added_codes(answer) == {TOPIC: ErrorCode.INVALID_PRODUCER_ID_MAPPING}
-        topics = [
-            commit.TxnOffsetCommitRequestTopic(
-                name=TOPIC, partitions=[commit.TxnOffsetCommitRequestPartition(committed_offset=5)]
-            )
-        ]
-        offsets = commit.TxnOffsetCommitRequest(
-            transactional_id="mallory-1",
-            group_id=GROUP,
-            producer_id=alice.producer_id,
-            producer_epoch=alice.producer_epoch,
-            topics=topics,
-        )
+        offsets = offsets_of("mallory-1", alice)
         answer = await cluster.ask(MALLORY, ApiKey.TXN_OFFSET_COMMIT, offsets)
-        assert answer.topics[0].partitions[0].error_code == ErrorCode.INVALID_PRODUCER_ID_MAPPING
+        assert commit_code(answer) == ErrorCode.INVALID_PRODUCER_ID_MAPPING
 
     with_cluster(life)
+
+
+def test_an_open_transaction_of_another_cannot_be_written_to() -> None:
+    """Its batches come without a question to the coordinator, which knows whose producer id it is."""
+
+    async def life(cluster: AuthorizedCluster) -> None:
+        await start(cluster)
+        alice = await init(cluster, ALICE, "alice-1")
+        await init(cluster, MALLORY, "mallory-1")
+        assert await written(cluster, ALICE, "alice-1", alice, 0) == ErrorCode.NONE
+        stolen = await written(cluster, MALLORY, "mallory-1", alice, 1)
+        assert stolen == ErrorCode.INVALID_PRODUCER_ID_MAPPING
+        assert await written(cluster, ALICE, "alice-1", alice, 1) == ErrorCode.NONE
+
+        mine = offsets_of("alice-1", alice)
+        assert commit_code(await cluster.ask(ALICE, ApiKey.TXN_OFFSET_COMMIT, mine)) == ErrorCode.NONE
+        theirs = offsets_of("mallory-1", alice)
+        answer = await cluster.ask(MALLORY, ApiKey.TXN_OFFSET_COMMIT, theirs)
+        assert commit_code(answer) == ErrorCode.INVALID_PRODUCER_ID_MAPPING
+
+    with_cluster(life)
+
+
+async def written(cluster: AuthorizedCluster, principal: str, name: str, producer: Any, sequence: int) -> int:
+    batch = write_batch(
+        [Record(0, 1_700_000_000_000, None, b"value", [])],
+        producer_id=producer.producer_id,
+        producer_epoch=producer.producer_epoch,
+        base_sequence=sequence,
+        transactional=True,
+    )
+    data = [PartitionProduceData(index=0, records=bytes(batch))]
+    topics = [TopicProduceData(name=TOPIC, partition_data=data)]
+    request = ProduceRequest(transactional_id=name, acks=-1, timeout_ms=1000, topic_data=topics)
+    answer = await cluster.ask(principal, ApiKey.PRODUCE, request, 12)
+    return int(answer.responses[0].partition_responses[0].error_code)
 
 
 def test_partitions_join_all_together_or_not_at_all() -> None:

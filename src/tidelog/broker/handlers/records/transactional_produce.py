@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.coordinators.transaction_verification import error_for_writer
 from tidelog.broker.handlers.records.permissions import FIRST_BY_ID, RefusedTopics
+from tidelog.broker.handlers.transactions.permissions import is_own_producer, verify_open
 from tidelog.broker.log_dirs.hosted import TopicKey
 from tidelog.broker.requests.answer import response_of
 from tidelog.broker.requests.context import Context
@@ -49,7 +50,8 @@ def in_transaction(
     if not batches:
         return go_on({})
     opened = [one.partition.log.producers.has_open(*one.producer) for one in batches]
-    if all(opened) and not context.services.verification.has_turn(batches[0].producer.producer_id):
+    is_own = all(is_own_producer(context, request.transactional_id, one.producer) for one in batches)
+    if all(opened) and is_own and not context.services.verification.has_turn(batches[0].producer.producer_id):
         return go_on({})
     return _after_verification(context, request, batches, go_on)
 
@@ -81,6 +83,11 @@ async def _verify(context: Context, request: ProduceRequest, batches: list[_Tran
         if guard is not None:
             guards[one.key] = guard
             asked[TopicPartition(one.partition.topic, one.partition.index)] = one
+        elif not is_own_producer(context, request.transactional_id, one.producer):
+            where = TopicPartition(one.partition.topic, one.partition.index)
+            verdict = await verify_open(context, request.transactional_id, one.producer, where)
+            if verdict is not ErrorCode.NONE:
+                guards[one.key] = KafkaError(_for_writer(context, verdict, adds))
     if not asked or not (adds or services.config.bool("transaction.partition.verification.enable")):
         return guards
     producers = {one.producer for one in asked.values()}
@@ -92,11 +99,15 @@ async def _verify(context: Context, request: ProduceRequest, batches: list[_Tran
     )
     for where, error in verdicts.items():
         if error is not ErrorCode.NONE:
-            knows = context.version >= FIRST_THAT_KNOWS_ABORTABLE
-            code = error_for_writer(error, knows_abortable=knows, adds=adds)
+            code = _for_writer(context, error, adds)
             why = f"{where.topic}-{where.partition} is not part of the transaction: {error.name}"
             guards[asked[where].key] = KafkaError(code, why)
     return guards
+
+
+def _for_writer(context: Context, error: ErrorCode, adds: bool) -> ErrorCode:
+    knows = context.version >= FIRST_THAT_KNOWS_ABORTABLE
+    return error_for_writer(error, knows_abortable=knows, adds=adds)
 
 
 def _batches(

@@ -3,7 +3,11 @@
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_EPOCH
 from tidelog.broker.coordinators.transaction_verification import error_for_writer
-from tidelog.broker.handlers.transactions.permissions import check_transactional_id
+from tidelog.broker.handlers.transactions.permissions import (
+    check_transactional_id,
+    is_own_producer,
+    verify_open,
+)
 from tidelog.broker.requests.context import Context
 from tidelog.groups.offsets.commit import CommitAnswer, all_refused
 from tidelog.groups.offsets.messages import CommitPartition, CommitRequest, CommitTopic
@@ -77,8 +81,8 @@ async def _commit(context: Context, request: TxnOffsetCommitRequest, wanted: Com
         guard = served.partition.log.producer_state.begin_verification(
             *producer, NO_SEQUENCE, now_ms, ends_raise_epoch=adds
         )
-        if guard is not None:
-            await _verify(context, request, producer)
+        if guard is not None or not is_own_producer(context, request.transactional_id, producer):
+            await _verify(context, request, producer, is_open=guard is None)
             served = services.groups.of(request.group_id)  # it may have moved meanwhile
     except KafkaError as refusal:
         return all_refused(wanted, refusal.code)
@@ -87,14 +91,19 @@ async def _commit(context: Context, request: TxnOffsetCommitRequest, wanted: Com
     return await served.run(decision, lambda answer: answer, guard)
 
 
-async def _verify(context: Context, request: TxnOffsetCommitRequest, producer: Identity) -> None:
+async def _verify(
+    context: Context, request: TxnOffsetCommitRequest, producer: Identity, *, is_open: bool
+) -> None:
     services = context.services
     adds = context.version >= FIRST_THAT_ADDS
-    if not adds and not services.config.bool("transaction.partition.verification.enable"):
-        return
     where = TopicPartition(CONSUMER_OFFSETS, services.groups.partition_of(request.group_id))
-    verdicts = await services.verification.verify(request.transactional_id, producer, (where,), add=adds)
-    error = verdicts[where]
+    if is_open:
+        error = await verify_open(context, request.transactional_id, producer, where)
+    elif adds or services.config.bool("transaction.partition.verification.enable"):
+        verdicts = await services.verification.verify(request.transactional_id, producer, (where,), add=adds)
+        error = verdicts[where]
+    else:
+        return
     if error is not ErrorCode.NONE:
         code = error_for_writer(
             error, knows_abortable=context.version >= FIRST_THAT_KNOWS_ABORTABLE, adds=adds
