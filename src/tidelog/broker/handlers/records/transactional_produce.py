@@ -10,10 +10,10 @@ from typing import NamedTuple, TypeVar
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.coordinators.transaction_verification import error_for_writer
 from tidelog.broker.handlers.records.permissions import FIRST_BY_ID, RefusedTopics
-from tidelog.broker.handlers.transactions.permissions import is_own_producer, verify_open
 from tidelog.broker.log_dirs.hosted import TopicKey
 from tidelog.broker.requests.answer import response_of
 from tidelog.broker.requests.context import Context
+from tidelog.broker.requests.producer_owner import is_own_producer, verify_open
 from tidelog.replication.partition import Partition
 from tidelog.storage.producers.verification import VerificationGuard
 from tidelog.transactions.transaction import Identity, TopicPartition

@@ -3,12 +3,9 @@
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_EPOCH
 from tidelog.broker.coordinators.transaction_verification import error_for_writer
-from tidelog.broker.handlers.transactions.permissions import (
-    check_transactional_id,
-    is_own_producer,
-    verify_open,
-)
+from tidelog.broker.handlers.transactions.permissions import check_transactional_id
 from tidelog.broker.requests.context import Context
+from tidelog.broker.requests.producer_owner import is_own_producer, verify_open
 from tidelog.groups.offsets.commit import CommitAnswer, all_refused
 from tidelog.groups.offsets.messages import CommitPartition, CommitRequest, CommitTopic
 from tidelog.groups.offsets.transactional_commit import TransactionalCommit
