@@ -5,13 +5,17 @@ import asyncio
 import pytest
 
 from tests.rigs.authorized_cluster import ADMIN, BROKERS, CLIENTS, AuthorizedCluster, with_cluster
+from tests.rigs.sample_requests import transactions
 from tests.rigs.sample_requests.records import BY_NAME, fetch, list_offsets, produce
+from tests.rigs.sample_requests.sample import TRANSACTIONAL_ID
 from tidelog.base.errors import ErrorCode
 from tidelog.base.ids import ANY_REPLICA
 from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.wire.apis import ApiKey
+from tidelog.wire.messages.describe_transactions import DescribeTransactionsRequest
 from tidelog.wire.messages.fetch import FetchRequest, FetchResponse
 from tidelog.wire.messages.produce import ProduceRequest, TopicProduceData
+from tidelog.wire.record import Record, write_batch
 
 ALICE, BOB = "User:alice", "User:bob"
 TOPIC_FAILED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -183,6 +187,34 @@ def test_a_transactional_id_of_another_is_refused_for_all_topics() -> None:
         code = answer.responses[0].partition_responses[0].error_code
         assert code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         assert end_of(cluster, "orders") == 1
+
+    with_cluster(life)
+
+
+def test_a_forbidden_topic_does_not_become_part_of_a_transaction() -> None:
+    async def life(cluster: AuthorizedCluster) -> None:
+        await with_records(cluster)
+        await cluster.allow(ALICE, Operation.WRITE, ResourceType.TRANSACTIONAL_ID, TRANSACTIONAL_ID)
+        await cluster.ask(ALICE, transactions.FIND.key, transactions.FIND.request)
+        await asyncio.sleep(1)
+        opened = await cluster.ask(ALICE, transactions.INIT.key, transactions.INIT.request)
+        assert opened.error_code == ErrorCode.NONE
+        batch = write_batch(
+            [Record(0, 1_700_000_000_000, b"key", b"value", [])],
+            producer_id=opened.producer_id,
+            producer_epoch=opened.producer_epoch,
+            base_sequence=0,
+            transactional=True,
+        )
+        request = produce(transactional_id=TRANSACTIONAL_ID)
+        request.topic_data[0].partition_data[0].records = memoryview(batch)
+        describe = DescribeTransactionsRequest(transactional_ids=[TRANSACTIONAL_ID])
+        for code, topics in ((TOPIC_FAILED, []), (ErrorCode.NONE, ["orders"])):
+            answer = await cluster.ask(ALICE, ApiKey.PRODUCE, request, BY_NAME)
+            assert answer.responses[0].partition_responses[0].error_code == code
+            [state] = (await cluster.ask(ADMIN, ApiKey.DESCRIBE_TRANSACTIONS, describe)).transaction_states
+            assert [topic.topic for topic in state.topics] == topics
+            await cluster.allow(ALICE, Operation.WRITE, ResourceType.TOPIC, "orders")
 
     with_cluster(life)
 
