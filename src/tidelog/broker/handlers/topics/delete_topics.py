@@ -65,7 +65,7 @@ def _not_allowed(
     refused: dict[TopicToDelete, DeletedTopic] = {}
     for item, times in Counter(topics).items():
         if times > 1 or (item.name is None) == (item.topic_id == ZERO_UUID):
-            continue  # invalid, whoever asks
+            continue  # invalid, with every permission
         by_id = image.topics_by_id.get(item.topic_id)
         name = item.name if by_id is None else by_id.name
         if name is None:
