@@ -22,7 +22,7 @@ class SecurityFiles:
 
     @property
     def ca_key(self) -> Path:
-        """Whoever has it can be every broker and every user with a certificate."""
+        """The holder of this key can be every broker, and every user with a certificate."""
         return self.path / "ca.key"
 
     @property

@@ -1,5 +1,8 @@
 """`tidelog security user`: users with passwords, in the cluster's metadata."""
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import click
 
 from tidelog.cli.direct.cluster import DirectCluster
@@ -10,6 +13,8 @@ from tidelog.cli.security.credentials import ITERATIONS, delete_user, list_users
 from tidelog.cli.security.passwords import password_options, read_password
 from tidelog.cli.session import Session, broker_options, pass_session
 from tidelog.security.sasl.scram_credential import ITERATIONS_MAX, ITERATIONS_MIN, ScramMechanism
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 mechanism_option = click.option(
     "--mechanism",
@@ -32,22 +37,17 @@ def user() -> None:
     """Add, change, delete and list users with passwords."""
 
 
+def credential_options(command: Command) -> Command:
+    for option in (broker_options, iterations_option, mechanism_option, password_options):
+        command = option(command)
+    return command
+
+
 @user.command()
 @click.argument("name")
-@password_options
-@mechanism_option
-@iterations_option
-@broker_options
+@credential_options
 @pass_session
-def add(
-    session: Session,
-    name: str,
-    password_file: str | None,
-    password_env: str | None,
-    generate: bool,
-    mechanisms: tuple[str, ...],
-    iterations: int,
-) -> None:
+def add(session: Session, /, name: str, **given: Any) -> None:
     """Add a user; SCRAM and PLAIN accept the password from then on.
 
     The password comes from a prompt, a file or the environment, never from the command line. A new user may
@@ -64,27 +64,14 @@ def add(
             attempt=f"tidelog security user passwd {name}, to change the password",
             code=Exit.EXISTS,
         )
-    password = read_password(name, password_file, password_env, generate)
-    set_password(cluster, name, password, _chosen(mechanisms), iterations)
-    _tell(session, name, password if generate else None, "added")
+    _set(cluster, name, "added", **given)
 
 
 @user.command()
 @click.argument("name")
-@password_options
-@mechanism_option
-@iterations_option
-@broker_options
+@credential_options
 @pass_session
-def passwd(
-    session: Session,
-    name: str,
-    password_file: str | None,
-    password_env: str | None,
-    generate: bool,
-    mechanisms: tuple[str, ...],
-    iterations: int,
-) -> None:
+def passwd(session: Session, /, name: str, **given: Any) -> None:
     """Change the password of a user.
 
     Connections that are open stay open; new ones need the new password.
@@ -94,9 +81,7 @@ def passwd(
     """
     cluster = DirectCluster(session)
     _existing(cluster, name)
-    password = read_password(name, password_file, password_env, generate)
-    set_password(cluster, name, password, _chosen(mechanisms), iterations)
-    _tell(session, name, password if generate else None, "changed")
+    _set(cluster, name, "changed", **given)
 
 
 @user.command()
@@ -129,6 +114,22 @@ def list_command(session: Session) -> None:
             ("User", "Mechanism", ">Iterations"),
             [(user.name, name, rounds) for user in users for name, rounds in sorted(user.iterations.items())],
         )
+
+
+def _set(
+    cluster: DirectCluster,
+    name: str,
+    what: str,
+    *,
+    password_file: str | None,
+    password_env: str | None,
+    generate: bool,
+    mechanisms: tuple[str, ...],
+    iterations: int,
+) -> None:
+    password = read_password(name, password_file, password_env, generate)
+    set_password(cluster, name, password, _chosen(mechanisms), iterations)
+    _tell(cluster.session, name, password if generate else None, what)
 
 
 def _existing(cluster: DirectCluster, name: str) -> list[str]:

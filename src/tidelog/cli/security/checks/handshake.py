@@ -17,7 +17,7 @@ class Handshake:
     """Why it failed, or why the certificate is not trusted."""
     is_trusted: bool = True
     weak_cipher: str | None = None
-    """One that the listener accepted, though nobody should."""
+    """A weak cipher that the listener accepted."""
 
 
 class Handshaker(Protocol):

@@ -39,7 +39,7 @@ def _sasl_plaintext(broker: BrokerFacts, listener: ListenerFacts) -> Iterator[Se
             Severity.SERIOUS,
             _where(broker, listener),
             "PLAIN without TLS",
-            "passwords travel as they are, for all who can read the network.",
+            "passwords travel as they are: every reader of the network learns them.",
             mend,
         )
     yield SecurityFinding(

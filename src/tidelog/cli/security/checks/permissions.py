@@ -65,8 +65,8 @@ def _for_all(acl: Acl) -> SecurityFinding:
         "acl-for-everyone",
         Severity.MEDIUM if is_harmless else Severity.SERIOUS,
         _text(acl),
-        f"an ACL lets {group} {acl.operation.name} {_resource(acl)}",
-        "whoever gets in has this permission, now and later.",
+        f"an ACL lets {group} {_does(acl)} {_resource(acl)}",
+        "every client that gets in has this permission, now and later.",
         f"tidelog acl remove {_selection(acl)}; then name the users, or a role",
     )
 
@@ -80,6 +80,10 @@ def _all_on_all(acl: Acl) -> SecurityFinding:
         "a stolen password of this user costs all of it.",
         f"tidelog acl remove {_selection(acl)}; then allow what the user needs, by name or prefix",
     )
+
+
+def _does(acl: Acl) -> str:
+    return "do everything with" if acl.operation is Operation.ALL else acl.operation.name
 
 
 def _text(acl: Acl) -> str:
