@@ -1,5 +1,6 @@
 """TLS listeners of a broker: what they refuse and what the log says of it, and new certificates."""
 
+import asyncio
 import shlex
 import socket
 import ssl
@@ -16,10 +17,14 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from tests.faults.broker_lines import Lines
 from tests.faults.raw_client import request_bytes
 from tests.rigs.certificates import CertificateFiles
+from tidelog.base.config.config import load
 from tidelog.base.errors import TidelogError
 from tidelog.security.tls.contexts import TlsSettings, client_context
 from tidelog.security.tls.material import InvalidTls, StoreSettings
 from tidelog.server import network_security
+from tidelog.server.clock import SystemRandom
+from tidelog.server.peer_connections.peer_network import PeerNetwork
+from tidelog.server.peer_connections.tls import PeerTls
 from tidelog.testing import Broker
 from tidelog.testing.cluster import free_ports
 from tidelog.wire.apis import ApiKey
@@ -231,3 +236,28 @@ def test_a_plain_broker_imports_nothing_of_tls(tmp_path: Path) -> None:
         [sys.executable, "-c", PLAIN_BROKER], capture_output=True, text=True, timeout=60, check=True
     )
     assert broker.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("speaks", ["plain", "tls"])
+def test_brokers_with_different_protocols_say_so(
+    secured: Broker, files: CertificateFiles, broker_log: Lines, speaks: str
+) -> None:
+    """This broker connects in plain text to a TLS listener, or the other way round."""
+    tls_port, plain_port = ports(secured)
+
+    async def ask() -> None:
+        network = PeerNetwork(SystemRandom())
+        if speaks == "tls":
+            network.tls = PeerTls(
+                load(flags={"listeners": "SSL://localhost:0", **files.settings(files.issue("peer"))})
+            )
+        connection = network.connect("localhost", tls_port if speaks == "plain" else plain_port)
+        with pytest.raises(ConnectionError):
+            await asyncio.wait_for(connection.call([ASK]), DEADLINE_S)
+        await network.close()
+
+    asyncio.run(ask())
+    if speaks == "plain":  # what TLS says to that is nothing at all, so the other side has to log it
+        expect_line(broker_log, f"on port {tls_port} sent plain text to a TLS port")
+    else:
+        expect_line(broker_log, f"to the broker at localhost:{plain_port}: it ended the TLS handshake")

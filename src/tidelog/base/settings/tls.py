@@ -175,7 +175,7 @@ SETTINGS = (
         Kind.LIST,
         (),
         "The cipher suites of TLS 1.2, under the standard's names or OpenSSL's. Those of TLS 1.3 are all "
-        "safe and always offered.",
+        "safe and always offered; a list of these alone turns TLS 1.2 off.",
         importance=Importance.LOW,
         special="not set: OpenSSL's choice",
         dynamic=Dynamic.PER_LISTENER,

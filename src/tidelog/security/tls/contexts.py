@@ -17,6 +17,7 @@ from tidelog.security.tls.material import (
     trusted_certificates,
 )
 
+_SUITES_OF_1_3 = ("TLS_AES_", "TLS_CHACHA20_")
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 
 
@@ -101,9 +102,15 @@ def _harden(context: ssl.SSLContext, settings: TlsSettings) -> None:
     versions = _versions(settings)
     context.minimum_version, context.maximum_version = min(versions), max(versions)
     context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
-    if settings.cipher_suites:
+    older = [suite for suite in settings.cipher_suites if not suite.startswith(_SUITES_OF_1_3)]
+    if settings.cipher_suites and not older:
+        # No suite of TLS 1.2 is wanted, so 1.2 is not either.
+        if max(versions) < ssl.TLSVersion.TLSv1_3:
+            raise InvalidTls("ssl.cipher.suites has suites of TLS 1.3 alone, which is not enabled.")
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+    if older:
         try:
-            context.set_ciphers(":".join(map(_openssl_name, settings.cipher_suites)))
+            context.set_ciphers(":".join(map(_openssl_name, older)))
         except ssl.SSLError as error:
             raise InvalidTls(
                 f"ssl.cipher.suites={','.join(settings.cipher_suites)}: OpenSSL knows none of them."

@@ -217,3 +217,16 @@ def test_a_store_is_of_the_type_that_the_settings_name(tmp_path) -> None:
     with pytest.raises(InvalidTls, match="a file and a PEM text are both given"):
         server_context(SERVER._replace(key_store=keys(BROKER, location=str(file))))
     server_context(SERVER._replace(key_store=store._replace(kind="PEM")))
+
+
+def test_cipher_suites_of_tls_1_3_alone_turn_1_2_off() -> None:
+    suites = ("TLS_AES_256_GCM_SHA384",)
+    server_end, _ = handshake(SERVER._replace(cipher_suites=suites))
+    assert server_end.version() == "TLSv1.3"
+    with pytest.raises(ssl.SSLError):
+        handshake(SERVER._replace(cipher_suites=suites), CLIENT._replace(protocols=("TLSv1.2",)))
+    both = (*suites, "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384")
+    server_end, _ = handshake(SERVER._replace(cipher_suites=both), CLIENT._replace(protocols=("TLSv1.2",)))
+    assert server_end.cipher()[0] == "ECDHE-ECDSA-AES256-GCM-SHA384"
+    with pytest.raises(InvalidTls, match=r"suites of TLS 1\.3 alone"):
+        server_context(SERVER._replace(cipher_suites=suites, protocols=("TLSv1.2",)))
