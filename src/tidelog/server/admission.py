@@ -2,7 +2,7 @@
 
 As in Kafka, a listener that takes too many in a second pauses, and further clients wait in the kernel's
 queue (KIP-612). An address that opens too many is answered by a connection that is closed a little later,
-so that a client in a loop slows down. Neither takes more than a second at a time. The listener between
+so that a client in a loop slows down. Neither takes more than a window at a time. The listener between
 brokers is never held up by clients of the others (KIP-402).
 """
 
@@ -14,8 +14,6 @@ from tidelog.security.quotas.recent import Recent
 from tidelog.server.connection.limits import NO_LIMITS, UNLIMITED, ConnectionLimits, ListenerLimits
 
 ADDRESSES_MAX = 10_000
-WINDOWS = 11
-WINDOW_MS = 1000
 
 
 class Verdict(NamedTuple):
@@ -35,8 +33,7 @@ class Admission:
     def __init__(self) -> None:
         self._by_host: Counter[str] = Counter()
         self._by_listener: Counter[str] = Counter()
-        self._rate = _rate()
-        self._rates: dict[str, SlidingRate] = {}
+        self._rates: dict[str | None, SlidingRate] = {}  # by listener; None is the broker
         self._host_rates: Recent[str, SlidingRate] = Recent(ADDRESSES_MAX)
         self._ticked_ms = 0
 
@@ -72,9 +69,9 @@ class Admission:
             if not counter[key]:
                 del counter[key]
 
-    def tick(self, now_ms: int) -> None:
+    def tick(self, limits: ConnectionLimits, now_ms: int) -> None:
         """Forget addresses from which no client has come for a while."""
-        if now_ms - self._ticked_ms >= WINDOWS * WINDOW_MS:
+        if now_ms - self._ticked_ms >= limits.rate_windows * limits.rate_window_ms:
             self._ticked_ms = now_ms
             self._host_rates.tick()
 
@@ -89,15 +86,16 @@ class Admission:
     ) -> int:
         pause_ms = 0
         if limits.connection_rate_max != UNLIMITED and not is_protected:
-            self._rate.record(1, now_ms)
-            pause_ms = self._rate.throttle_ms(limits.connection_rate_max, now_ms)
+            pause_ms = self._charge(limits, None, limits.connection_rate_max, now_ms)
         if of_listener.rate_max != UNLIMITED:
-            rate = self._rates.get(listener)
-            if rate is None:
-                rate = self._rates[listener] = _rate()
-            rate.record(1, now_ms)
-            pause_ms = max(pause_ms, rate.throttle_ms(of_listener.rate_max, now_ms))
-        return min(pause_ms, WINDOW_MS)
+            pause_ms = max(pause_ms, self._charge(limits, listener, of_listener.rate_max, now_ms))
+        return min(pause_ms, limits.rate_window_ms)
+
+    def _charge(self, limits: ConnectionLimits, listener: str | None, rate_max: int, now_ms: int) -> int:
+        rate = self._rates.get(listener)
+        if rate is None:
+            rate = self._rates[listener] = _rate(limits)
+        return rate.charge(1, rate_max, now_ms)
 
     def _too_soon_ms(self, limits: ConnectionLimits, host: str, now_ms: int) -> int:
         rates = limits.address_rates
@@ -106,14 +104,13 @@ class Admission:
             return 0
         rate = self._host_rates.find(host)
         if rate is None:
-            rate = _rate()
+            rate = _rate(limits)
             self._host_rates.put(host, rate)
-        rate.record(1, now_ms)
-        throttle_ms = rate.throttle_ms(limit, now_ms)
+        throttle_ms = rate.charge(1, limit, now_ms)
         if throttle_ms:
             rate.record(-1, now_ms)  # it is not let in, and does not count
-        return min(throttle_ms, WINDOW_MS)
+        return min(throttle_ms, limits.rate_window_ms)
 
 
-def _rate() -> SlidingRate:
-    return SlidingRate(windows=WINDOWS, window_ms=WINDOW_MS)
+def _rate(limits: ConnectionLimits) -> SlidingRate:
+    return SlidingRate(windows=limits.rate_windows, window_ms=limits.rate_window_ms)

@@ -234,4 +234,4 @@ class Server:
         state.budget.tick(now)
         state.gate.tick(now)
         state.pool.tick()
-        self._admission.tick(int(now * 1000))
+        self._admission.tick(self._limits, int(now * 1000))

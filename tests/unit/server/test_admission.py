@@ -1,4 +1,4 @@
-"""Who is let in, who waits, and who is turned away."""
+"""New connections: those that are let in, those that wait, and those that are turned away."""
 
 import pytest
 
@@ -105,9 +105,9 @@ def test_addresses_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
         at.decide(limits, "A", str(number), 0)
         at.left("A", str(number))
     assert len(at._host_rates) <= 20
-    at.tick(11_000)
-    at.tick(12_000)  # too soon for another
-    at.tick(22_000)
+    at.tick(limits, 11_000)
+    at.tick(limits, 12_000)  # too soon for another
+    at.tick(limits, 22_000)
     assert len(at._host_rates) == 0
 
 

@@ -32,9 +32,9 @@ def charge_of(
     request_bytes: int,
 ) -> RequestCharge | None:
     """Returns None for a request that is not limited. The bytes of a Produce are charged here."""
-    quotas = services.throttle
-    if quotas is None:
-        return None
+    quotas, gate = services.throttle, connection.gate
+    if quotas is None or (gate is not None and not gate.is_open):
+        return None  # before it is authenticated, a client has no user; the gate has limits of its own
     if connection.listener == services.inter_broker_listener and _is_of_a_broker(
         services, connection, api_key, version
     ):

@@ -1,4 +1,4 @@
-"""The quotas of clients at work: who is limited to what, and how much of it is used.
+"""The quotas of clients at work: the limits of each client, and how much of them is used.
 
 Requests look up the limits of their user and client id here, so that a changed quota holds from the next
 request on. Clients that share a quota share one rate.
@@ -53,7 +53,7 @@ class ClientQuotas:
         self._quotas: Quotas = NO_QUOTAS
         self._clients: Recent[tuple[str, str | None], ClientLimits] = Recent(CLIENTS_MAX)
         self._rates: WeakValueDictionary[_RateKey, SlidingRate] = WeakValueDictionary()
-        self._kept_rates: tuple[list[SlidingRate], list[SlidingRate]] = ([], [])
+        self._kept_rates: tuple[set[SlidingRate], set[SlidingRate]] = (set(), set())
 
     @property
     def span_ms(self) -> int:
@@ -73,7 +73,7 @@ class ClientQuotas:
         if quotas == self._quotas:
             return
         self._quotas = quotas
-        self._kept_rates[0].extend(self._rates.values())
+        self._kept_rates[0].update(self._rates.values())
         self._clients.clear()
 
     def limits_of(self, principal: str, client_id: str | None) -> ClientLimits:
@@ -87,7 +87,7 @@ class ClientQuotas:
     def forget_idle(self) -> None:
         """Called once in a span: what was not used since the call before is gone."""
         self._clients.tick()
-        self._kept_rates = ([], self._kept_rates[0])
+        self._kept_rates = (set(), self._kept_rates[0])
 
     def _resolve(self, principal: str, client_id: str | None) -> ClientLimits:
         user, client = user_of(principal), client_id or ""

@@ -1,4 +1,4 @@
-"""Whom a quota is for: a user, a client id, both together, or an address; by name, or as the default."""
+"""The entity of a quota: a user, a client id, both together, or an address; by name, or as the default."""
 
 from collections.abc import Callable
 
@@ -48,7 +48,7 @@ def entity_of(
             raise click.UsageError(f"Give --{kind} or --default, not both, for the same kind.")
         names[kind] = name
     if not names:
-        raise click.UsageError("Say whom the quota is for: --user, --client-id, --ip or --default.")
+        raise click.UsageError("Name the entity of the quota: --user, --client-id, --ip or --default.")
     if "ip" in names and len(names) > 1:
         raise click.UsageError("A quota is for users and client ids, or for an address, not for both.")
     return QuotaEntity(names.get("user", ABSENT), names.get("client-id", ABSENT), names.get("ip", ABSENT))
@@ -61,7 +61,7 @@ def entity_names(entity: QuotaEntity) -> dict[str, str | None]:
 
 
 def entity_text(entity: QuotaEntity) -> str:
-    """`user alice, client id etl`, or `every user without a quota of its own`."""
+    """`user alice, client id etl`, or `user (default)`."""
     return ", ".join(
         f"{kind.replace('-', ' ')} {'(default)' if name is None else name}"
         for kind, name in entity_names(entity).items()

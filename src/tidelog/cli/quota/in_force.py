@@ -1,4 +1,4 @@
-"""Which limits a client has, where they come from, and with whom it shares them."""
+"""The limits of a client, the entities that they are set for, and the clients that share them."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

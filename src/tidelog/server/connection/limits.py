@@ -39,6 +39,8 @@ class ConnectionLimits:
     by_listener: Mapping[str, ListenerLimits] = field(default_factory=dict)
     # Quotas of addresses: new connections in a second; None is the default.
     address_rates: Mapping[str | None, float] = field(default_factory=dict)
+    rate_windows: int = 11  # quota.window.num
+    rate_window_ms: int = 1000  # quota.window.size.seconds
     # Brokers meet here; where clients have listeners of their own, those do not take its connections away.
     protected_listener: str | None = None
 
@@ -81,6 +83,8 @@ class ConnectionLimits:
                 name: limits for name in names if (limits := _of_listener(config, name)) != NO_LIMITS
             },
             address_rates=address_rates or {},
+            rate_windows=config.int("quota.window.num"),
+            rate_window_ms=config.int("quota.window.size.seconds") * 1000,
             protected_listener=config.inter_broker_listener() if len(names) > 1 else None,
             in_flight_max=config.int("max.in.flight.requests.per.connection"),
             idle_seconds=idle_ms / 1000 if idle_ms >= 0 else math.inf,

@@ -162,3 +162,14 @@ def test_a_client_without_a_quota_is_not_charged() -> None:
     given.throttle.follow({QuotaEntity(user="bob"): {QuotaKey.PRODUCER_BYTE_RATE: 1.0}})
     assert not is_charged(given, "CLIENTS", ApiKey.PRODUCE)
     assert is_charged(given, "CLIENTS", ApiKey.PRODUCE, principal="User:bob")
+
+
+def test_a_client_that_is_not_authenticated_yet_is_not_charged() -> None:
+    """Strangers must not use up a quota that all of them would share."""
+    given, connection = services(), ClientConnection("192.0.2.1", 5555, "CLIENTS")
+    gate: Any = SimpleNamespace(is_open=False)
+    connection.gate = gate
+    charge = charge_of(given, connection, "app", ApiKey.API_VERSIONS, version=3, request_bytes=10)
+    assert charge is None
+    gate.is_open = True
+    assert charge_of(given, connection, "app", ApiKey.API_VERSIONS, version=3, request_bytes=10) is not None
