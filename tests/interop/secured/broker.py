@@ -71,6 +71,7 @@ def _settings(directory: Path, url: str) -> dict[str, SettingValue]:
             "SHORT://127.0.0.1:0",
         ],
         "listener.security.protocol.map": ["SHORT:SASL_PLAINTEXT"],
+        "inter.broker.listener.name": "PLAINTEXT",
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(directory / "broker.pem"),
         "sasl.enabled.mechanisms": list(MECHANISMS),
