@@ -71,7 +71,7 @@ def kafka_python(login: Login, topic: str) -> list[bytes]:
     consumer = kafka.KafkaConsumer(
         topic, auto_offset_reset="earliest", consumer_timeout_ms=int(PATIENCE_S * 1000), **options
     )
-    got = [message.value for message, _ in zip(consumer, VALUES, strict=False)]
+    got = [message.value for _, message in zip(VALUES, consumer, strict=False)]
     consumer.close()
     return got
 
