@@ -10,8 +10,10 @@ from typing import Any, Protocol
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.disk import PosixDisk
+from tidelog.base.errors import StorageError
 from tidelog.base.ids import NO_EPOCH, Epoch, uuid_from_random
 from tidelog.base.listener import Listener
+from tidelog.base.log_dir_encryption import encrypted_among
 from tidelog.base.ports import Clock, Connection, Disk, Random
 from tidelog.broker.controller.bootstrap_file import read_bootstrap, retire_bootstrap
 from tidelog.broker.controller.broker_lifecycle import BrokerLifecycle
@@ -75,6 +77,7 @@ from tidelog.server.peer_connections.peer_network import PeerNetwork
 from tidelog.server.process_memory import give_back_large_blocks
 from tidelog.server.tcp_network import TcpNetwork
 from tidelog.server.tickers import Chore, Tickers
+from tidelog.storage.log_dir.files import ENCRYPTION_KEYS
 from tidelog.wire.apis import ApiKey
 
 log = logging.getLogger("tidelog.node")
@@ -152,7 +155,7 @@ class BrokerNode:
     ) -> None:
         self.config = config
         self.node_id = config.int("node.id")
-        self._disk = disk or PosixDisk()
+        self._disk = self._disk_below = disk or PosixDisk()
         self._clock = clock or SystemClock()
         self._random = random or SystemRandom()
         self._network = network
@@ -215,13 +218,7 @@ class BrokerNode:
             log.warning("%s", warning)
         raise_open_file_limit()
         give_back_large_blocks()
-        log_dirs = LogDirs.open(
-            self._disk,
-            _absolute(config.list("log.dirs")),
-            cluster_id=config.optional_text("cluster.id"),
-            node_id=self.node_id,
-            random=self._random,
-        )
+        log_dirs = self._open_log_dirs()
         opened.callback(log_dirs.close)
         self._on_abort.append(log_dirs.close)
         bootstrap = read_bootstrap(self._disk, log_dirs.first.path, config.optional_text("cluster.id"))
@@ -313,6 +310,17 @@ class BrokerNode:
             self.services.inter_broker_listener,
         )
         return gates(sasl_listeners(parts), self._clock, lambda: self.services.audit)
+
+    def _open_log_dirs(self) -> LogDirs:
+        paths = _absolute(self.config.list("log.dirs"))
+        self._disk = _with_keys(self._disk_below, paths, self.config)
+        return LogDirs.open(
+            self._disk,
+            paths,
+            cluster_id=self.config.optional_text("cluster.id"),
+            node_id=self.node_id,
+            random=self._random,
+        )
 
     async def _serve(
         self,
@@ -554,6 +562,21 @@ class BrokerNode:
         if (audit := services.audit) is not None:
             tickers.every(lambda: audit.interval_seconds, audit.end_interval, "audit record")
         return tickers
+
+
+def _with_keys(disk: Disk, log_dirs: Sequence[str], config: BrokerConfig) -> Disk:
+    """The disk itself, unless a log dir is encrypted: only then is anything of encryption imported."""
+    given = dict(zip(config.list("log.dirs"), log_dirs, strict=True))
+    encrypted = [given[path] for path in encrypted_among(list(given), config.list("log.dirs.encryption"))]
+    if not encrypted and not any(disk.exists(f"{path}/{ENCRYPTION_KEYS}") for path in log_dirs):
+        return disk
+    try:
+        from tidelog.server.encryption.log_dirs import encrypted_disk
+    except ImportError as error:
+        raise StorageError(
+            f"encrypted log dirs need the package cryptography ({error}); pip install 'tidelog[secure]'"
+        ) from error
+    return encrypted_disk(disk, log_dirs, encrypted, config)
 
 
 def _absolute(paths: Sequence[str]) -> list[str]:

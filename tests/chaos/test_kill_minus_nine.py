@@ -7,6 +7,7 @@ import os
 import random
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaException, Producer
@@ -21,15 +22,25 @@ from tests.chaos.numbered_records import (
     writing,
 )
 from tests.chaos.victim import Victim, wait_until
+from tidelog.server.encryption.key_file import add_key
 
 ROUNDS = int(os.environ.get("CHAOS_ROUNDS", "3"))
 
 
+def encrypted_settings(tmp_path: Path) -> dict[str, str]:
+    add_key(str(tmp_path / "log.keys"), "first", bytes(range(32)))
+    return {"log_dirs_encryption": "all", "log_dirs_encryption_key_file": str(tmp_path / "log.keys")}
+
+
+@pytest.mark.parametrize("is_encrypted", [False, True], ids=["plain", "encrypted"])
 @pytest.mark.parametrize("durability", ["fsync", "os"])
-def test_killed_while_appending_and_rolling(victim: Callable[..., Victim], durability: str) -> None:
+def test_killed_while_appending_and_rolling(
+    victim: Callable[..., Victim], tmp_path: Path, durability: str, is_encrypted: bool
+) -> None:
     """Segments of 64 KiB, so that a kill meets a roll now and then. The page cache outlives a process."""
     rng = random.Random(f"append {durability}")
-    broker = victim(durability=durability, log_flush_offset_checkpoint_interval_ms=50)
+    settings = encrypted_settings(tmp_path) if is_encrypted else {}
+    broker = victim(durability=durability, log_flush_offset_checkpoint_interval_ms=50, **settings)
     broker.start()
     create(broker.address, "t", segment_bytes="65536", index_interval_bytes="1024")
     with writing(Writer(broker.address, "t")) as writer:

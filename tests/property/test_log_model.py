@@ -25,6 +25,8 @@ PRODUCER = 7
 
 
 class LogAndList(RuleBasedStateMachine):
+    make_disk: type[MemoryDisk] = MemoryDisk
+
     def __init__(self) -> None:
         super().__init__()
         self.model: list[tuple[BatchHeader, bytes]] = []
@@ -34,7 +36,7 @@ class LogAndList(RuleBasedStateMachine):
 
     @initialize(seed=st.integers(0, 2**32))
     def begin(self, seed: int) -> None:
-        self.disk = MemoryDisk(seed)
+        self.disk = self.make_disk(seed)
         self.disk.make_dirs("/data")
         self.disk.sync_dir("/")
         self.log = self.open()
@@ -137,7 +139,9 @@ class LogAndList(RuleBasedStateMachine):
         self.log = self.open(clean=True)
         assert not self.log.recovery.torn_writes
         assert not self.log.recovery.damages
-        assert self.log.recovery.scanned_bytes == 0
+        # A log that ends behind a gap has no batch that shows its end: then its tail is looked at.
+        ends_with_a_batch = not self.model or self.model[-1][0].next_offset == self.end
+        assert self.log.recovery.scanned_bytes == 0 or not ends_with_a_batch
 
     @rule()
     def kill(self) -> None:

@@ -42,8 +42,8 @@ def image_of(log: list[Entry]) -> ClusterImage:
 class Life:
     """A node that writes, is cut off, and comes back. `log` holds all entries that were confirmed."""
 
-    def __init__(self, seed: int) -> None:
-        self.disk = MemoryDisk(seed)
+    def __init__(self, seed: int, disk: MemoryDisk | None = None) -> None:
+        self.disk = disk or MemoryDisk(seed)
         self.disk.make_dirs("/data")
         self.disk.sync_dir("/")
         self.rng = random.Random(seed)

@@ -35,7 +35,7 @@ LAYERS: list[list[str]] = [
 SUB_ROOMS: dict[str, list[list[str]]] = {
     "base": [["config"], ["settings"]],
     "wire": [["messages"]],
-    "storage": [["segment"], ["producers", "compaction", "log_dir"], ["recovery"]],
+    "storage": [["segment"], ["producers", "compaction", "log_dir"], ["recovery", "encryption"]],
     "security": [["acls", "sasl", "quotas", "tls", "audit"]],
     "metadata": [
         ["image"],
@@ -79,7 +79,7 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
             "handlers/transactions",
         ],
     ],
-    "server": [["connection"], ["tls"], ["peer_connections"]],
+    "server": [["connection"], ["tls"], ["peer_connections"], ["encryption"]],
     "clients": [["consumer"], ["producer", "admin"]],
     "spark": [
         ["engine", "records", "values"],

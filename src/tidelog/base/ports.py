@@ -47,6 +47,14 @@ class File(Protocol):
         """Up to `length` bytes; fewer only at the end of the file."""
         ...
 
+    def read_intact(self, position: int, length: int) -> bytes:
+        """As `read_at`, for bytes that leave the broker: OSError where they are known to be damaged."""
+        ...
+
+    def place(self, position: int) -> tuple[int, int]:
+        """Returns (descriptor, position in it) of a byte, to ask for its page; -1 without a descriptor."""
+        ...
+
     def size(self) -> int: ...
 
     def truncate(self, length: int) -> None: ...
@@ -172,4 +180,4 @@ class FileSlice:
         return self.length
 
     def read(self) -> bytes:
-        return self.file.read_at(self.position, self.length)
+        return self.file.read_intact(self.position, self.length)

@@ -9,6 +9,7 @@ from tidelog.base.config.values import ConfigValues
 from tidelog.base.group_settings import GROUP_LIMITS, GROUP_SETTINGS, GROUP_TIMINGS, Limits
 from tidelog.base.listener import parse_listener
 from tidelog.base.listener_settings import name_for, split_name
+from tidelog.base.log_dir_encryption import ALL_LOG_DIRS, KEY_HOLDERS
 from tidelog.base.security_protocol import protocols_of
 
 if TYPE_CHECKING:
@@ -19,7 +20,14 @@ _DEDUPE_BYTES_PER_THREAD_MIN = 1024 * 1024
 
 
 def find_problems(config: ConfigValues) -> list[Problem]:
-    return [*_listeners(config), *_cluster(config), *_memory(config), *_compaction(config), *_groups(config)]
+    return [
+        *_listeners(config),
+        *_cluster(config),
+        *_memory(config),
+        *_compaction(config),
+        *_groups(config),
+        *_encryption(config),
+    ]
 
 
 def find_prefix_problems(names: Iterable[str], listeners: Iterable[str]) -> list[Problem]:
@@ -124,6 +132,18 @@ def _memory(config: ConfigValues) -> Iterator[Problem]:
             "log.cleaner.dedupe.buffer.size",
             f"{buffer} is less than 1 MiB for each of the {threads} threads of log.cleaner.threads",
         )
+
+
+def _encryption(config: ConfigValues) -> Iterator[Problem]:
+    name = "log.dirs.encryption"
+    encrypted, log_dirs = config.list(name), config.list("log.dirs")
+    unknown = [path for path in encrypted if path not in (ALL_LOG_DIRS, *log_dirs)]
+    if unknown:
+        yield Problem(name, f"log.dirs has no {', '.join(unknown)}, only {', '.join(log_dirs)}")
+    given = [holder for holder in KEY_HOLDERS if config[holder]]
+    if encrypted and len(given) != 1:
+        found = " and ".join(given) or "none of them"
+        yield Problem(name, f"the keys come from one of {', '.join(KEY_HOLDERS)}; {found} is set")
 
 
 def _compaction(config: ConfigValues) -> Iterator[Problem]:

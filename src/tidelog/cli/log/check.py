@@ -11,6 +11,7 @@ import click
 from tidelog.base.disk import PosixDisk
 from tidelog.base.errors import StorageError
 from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.log.files import key_options
 from tidelog.cli.log.log_dir_check import Checked, LogDirCheck
 from tidelog.cli.output import coloured, print_json_line, size_text
 from tidelog.cli.session import Session, json_option, pass_session
@@ -25,6 +26,7 @@ TELL_SECONDS = 0.5
 @click.argument("log_dirs", nargs=-1, required=True, metavar="DIR…", type=click.Path())
 @click.option("-v", "--verbose", is_flag=True, help="Show undamaged partitions too.")
 @json_option
+@key_options
 @pass_session
 def check(session: Session, log_dirs: tuple[str, ...], verbose: bool) -> int:
     """Check every file in the log dir of a stopped broker.

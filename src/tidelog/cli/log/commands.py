@@ -1,4 +1,4 @@
-"""`tidelog log dump` and `log check`: files of partitions, without a broker and without changing a byte."""
+"""`tidelog log`: files of partitions, without a broker. `dump` and `check` do not change a byte."""
 
 import os
 from collections.abc import Iterator
@@ -9,6 +9,8 @@ from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.full_help import FullHelpGroup
 from tidelog.cli.log.check import check
 from tidelog.cli.log.dumped import Dumped
+from tidelog.cli.log.encryption import decrypt, encrypt, new_key, rekey
+from tidelog.cli.log.files import key_options
 from tidelog.cli.output import coloured, print_json_line
 from tidelog.cli.session import Session, json_option, pass_session
 
@@ -22,7 +24,7 @@ CHECKPOINTS = (
 
 @click.group(cls=FullHelpGroup)
 def log() -> None:
-    """Look inside the files of partitions, and check them."""
+    """Look inside the files of partitions, check them, encrypt them."""
 
 
 @log.command()
@@ -34,6 +36,7 @@ def log() -> None:
     "-n", "--count", type=click.IntRange(min=1), metavar="N", help="Stop after N batches or entries."
 )
 @json_option
+@key_options
 @pass_session
 def dump(session: Session, files: tuple[str, ...], records: bool, count: int | None) -> int:
     """Show the contents of a partition's files, and whether they are damaged.
@@ -158,4 +161,5 @@ def _base(stem: str) -> int:
     return int(stem) if stem.isdigit() else 0
 
 
-log.add_command(check)
+for command in (check, new_key, rekey, encrypt, decrypt):
+    log.add_command(command)

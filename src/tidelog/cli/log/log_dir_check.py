@@ -8,13 +8,13 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from tidelog.base.disk import PosixDisk
 from tidelog.base.errors import StorageError
+from tidelog.base.ports import Disk
 from tidelog.cli.log.dump.index import dump_offset_index, dump_time_index, dump_txn_index
 from tidelog.cli.log.dump.metadata import dump_metadata_snapshot, dump_quorum_state
-from tidelog.cli.log.dump.segment import open_read_only
 from tidelog.cli.log.dump.state import dump_snapshot
 from tidelog.cli.log.dumped import Dumped
+from tidelog.cli.log.files import disk_of, open_read_only, read_bytes
 from tidelog.metadata.store.quorum_state import QUORUM_STATE
 from tidelog.metadata.store.store import DIRECTORY as METADATA_DIR
 from tidelog.storage.file_names import DAMAGED, LEADER_EPOCHS, LOG, LOST_RANGE, PARTITION_METADATA, parse
@@ -61,7 +61,7 @@ class LogDirCheck:
 
     def __init__(self, path: str, on_bytes: Callable[[int], None]) -> None:
         self._path = path.rstrip("/") or "/"
-        self._disk = PosixDisk()
+        self._disk = disk_of(self._path)
         self._on_bytes = on_bytes
         self._is_clean = os.path.exists(f"{self._path}/{CLEAN_SHUTDOWN}")
         self._synced: dict[TopicPartition, int] = {}
@@ -187,8 +187,7 @@ class _Epochs:
         self._known: LeaderEpochs | None = None
         path = f"{checked.path}/{LEADER_EPOCHS}"
         try:
-            with open(path, "rb") as file:
-                self._known = LeaderEpochs.load(file.read(), path)
+            self._known = LeaderEpochs.load(read_bytes(path), path)
         except FileNotFoundError:
             pass
         except StorageError as error:
@@ -214,7 +213,7 @@ def _collect(checked: Checked, name: str, lines: Iterator[Dumped]) -> None:
             checked.damage.append(f"{name}: {why}")
 
 
-def _lost(disk: PosixDisk, partition_dir: str) -> str:
+def _lost(disk: Disk, partition_dir: str) -> str:
     try:
         lost = lost_range.read(disk, partition_dir)
     except ValueError as error:

@@ -13,6 +13,8 @@ from tidelog.wire.batch import ATTRIBUTES_AT, HEADER, LENGTH_MIN, MAGIC, BatchHe
 
 SECTOR_BYTES = 512
 _OFFSET_BYTES = 8
+_DAMAGED_HEADER = b"\xff" * HEADER.size
+"""What an encrypted file shows for bytes that had all been written, and were changed afterwards."""
 
 
 def is_torn(file: File, bad: Bad, due: Index) -> bool:
@@ -20,6 +22,8 @@ def is_torn(file: File, bad: Bad, due: Index) -> bool:
     stretch = file.read_at(bad.position, bad.end - bad.position)
     if len(stretch) < HEADER.size:
         return True
+    if stretch.startswith(_DAMAGED_HEADER):
+        return False
     header = read_header(stretch)
     looks_right = header.magic == MAGIC and header.base_offset == due and header.length >= LENGTH_MIN
     end = min(header.size, len(stretch)) if looks_right else len(stretch)

@@ -81,7 +81,8 @@ class ColdSlices:
 
 def is_cached(file: File, position: int) -> bool:
     try:
-        os.preadv(file.fileno(), [bytearray(1)], position, _NOWAIT)
+        fd, at = file.place(position)
+        os.preadv(fd, [bytearray(1)], at, _NOWAIT)
     except BlockingIOError:
         return False
     except OSError:
@@ -91,8 +92,9 @@ def is_cached(file: File, position: int) -> bool:
 
 def bring_in(file: File, position: int, length: int) -> None:
     """Runs on a thread: requests everything at once, then waits for each piece."""
-    fd, end = file.fileno(), position + length
     with suppress(OSError):  # the send reports it
+        fd, at = file.place(position)
+        position, end = at, at + length
         for at in range(position, end, _PIECE):
             os.posix_fadvise(fd, at, min(_PIECE, end - at), os.POSIX_FADV_WILLNEED)
         for at in range(position, end, _PIECE):

@@ -47,10 +47,10 @@ class OutputQueue:
             if size >= bytes_max:
                 break
             if isinstance(part, FileSlice):
-                if buffers and goes_by_sendfile(part):
+                if buffers and goes_alone(part):
                     return buffers, True
                 count = min(part.length, bytes_max)
-                data = part.file.read_at(part.position, count)
+                data = part.file.read_intact(part.position, count)
                 if len(data) < count:
                     raise truncated(part)
                 buffers.append(data)
@@ -89,13 +89,34 @@ class OutputQueue:
             else:
                 self.memory_bytes -= size
 
+    def read_head(self, count: int) -> None:
+        """Replace the first `count` bytes of the slice in front by the bytes themselves.
+
+        Raises StorageError if the file is too short, OSError if they are damaged.
+        """
+        part = self.parts[0]
+        if not isinstance(part, FileSlice):
+            return
+        count = min(count, part.length)
+        data = part.file.read_intact(part.position, count)
+        if len(data) < count:
+            raise truncated(part)
+        if count < part.length:
+            self.parts[0] = FileSlice(part.file, part.position + count, part.length - count)
+        else:
+            self.parts.popleft()
+            self.slices -= 1
+        self.parts.appendleft(data)
+        self.memory_bytes += count
+
     def clear(self) -> None:
         self.parts.clear()
         self.slices = self.pending_bytes = self.memory_bytes = 0
 
 
-def goes_by_sendfile(part: FileSlice) -> bool:
-    return part.length > SENDFILE_BYTES and part.file.fileno() >= 0
+def goes_alone(part: FileSlice) -> bool:
+    """A large slice: by `sendfile`, or out of an encrypted file a stretch at a time."""
+    return part.length > SENDFILE_BYTES and part.file.place(part.position)[0] >= 0
 
 
 def truncated(part: FileSlice) -> StorageError:

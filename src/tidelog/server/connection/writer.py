@@ -8,10 +8,12 @@ from collections.abc import Callable
 
 from tidelog.base.ports import FileSlice
 from tidelog.server.connection.cold_slices import ColdSlices
-from tidelog.server.connection.output_queue import BUFFERS_MAX, OutputQueue, goes_by_sendfile, truncated
+from tidelog.server.connection.output_queue import BUFFERS_MAX, OutputQueue, goes_alone, truncated
 
 # What one connection may send before the others get their turn.
 TURN_BYTES = 4 * 1024 * 1024
+# Of an encrypted file: as much as one connection may hold decrypted in memory.
+DECRYPT_BYTES = 256 * 1024
 # Tells TCP that a slice follows, so that a header does not travel in a packet of its own.
 _MORE = getattr(socket, "MSG_MORE", 0)
 
@@ -72,7 +74,7 @@ class SocketWriter:
                 output.sent(self._socket.send(parts[0]))  # type: ignore[arg-type]  # no slice
             while parts and left > 0:
                 head = parts[0]
-                if isinstance(head, FileSlice) and goes_by_sendfile(head):
+                if isinstance(head, FileSlice) and goes_alone(head):
                     sent = self._send_slice(head)
                     if not sent:
                         return
@@ -113,12 +115,22 @@ class SocketWriter:
         if cold.must_wait(head, count):
             self.waits_for_disk = True
             return 0
-        sent = os.sendfile(self._socket.fileno(), head.file.fileno(), head.position, count)
+        fd = head.file.fileno()
+        if fd < 0:
+            return self._send_decrypted(head, cold)
+        sent = os.sendfile(self._socket.fileno(), fd, head.position, count)
         if sent == 0:
             raise truncated(head)
         cold.sent(head, sent)
         self._output.sent(sent)
         return sent
+
+    def _send_decrypted(self, head: FileSlice, cold: ColdSlices) -> int:
+        """What the kernel does not take stays in memory: it would be decrypted again."""
+        count = min(head.length, DECRYPT_BYTES)
+        self._output.read_head(count)
+        cold.sent(head, count)
+        return self._send_gathered()
 
     def _disk_has_answered(self) -> None:
         self.waits_for_disk = False

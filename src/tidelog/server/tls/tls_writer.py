@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from tidelog.base.ports import Buffer, FileSlice
 from tidelog.server.connection.cold_slices import ColdSlices
-from tidelog.server.connection.output_queue import OutputQueue, goes_by_sendfile, truncated
+from tidelog.server.connection.output_queue import OutputQueue, goes_alone, truncated
 from tidelog.server.connection.writer import TURN_BYTES
 
 CHUNK_BYTES = 256 * 1024
@@ -60,7 +60,7 @@ class TlsWriter:
         try:
             while output.parts and left > 0:
                 head = output.parts[0]
-                if isinstance(head, FileSlice) and goes_by_sendfile(head):
+                if isinstance(head, FileSlice) and goes_alone(head):
                     sent = self._send_slice(head)
                     if not sent:
                         return
@@ -98,8 +98,15 @@ class TlsWriter:
         if cold.must_wait(head, count):
             self.waits_for_disk = True
             return 0
+        fd = head.file.fileno()
+        if fd < 0:  # an encrypted file: what OpenSSL may want to see again stays in the queue
+            self._output.read_head(count)
+            cold.sent(head, count)
+            sent = self._socket.send(self._output.parts[0])  # type: ignore[arg-type]  # the bytes
+            self._output.sent(sent)
+            return sent
         chunk = self._chunk[:count]
-        if os.preadv(head.file.fileno(), [chunk], head.position) < count:
+        if os.preadv(fd, [chunk], head.position) < count:
             raise truncated(head)
         sent = self._socket.send(chunk)
         cold.sent(head, sent)

@@ -18,6 +18,8 @@ from tidelog.storage.segment.warm import WarmSegments
 
 META = "meta.properties"
 LOCK = ".lock"
+ENCRYPTION_KEYS = "encryption.keys"
+"""Only in an encrypted log dir: its data keys, wrapped."""
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOG_STARTS = "log-start-offset-checkpoint"

@@ -17,7 +17,10 @@ class Bytes:
     def fileno(self) -> int:
         return self._fd
 
-    def read_at(self, position: int, length: int) -> bytes:
+    def place(self, position: int) -> tuple[int, int]:
+        return self._fd, position
+
+    def read_intact(self, position: int, length: int) -> bytes:
         return self._data[position : position + length]
 
 
@@ -81,3 +84,23 @@ def test_a_file_that_ends_early_is_an_error_that_names_it() -> None:
     queue.put([piece(b"short", 0, 10)])
     with pytest.raises(StorageError, match=r"00000000000000000000.log ends before byte 10"):
         queue.gather()
+
+
+def test_the_slice_in_front_becomes_bytes_a_stretch_at_a_time() -> None:
+    queue = OutputQueue()
+    queue.put([piece(b"0123456789", 0, 10), b"tail"])
+    queue.read_head(4)
+    assert (queue.parts[0], len(queue.parts[1]), queue.slices) == (b"0123", 6, 1)
+    assert (queue.pending_bytes, queue.memory_bytes) == (14, 8)
+    queue.sent(4)
+    queue.read_head(100)
+    assert (list(queue.parts), queue.slices, queue.memory_bytes) == ([b"456789", b"tail"], 0, 10)
+    queue.read_head(5)  # no slice is in front
+    assert queue.memory_bytes == 10
+
+
+def test_a_slice_that_its_file_is_too_short_for_does_not_become_bytes() -> None:
+    queue = OutputQueue()
+    queue.put([piece(b"0123456789", 5, 10)])
+    with pytest.raises(StorageError, match="promised"):
+        queue.read_head(10)

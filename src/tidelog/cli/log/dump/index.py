@@ -7,8 +7,8 @@ import os
 import struct
 from collections.abc import Iterator
 
-from tidelog.cli.log.dump.segment import open_read_only
 from tidelog.cli.log.dumped import Dumped, moment
+from tidelog.cli.log.files import open_read_only, read_bytes
 from tidelog.storage.segment.time_index import ENTRY as TIME_ENTRY
 from tidelog.wire.batch import HEADER, BatchHeader, read_header
 
@@ -64,8 +64,7 @@ def dump_txn_index(path: str, base: int) -> Iterator[Dumped]:
 
 
 def _entries(path: str, entry: struct.Struct, *, padded: bool = True) -> Iterator[tuple[int, ...]]:
-    with open(path, "rb") as file:
-        raw = file.read()
+    raw = read_bytes(path)
     if padded:
         used = len(raw.rstrip(b"\0"))
         raw = raw[: -(-used // entry.size) * entry.size]
@@ -73,7 +72,7 @@ def _entries(path: str, entry: struct.Struct, *, padded: bool = True) -> Iterato
 
 
 def _odd_tail(path: str, entry: struct.Struct) -> Iterator[Dumped]:
-    size = os.path.getsize(path)
+    size = len(read_bytes(path))
     if left := size % entry.size:
         why = f"{size} bytes are not a multiple of {entry.size}: {left} are left over"
         yield Dumped("damage", why, {"position": size - left, "size": left, "why": why}, damage=True)

@@ -8,6 +8,7 @@ import msgspec
 from tidelog.base.errors import StorageError
 from tidelog.cli.log.dump.secrets import without_secrets
 from tidelog.cli.log.dumped import Dumped, moment
+from tidelog.cli.log.files import read_bytes
 from tidelog.cli.records.format import visible
 from tidelog.metadata.image.as_records import image_records
 from tidelog.metadata.image.records import encode_record
@@ -59,8 +60,7 @@ def _parsed(value: bytes | None) -> Any:
 
 
 def dump_metadata_snapshot(path: str, with_records: bool) -> Iterator[Dumped]:
-    with open(path, "rb") as file:
-        data = file.read()
+    data = read_bytes(path)
     try:
         loaded = decode_snapshot(data)
     except StorageError as error:
@@ -104,8 +104,7 @@ def _voters(configuration: Configuration | None) -> str:
 
 
 def dump_quorum_state(path: str) -> Iterator[Dumped]:
-    with open(path, "rb") as file:
-        data = file.read()
+    data = read_bytes(path)
     try:
         state = decode_state(data)
     except StorageError as error:

@@ -1,13 +1,13 @@
 """A segment's batches and records, each with its verdict. Damage in the middle does not hide what follows."""
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
-from tidelog.base.disk import PosixFile
 from tidelog.base.errors import KafkaError
+from tidelog.base.ports import File
 from tidelog.cli.log.dump.metadata import dump_entry, is_entry
 from tidelog.cli.log.dumped import Dumped, moment
+from tidelog.cli.log.files import open_read_only
 from tidelog.cli.records.format import json_bytes, visible
 from tidelog.storage.segment.scan import Bad, Good, SegmentScan
 from tidelog.wire.batch import BatchHeader
@@ -18,10 +18,6 @@ LAYOUT = "{:>12}  {:>9}  {:>10}  {:>10}  {:>7}  {:<6}  {:<24}  {:>5}  {:<4}  {}"
 HEADINGS = ("Position", "Bytes", "First", "Last", "Records", "Codec", "Newest", "Epoch", "CRC", "Notes")
 
 
-def open_read_only(path: str) -> PosixFile:
-    return PosixFile(path, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
-
-
 def dump_segment(path: str, base: int, with_records: bool) -> Iterator[Dumped]:
     file = open_read_only(path)
     try:
@@ -30,7 +26,7 @@ def dump_segment(path: str, base: int, with_records: bool) -> Iterator[Dumped]:
         file.close()
 
 
-def _dump(file: PosixFile, base: int, with_records: bool) -> Iterator[Dumped]:
+def _dump(file: File, base: int, with_records: bool) -> Iterator[Dumped]:
     size = file.size()
     account = {"batches": 0, "records": 0, "damaged_regions": 0, "bytes": size}
     yield Dumped("heading", LAYOUT.format(*HEADINGS), {"base_offset": base, "bytes": size})
@@ -110,7 +106,7 @@ def _notes(header: BatchHeader) -> list[str]:
     return notes
 
 
-def _records(file: PosixFile, found: Good) -> Iterator[Dumped]:
+def _records(file: File, found: Good) -> Iterator[Dumped]:
     header = found.header
     try:
         records = read_records(memoryview(file.read_at(found.position, header.size)))

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from tidelog.base.errors import StorageError
 from tidelog.cli.log.dumped import Dumped, moment
+from tidelog.cli.log.files import read_bytes
 from tidelog.storage.leader_epochs import LeaderEpochs
 from tidelog.storage.log_dir import checkpoint_text
 from tidelog.storage.producers.snapshot import decode
 
 
 def dump_snapshot(path: str, end: int) -> Iterator[Dumped]:
-    with open(path, "rb") as file:
-        raw = file.read()
+    raw = read_bytes(path)
     try:
         producers = decode(raw, end, path)
     except StorageError as error:
@@ -43,8 +43,7 @@ def dump_snapshot(path: str, end: int) -> Iterator[Dumped]:
 
 
 def dump_leader_epochs(path: str) -> Iterator[Dumped]:
-    with open(path, "rb") as file:
-        raw = file.read()
+    raw = read_bytes(path)
     try:
         epochs = LeaderEpochs.load(raw, path)
     except StorageError as error:
@@ -59,8 +58,7 @@ def dump_leader_epochs(path: str) -> Iterator[Dumped]:
 
 def dump_checkpoint(path: str) -> Iterator[Dumped]:
     """`version`, `count`, then `topic partition offset` lines."""
-    with open(path, "rb") as file:
-        raw = file.read()
+    raw = read_bytes(path)
     try:
         lines = checkpoint_text.load(raw)
     except ValueError as error:

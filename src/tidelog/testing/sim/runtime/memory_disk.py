@@ -235,6 +235,11 @@ class MemoryFile:
         self._disk.bytes_read += len(data)
         return data
 
+    read_intact = read_at
+
+    def place(self, position: int) -> tuple[int, int]:
+        return -1, position
+
     def size(self) -> int:
         return len(self._node.data)
 

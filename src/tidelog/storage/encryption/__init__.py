@@ -1,0 +1,1 @@
+"""Encrypted files below the storage: an encrypting `Disk`, its layout of bytes, and its wrapped data keys."""
