@@ -44,7 +44,9 @@ COMMANDS = {
     "role": Entry(
         "tidelog.cli.role.commands", "role", "Name sets of permissions, and grant them to principals."
     ),
-    "log": Entry("tidelog.cli.log.commands", "log", "Look inside the files of partitions, and check them."),
+    "log": Entry(
+        "tidelog.cli.log.commands", "log", "Look inside the files of partitions, check them, encrypt them."
+    ),
     "completion": Entry("tidelog.cli.completion", "completion", "Print a shell completion script."),
 }
 
