@@ -1,7 +1,7 @@
 """ACLs and roles of a running cluster, read and changed over our own codec."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.cli.direct.cluster import DirectCluster
@@ -41,18 +41,7 @@ def delete_acls(cluster: DirectCluster, filters: Sequence[AclFilter]) -> list[Ac
     from tidelog.wire.messages import delete_acls as wire
 
     request = wire.DeleteAclsRequest(
-        filters=[
-            wire.DeleteAclsFilter(
-                resource_type_filter=chosen.resource_type,
-                resource_name_filter=chosen.resource_name,
-                pattern_type_filter=chosen.pattern_type,
-                principal_filter=chosen.principal,
-                host_filter=chosen.host,
-                operation=chosen.operation,
-                permission_type=chosen.permission,
-            )
-            for chosen in filters
-        ]
+        filters=[wire.DeleteAclsFilter(**_selection(chosen)) for chosen in filters]
     )
     deleted: dict[Acl, None] = {}
     for result in cluster.ask(request).filter_results:
@@ -69,18 +58,7 @@ def delete_acls(cluster: DirectCluster, filters: Sequence[AclFilter]) -> list[Ac
 def list_acls(cluster: DirectCluster, chosen: AclFilter | None = None) -> list[Acl]:
     from tidelog.wire.messages import describe_acls as wire
 
-    chosen = chosen or AclFilter()
-    answer = cluster.ask(
-        wire.DescribeAclsRequest(
-            resource_type_filter=chosen.resource_type,
-            resource_name_filter=chosen.resource_name,
-            pattern_type_filter=chosen.pattern_type,
-            principal_filter=chosen.principal,
-            host_filter=chosen.host,
-            operation=chosen.operation,
-            permission_type=chosen.permission,
-        )
-    )
+    answer = cluster.ask(wire.DescribeAclsRequest(**_selection(chosen or AclFilter())))
     check(answer.error_code, answer.error_message, "The ACLs cannot be listed", Operation.DESCRIBE)
     return [
         Acl(
@@ -95,6 +73,19 @@ def list_acls(cluster: DirectCluster, chosen: AclFilter | None = None) -> list[A
         for resource in answer.resources
         for acl in resource.acls
     ]
+
+
+def _selection(chosen: AclFilter) -> dict[str, Any]:
+    """The fields that DescribeAcls and DeleteAcls select with."""
+    return {
+        "resource_type_filter": chosen.resource_type,
+        "resource_name_filter": chosen.resource_name,
+        "pattern_type_filter": chosen.pattern_type,
+        "principal_filter": chosen.principal,
+        "host_filter": chosen.host,
+        "operation": chosen.operation,
+        "permission_type": chosen.permission,
+    }
 
 
 def list_roles(cluster: DirectCluster, names: Iterable[str] | None = None) -> list[Role]:

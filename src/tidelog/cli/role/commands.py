@@ -1,5 +1,8 @@
 """`tidelog role`: create roles, grant them to principals, and show the ACLs that they amount to."""
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
 from tidelog.cli.acl.calls import list_roles
@@ -55,17 +58,21 @@ def create(session: Session, name: str, grants: list[Grant], replace: bool) -> N
         print(f"  {_grant_text(grant)}")
 
 
+def _principals_option(option: str, text: str) -> Callable[[Any], Any]:
+    return click.option(
+        option,
+        "principals",
+        multiple=True,
+        required=True,
+        type=PrincipalParameter(),
+        metavar="User:NAME",
+        help=f"{text} Repeatable.",
+    )
+
+
 @role.command()
 @click.argument("name")
-@click.option(
-    "--to",
-    "principals",
-    multiple=True,
-    required=True,
-    type=PrincipalParameter(),
-    metavar="User:NAME",
-    help="The principal that gets the role. Repeatable.",
-)
+@_principals_option("--to", "The principal that gets the role.")
 @broker_options
 @pass_session
 def grant(session: Session, name: str, principals: tuple[str, ...]) -> None:
@@ -80,15 +87,7 @@ def grant(session: Session, name: str, principals: tuple[str, ...]) -> None:
 
 @role.command()
 @click.argument("name")
-@click.option(
-    "--from",
-    "principals",
-    multiple=True,
-    required=True,
-    type=PrincipalParameter(),
-    metavar="User:NAME",
-    help="The principal that loses the role. Repeatable.",
-)
+@_principals_option("--from", "The principal that loses the role.")
 @broker_options
 @pass_session
 def revoke(session: Session, name: str, principals: tuple[str, ...]) -> None:

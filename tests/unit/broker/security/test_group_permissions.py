@@ -12,6 +12,7 @@ from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages import offset_commit, offset_fetch
 from tidelog.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from tidelog.wire.messages.describe_groups import DescribeGroupsRequest
+from tidelog.wire.messages.find_coordinator import FindCoordinatorRequest
 from tidelog.wire.messages.heartbeat import HeartbeatRequest
 from tidelog.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from tidelog.wire.messages.list_groups import ListGroupsRequest
@@ -64,7 +65,8 @@ def offsets(answer: Any) -> dict[str, tuple[int, int]]:
 
 def test_a_client_without_permission_creates_no_coordinator() -> None:
     async def life(cluster: AuthorizedCluster) -> None:
-        [coordinator, _] = (await send(cluster, ALICE, FIND_GROUP)).coordinators
+        twice = FindCoordinatorRequest(coordinator_keys=[GROUP, GROUP])
+        coordinator, _ = (await cluster.ask(ALICE, ApiKey.FIND_COORDINATOR, twice)).coordinators
         assert coordinator.error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
         assert (coordinator.node_id, coordinator.host) == (-1, "")
         assert CONSUMER_OFFSETS not in cluster.services().metadata.image.topics

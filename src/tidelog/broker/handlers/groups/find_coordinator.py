@@ -34,7 +34,7 @@ def handle(
     keys = request.coordinator_keys if context.version >= FIRST_BATCHED_VERSION else [request.key]
     refused = {key for key in keys if not _is_allowed(context, request.key_type, key)}
     service = context.services.coordinators.by_key_type(request.key_type)
-    if service is not None and not service.has_topic and len(refused) < len(keys):
+    if service is not None and not service.has_topic and not refused.issuperset(keys):
         return _after_creating(context, request, refused, service)
     return _answer(context, request, refused)
 

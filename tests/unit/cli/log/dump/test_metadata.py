@@ -12,6 +12,7 @@ from tidelog.cli.exits import Exit
 from tidelog.cli.main import run
 from tidelog.metadata.image.image import ClusterImage, advance
 from tidelog.metadata.image.records import ClusterCreated, TopicCreated
+from tidelog.metadata.image.security_records import AclCreated, AclText
 from tidelog.metadata.store import store as quorum_store
 from tidelog.metadata.store.entries.data import encode_decision
 from tidelog.metadata.store.store import QuorumStore
@@ -74,6 +75,20 @@ def test_entries_for_people(metadata_dir: Path, capsys: pytest.CaptureFixture[st
     assert ["0", "2023-11-14T22:13:20.000Z", "noop", "term", "3"] in lines
     assert ["1", "2023-11-14T22:13:20.000Z", "data", "term", "3"] in lines
     assert ['{"type":"cluster-created","cluster_id":"c"}'] in lines
+
+
+def test_acls_are_shown_in_kafkas_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    acl = AclText("TOPIC", "PREFIXED", "orders.", "User:reports", "*", "READ", "ALLOW")
+    store = QuorumStore.open(PosixDisk(), str(tmp_path / "__cluster_metadata-0"))
+    entry = Entry(3, EntryKind.DATA, encode_decision([AclCreated(acl)]))
+    write = store.begin(Ready(hard_state=HardState(3, 1), entries=[entry]), NOW_MS)
+    assert write is not None
+    write.run()
+    store.finish(write)
+    assert run(["log", "dump", str(tmp_path / "__cluster_metadata-0"), "--records"]) == Exit.OK
+    line = next(line for line in capsys.readouterr().out.splitlines() if "acl-created" in line)
+    for word in ("TOPIC", "PREFIXED", "orders.", "User:reports", "READ", "ALLOW"):
+        assert f'"{word}"' in line
 
 
 def test_entry_without_json_is_damage(metadata_dir: Path, dump: Any) -> None:
