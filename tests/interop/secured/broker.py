@@ -31,7 +31,8 @@ class SecuredBroker:
         self.directory = directory
         self.ca = str(directory / "ca.pem")
         self.plain = f"127.0.0.1:{running.port}"
-        self.sasl_plaintext, self.sasl_ssl, self.short_sessions = running.bootstrap_servers.split(",")
+        addresses = running.bootstrap_servers.split(",")
+        self.sasl_plaintext, self.sasl_ssl, self.short_sessions = addresses[-3:]
 
     def login(self, mechanism: str = "SCRAM-SHA-256", *, tls: bool = True) -> Login:
         """Of the user that all tests share."""
