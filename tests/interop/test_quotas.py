@@ -13,7 +13,7 @@ from kafka import KafkaConsumer, KafkaProducer
 from tests.interop.command_line import run_here
 from tests.interop.drivers.java import ToolFailed
 from tests.interop.waiting import eventually
-from tidelog.testing import Broker
+from tidelog.testing import Broker, Security
 
 CONFIGS = "kafka.admin.ConfigCommand"
 RATE = 250_000
@@ -189,3 +189,33 @@ def test_kafka_configs_of_a_user_and_a_client_id(tool: Callable[..., str], quota
     assert "producer_byte_rate" not in tool(CONFIGS, "--describe", *both)
     with pytest.raises(ToolFailed, match="greater than 0"):
         tool(CONFIGS, "--alter", *both, "--add-config", "producer_byte_rate=0")
+
+
+def test_a_quota_of_a_user_holds_for_that_user_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over SASL_SSL, whatever client ids the user takes."""
+    security = Security("sasl_ssl", users=["ann", "bob"])
+    with Broker(security=security, settings={"quota.window.num": 2}) as broker:
+        admin = broker.client_config("admin")
+        options = [
+            option for name, value in admin.items() if "." in name for option in ("-X", f"{name}={value}")
+        ]
+        arguments = ["-b", broker.bootstrap_servers, "quota", "set", *options]
+        command = [*arguments, "--user", "ann", "--producer-bytes", str(RATE)]
+        done = run_here(capsys, monkeypatch, command, b"", None)
+        assert done.code == 0, done.err
+        seconds = {user: _written_in(broker.client_config(user)) for user in ("bob", "ann")}
+    assert seconds["bob"] < 2 * len(VALUE) * RECORDS / RATE / 4
+    assert_limited(RECORDS, seconds["ann"])
+
+
+def _written_in(config: dict[str, Any]) -> float:
+    """Two producers of one user, with client ids of their own."""
+    settings = {**config, "batch.size": 50_000}
+    producers = [Producer({**settings, "client.id": f"producer-{number}"}) for number in range(2)]
+    begin = time.monotonic()
+    for number in range(RECORDS):
+        producers[number % 2].produce("written", VALUE)
+    assert [producer.flush(30) for producer in producers] == [0, 0]
+    return time.monotonic() - begin
