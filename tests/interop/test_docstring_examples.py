@@ -29,4 +29,4 @@ def test_the_examples_of_fixtures_pass(pytester: pytest.Pytester) -> None:
     for example in OF_PYTEST:
         pytester.makepyfile(**{f"test_{example.name}": example.code})
     outcome = pytester.runpytest_subprocess("-p", "no:xdist", "--strict-markers")
-    outcome.assert_outcomes(passed=len(OF_PYTEST))
+    outcome.assert_outcomes(passed=sum(example.code.count("def test_") for example in OF_PYTEST))

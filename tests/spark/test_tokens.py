@@ -13,6 +13,8 @@ from tidelog.blocking.sasl import exchange, fetch_token
 from tidelog.blocking.security import Sasl
 from tidelog.blocking.security_options import security_of
 
+MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+
 
 class Endpoint(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
@@ -40,7 +42,7 @@ def test_a_token_is_fetched_and_shown(endpoint: str) -> None:
         "security.protocol": "SASL_PLAINTEXT",
         "sasl.mechanism": "OAUTHBEARER",
         "sasl.oauthbearer.token.endpoint.url": endpoint,
-        "sasl.jaas.config": 'x.LoginModule required clientId="me" clientSecret="secret" scope="read";',
+        "sasl.jaas.config": f'{MODULE} required clientId="me" clientSecret="secret" scope="read";',
     }
     sasl = security_of(options).sasl
     assert sasl is not None

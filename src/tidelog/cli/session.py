@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from tidelog.blocking.brokers import Brokers
-    from tidelog.cli.context.chosen import ChosenConnection
+    from tidelog.cli.context.chosen import ChosenConnection, GivenConnection
 
 DEFAULT_SERVERS = "localhost:9092"
 SERVERS_VARIABLE = "TIDELOG_BOOTSTRAP_SERVERS"
@@ -38,6 +38,7 @@ class Session:
         self.given_context: str | None = None
         self.given_properties: dict[str, str] = dict(properties or {})
         self._chosen: ChosenConnection | None = None
+        self._chosen_for: GivenConnection | None = None
         self.clients: list[object] = []
         """librdkafka's clients that were made; the process takes them down when it ends."""
         self.brokers: Brokers | None = None
@@ -56,20 +57,23 @@ class Session:
     @property
     def connection(self) -> "ChosenConnection":
         """Raises CliError for a context that does not exist, or a variable without a value."""
-        if self._chosen is None:
-            from tidelog.cli.context.chosen import GivenConnection, choose
+        from tidelog.cli.context.chosen import GivenConnection, choose
 
-            self._chosen = choose(
-                GivenConnection(
-                    self.given_servers, self.servers_variable, self.given_context, self.given_properties
-                )
-            )
+        given = GivenConnection(
+            self.given_servers, self.servers_variable, self.given_context, dict(self.given_properties)
+        )
+        if self._chosen is None or self._chosen_for != given:
+            self._chosen, self._chosen_for = choose(given), given
         return self._chosen
 
     def with_timeout(self, timeout_s: float) -> "Session":
         """The same brokers and connections with another time limit."""
-        made = Session(json=self.json, timeout_s=timeout_s)
-        made._chosen, made.clients, made.brokers = self.connection, self.clients, self.brokers
+        made = Session(
+            self.given_servers, json=self.json, timeout_s=timeout_s, properties=self.given_properties
+        )
+        made.servers_variable, made.given_context = self.servers_variable, self.given_context
+        made._chosen, made._chosen_for = self.connection, self._chosen_for
+        made.clients, made.brokers = self.clients, self.brokers
         return made
 
     def close(self) -> None:
