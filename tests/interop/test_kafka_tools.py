@@ -192,6 +192,10 @@ def test_kafka_features(tool: Tool) -> None:
     levels = dict(re.findall(r"Feature: (\S+).*FinalizedVersionLevel: (\S+)", printed))
     assert levels["metadata.version"] == "4.3-IV0"
     assert (levels["kraft.version"], levels["group.version"]) == ("1", "1")
+    printed = tool(
+        "org.apache.kafka.tools.FeatureCommand", "upgrade", "--feature", "tidelog.security.version=1"
+    )
+    assert "tidelog.security.version was upgraded to 1" in printed, "as the refusal at level 0 says"
     with pytest.raises(ToolFailed, match="might delete metadata information"):
         tool("org.apache.kafka.tools.FeatureCommand", "downgrade", "--feature", "metadata.version=25")
 
