@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from tidelog.base.config.error import ConfigError, Problem
 from tidelog.base.config.file import read_settings_file
-from tidelog.base.errors import ErrorCode
 from tidelog.blocking.errors import Disconnected
+from tidelog.cli.acl.calls import list_acls
 from tidelog.cli.cluster.view import Broker, look_at_brokers
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.configs import Kind
@@ -15,7 +15,6 @@ from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.security.checks.broker_facts import BrokerFacts
 from tidelog.cli.security.credentials import ListedUser, list_users
 from tidelog.security.acls.acl import Acl
-from tidelog.security.acls.vocabulary import Operation, PatternType, Permission, ResourceType
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,8 @@ class ClusterFacts:
 def read_cluster(cluster: DirectCluster) -> ClusterFacts:
     view = look_at_brokers(cluster)
     brokers = tuple(_broker(cluster, broker) for broker in sorted(view.alive, key=lambda found: found.id))
-    return ClusterFacts(brokers, _acls(cluster), _users(cluster))
+    has_acls = all(broker.setting("authorizer.class.name") for broker in brokers)
+    return ClusterFacts(brokers, tuple(list_acls(cluster)) if has_acls else (), _users(cluster))
 
 
 def _broker(cluster: DirectCluster, broker: Broker) -> BrokerFacts:
@@ -59,35 +59,6 @@ def _broker(cluster: DirectCluster, broker: Broker) -> BrokerFacts:
         )
     settings = {entry.name: entry.value for entry in result.configs if entry.value is not None}
     return BrokerFacts(f"broker {broker.id}", settings, broker.host)
-
-
-def _acls(cluster: DirectCluster) -> tuple[Acl, ...]:
-    from tidelog.wire.messages.describe_acls import DescribeAclsRequest
-
-    request = DescribeAclsRequest(
-        resource_type_filter=ResourceType.ANY,
-        pattern_type_filter=PatternType.ANY,
-        operation=Operation.ANY,
-        permission_type=Permission.ANY,
-    )
-    answer = cluster.ask(request)
-    if answer.error_code == ErrorCode.SECURITY_DISABLED:
-        return ()
-    if answer.error_code:
-        raise refusal(answer.error_code, answer.error_message, "The ACLs cannot be read")
-    return tuple(
-        Acl(
-            ResourceType(resource.resource_type),
-            PatternType(resource.pattern_type),
-            resource.resource_name,
-            acl.principal,
-            acl.host,
-            Operation(acl.operation),
-            Permission(acl.permission_type),
-        )
-        for resource in answer.resources
-        for acl in resource.acls
-    )
 
 
 def _users(cluster: DirectCluster) -> tuple[ListedUser, ...]:
