@@ -214,6 +214,7 @@ def test_a_request_that_the_broker_cancels_ends_the_connection_quietly(
 def test_connection_limits(start: Callable[..., Running], caplog: pytest.LogCaptureFixture) -> None:
     running = start(connections_per_ip_max=2)
     with running.connect() as first, running.connect():
+        wait_for(lambda: running.server.connection_count == 2)  # a client's side of TLS is ready earlier
         assert running.refuses()
         assert "max.connections.per.ip=2 reached" in caplog.text
         first.close()
