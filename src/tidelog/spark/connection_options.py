@@ -8,10 +8,11 @@ and certificates are read on the driver: executors get their content.
 from tidelog.base.variables import Unresolved, machine_sources, resolve
 from tidelog.blocking.addresses import host_and_port
 from tidelog.blocking.attempts import Limits
+from tidelog.blocking.secret_names import is_secret_name
 from tidelog.blocking.security_options import MECHANISMS, PROTOCOLS, security_of
 from tidelog.blocking.settings import ClusterSettings
 from tidelog.spark.errors import OptionError
-from tidelog.spark.options import Given, Kind, Option, is_secret_name
+from tidelog.spark.options import Given, Kind, Option
 
 _MS = Kind.DURATION
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from tidelog.blocking.secret_names import is_secret_name
 from tidelog.spark.errors import OptionError
-
-SECRET_WORDS = ("password", "jaas", "keystore.key", "key.pem", "token", "secret")
 
 
 class Kind(Enum):
@@ -25,10 +24,6 @@ class Kind(Enum):
     JSON = "JSON"
     DURATION = "a duration, such as 500ms, 10s, 15m, 1h"
     """Read as milliseconds."""
-
-
-def is_secret_name(name: str) -> bool:
-    return any(word in name.lower() for word in SECRET_WORDS)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 from tidelog.base.variables import has_variables, machine_sources, resolve
-from tidelog.spark.options import is_secret_name
+from tidelog.blocking.secret_names import is_secret_name
 
 PREFIX = "_TIDELOG_SECRET_"
 

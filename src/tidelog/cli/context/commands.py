@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
-from tidelog.cli.context.imported import import_properties
-from tidelog.cli.context.secrets import is_secret, is_variable, without_secrets
+from tidelog.blocking.secret_names import is_secret_name
+from tidelog.cli.context.imported import absolute_paths, import_properties
+from tidelog.cli.context.secrets import is_variable, without_secrets
 from tidelog.cli.context.store import (
     SERVERS,
     Contexts,
@@ -86,7 +87,7 @@ def add(
         )
     made = import_properties(file) if file is not None else None
     properties = dict(made.properties) if made is not None else {}
-    properties |= dict(map(parse_pair, pairs))
+    properties |= absolute_paths(dict(map(parse_pair, pairs)), Path())
     if servers is not None:
         properties[SERVERS] = servers
     _check(name, properties)
@@ -217,7 +218,7 @@ def _facts(contexts: Contexts, name: str) -> dict[str, object]:
 
 
 def _plain_secrets(properties: dict[str, str]) -> list[str]:
-    return [name for name, value in properties.items() if is_secret(name) and not is_variable(value)]
+    return [name for name, value in properties.items() if is_secret_name(name) and not is_variable(value)]
 
 
 def _servers_first(item: tuple[str, str]) -> tuple[bool, str]:

@@ -1,11 +1,12 @@
 """Client properties from a file that people have: librdkafka's or Java's names, or Spark's with `kafka.`."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from tidelog.base.properties import InvalidProperties, parse_properties
-from tidelog.base.variables import has_variables
+from tidelog.base.variables import has_variables, machine_sources, with_absolute_files
 from tidelog.cli.exits import CliError, Exit
 
 _ABOUT_CONNECTIONS = ("security.", "sasl.", "ssl.", "enable.ssl.", "socket.", "broker.address.", "client.id")
@@ -35,15 +36,25 @@ def import_properties(path: Path) -> ImportedProperties:
         if name in _SERVERS:
             made["bootstrap.servers"] = value
         elif name.startswith(_ABOUT_CONNECTIONS):
-            made[name] = _absolute(value, path) if name.endswith(".location") else value
+            made[name] = value
         else:
             ignored.append(written)
-    return ImportedProperties(made, tuple(ignored))
+    return ImportedProperties(absolute_paths(made, path.parent), tuple(ignored))
 
 
-def _absolute(value: str, path: Path) -> str:
-    """Commands run in any directory; the file's own paths are relative to it, or to where we are now."""
+def absolute_paths(properties: Mapping[str, str], directory: Path) -> dict[str, str]:
+    """Commands run in any directory: paths are relative to this one where they exist there, else to ours."""
+    sources = machine_sources(directory)
+    return {
+        name: _absolute(value, directory)
+        if name.endswith(".location")
+        else with_absolute_files(value, sources)
+        for name, value in properties.items()
+    }
+
+
+def _absolute(value: str, directory: Path) -> str:
     if not value or os.path.isabs(value) or has_variables(value):
         return value
-    beside = path.parent / value
+    beside = directory / value
     return str((beside if beside.exists() else Path(value)).absolute())

@@ -3,15 +3,10 @@
 import re
 from collections.abc import Mapping
 
+from tidelog.blocking.secret_names import is_secret_name
+
 HIDDEN = "********"
-_SECRET = re.compile(
-    r"password|jaas|secret|keystore\.key|key\.pem|oauthbearer\.(token$|config)", re.IGNORECASE
-)
 _VARIABLE_ALONE = re.compile(r"\$\{(env|file):[^}]*\}\Z")
-
-
-def is_secret(name: str) -> bool:
-    return _SECRET.search(name) is not None
 
 
 def is_variable(value: str) -> bool:
@@ -21,6 +16,6 @@ def is_variable(value: str) -> bool:
 
 def without_secrets(properties: Mapping[str, str]) -> dict[str, str]:
     return {
-        name: HIDDEN if is_secret(name) and not is_variable(value) else value
+        name: HIDDEN if is_secret_name(name) and not is_variable(value) else value
         for name, value in properties.items()
     }

@@ -1,8 +1,8 @@
 """Client properties for Spark: what the data source knows of them, and secrets by reference."""
 
+from tidelog.blocking.secret_names import is_secret_name
 from tidelog.cli.context.chosen import ChosenConnection
 from tidelog.cli.session import Session
-from tidelog.spark.options import is_secret_name
 from tidelog.spark.secrets import by_reference
 
 OF_LIBRDKAFKA_ALONE = ("socket.", "broker.address.", "log_level", "debug")

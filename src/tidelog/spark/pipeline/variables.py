@@ -19,7 +19,7 @@ from tidelog.base.variables import (
     with_absolute_files,
     without_values,
 )
-from tidelog.spark.options import is_secret_name
+from tidelog.blocking.secret_names import is_secret_name
 from tidelog.spark.pipeline.faults import Fault
 from tidelog.spark.pipeline.lines import Place, place_text
 from tidelog.spark.pipeline.nodes import YamlNode

@@ -107,6 +107,17 @@ def test_a_java_client_s_properties_are_imported(tidelog: Tidelog, tmp_path: Pat
     assert "hunter2" not in refusal
 
 
+def test_paths_count_from_the_directory_where_a_context_is_added(
+    tidelog: Tidelog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ca.pem").touch()
+    tidelog("add", "a", "-b", "a:1", "-X", "ssl.ca.location=ca.pem", "-X", "sasl.password=${file:pw}")
+    found = json.loads(tidelog("show", "a", "--json")[1])["properties"]
+    assert found["ssl.ca.location"] == str(tmp_path / "ca.pem")
+    assert found["sasl.password"] == f"${{file:{tmp_path}/pw}}"
+
+
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
 def test_a_file_that_others_can_read_is_refused(tidelog: Tidelog, file: Path, mode: int) -> None:
     tidelog("add", "dev", "-b", "localhost:9092")
