@@ -120,3 +120,18 @@ def test_a_damaged_byte_is_never_read_as_something_else(seed: int) -> None:
     if differing:
         with pytest.raises(DamagedBytes):
             file.read_intact(0, len(found))
+
+
+def test_a_large_hole_that_a_crash_left_is_read_over() -> None:
+    """More blocks than Python nests calls."""
+    memory, disk, rng = make(1)
+    file = disk.open(PATH, create=True)
+    data = rng.randbytes(1200 * 65_536)
+    file.write_at(0, [data])
+    raw = memory.open(PATH)
+    raw.write_at(100_000, [bytes(raw.size() - 200_000)])
+    found = disk.open(PATH)
+    assert found.size() == len(data)
+    assert found.read_at(len(data) - 50_000, 50_000) == data[-50_000:]
+    assert found.read_at(0, 50_000) == data[:50_000]
+    assert set(found.read_at(500_000, 1_000)) <= {0, 0xFF}

@@ -126,13 +126,17 @@ class CellMap:
         return cells
 
     def _start_of(self, block: int) -> int:
-        """Where the first cell of a block starts; without a cell, that of the next one."""
-        start = self._starts.get(block)
-        if start is None:
-            front = self._raw.read_at(block * BLOCK_BYTES, front_bytes(block) + CELL_HEADER_BYTES)
-            start = read_start(front, block)
-            if start is None:
-                cells = read_cells(self._block(block), block)
-                start = cells[0].start if cells else self._start_of(block + 1)
-            self._starts[block] = start
+        """Where the first cell of a block starts; without a cell, that of the next one which has any."""
+        found = block
+        while (start := self._starts.get(found)) is None and (start := self._look_up(found)) is None:
+            found += 1  # ends: the last block has a cell
+        for number in range(block, found + 1):
+            self._starts[number] = start
+        return start
+
+    def _look_up(self, block: int) -> int | None:
+        front = self._raw.read_at(block * BLOCK_BYTES, front_bytes(block) + CELL_HEADER_BYTES)
+        start = read_start(front, block)
+        if start is None and (cells := read_cells(self._block(block), block)):
+            start = cells[0].start
         return start
