@@ -112,8 +112,8 @@ class AclIndex:
         for acl in applying:
             if acl.permission is Permission.ALLOW and not any(_includes(denial, acl) for denial in denials):
                 return Verdict.ALLOWED
-        has_any = any(acl.resource_type is resource_type for acl in self._count)
-        return Verdict.DENIED if has_any else Verdict.NO_ACL
+        # Short of an ACL for all resources there is always a name that no ACL covers.
+        return Verdict.DENIED if (resource_type, WILDCARD) in self._literal else Verdict.NO_ACL
 
 
 def applies(acl: Acl, principal: str, host: str, operation: Operation) -> bool:

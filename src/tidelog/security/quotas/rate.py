@@ -4,6 +4,9 @@ The rate is the sum of the last `windows` windows, divided by the time that they
 at once what it saved over all windows but one: that is the burst.
 """
 
+PAUSE_MS_MAX = 3_600_000
+"""However small the limit: a response has 32 bits for the pause, and the excess is forgotten long before."""
+
 
 class SlidingRate:
     __slots__ = ("__weakref__", "_burst_ms", "_starts", "_sums", "_total", "_window_ms", "_windows")
@@ -48,8 +51,8 @@ class SlidingRate:
         return self.total(now_ms) / max(1, self._covered_ms(now_ms)) * 1000
 
     def throttle_ms(self, limit: float, now_ms: int) -> int:
-        """Returns the time after which the rate is at the limit if nothing comes meanwhile; 0 if it is not
-        above."""
+        """Returns the time after which the rate is at the limit if nothing comes meanwhile, `PAUSE_MS_MAX` at
+        most; 0 if it is not above."""
         total = self.total(now_ms)
         covered = self._covered_ms(now_ms)
         if total * 1000 <= limit * covered:
@@ -57,7 +60,7 @@ class SlidingRate:
         if limit <= 0:
             return self._windows * self._window_ms
         # A pause that is rounded to nothing would be none at all.
-        return max(1, round(total * 1000 / limit - covered))
+        return min(PAUSE_MS_MAX, max(1, round(total * 1000 / limit - covered)))
 
     def _covered_ms(self, now_ms: int) -> int:
         """All windows but the current one count as full, so that a first request is not taken for a flood."""

@@ -1,5 +1,7 @@
 """A token bucket: a rate with a burst, for changes that the controller makes (KIP-599)."""
 
+from tidelog.security.quotas.rate import PAUSE_MS_MAX
+
 
 class TokenBucket:
     """Tokens may run into debt: a request that is begun is carried out whole, and the next one waits."""
@@ -11,11 +13,13 @@ class TokenBucket:
         self._filled_ms = now_ms
 
     def throttle_ms(self, rate: float, burst: float, now_ms: int) -> int:
-        """Returns the time until the debt is paid; 0 if there is none."""
+        """Returns the time until the debt is paid, `PAUSE_MS_MAX` at most; 0 if there is none."""
         self._fill(rate, burst, now_ms)
         if self._tokens >= 0:
             return 0
-        return max(1, -round(self._tokens / rate * 1000)) if rate > 0 else 60_000
+        if rate <= 0:
+            return 60_000
+        return max(1, round(min(PAUSE_MS_MAX, -self._tokens / rate * 1000)))
 
     def take(self, amount: float, rate: float, burst: float, now_ms: int) -> None:
         self._fill(rate, burst, now_ms)

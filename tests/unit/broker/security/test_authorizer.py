@@ -72,6 +72,10 @@ def test_resources_without_any_acl() -> None:
     following.apply(AclCreated(ACL))
     assert following.may_read("other", "User:bob")
     assert not following.may_read("orders", "User:bob")
+    # Bob may read some topic: there are others than orders.
+    assert following.authorizer.allows_on_any("User:bob", "h", Operation.READ, ResourceType.TOPIC)
+    following.apply(AclCreated(AclText("TOPIC", "LITERAL", "*", ALICE, "*", "READ", "ALLOW")))
+    assert not following.authorizer.allows_on_any("User:bob", "h", Operation.READ, ResourceType.TOPIC)
 
 
 def test_the_version_grows_with_what_is_allowed_alone() -> None:

@@ -90,15 +90,18 @@ def test_equal_acls_count_each() -> None:
     [
         ([], NO_ACL),
         ([acl("a", WRITE)], ALLOWED),
-        ([acl("a", WRITE), acl("a", WRITE, DENY)], DENIED),
+        ([acl("a", WRITE), acl("a", WRITE, DENY)], NO_ACL),
         ([acl("a", WRITE), acl("b", WRITE, DENY)], ALLOWED),
-        ([acl("abc", WRITE), acl("ab", ALL, DENY, pattern=PREFIXED)], DENIED),
+        ([acl("abc", WRITE), acl("ab", ALL, DENY, pattern=PREFIXED)], NO_ACL),
         ([acl("a", WRITE, pattern=PREFIXED), acl("ab", WRITE, DENY, pattern=PREFIXED)], ALLOWED),
-        ([acl("ab", WRITE, pattern=PREFIXED), acl("a", WRITE, DENY, pattern=PREFIXED)], DENIED),
+        ([acl("ab", WRITE, pattern=PREFIXED), acl("a", WRITE, DENY, pattern=PREFIXED)], NO_ACL),
         ([acl("*", WRITE), acl("a", WRITE, DENY, pattern=PREFIXED)], ALLOWED),
         ([acl("*", WRITE), acl("*", WRITE, DENY)], DENIED),
         ([acl("a", WRITE), acl("*", WRITE, DENY, principal="User:bob")], ALLOWED),
-        ([acl("a", READ)], DENIED),
+        ([acl("*", READ)], DENIED),
+        # There are topics that no ACL names.
+        ([acl("a", READ)], NO_ACL),
+        ([acl("a", WRITE, DENY), acl("b", WRITE, principal="User:bob")], NO_ACL),
     ],
 )
 def test_writing_to_any_topic(acls, verdict) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidelog.security.quotas.rate import SlidingRate
+from tidelog.security.quotas.rate import PAUSE_MS_MAX, SlidingRate
 from tidelog.security.quotas.token_bucket import TokenBucket
 
 
@@ -56,6 +56,14 @@ def test_an_excess_of_less_than_a_millisecond_is_a_pause_all_the_same() -> None:
     measured = rate()
     measured.record(10_000_001, 0)
     assert measured.throttle_ms(1_000_000, 0) == 1
+
+
+def test_a_pause_fits_into_a_response_however_small_the_limit() -> None:
+    measured, bucket = rate(), TokenBucket(0, burst=0)
+    bucket.take(100, 1e-300, 0, 0)
+    pauses = [measured.charge(100_000_000, 1, 0), bucket.throttle_ms(1e-300, 0, 0)]
+    assert pauses == [PAUSE_MS_MAX, PAUSE_MS_MAX]
+    assert PAUSE_MS_MAX < 2**31
 
 
 def test_a_limit_of_zero_still_ends() -> None:
