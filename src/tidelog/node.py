@@ -302,7 +302,7 @@ class BrokerNode:
             opened.push_async_callback(tokens.close)
         parts = Parts(
             self.config,
-            lambda: metadata.image.security,
+            lambda: metadata.image,
             self._clock,
             self._random,
             passwords.run,

@@ -77,7 +77,10 @@ class SaslPeer:
             return PlainServer(lambda user, password: (user, password) == ("broker", "secret"))
         known = of_user("broker", CREDENTIAL)
         return ScramServer(
-            SCRAM, lambda user, _: known if user == "broker" else None, nonce="n", secret=b"own"
+            SCRAM,
+            lambda user, _: known if user == "broker" else None,
+            nonce="n",
+            unknown=lambda _: known.credential,
         )
 
 

@@ -54,7 +54,7 @@ class SaslRig:
         reauth_ms: int = 0,
         users: Users | None = None,
     ) -> None:
-        self.users = users or Users(security, secret=b"of this cluster")
+        self.users = users or Users(security, secret=lambda: b"of this cluster")
         self.slow_steps = 0
         nonces = count()
 
@@ -68,7 +68,7 @@ class SaslRig:
                 SHA_256,
                 lambda name, is_token: self.users.find(SHA_256, name, is_token),
                 nonce=f"nonce{next(nonces)}",
-                secret=self.users.secret,
+                unknown=lambda name: self.users.unknown.credential(SHA_256, name),
             )
 
         self.listener = SaslListener(

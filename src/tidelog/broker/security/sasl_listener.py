@@ -1,7 +1,6 @@
 """What one listener with SASL demands: its mechanisms, users, limits, and threads for slow steps."""
 
 import base64
-import hashlib
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple, Protocol
 
@@ -10,8 +9,10 @@ from tidelog.base.config.error import ConfigError, Problem
 from tidelog.base.config.values import ConfigValues
 from tidelog.base.ports import Clock, Random
 from tidelog.broker.security.token_users import TokenUsers
-from tidelog.broker.security.users import Users
+from tidelog.broker.security.unknown_users import SALT_BYTES, secret_of
+from tidelog.broker.security.users import NO_USERS, Users
 from tidelog.broker.security.users_file import UsersFile
+from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.security import SecurityImage
 from tidelog.security.sasl.conversation import Conversation
 from tidelog.security.sasl.jaas import JaasError, LoginModule, LoginModuleKind, parse_jaas
@@ -51,7 +52,7 @@ class Parts(NamedTuple):
     """What the listeners of a broker share."""
 
     config: BrokerConfig
-    security: Callable[[], SecurityImage]
+    image: Callable[[], ClusterImage]
     clock: Clock
     random: Random
     run_password: RunSlow
@@ -100,7 +101,7 @@ def _mechanism(mechanism: str, listener: str, parts: Parts) -> Mechanism:
             kind,
             lambda name, is_token: users.find(kind, name, is_token),
             nonce=base64.b64encode(parts.random.bytes(NONCE_BYTES)).decode(),
-            secret=users.secret,
+            unknown=lambda name: users.unknown.credential(kind, name),
         )
 
     return Mechanism(begin, parts.run_password, reauth_ms)
@@ -113,15 +114,19 @@ def _users(mechanism: str, listener: str, values: ConfigValues, parts: Parts) ->
     if module is not None and listener == parts.inter_broker_listener and not module.is_token:
         own = (module.username, module.password) if module.username and module.password else None
     tokens = values.optional_text("delegation.token.secret.key")
-    secret = tokens or values.optional_text("sasl.jaas.config") or ""
+
+    def security() -> SecurityImage:
+        return parts.image().security
+
     return Users(
-        parts.security,
-        secret=hashlib.sha256(secret.encode()).digest() if secret else b"",
+        security,
+        secret=lambda: secret_of(parts.image()),
         own=own,
+        own_salt=parts.random.bytes(SALT_BYTES),
         passwords=module.users if module is not None and module.kind is LoginModuleKind.PLAIN else {},
-        from_file=UsersFile(file, parts.clock.monotonic).users if file else lambda: {},
+        from_file=UsersFile(file, parts.clock.monotonic).users if file else lambda: NO_USERS,
         find_token=(
-            TokenUsers(parts.security, tokens.encode(), parts.clock.now_ms).find
+            TokenUsers(security, tokens.encode(), parts.clock.now_ms).find
             if tokens
             else lambda kind, name: None
         ),

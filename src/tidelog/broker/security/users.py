@@ -10,20 +10,18 @@ import hashlib
 import hmac
 from collections.abc import Callable, Mapping
 
+from tidelog.broker.security.unknown_users import SALT_BYTES, UnknownUsers
 from tidelog.metadata.image.security import SecurityImage
 from tidelog.security.sasl.scram_credential import (
-    ITERATIONS_MIN,
     ScramCredential,
     ScramMechanism,
     is_password_of,
-    keyed_digest,
     new_credential,
 )
 from tidelog.security.sasl.scram_server import KnownUser, of_user
 from tidelog.security.sasl.users_file import Credentials
 
-SALT_BYTES = 16
-
+NO_USERS: Credentials = {}
 FindToken = Callable[[ScramMechanism, str], KnownUser | None]
 
 
@@ -32,15 +30,17 @@ class Users:
         self,
         security: Callable[[], SecurityImage],
         *,
-        secret: bytes,
+        secret: Callable[[], bytes] = lambda: b"",
         own: tuple[str, str] | None = None,
+        own_salt: bytes = bytes(SALT_BYTES),
         passwords: Mapping[str, str] | None = None,
-        from_file: Callable[[], Credentials] = lambda: {},
+        from_file: Callable[[], Credentials] = lambda: NO_USERS,
         find_token: FindToken = lambda mechanism, name: None,
     ) -> None:
-        """`own` are the name and password of the brokers themselves; `passwords` are for PLAIN alone."""
+        """`own` are the name and password of the brokers themselves; `passwords` are for PLAIN alone.
+        `own_salt` is random: made from the password, it would show clients something to try passwords on.
+        `secret` is of the cluster, for salts of users that do not exist."""
         self._security = security
-        self._secret = secret
         self._from_file = from_file
         self._find_token = find_token
         self._passwords = dict(passwords or {})
@@ -49,17 +49,8 @@ class Users:
             name, password = own
             self._passwords[name] = password
             for mechanism in ScramMechanism:
-                salt = keyed_digest(mechanism, secret, f"own:{name}".encode())[:SALT_BYTES]
-                self._own[name, mechanism] = new_credential(mechanism, password, salt)
-
-    @property
-    def secret(self) -> bytes:
-        """Of this cluster, for salts of users that do not exist: the same on all brokers, or a client could
-        tell such users by salts that differ."""
-        credentials = self._security().credentials
-        if self._secret or not credentials:
-            return self._secret
-        return credentials[min(credentials)].stored_key
+                self._own[name, mechanism] = new_credential(mechanism, password, own_salt)
+        self.unknown = UnknownUsers(lambda: (security().credentials, from_file()), secret)
 
     def find(self, mechanism: ScramMechanism, name: str, is_token: bool) -> KnownUser | None:
         """Returns the user for SCRAM; None for one that does not exist, or has no such credential."""
@@ -81,12 +72,9 @@ class Users:
             if (name, mechanism) in credentials
         ]
         if not kept or (name, ScramMechanism.SHA_256) in self._own:
-            is_password_of(ScramMechanism.SHA_256, _NO_USER, password)
+            self.unknown.check_in_vain(name, password)
             return False
         return any(is_password_of(mechanism, credential, password) for mechanism, credential in kept)
-
-
-_NO_USER = ScramCredential(b"no user", ITERATIONS_MIN, b"", b"")
 
 
 def _are_equal(one: str, other: str) -> bool:

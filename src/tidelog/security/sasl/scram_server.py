@@ -15,7 +15,6 @@ from typing import NamedTuple
 from tidelog.security.principal import USER, Principal
 from tidelog.security.sasl.conversation import Authenticated, AuthenticationFailed
 from tidelog.security.sasl.scram_credential import (
-    ITERATIONS_MIN,
     ScramCredential,
     ScramMechanism,
     digest,
@@ -44,15 +43,15 @@ class ScramServer:
         find_user: Callable[[str, bool], KnownUser | None],
         *,
         nonce: str,
-        secret: bytes,
+        unknown: Callable[[str], ScramCredential],
     ) -> None:
-        """`find_user` is given the name, and whether it is the id of a delegation token. `secret` is the
-        broker's own: salts for unknown users are made with it."""
+        """`find_user` is given the name, and whether it is the id of a delegation token. `unknown` makes a
+        credential for a name without a user, always the same."""
         self.result: Authenticated | None = None
         self._mechanism = mechanism
         self._find_user = find_user
         self._nonce = nonce
-        self._secret = secret
+        self._unknown = unknown
         self._client_nonce = ""
         self._username = ""
         self._user: KnownUser | None = None
@@ -88,7 +87,7 @@ class ScramServer:
             raise AuthenticationFailed(f"user {username!r} asked to act as another user", username)
         is_token = "tokenauth=true" in extensions.lower().split(",")
         self._user = self._find_user(username, is_token)
-        credential = self._user.credential if self._user else self._made_up(username)
+        credential = self._user.credential if self._user else self._unknown(username)
         self._gs2_header = text[: len(text) - len(bare)].encode()
         self._client_nonce = client_nonce
         self._nonce = client_nonce + self._nonce
@@ -124,12 +123,6 @@ class ScramServer:
             raise AuthenticationFailed(f"user {self._username!r}: {reason}", self._username)
         self.result = self._user.authenticated
         return b"v=" + base64.b64encode(keyed_digest(mechanism, credential.server_key, signed))
-
-    def _made_up(self, username: str) -> ScramCredential:
-        def invented(label: str) -> bytes:
-            return keyed_digest(self._mechanism, self._secret, f"{label}:{username}".encode())
-
-        return ScramCredential(invented("salt")[:16], ITERATIONS_MIN, invented("stored"), invented("server"))
 
 
 def of_user(name: str, credential: ScramCredential) -> KnownUser:

@@ -11,7 +11,7 @@ from tidelog.base.config.config import load
 from tidelog.base.config.error import ConfigError
 from tidelog.broker.security.authentication import Authentication
 from tidelog.broker.security.sasl_listener import Parts, SaslListener, sasl_listeners
-from tidelog.metadata.image.security import SecurityImage
+from tidelog.metadata.image.image import ClusterImage
 from tidelog.security.sasl.conversation import AuthenticationFailed
 from tidelog.security.sasl.scram_credential import ScramMechanism, new_credential
 from tidelog.security.sasl.users_file import users_file_line
@@ -41,7 +41,7 @@ def listeners(
 ) -> dict[str, SaslListener]:
     given = {"listeners": LISTENERS, "listener.security.protocol.map": PROTOCOLS, **settings}
     config = load(flags=given)
-    parts = Parts(config, SecurityImage, StillClock(), SystemRandom(), run_slow, run_slow, "BROKERS")
+    parts = Parts(config, ClusterImage, StillClock(), SystemRandom(), run_slow, run_slow, "BROKERS")
     return sasl_listeners(parts)
 
 

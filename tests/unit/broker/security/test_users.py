@@ -23,7 +23,7 @@ SECURITY = SecurityImage(credentials={("alice", SHA_256): ALICE})
 
 
 def of_image(image: SecurityImage = SECURITY) -> Users:
-    return Users(lambda: image, secret=b"s")
+    return Users(lambda: image)
 
 
 def test_users_of_the_metadata_serve_scram_and_plain() -> None:
@@ -46,7 +46,7 @@ def test_either_mechanism_of_a_user_serves_plain() -> None:
 
 def test_the_brokers_own_user_needs_no_metadata_and_comes_first() -> None:
     image = SecurityImage(credentials={("broker", SHA_256): ALICE})
-    users = Users(lambda: image, secret=b"s", own=("broker", "own-secret"))
+    users = Users(lambda: image, own=("broker", "own-secret"))
     for mechanism in ScramMechanism:
         found = users.find(mechanism, "broker", False)
         assert found is not None
@@ -56,7 +56,7 @@ def test_the_brokers_own_user_needs_no_metadata_and_comes_first() -> None:
 
 
 def test_passwords_of_the_configuration_are_for_plain_alone() -> None:
-    users = Users(SecurityImage, secret=b"s", passwords={"carol": "carol-secret"})
+    users = Users(SecurityImage, passwords={"carol": "carol-secret"})
     assert users.is_password("carol", "carol-secret")
     assert not users.is_password("carol", "carol-secret ")
     assert users.find(SHA_256, "carol", False) is None
@@ -71,17 +71,33 @@ def test_an_unknown_user_costs_plain_as_much_as_a_wrong_password(monkeypatch: py
         return real(name, password, salt, iterations)
 
     monkeypatch.setattr(hashlib, "pbkdf2_hmac", counted)
-    users = Users(lambda: SECURITY, secret=b"s", passwords={"carol": "carol-secret"})
+    users = Users(lambda: SECURITY, passwords={"carol": "carol-secret"})
     for name in ("alice", "carol", "nobody"):
         rounds.clear()
         assert not users.is_password(name, "wrong")
         assert rounds == [4096]
 
 
-def test_made_up_salts_are_the_same_on_all_brokers() -> None:
-    """A salt that differs between brokers would tell that there is no such user."""
-    assert Users(lambda: SECURITY, secret=b"").secret == Users(lambda: SECURITY, secret=b"").secret != b""
-    assert Users(lambda: SECURITY, secret=b"configured").secret == b"configured"
+def test_plain_computes_for_an_unknown_user_what_it_computes_for_the_known(monkeypatch) -> None:
+    image = SecurityImage(
+        credentials={
+            ("alice", SHA_256): new_credential(SHA_256, "a", SALT, 8192),
+            ("alice", SHA_512): new_credential(SHA_512, "a", SALT, 5000),
+        }
+    )
+    rounds: list[tuple[str, int]] = []
+    real = hashlib.pbkdf2_hmac
+
+    def counted(name: str, password: bytes, salt: bytes, iterations: int) -> bytes:
+        rounds.append((name, iterations))
+        return real(name, password, salt, iterations)
+
+    monkeypatch.setattr(hashlib, "pbkdf2_hmac", counted)
+    users = Users(lambda: image, passwords={"carol": "carol-secret"})
+    for name in ("alice", "carol", "nobody"):
+        rounds.clear()
+        assert not users.is_password(name, "wrong")
+        assert rounds == [("sha256", 8192), ("sha512", 5000)]
 
 
 class Clock:
@@ -95,7 +111,7 @@ def test_a_file_is_read_again_once_it_changes(tmp_path: Path) -> None:
     path, clock = tmp_path / "users", Clock()
     path.write_text(users_file_line("dave", SHA_256, new_credential(SHA_256, "one", SALT)))
     file = UsersFile(str(path), clock)
-    users = Users(SecurityImage, secret=b"s", from_file=file.users)
+    users = Users(SecurityImage, from_file=file.users)
     assert users.is_password("dave", "one")
     assert users.find(SHA_256, "dave", False) is not None
 

@@ -32,7 +32,7 @@ def server(nonce="%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0", users=("user",), mechanism=SH
         mechanism,
         lambda name, is_token: of_user(name, credential) if name in users and not is_token else None,
         nonce=nonce,
-        secret=b"of this broker",
+        unknown=lambda name: new_credential(mechanism, "x", name.encode()),
     )
 
 
