@@ -93,6 +93,9 @@ class Client:
         joins = self.epoch == 0
         fields = {}
         if says_owned or joins or self.full:
+            # What it says is what it uses from now on. The protocol has a gap where a client does otherwise:
+            # says that it owns nothing yet, loses the answer that takes partitions away, and then takes them.
+            self.act()
             by_topic = {}
             for topic, number in self.using:
                 by_topic.setdefault(topic, []).append(number)
