@@ -15,8 +15,9 @@ from tidelog.metadata.image.records import Record, ResourceKind
 from tidelog.metadata.image.security import SecurityImage
 
 ELR_VERSION = "eligible.leader.replicas.version"
-SECURITY_VERSION = "tidelog.security.version"
 """The feature of eligible leader replicas (KIP-966): at level 1 the controller keeps them."""
+SECURITY_VERSION = "tidelog.security.version"
+"""At level 1 ACLs, roles, users, quotas and delegation tokens may be written."""
 
 
 class ClusterImage(msgspec.Struct, frozen=True):
