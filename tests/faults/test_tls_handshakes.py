@@ -20,6 +20,7 @@ from tidelog.security.tls.contexts import ClientAuth, client_context
 from tidelog.security.tls.material import StoreSettings
 from tidelog.server.connection.limits import ConnectionLimits
 from tidelog.server.server import Server
+from tidelog.server.tls.handshakes import UNDER_WAY_MAX
 from tidelog.server.tls.tls_listener import TlsListener
 
 SLOW_CLIENTS = 1_000
@@ -80,6 +81,17 @@ def test_a_thousand_clients_that_never_finish_are_closed_in_time(
     assert running.server.connection_count <= 1
 
 
+def test_clients_that_stop_half_way_do_not_keep_others_out(start_tls: Callable[..., Running]) -> None:
+    running = start_tls("uvloop", handshake_seconds=60)
+    hello = client_hello()
+    with contextlib.ExitStack() as sockets:
+        for _ in range(2 * UNDER_WAY_MAX):
+            sockets.enter_context(running.connect(plain=True)).sendall(hello[:40])
+        with running.connect() as sock:
+            assert echo_seconds(sock) < DEADLINE
+        assert running.server.counters.handshakes_failed >= UNDER_WAY_MAX
+
+
 def test_many_whole_handshakes_at_once_leave_time_for_others(start_tls: Callable[..., Running]) -> None:
     running = start_tls("uvloop")
 
@@ -112,7 +124,7 @@ class NamePrincipal:
 
 
 NOW = datetime.now(UTC)
-RULES = r"RULE:^CN=([a-z]+),O=Example$/$1@example/U,RULE:^CN=(bob)$/$1/"
+RULES = r"RULE:^CN=([a-z]+),O=Example$/$1@example/U,RULE:^CN=(bob)$/$1/,RULE:^CN=nobody1(.*),O=Example$/$1/"
 
 
 def principal(client_auth: ClientAuth, common_name: str | None, *, is_sasl: bool = False) -> str:
@@ -154,6 +166,7 @@ def principal(client_auth: ClientAuth, common_name: str | None, *, is_sasl: bool
         (ClientAuth.REQUIRED, "bob", "User:bob"),
         (ClientAuth.REQUIRED, None, "refused"),
         (ClientAuth.REQUIRED, "Alice", "refused"),  # no rule takes this name
+        (ClientAuth.REQUIRED, "nobody1", "refused"),  # a rule makes an empty name of it
     ],
 )
 def test_certificates_name_principals(
@@ -173,4 +186,4 @@ def test_a_flood_of_refused_clients_does_not_leave_sockets_behind(start_tls: Cal
         with running.connect(plain=True) as sock:
             sock.sendall(b"\0\0\0\x08 no tls!")
     wait_for(lambda: running.server.counters.handshakes_failed == 300)
-    wait_for(lambda: len(running.server._by_ip) == 0)
+    wait_for(lambda: len(running.server._admission) == 0)

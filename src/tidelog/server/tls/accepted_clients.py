@@ -24,19 +24,24 @@ class TlsClients:
         self._state = state
         self._listeners = listeners
         self._on_failed = on_failed
-        self._handshakes = Handshakes(state.loop, seconds=state.limits.handshake_seconds)
+        # Each listener has its own: brokers meet, whatever clients do on the others.
+        self._handshakes = {
+            name: Handshakes(state.loop, seconds=state.limits.handshake_seconds) for name in listeners
+        }
         self._scratch = memoryview(bytearray(CHUNK_BYTES))
 
     def __len__(self) -> int:
         """The number of sockets that are no connections yet."""
-        return len(self._handshakes)
+        return sum(map(len, self._handshakes.values()))
 
     def begin(self, sock: socket, client: ClientConnection, port: int) -> None:
         listener = self._listeners[client.listener]
-        self._handshakes.begin(sock, listener.context, _Accepted(self, listener, client, port))
+        accepted = _Accepted(self, listener, client, port)
+        self._handshakes[client.listener].begin(sock, listener.context, accepted)
 
     def close(self) -> None:
-        self._handshakes.close()
+        for handshakes in self._handshakes.values():
+            handshakes.close()
 
     # What an accepted client comes to.
 
@@ -71,7 +76,7 @@ class _Accepted:
         principal = self._listener.principal_of(sock)
         if principal is None:
             sock.close()
-            self.failed("has a certificate that no rule of ssl.principal.mapping.rules takes")
+            self.failed("has a certificate for which ssl.principal.mapping.rules has no principal")
             return
         self._client.principal = str(principal)
         self._all.secured(self._client, sock, self._port)

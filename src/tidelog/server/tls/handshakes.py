@@ -2,7 +2,8 @@
 
 A handshake takes about a millisecond of computing, in which OpenSSL holds no lock of Python. A connection
 that sends nothing costs a socket: its TLS session is made when its first bytes arrive. Few sessions are under
-way at a time; others wait in line, unread.
+way at a time; others wait in line, unread. While there is a line, a client that lets its session wait for
+long has to go: a few hundred that never finish must not keep all others out.
 """
 
 import asyncio
@@ -19,6 +20,8 @@ from tidelog.server.tls.farewells import Farewells
 
 UNDER_WAY_MAX = 256
 THREADS = 2
+HURRY_SECONDS = 1.0
+"""How long a session may wait for its client while others wait in line."""
 
 
 class HandshakeResult(Protocol):
@@ -36,7 +39,8 @@ class Handshakes:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="tls-handshake")
         self._open: set[Handshake] = set()
         self._in_line: deque[Handshake] = deque()
-        self._under_way = 0
+        self._under_way: dict[Handshake, None] = {}  # the oldest first
+        self._hurry: asyncio.TimerHandle | None = None
         self.farewells = Farewells(loop)
 
     def __len__(self) -> int:
@@ -50,6 +54,8 @@ class Handshakes:
     def close(self) -> None:
         for handshake in list(self._open):
             handshake.drop()
+        if self._hurry is not None:
+            self._hurry.cancel()
         self.farewells.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
@@ -61,11 +67,31 @@ class Handshakes:
 
     def may_begin(self, handshake: "Handshake") -> bool:
         """Whether a session may be made now; otherwise the handshake is called when there is room."""
-        if self._under_way >= UNDER_WAY_MAX:
+        if len(self._under_way) >= UNDER_WAY_MAX:
             self._in_line.append(handshake)
+            self._make_room()
             return False
-        self._under_way += 1
+        self._under_way[handshake] = None
         return True
+
+    def _make_room(self) -> None:
+        """End sessions whose clients let them wait, one for each that is in line."""
+        if self._hurry is not None or not self._in_line:
+            return
+        now = self._loop.time()
+        self._in_line = deque(each for each in self._in_line if each in self._open)
+        slow = sorted(self._under_way, key=lambda each: each.waited(now), reverse=True)
+        for handshake in slow[: len(self._in_line)]:
+            if handshake.waited(now) < HURRY_SECONDS:
+                break
+            handshake.hurry()
+        if self._in_line:
+
+            def again() -> None:
+                self._hurry = None
+                self._make_room()
+
+            self._hurry = self._loop.call_later(HURRY_SECONDS / 4, again)
 
     def run(self, step: Callable[[], str]) -> "asyncio.Future[str]":
         return self._loop.run_in_executor(self._threads, step)
@@ -73,10 +99,11 @@ class Handshakes:
     def ended(self, handshake: "Handshake", *, had_begun: bool) -> None:
         self._open.discard(handshake)
         if had_begun:
-            self._under_way -= 1
-        while self._in_line and self._under_way < UNDER_WAY_MAX:
+            self._under_way.pop(handshake, None)
+        while self._in_line and len(self._under_way) < UNDER_WAY_MAX:
             following = self._in_line.popleft()
             if following in self._open:
+                self._under_way[following] = None
                 following.begin()
 
 
@@ -95,6 +122,8 @@ class Handshake:
         self._timer: asyncio.TimerHandle
         self._step: asyncio.Future[str] | None = None
         self._waits_for = ""
+        self._waits_since = 0.0
+        self._waited = 0.0
 
     def start(self, timer: asyncio.TimerHandle) -> None:
         self._timer = timer
@@ -120,6 +149,15 @@ class Handshake:
         else:  # a thread has it; what comes of that is too late
             self._result_of_late_step()
 
+    def waited(self, now: float) -> float:
+        """For how long, in all, its session has waited for the client; 0 while it does not."""
+        return (
+            self._waited + now - self._waits_since if self._session is not None and self._waits_for else 0.0
+        )
+
+    def hurry(self) -> None:
+        self._fail("let its TLS handshake wait while other clients were in line", had_begun=True)
+
     def drop(self) -> None:
         """The server ends."""
         self._result = None
@@ -138,6 +176,7 @@ class Handshake:
         return ""
 
     def _ready(self) -> None:
+        self._waited = self.waited(self._loop.time())
         self._stop_waiting()
         if self._session is not None or self._all.may_begin(self):
             self.begin()
@@ -188,6 +227,7 @@ class Handshake:
 
     def _wait_for(self, what: str) -> None:
         self._waits_for = what
+        self._waits_since = self._loop.time()
         add = self._loop.add_reader if what == "read" else self._loop.add_writer
         add(self._socket.fileno(), self._ready)
 

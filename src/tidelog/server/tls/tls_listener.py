@@ -32,9 +32,9 @@ class TlsListener:
         return self.watched.context
 
     def principal_of(self, session: ssl.SSLSocket) -> Principal | None:
-        """The principal that the client's certificate names; None where no mapping rule takes its name."""
+        """The principal that the client's certificate names; None where no mapping rule gives one."""
         certificate = session.getpeercert() if self._names_principals else None
         if not certificate:
             return ANONYMOUS
         name = principal_name(self._rules, distinguished_name(certificate.get("subject", ())))  # type: ignore[arg-type]
-        return None if name is None else Principal(USER, name)
+        return Principal(USER, name) if name else None
