@@ -7,6 +7,7 @@ here, with the caller's clock.
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from tidelog.base.errors import TidelogError
@@ -42,10 +43,14 @@ class KeySet:
         import jwt  # only clusters with OAUTHBEARER need it
 
         try:
-            listed = json.loads(document)["keys"]
-            self._keys = [(entry, jwt.PyJWK(entry)) for entry in listed if _is_for_signatures(entry)]
-        except (ValueError, KeyError, TypeError, jwt.PyJWTError) as error:
+            listed = [entry for entry in json.loads(document)["keys"] if _is_for_signatures(entry)]
+        except (ValueError, KeyError, TypeError) as error:
             raise TokenRefused(f"the JWKS document cannot be read: {error!r}") from error
+        self._keys: list[tuple[Mapping[str, Any], jwt.PyJWK]] = []
+        for entry in listed:
+            # A provider may list keys of a kind that is not known here beside those that are.
+            with suppress(ValueError, KeyError, TypeError, jwt.PyJWTError):
+                self._keys.append((entry, jwt.PyJWK(entry)))
         if not self._keys:
             raise TokenRefused("the JWKS document has no key that can verify a signature")
 
@@ -84,7 +89,9 @@ class KeySet:
         raise TokenRefused("no known key signed the token")
 
 
-def _is_for_signatures(entry: Mapping[str, Any]) -> bool:
+def _is_for_signatures(entry: object) -> bool:
+    if not isinstance(entry, dict):
+        return False
     return entry.get("use", "sig") == "sig" and entry.get("kty") in ("RSA", "EC", "OKP")
 
 

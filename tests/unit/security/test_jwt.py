@@ -121,7 +121,16 @@ def test_a_key_that_is_not_listed_yet() -> None:
 
 @pytest.mark.parametrize(
     "document",
-    ["", "[]", "{}", '{"keys": []}', '{"keys": [{"kty": "oct", "k": "AA"}]}', '{"keys": [{"kty": "RSA"}]}'],
+    [
+        "",
+        "[]",
+        "{}",
+        '{"keys": []}',
+        '{"keys": [1, null, "x"]}',
+        '{"keys": 5}',
+        '{"keys": [{"kty": "oct", "k": "AA"}]}',
+        '{"keys": [{"kty": "RSA"}]}',
+    ],
 )
 def test_documents_without_keys(document) -> None:
     with pytest.raises(TokenRefused, match="JWKS"):

@@ -7,7 +7,9 @@ have begun to use a new one; at most once in a while, since anybody can send suc
 
 import logging
 import threading
+import time
 from collections.abc import Callable
+from http.client import HTTPException
 from typing import NamedTuple
 from urllib.error import URLError
 from urllib.parse import unquote, urlsplit
@@ -95,7 +97,7 @@ class TokenKeys:
         self._tried_at = self._monotonic()
         try:
             self._keys = KeySet(self._read(self._url))
-        except (OSError, ValueError, TokenRefused, RecursionError) as error:
+        except (OSError, ValueError, HTTPException, TokenRefused, RecursionError) as error:
             self._failures += 1
             log.error("the keys for OAUTHBEARER cannot be read from %s: %s", self._url, error)
             return
@@ -104,7 +106,7 @@ class TokenKeys:
 
 
 def read_document(url: str) -> bytes:
-    """Raises OSError, or ValueError for a document that is too large."""
+    """Raises OSError or HTTPException, or ValueError for a document that is too large."""
     parts = urlsplit(url)
     if parts.scheme == "file":
         with open(unquote(parts.path), "rb") as file:
@@ -112,9 +114,20 @@ def read_document(url: str) -> bytes:
     else:
         try:
             with urlopen(url, timeout=FETCH_SECONDS) as answer:
-                document = answer.read(DOCUMENT_BYTES_MAX + 1)
+                document = _read_in_time(answer.read1)
         except URLError as error:
             raise OSError(str(error.reason)) from error
     if len(document) > DOCUMENT_BYTES_MAX:
         raise ValueError(f"the document is larger than {DOCUMENT_BYTES_MAX} bytes")
+    return document
+
+
+def _read_in_time(read: Callable[[int], bytes]) -> bytes:
+    """The time-out of a socket counts from the last byte, and a server may send them one by one."""
+    end = time.monotonic() + FETCH_SECONDS
+    document = b""
+    while len(document) <= DOCUMENT_BYTES_MAX and (piece := read(DOCUMENT_BYTES_MAX + 1 - len(document))):
+        document += piece
+        if time.monotonic() > end:
+            raise TimeoutError(f"the document did not arrive within {FETCH_SECONDS:.0f} s")
     return document

@@ -19,6 +19,11 @@ from tidelog.metadata.image.security_builder import token_record
 from tidelog.metadata.image.security_records import DelegationTokenDeleted
 
 TOKENS_MAX = 10_000
+TOKENS_OF_REQUESTER_MAX = 1_000
+"""Every user may ask for tokens, and one must not use up those of all."""
+
+RENEWERS_MAX = 32
+RENEWER_CHARACTERS_MAX = 512
 
 
 class TokenTimes(msgspec.Struct, frozen=True):
@@ -48,8 +53,21 @@ def decide_create_token(
     times: TokenTimes,
     now_ms: TimestampMs,
 ) -> Decision[ChangedToken]:
-    if any(not renewer.startswith("User:") for renewer in renewers):
+    if any(not renewer.removeprefix("User:") or not renewer.startswith("User:") for renewer in renewers):
         return _refused(ErrorCode.INVALID_PRINCIPAL_TYPE, "Renewers must be principals of the type User")
+    if len(renewers) > RENEWERS_MAX or any(len(renewer) > RENEWER_CHARACTERS_MAX for renewer in renewers):
+        return _refused(
+            ErrorCode.INVALID_REQUEST,
+            f"A token may have {RENEWERS_MAX} renewers, with names of {RENEWER_CHARACTERS_MAX} characters",
+        )
+    if (
+        sum(token.requester == requester for token in image.security.tokens.values())
+        >= TOKENS_OF_REQUESTER_MAX
+    ):
+        return _refused(
+            ErrorCode.INVALID_REQUEST,
+            f"{requester} has requested {TOKENS_OF_REQUESTER_MAX} tokens already; expire some first",
+        )
     if len(image.security.tokens) >= TOKENS_MAX:
         return _refused(
             ErrorCode.INVALID_REQUEST, f"The cluster has {TOKENS_MAX} tokens already; expire some first"

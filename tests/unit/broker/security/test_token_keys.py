@@ -2,6 +2,7 @@
 
 import base64
 import json
+from http.client import BadStatusLine
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from tidelog.broker.security import token_keys
 from tidelog.broker.security.token_keys import (
     DOCUMENT_BYTES_MAX,
     UNKNOWN_KEY_SECONDS,
@@ -101,6 +103,33 @@ def test_without_any_keys_every_token_is_refused_until_they_come() -> None:
     assert provider.reads == 1
     provider.now, provider.content = 0.1, document(old=OLD)
     provider.keys.verify(token(OLD, "old"))
+
+
+def test_an_answer_that_is_no_http_counts_as_a_failure() -> None:
+    provider = Provider()
+    provider.keys.verify(token(OLD, "old"))
+    provider.now, provider.content = 3600, BadStatusLine("\0\0")
+    for _ in range(3):
+        assert provider.keys.verify(token(OLD, "old")).subject == "alice"
+    assert provider.reads == 2
+
+
+def test_keys_of_a_kind_that_is_not_known_do_not_hide_the_others() -> None:
+    provider = Provider()
+    listed = json.loads(document(old=OLD))["keys"]
+    others = [{"kty": "EC", "crv": "P-0", "x": "AA", "y": "AA"}, {"kty": "RSA", "alg": "RS9", "n": "AQ"}, 7]
+    provider.content = json.dumps({"keys": [*others, *listed]}).encode()
+    assert provider.keys.verify(token(OLD, "old")).subject == "alice"
+
+
+def test_a_document_that_trickles_in_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter(range(1000))
+    monkeypatch.setattr(token_keys.time, "monotonic", lambda: next(now))
+    with pytest.raises(TimeoutError):
+        token_keys._read_in_time(lambda _: b"x")
+    assert next(now) < 10
+    pieces = [b"{", b"}", b""]
+    assert token_keys._read_in_time(lambda _: pieces.pop(0)) == b"{}"
 
 
 @pytest.mark.parametrize(

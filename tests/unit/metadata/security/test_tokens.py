@@ -4,7 +4,10 @@ import pytest
 
 from tidelog.base.errors import ErrorCode
 from tidelog.metadata.image.image import ClusterImage, advance
+from tidelog.metadata.image.security import DelegationToken, SecurityImage
 from tidelog.metadata.security.tokens import (
+    RENEWERS_MAX,
+    TOKENS_OF_REQUESTER_MAX,
     TokenTimes,
     decide_create_token,
     decide_expire_token,
@@ -84,3 +87,22 @@ def test_tokens_are_described_by_owner_and_forgotten_when_over() -> None:
 
 def test_renewers_are_users() -> None:
     assert create(renewers=("Group:x",)).results[0].error is ErrorCode.INVALID_PRINCIPAL_TYPE
+    # A name that is empty could not be described to anybody later.
+    assert create(renewers=("User:",)).results[0].error is ErrorCode.INVALID_PRINCIPAL_TYPE
+
+
+def test_a_token_does_not_fill_the_metadata() -> None:
+    assert create(renewers=(BOB,) * RENEWERS_MAX).records
+    assert create(renewers=(BOB,) * (RENEWERS_MAX + 1)).results[0].error is ErrorCode.INVALID_REQUEST
+    assert create(renewers=(BOB * 100,)).results[0].error is ErrorCode.INVALID_REQUEST
+
+
+def test_one_user_does_not_use_up_the_tokens_of_all() -> None:
+    kept = {
+        f"t{number}": DelegationToken(f"t{number}", ALICE, ADMIN, (), 0, 100, 100)
+        for number in range(TOKENS_OF_REQUESTER_MAX)
+    }
+    image = ClusterImage(security=SecurityImage(tokens=kept))
+    assert create(image, "next").results[0].error is ErrorCode.INVALID_REQUEST
+    kept.pop("t7")
+    assert create(image, "next").records
