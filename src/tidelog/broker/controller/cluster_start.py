@@ -11,6 +11,7 @@ from tidelog.base.ports import Clock, Random
 from tidelog.base.voters import parse_voters
 from tidelog.broker.controller.metadata_applier import MetadataApplier
 from tidelog.broker.controller.quorum import Quorum
+from tidelog.broker.controller.voter_refusals import log_refusals
 from tidelog.broker.log_dirs.flusher import RunInThread
 from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.broker.requests.context import Services
@@ -159,22 +160,30 @@ async def until_following(services: Services, quorum: Quorum) -> None:
     metadata, clock, raft = services.metadata, services.clock, quorum.raft
     remembered = raft.last_index
     logged_at = clock.monotonic()
-    while True:
-        if (failure := quorum.failure or metadata.failure) is not None:
-            raise failure
-        is_led = metadata.is_controller or (raft.leader_id is not None and not raft.is_leader)
-        # Entries that the leader's log lacks are truncated by now: they were never committed.
-        known = max(raft.commit_index, min(remembered, raft.last_index))
-        if is_led and metadata.image.cluster_id and metadata.version >= known:
-            return
-        if clock.monotonic() - logged_at >= REQUEST_SECONDS:
-            logged_at = clock.monotonic()
-            others = ", ".join(
-                f"{voter.id}@{voter.address}"
-                for voter in raft.configuration.voters
-                if voter.id != services.metadata.node_id
-            )
-            # A voter could have lost its disk, unless the quorum has pinned the disk of each.
-            how_many = "a majority of all voters" if raft.configuration.is_pinned else "all of them, at first"
-            log.warning("waiting for the other voters, %s (it takes %s)", others, how_many)
-        await asyncio.sleep(POLL_SECONDS)
+    asking: asyncio.Task[None] | None = None
+    try:
+        while True:
+            if (failure := quorum.failure or metadata.failure) is not None:
+                raise failure
+            is_led = metadata.is_controller or (raft.leader_id is not None and not raft.is_leader)
+            # Entries that the leader's log lacks are truncated by now: they were never committed.
+            known = max(raft.commit_index, min(remembered, raft.last_index))
+            if is_led and metadata.image.cluster_id and metadata.version >= known:
+                return
+            if clock.monotonic() - logged_at >= REQUEST_SECONDS:
+                logged_at = clock.monotonic()
+                _log_wait(metadata.node_id, raft)
+                if services.authorizer is not None:
+                    asking = asyncio.create_task(log_refusals(services.peers, raft.configuration.voters))
+            await asyncio.sleep(POLL_SECONDS)
+    finally:
+        if asking is not None:
+            asking.cancel()
+
+
+def _log_wait(node_id: NodeId, raft: Raft) -> None:
+    voters = raft.configuration.voters
+    others = ", ".join(f"{voter.id}@{voter.address}" for voter in voters if voter.id != node_id)
+    # A voter could have lost its disk, unless the quorum has pinned the disk of each.
+    how_many = "a majority of all voters" if raft.configuration.is_pinned else "all of them, at first"
+    log.warning("waiting for the other voters, %s (it takes %s)", others, how_many)

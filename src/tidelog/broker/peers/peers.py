@@ -28,6 +28,8 @@ LOOK_SECONDS = 0.25
 """How often a call to the controller checks that no other broker has become the controller."""
 
 SENDS = "sends"
+QUORUM = "quorum"
+"""Calls to voters at the addresses that Raft knows, which are there before any registration."""
 
 
 class PeerUnavailable(ConnectionError):
@@ -52,7 +54,7 @@ class Peers:
     ) -> None:
         """`call_here` serves requests to this very broker without a network.
 
-        `resolve_sends` finds the addresses for `send`; without it, `resolve` does.
+        `resolve_sends` finds the addresses for `send` and the lane QUORUM; without it, `resolve` does.
         """
         self.node_id = node_id
         self._network = network
@@ -182,7 +184,7 @@ class Peers:
         self._lanes.clear()
 
     def _lane(self, node_id: NodeId, name: str) -> _Lane:
-        address = (self._resolve_sends if name == SENDS else self._resolve)(node_id)
+        address = (self._resolve_sends if name in {SENDS, QUORUM} else self._resolve)(node_id)
         if address is None or self._closed:
             raise PeerUnavailable(f"broker {node_id} has no address" if address is None else "stopping")
         lane = self._lanes.get((node_id, name))

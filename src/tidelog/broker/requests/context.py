@@ -1,7 +1,7 @@
 """What a handler gets beside the request: the broker's services, and the connection of the client."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ from tidelog.broker.requests.tries import Tries
 from tidelog.broker.security.authorizer import Authorizer
 from tidelog.broker.security.client_quotas import ClientQuotas
 from tidelog.broker.security.mutation_quotas import MutationCharge, MutationQuotas
+from tidelog.broker.security.refused_brokers import RefusedBrokers
 from tidelog.broker.security.request_charge import RequestCharge
 from tidelog.groups.shard import GroupShard
 from tidelog.security.acls.acl import WILDCARD
@@ -71,6 +72,7 @@ class Services:
     """The only listener that takes requests between brokers."""
     authorizer: Authorizer | None = None
     """None: every client may do everything."""
+    refused_brokers: RefusedBrokers = field(default_factory=RefusedBrokers)
     audit: "Audit | None" = None
     put_gate: Callable[[ClientConnection], None] | None = None
     """Puts a gate on a new connection whose listener has SASL; None where no listener has."""

@@ -58,7 +58,7 @@ class FollowingVoter:
 
     async def start(self) -> None:
         await self.rig.start()
-        services = SimpleNamespace(metadata=self.rig.metadata, clock=self.rig.clock)
+        services = SimpleNamespace(metadata=self.rig.metadata, clock=self.rig.clock, authorizer=None)
         waiting = until_following(services, self.rig.quorum)  # type: ignore[arg-type]
         self.following = asyncio.get_running_loop().create_task(waiting)
 

@@ -8,13 +8,11 @@ from tidelog.wire.messages.raft import RaftRequest
 
 
 def handle(context: Context, request: RaftRequest) -> NoResponse:
+    services, connection = context.services, context.connection
     if not context.allows_on_cluster(Operation.CLUSTER_ACTION):
-        raise CloseConnection(
-            context.connection,
-            f"{context.connection.principal} is no broker: it lacks CLUSTER_ACTION on the cluster. Name the "
-            "principals of all brokers in super.users",
-        )
-    metadata = context.services.metadata
+        services.refused_brokers.warn(connection.principal, connection.host, services.clock.monotonic())
+        raise CloseConnection(connection, f"{connection.principal} lacks CLUSTER_ACTION on the cluster")
+    metadata = services.metadata
     ours = metadata.image.cluster_id
     # A node that does not know its cluster yet sends no cluster id.
     if request.cluster_id and ours and request.cluster_id != ours:
