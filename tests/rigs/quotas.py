@@ -18,9 +18,9 @@ class StillClock:
         return self.now
 
 
-def client_quotas(clock: StillClock | None = None, **limits: float) -> ClientQuotas:
+def client_quotas(clock: StillClock | None = None, *, windows: int = 11, **limits: float) -> ClientQuotas:
     """Limits of every user, under Kafka's names."""
-    quotas = ClientQuotas(clock or StillClock(), windows=11, window_ms=1000)
+    quotas = ClientQuotas(clock or StillClock(), windows=windows, window_ms=1000)
     quotas.follow({EVERY_USER: {QuotaKey(name): limit for name, limit in limits.items()}})
     return quotas
 

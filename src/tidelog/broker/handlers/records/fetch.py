@@ -128,7 +128,8 @@ class FetchJob:
         self._plan = plan
         self.bytes_max = min(request.max_bytes, services.config.int("fetch.max.bytes"))
         if context.charge is not None and (of_quota := context.charge.fetched_bytes_max) is not None:
-            self.bytes_max = min(self.bytes_max, int(of_quota))
+            # A byte at least: a fetch that waits for none would be answered at once, again and again.
+            self.bytes_max = min(self.bytes_max, max(1, int(of_quota)))
         self._permit: ReadPermit | None = None
         self.read_committed = request.isolation_level == READ_COMMITTED
         self._limit = LOG_END if reads_all else limit_of_consumer(request.isolation_level)

@@ -221,8 +221,8 @@ def test_followers_fetch_on_the_listener_of_brokers_alone() -> None:
     assert rig.as_follower == []
 
 
-def limited(bytes_per_second: float, *, used: int = 0) -> RequestCharge:
-    quotas = client_quotas(consumer_byte_rate=bytes_per_second)
+def limited(bytes_per_second: float, *, used: int = 0, windows: int = 11) -> RequestCharge:
+    quotas = client_quotas(windows=windows, consumer_byte_rate=bytes_per_second)
     charge = RequestCharge(quotas, quotas.limits_of("User:ANONYMOUS", None))
     assert charge.fetched(used)
     return charge
@@ -252,6 +252,19 @@ def test_a_session_goes_on_after_a_response_without_records() -> None:
     rig.charge = None
     response = rig.ask(FetchRequest(session_id=7, session_epoch=2, max_wait_ms=100, min_bytes=1))
     assert response.responses[0].partitions[0].records
+
+
+def test_a_consumer_waits_for_records_also_where_its_quota_leaves_no_burst() -> None:
+    rig = Rig()
+    rig.charge = limited(1000, windows=1)
+
+    async def waits() -> bool:
+        context = Context(rig.services, ClientConnection("", 0, "PLAINTEXT"), 17, None)  # type: ignore[arg-type]
+        context.charge = rig.charge
+        answer = fetch.handle(context, consumer(3))
+        return isinstance(answer, asyncio.Future) and not answer.done() and bool(answer.cancel())
+
+    assert virtual_time.run(waits())
 
 
 def test_a_fetch_returns_no_more_than_the_burst_and_does_not_wait_for_more() -> None:
