@@ -47,6 +47,14 @@ def test_a_role_from_its_creation_to_its_end(tidelog: Tidelog) -> None:
     assert "(role analyst)" in tidelog("acl explain User:reports read topic orders.eu")
     tidelog("acl explain User:reports write topic orders.eu", Exit.FAILED)
 
+    # What a role allows does not end with an ACL, and the command says so.
+    tidelog("acl add --principal User:night --operation read --topic payroll")
+    removed = tidelog("acl remove --principal User:night")
+    assert removed.count("Removed:") == 1
+    assert removed.count("Stays:") == 2
+    assert "tidelog role revoke analyst --from User:night" in removed
+    assert "only roles do" in tidelog("acl remove --principal User:night", Exit.NOT_FOUND)
+
     tidelog("role create analyst --replace --write orders")
     tidelog("role revoke analyst --from User:night")
     tidelog("acl explain User:reports write topic orders")

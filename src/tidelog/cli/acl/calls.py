@@ -127,7 +127,10 @@ def check(code: int, message: str | None, what: str, needed: Operation) -> None:
     cause = attempt = None
     if code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
         cause = f"the user of this connection lacks {needed.name} on the cluster."
-        attempt = f"as an administrator: tidelog acl add User:NAME --cluster {needed.name.lower()}"
+        operation = needed.name.lower().replace("_", "-")
+        attempt = (
+            f"as an administrator: tidelog acl add --principal User:NAME --operation {operation} --cluster"
+        )
     raise refusal(code, message, what, cause=cause, attempt=attempt)
 
 

@@ -137,7 +137,7 @@ def remove(
     """Remove the ACLs that fit all that is given; others stay.
 
     A pattern selects the ACLs with that very pattern: --topic orders leaves one for 'orders*' alone.
-    "tidelog role" changes roles.
+    What a role allows stays, and is shown: "tidelog role" changes roles.
 
     \b
     tidelog acl remove --principal User:reports                     # all of this principal
@@ -163,10 +163,23 @@ def remove(
             resources or [everything], principals or [None], operations or [Operation.ANY], hosts or [None]
         )
     ]
-    removed = delete_acls(DirectCluster(session), filters)
+    cluster = DirectCluster(session)
+    removed = delete_acls(cluster, filters)
     _tell(session, "removed", removed)
+    of_roles = [
+        rule
+        for rule in rules_of((), list_roles_if_any(cluster))
+        if any(chosen.select([rule.acl]) for chosen in filters)
+    ]
+    if of_roles and not session.json:
+        for rule in of_roles:
+            print(f"Stays: {rule_text(rule)}.")
+        roles = dict.fromkeys((rule.role, rule.acl.principal) for rule in of_roles)
+        for role, principal in roles:
+            print(f"To end that too: tidelog role revoke {role} --from {shlex.quote(principal)}")
     if not removed:
-        raise CliError("No ACL fits.", attempt="tidelog acl list", code=Exit.NOT_FOUND)
+        what = "No ACL fits; only roles do." if of_roles else "No ACL fits."
+        raise CliError(what, attempt="tidelog acl list", code=Exit.NOT_FOUND)
 
 
 @acl.command("list")
