@@ -18,7 +18,8 @@ KEPT_MAX = 50_000
 """Answers; beyond that all are forgotten, so that invented names cannot fill the memory."""
 
 _WRITE_TO_TOPIC = (Operation.WRITE, ResourceType.TOPIC)
-_Question = tuple[str, str, Operation, ResourceType, str]
+_Question = tuple[str, str, Operation, ResourceType, str | None]
+"""Without a name: about any resource of the type."""
 
 
 class Authorizer:
@@ -59,14 +60,12 @@ class Authorizer:
         question = (principal, host, operation, resource_type, name)
         known = self._kept.get(question)
         if known is None:
-            if len(self._kept) >= KEPT_MAX:
-                self._kept.clear()
             if (operation, resource_type) == _WRITE_TO_TOPIC and name in self._written_by_brokers:
                 known = self.allows_on_cluster(principal, host, Operation.CLUSTER_ACTION)
             else:
                 verdict = self._index.decide(principal, host, operation, resource_type, name)
                 known = self._is_allowed(principal, verdict)
-            self._kept[question] = known
+            self._keep(question, known)
         return known
 
     def allows_on_cluster(self, principal: str, host: str, operation: Operation) -> bool:
@@ -76,7 +75,13 @@ class Authorizer:
         self, principal: str, host: str, operation: Operation, resource_type: ResourceType
     ) -> bool:
         """On at least one resource of the type, existing or not."""
-        return self._is_allowed(principal, self._index.decide_any(principal, host, operation, resource_type))
+        question = (principal, host, operation, resource_type, None)
+        known = self._kept.get(question)
+        if known is None:
+            # It looks at all ACLs, which are many, and each new producer asks.
+            verdict = self._index.decide_any(principal, host, operation, resource_type)
+            known = self._keep(question, self._is_allowed(principal, verdict))
+        return known
 
     def allowed_operations(self, principal: str, host: str, resource_type: ResourceType, name: str) -> int:
         """As Describe answers carry it: a bit for each operation, counted from its number."""
@@ -90,6 +95,12 @@ class Authorizer:
         if principal in self._super_users:
             return True
         return verdict is Verdict.ALLOWED or (verdict is Verdict.NO_ACL and self._allow_if_no_acl)
+
+    def _keep(self, question: _Question, answer: bool) -> bool:
+        if len(self._kept) >= KEPT_MAX:
+            self._kept.clear()
+        self._kept[question] = answer
+        return answer
 
     def _forget(self) -> None:
         self._kept.clear()

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any, TypeVar
 
+import msgspec
+
 from tidelog.base.invariant import broken, invariant
 from tidelog.metadata.image.security import DelegationToken, Grant, Role, SecurityImage
 from tidelog.metadata.image.security_records import (
@@ -31,7 +33,7 @@ _QUOTA_PARTS = {"user": "user", "client-id": "client_id", "ip": "ip"}
 
 
 class SecurityDraft:
-    """Each map is copied at its first change."""
+    """Changes copies of everything that the base holds."""
 
     def __init__(self, base: SecurityImage) -> None:
         self._base = base
@@ -134,9 +136,7 @@ SECURITY_RECORDS: dict[type, Callable[[SecurityDraft, Any], None]] = {
 
 def security_records(image: SecurityImage) -> Iterator[SecurityRecord]:
     """The records that lead from nothing to this image, in an order that is always the same."""
-    for acl in sorted(
-        image.acls, key=lambda acl: (acl.resource_name, acl.principal, acl.operation, str(acl))
-    ):
+    for acl in sorted(image.acls, key=msgspec.structs.astuple):
         yield AclCreated(acl_text(acl))
     for role in image.roles.values():
         yield role_record(role)

@@ -53,7 +53,7 @@ def decide_delete_acls(image: ClusterImage, filters: Sequence[AclFilter]) -> Dec
         except KafkaError as error:
             results.append(DeletedAcls.refused(error))
             continue
-        selected = tuple(acl for acl in image.security.acls if chosen.selects(acl))
+        selected = tuple(chosen.select(image.security.acls))
         deleted.update(dict.fromkeys(selected))
         results.append(DeletedAcls(acls=selected))
     return Decision([AclDeleted(acl_text(acl)) for acl in deleted], results)

@@ -1,5 +1,7 @@
 """One ACL, and the filters that DescribeAcls and DeleteAcls select ACLs with."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from tidelog.security.acls.vocabulary import Operation, PatternType, Permission, ResourceType
@@ -37,20 +39,30 @@ class AclFilter(msgspec.Struct, frozen=True):
     operation: Operation = Operation.ANY
     permission: Permission = Permission.ANY
 
-    def selects(self, acl: Acl) -> bool:
-        return (
-            self.resource_type in (ResourceType.ANY, acl.resource_type)
-            and self._selects_pattern(acl)
-            and self.principal in (None, acl.principal)
-            and self.host in (None, acl.host)
-            and self.operation in (Operation.ANY, acl.operation)
-            and self.permission in (Permission.ANY, acl.permission)
-        )
+    def select(self, acls: Iterable[Acl]) -> list[Acl]:
+        """Returns those that fit. Each step looks only at what the steps before have left, without a call for
+        each ACL: there may be a hundred thousand of them."""
+        left = list(acls)
+        if self.principal is not None:
+            left = [acl for acl in left if acl.principal == self.principal]
+        if self.resource_name is not None:
+            left = self._with_pattern(left, self.resource_name)
+        elif self.pattern_type not in (PatternType.ANY, PatternType.MATCH):
+            left = [acl for acl in left if acl.pattern_type is self.pattern_type]
+        if self.host is not None:
+            left = [acl for acl in left if acl.host == self.host]
+        if self.resource_type is not ResourceType.ANY:
+            left = [acl for acl in left if acl.resource_type is self.resource_type]
+        if self.operation is not Operation.ANY:
+            left = [acl for acl in left if acl.operation is self.operation]
+        if self.permission is not Permission.ANY:
+            left = [acl for acl in left if acl.permission is self.permission]
+        return left
 
-    def _selects_pattern(self, acl: Acl) -> bool:
+    def _with_pattern(self, acls: list[Acl], name: str) -> list[Acl]:
         if self.pattern_type is PatternType.MATCH:
-            return self.resource_name is None or acl.covers(self.resource_name)
-        return self.pattern_type in (PatternType.ANY, acl.pattern_type) and self.resource_name in (
-            None,
-            acl.resource_name,
-        )
+            return [acl for acl in acls if acl.covers(name)]
+        named = [acl for acl in acls if acl.resource_name == name]
+        if self.pattern_type is PatternType.ANY:
+            return named
+        return [acl for acl in named if acl.pattern_type is self.pattern_type]

@@ -15,6 +15,7 @@ from tidelog.metadata.image.security_records import (
     RoleDeleted,
     RoleMembersChanged,
 )
+from tidelog.security.acls.index import AclIndex
 from tidelog.security.acls.vocabulary import Operation, ResourceType
 
 ALICE = "User:alice"
@@ -99,6 +100,21 @@ def test_any_topic_will_do() -> None:
     assert following.authorizer.allows_on_any(ALICE, "h", Operation.READ, ResourceType.TOPIC)
     assert not following.authorizer.allows_on_any(ALICE, "h", Operation.WRITE, ResourceType.TOPIC)
     assert not following.authorizer.allows_on_cluster(ALICE, "h", Operation.CREATE)
+
+
+def test_any_topic_is_looked_for_once(monkeypatch) -> None:
+    """It looks at all ACLs, and a client can ask with each request for a producer id."""
+    following = Following()
+    following.apply(AclCreated(ACL))
+    looks = []
+    decide_any = AclIndex.decide_any
+    monkeypatch.setattr(AclIndex, "decide_any", lambda *asked: looks.append(asked) or decide_any(*asked))
+    answers = [
+        following.authorizer.allows_on_any(ALICE, "h", Operation.WRITE, ResourceType.TOPIC) for _ in range(3)
+    ]
+    assert (answers, len(looks)) == ([False] * 3, 1)
+    following.apply(AclCreated(AclText("TOPIC", "LITERAL", "x", ALICE, "*", "WRITE", "ALLOW")))
+    assert following.authorizer.allows_on_any(ALICE, "h", Operation.WRITE, ResourceType.TOPIC)
 
 
 def test_invented_names_do_not_fill_the_memory(monkeypatch) -> None:

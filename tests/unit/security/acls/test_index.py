@@ -127,7 +127,15 @@ def test_writing_to_any_topic(acls, verdict) -> None:
     ],
 )
 def test_filters(chosen, selected) -> None:
-    assert chosen.selects(acl("ord", pattern=PREFIXED)) is selected
+    given = [acl("ord", pattern=PREFIXED)]
+    assert chosen.select(given) == (given if selected else [])
+
+
+def test_a_filter_selects_among_many() -> None:
+    many = [acl(f"t-{number}", READ, principal=f"User:{number % 10}") for number in range(100)]
+    chosen = AclFilter(TOPIC, MATCH, "t-33", "User:3", "*", READ, ALLOW)
+    assert chosen.select(many) == [many[33]]
+    assert AclFilter(principal="User:3").select(many) == many[3::10]
 
 
 names = st.sampled_from(["a", "ab", "abc", "b", "*"])

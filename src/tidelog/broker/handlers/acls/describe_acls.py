@@ -26,9 +26,7 @@ def handle(context: Context, request: DescribeAclsRequest) -> DescribeAclsRespon
         check_filter(chosen)
     except KafkaError as error:
         return DescribeAclsResponse(error_code=error.code, error_message=error.message)
-    selected = sorted_acls(
-        acl for acl in context.services.metadata.image.security.acls if chosen.selects(acl)
-    )
+    selected = sorted_acls(chosen.select(context.services.metadata.image.security.acls))
     return DescribeAclsResponse(
         resources=[
             DescribeAclsResource(
