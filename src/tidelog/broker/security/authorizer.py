@@ -17,6 +17,9 @@ from tidelog.security.principal import BROKER_ITSELF, parse_principal
 KEPT_MAX = 50_000
 """Answers; beyond that all are forgotten, so that invented names cannot fill the memory."""
 
+NAME_MAX = 255
+"""Characters of a name whose answer is kept: names of topics are no longer, and of groups seldom."""
+
 _WRITE_TO_TOPIC = (Operation.WRITE, ResourceType.TOPIC)
 _Question = tuple[str, str, Operation, ResourceType, str | None]
 """Without a name: about any resource of the type."""
@@ -65,7 +68,8 @@ class Authorizer:
             else:
                 verdict = self._index.decide(principal, host, operation, resource_type, name)
                 known = self._is_allowed(principal, verdict)
-            self._keep(question, known)
+            if len(name) <= NAME_MAX:
+                self._keep(question, known)
         return known
 
     def allows_on_cluster(self, principal: str, host: str, operation: Operation) -> bool:

@@ -11,8 +11,12 @@ import msgspec
 
 from tidelog.base.ids import TimestampMs
 
+OK = "OK"
 TEXT_MAX = 256
 """Characters of a text that a client chose; a client id may be 32 KiB long."""
+
+DETAILS_MAX = 50
+"""Of one event; a request may name a hundred thousand."""
 
 
 class AuditKind(Enum):
@@ -48,24 +52,44 @@ class AuditEvent(msgspec.Struct, frozen=True, kw_only=True):
     details: tuple[tuple[str, str], ...] = ()
 
 
+def bounded(event: AuditEvent) -> AuditEvent:
+    """The event with as much of what the client chose as its line shows: it may be kept for a while."""
+    actor = event.actor
+    details, more = event.details[:DETAILS_MAX], len(event.details) - DETAILS_MAX
+    if more > 0:
+        details += (("more", str(more)),)
+    return msgspec.structs.replace(
+        event,
+        actor=msgspec.structs.replace(
+            actor,
+            principal=_bounded(actor.principal),
+            client_id=None if actor.client_id is None else _bounded(actor.client_id),
+        ),
+        resource=_bounded(event.resource),
+        reason=_bounded(event.reason),
+        details=tuple((_bounded(name), _bounded(value)) for name, value in details),
+    )
+
+
 def line_of(event: AuditEvent, now_ms: TimestampMs, broker: int, repeated: int = 0) -> bytes:
     """`repeated` counts the equal events since the last line of this event."""
+    event = bounded(event)
     actor = event.actor
     fields: dict[str, Any] = {
         "time": _time_text(now_ms),
         "event": event.kind.value,
         "broker": broker,
-        "principal": _bounded(actor.principal),
+        "principal": actor.principal,
         "host": actor.host,
         "listener": actor.listener,
-        "client_id": _bounded(actor.client_id or ""),
+        "client_id": actor.client_id,
         "api": event.api,
         "operation": event.operation,
         "resource_type": event.resource_type,
-        "resource": _bounded(event.resource),
+        "resource": event.resource,
         "result": event.result,
-        "reason": _bounded(event.reason),
-        "details": {name: _bounded(value) for name, value in event.details},
+        "reason": event.reason,
+        "details": dict(event.details),
         "repeated": repeated,
     }
     kept = {name: value for name, value in fields.items() if value or name == "broker"}

@@ -125,6 +125,13 @@ def test_invented_names_do_not_fill_the_memory(monkeypatch) -> None:
     assert len(following.authorizer._kept) <= 10
 
 
+def test_long_names_are_not_kept() -> None:
+    """Fifty thousand of 32 KiB would be more memory than most brokers have."""
+    following = Following()
+    assert not following.may_read("x" * 32_000)
+    assert not following.authorizer._kept
+
+
 def test_super_users_as_text() -> None:
     assert super_users_of(" User:a;User:CN=b,OU=x ; ") == ["User:a", "User:CN=b,OU=x"]
     with pytest.raises(KafkaError, match="not a principal"):

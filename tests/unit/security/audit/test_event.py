@@ -1,6 +1,14 @@
 import json
 
-from tidelog.security.audit.event import TEXT_MAX, Actor, AuditEvent, AuditKind, dropped_line, line_of
+from tidelog.security.audit.event import (
+    DETAILS_MAX,
+    TEXT_MAX,
+    Actor,
+    AuditEvent,
+    AuditKind,
+    dropped_line,
+    line_of,
+)
 
 BOB = Actor("User:bob", "192.0.2.1", "CLIENTS", "etl")
 
@@ -47,6 +55,13 @@ def test_long_texts_are_shortened() -> None:
     written = json.loads(line_of(event, 0, 1))
     assert written["resource"] == "x" * TEXT_MAX + "…"
     assert len(written["details"]["k"]) == TEXT_MAX + 1
+
+
+def test_a_request_with_many_parts_makes_a_short_line() -> None:
+    details = tuple((f"{number}" + "k" * 9_999, "v") for number in range(10_000))
+    line = line_of(AuditEvent(kind=AuditKind.CHANGED, actor=BOB, details=details), 0, 1)
+    assert len(line) < 20_000
+    assert json.loads(line)["details"]["more"] == str(10_000 - DETAILS_MAX)
 
 
 def test_missing_events_are_named() -> None:

@@ -10,10 +10,8 @@ from typing import Protocol
 from tidelog.base.ids import NodeId
 from tidelog.base.ports import Clock
 from tidelog.security.acls.vocabulary import Operation, ResourceType
-from tidelog.security.audit.event import Actor, AuditEvent, AuditKind, line_of
+from tidelog.security.audit.event import OK, Actor, AuditEvent, AuditKind, bounded, line_of
 from tidelog.security.audit.repeats import Repeats
-
-OK = "OK"
 
 
 class AuditSink(Protocol):
@@ -43,7 +41,7 @@ class Audit:
         return kind in self._kinds
 
     def record(self, event: AuditEvent) -> None:
-        if event.kind in self._kinds and self._repeats.is_first(event):
+        if event.kind in self._kinds and self._repeats.is_first(event := bounded(event)):
             self._write(event)
 
     def denied(
@@ -115,6 +113,10 @@ class Backlog:
         lines, dropped = self._lines, self._dropped
         self._lines, self._bytes, self._dropped = [], 0, 0
         return [*lines, self._line_of_dropped(dropped)] if dropped else lines
+
+    def lost(self, count: int) -> None:
+        """So many lines that were taken cannot be written at all."""
+        self._dropped += count
 
     def give_back(self, lines: Iterable[bytes]) -> None:
         """They could not be written: they come first the next time."""

@@ -22,9 +22,13 @@ from tidelog.wire.record_body import Record
 
 BACKLOG_BYTES_MAX = 8 * 1024 * 1024
 BATCH_BYTES_MAX = 256 * 1024
+DROPPED_BYTES_MIN = 1024
+"""A topic that does not take even a short line, such as that about dropped ones, takes none."""
+
 SEND_SECONDS = 10.0
 PRODUCE_BY_NAME = 12
 ACKS_ALL = -1
+_TOO_LARGE = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
 
 log = logging.getLogger("tidelog.broker.audit")
 
@@ -63,7 +67,7 @@ class AuditTopic:
                 sent = 0
                 try:
                     for batch in _in_batches(lines):
-                        await self._send(batch)
+                        await self._send_or_split(batch)
                         sent += len(batch)
                 finally:
                     self._backlog.give_back(lines[sent:])
@@ -76,6 +80,22 @@ class AuditTopic:
             self._has_failed = True
         finally:
             self._is_sending = False
+
+    async def _send_or_split(self, lines: list[bytes]) -> None:
+        """A line that is too large for the topic must not hold up all behind it for ever."""
+        try:
+            await self._send(lines)
+        except KafkaError as error:
+            if error.code not in _TOO_LARGE:
+                raise
+            if len(lines) == 1:
+                if len(lines[0]) < DROPPED_BYTES_MIN:
+                    raise
+                self._backlog.lost(1)
+                return
+            middle = len(lines) // 2
+            await self._send_or_split(lines[:middle])
+            await self._send_or_split(lines[middle:])
 
     async def _send(self, lines: list[bytes]) -> None:
         topic = self._metadata.image.topics.get(self._name)

@@ -34,7 +34,7 @@ def alter_roles(request: Any, response: Any) -> Iterator[AuditedChange]:
             )
             for grant in change.grants
         ]
-        details += [("principal", principal) for principal in change.principals]
+        details += [(principal, "principal") for principal in change.principals]
         yield AuditedChange("ROLE", change.name, result.error_code, tuple(details))
 
 

@@ -50,6 +50,14 @@ def test_a_flood_of_denials_is_two_lines_a_second() -> None:
     assert sink.flushed == 1
 
 
+def test_long_names_are_not_kept_while_events_are_counted() -> None:
+    audit, _ = audit_of(AuditKind.DENIED)
+    actor = Actor("User:bob", "192.0.2.1", "CLIENTS", "c" * 32_000)
+    audit.denied(actor, "Fetch", Operation.READ, ResourceType.TOPIC, "x" * 32_000)
+    [kept] = audit._repeats._counts
+    assert len(kept.resource) + len(kept.actor.client_id or "") < 1_000
+
+
 def test_a_failed_authentication_names_the_user_that_was_given() -> None:
     audit, sink = audit_of(AuditKind.AUTHENTICATION_FAILED)
     audit.authentication_failed(BOB, "SCRAM-SHA-256", "alice", "wrong user or password")

@@ -11,6 +11,7 @@ from tidelog.broker.security.audit.changes import AUDITED_CHANGES, changes_of, i
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.messages import (
     alter_client_quotas,
+    alter_roles,
     alter_user_scram_credentials,
     create_acls,
     create_delegation_token,
@@ -105,6 +106,18 @@ def test_acls() -> None:
     deleted = delete_acls.DeleteAclsFilterResult(matching_acls=[match])
     response = delete_acls.DeleteAclsResponse(filter_results=[deleted])
     assert changed(ApiKey.DELETE_ACLS, None, response) == [("ACL", text, "OK", {})]
+
+
+def test_roles_with_all_their_principals() -> None:
+    grant = alter_roles.RoleGrant(resource_type=2, resource_name="orders", operations=[3])
+    change = alter_roles.RoleChange(name="readers", grants=[grant], principals=["User:ann", "User:bob"])
+    response = alter_roles.AlterRolesResponse(results=[alter_roles.RoleChangeResult(name="readers")])
+    [(kind, name, result, details)] = changed(
+        ApiKey.ALTER_ROLES, alter_roles.AlterRolesRequest(changes=[change]), response
+    )
+    assert (kind, name, result) == ("ROLE", "readers", "OK")
+    assert details["TOPIC:LITERAL:orders"] == "READ"
+    assert [details[principal] for principal in ("User:ann", "User:bob")] == ["principal"] * 2
 
 
 def test_users_without_their_passwords() -> None:
