@@ -41,6 +41,9 @@ class SmallAnswers:
     def accepted(self, connection: ClientConnection) -> None:
         """No client needs to authenticate."""
 
+    def certificate_refused(self, connection: ClientConnection, reason: str) -> None:
+        """Nothing is recorded."""
+
     def may_overlap(self, frame: memoryview) -> bool:
         return True
 
@@ -57,6 +60,9 @@ class SliceAnswers:
 
     def accepted(self, connection: ClientConnection) -> None:
         """No client needs to authenticate."""
+
+    def certificate_refused(self, connection: ClientConnection, reason: str) -> None:
+        """Nothing is recorded."""
 
     def may_overlap(self, frame: memoryview) -> bool:
         return True

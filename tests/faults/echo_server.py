@@ -109,6 +109,9 @@ class EchoDispatcher:
     def accepted(self, connection: ClientConnection) -> None:
         """No client needs to authenticate."""
 
+    def certificate_refused(self, connection: ClientConnection, reason: str) -> None:
+        """Nothing is recorded."""
+
     def may_overlap(self, request: memoryview) -> bool:
         return True
 

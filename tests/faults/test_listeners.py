@@ -25,6 +25,9 @@ class NameListener:
     def accepted(self, connection: ClientConnection) -> None:
         """No client needs to authenticate."""
 
+    def certificate_refused(self, connection: ClientConnection, reason: str) -> None:
+        """Nothing is recorded."""
+
     def may_overlap(self, frame: memoryview) -> bool:
         return True
 

@@ -16,6 +16,7 @@ from tests.faults.echo_server import DEADLINE, Running, certificates, frame, rec
 from tidelog.base.listener import Listener
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import Reply
+from tidelog.security.tls.authority import Authority
 from tidelog.security.tls.contexts import ClientAuth, client_context
 from tidelog.security.tls.material import StoreSettings
 from tidelog.server.connection.limits import ConnectionLimits
@@ -112,8 +113,14 @@ def test_many_whole_handshakes_at_once_leave_time_for_others(start_tls: Callable
 
 
 class NamePrincipal:
+    def __init__(self) -> None:
+        self.refused: asyncio.Queue[str] = asyncio.Queue()
+
     def accepted(self, connection: ClientConnection) -> None:
         """No client needs to authenticate."""
+
+    def certificate_refused(self, connection: ClientConnection, reason: str) -> None:
+        self.refused.put_nowait(f"{connection.host} {reason}")
 
     def dispatch(self, request: memoryview, connection: ClientConnection) -> Reply:
         said = connection.principal.encode()
@@ -127,19 +134,28 @@ NOW = datetime.now(UTC)
 RULES = r"RULE:^CN=([a-z]+),O=Example$/$1@example/U,RULE:^CN=(bob)$/$1/,RULE:^CN=nobody1(.*),O=Example$/$1/"
 
 
-def principal(client_auth: ClientAuth, common_name: str | None, *, is_sasl: bool = False) -> str:
+def principal(
+    client_auth: ClientAuth,
+    common_name: str | None,
+    *,
+    is_sasl: bool = False,
+    authority: Authority | None = None,
+) -> str:
     """The principal of a client with that certificate; the error where it is not let in."""
     tls = certificates().server._replace(client_auth=client_auth)
     keys = StoreSettings("ssl.keystore")
     if common_name is not None:
         organization = None if common_name == "bob" else "Example"
-        key, chain = certificates().authority.issue(common_name, NOW, organization=organization)
+        key, chain = (authority or certificates().authority).issue(
+            common_name, NOW, organization=organization
+        )
         keys = keys._replace(key=key.decode(), certificates=chain.decode())
     context = client_context(certificates().client._replace(key_store=keys))
 
     async def ask() -> str:
         listener = TlsListener(tls, RULES, names_principals=not is_sasl)
-        server = Server(NamePrincipal(), tls={"SSL": listener})
+        dispatcher = NamePrincipal()
+        server = Server(dispatcher, tls={"SSL": listener})
         server.start([Listener("SSL", "127.0.0.1", 0)])
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", server.addresses[0].port, ssl=context)
@@ -149,7 +165,7 @@ def principal(client_auth: ClientAuth, common_name: str | None, *, is_sasl: bool
             writer.close()
             return said
         except (asyncio.IncompleteReadError, OSError) as error:
-            return f"refused: {error}"
+            return f"refused: {error}, {await dispatcher.refused.get()}"
         finally:
             server.close()
 
@@ -173,6 +189,11 @@ def test_certificates_name_principals(
     client_auth: ClientAuth, common_name: str | None, expected: str
 ) -> None:
     assert principal(client_auth, common_name).startswith(expected)
+
+
+def test_a_certificate_of_another_authority_is_refused_and_reported() -> None:
+    stranger = Authority.new("Another CA", NOW)
+    assert "ssl.truststore does not vouch for" in principal(ClientAuth.REQUIRED, "alice", authority=stranger)
 
 
 def test_on_sasl_listeners_a_certificate_names_no_principal_but_is_still_demanded() -> None:

@@ -106,6 +106,9 @@ class Dispatcher:
     def accepted(self, connection: ClientConnection) -> None:
         """No client needs to authenticate."""
 
+    def certificate_refused(self, connection: ClientConnection, reason: str) -> None:
+        """Nothing is recorded."""
+
     def may_overlap(self, frame: memoryview) -> bool:
         return chr(frame[0]) not in "op"
 

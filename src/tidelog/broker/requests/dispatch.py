@@ -24,6 +24,7 @@ from tidelog.broker.requests.routes import Route, Routes
 from tidelog.broker.requests.throttle import Timed, charge_of
 from tidelog.broker.requests.tries import Tries
 from tidelog.broker.security.request_charge import RequestCharge
+from tidelog.security.audit.event import Actor
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.frame import read_request_header, read_response, write_response
 
@@ -53,6 +54,13 @@ class Dispatcher:
         put_gate = self._services.put_gate
         if put_gate is not None:
             put_gate(connection)
+
+    def certificate_refused(self, connection: ClientConnection, reason: str) -> None:
+        """A client was turned away by TLS already."""
+        audit = self._services.audit
+        if audit is not None:
+            actor = Actor(connection.principal, connection.host, connection.listener)
+            audit.authentication_failed(actor, "SSL", "", reason)
 
     def dispatch(self, frame: memoryview, connection: ClientConnection) -> Reply | PendingReply | None:
         fast_path = connection.fast_path

@@ -144,8 +144,10 @@ class Gate:
         if authentication.result is not None and not authentication.may_begin_again():
             return ErrorCode.ILLEGAL_SASL_STATE
         if not authentication.offers(mechanism):
-            self.on_failure(f"asked for the SASL mechanism {mechanism[:50]!r}, which is not enabled")
+            reason = f"asked for the SASL mechanism {mechanism[:50]!r}, which is not enabled"
             self.is_ended = True
+            self.on_failure(reason)
+            self._record_failure(connection, mechanism, "", reason)
             return ErrorCode.UNSUPPORTED_SASL_MECHANISM
         try:
             authentication.begin(mechanism, raw=raw)
@@ -203,9 +205,12 @@ class Gate:
         self.is_ended = True
         mechanism = self._authentication.mechanism_name
         self.on_failure(f"failed to authenticate by {mechanism}: {error}")
+        self._record_failure(connection, mechanism, error.user, str(error))
+
+    def _record_failure(self, connection: ClientConnection, mechanism: str, user: str, reason: str) -> None:
         audit = self._audit()
         if audit is not None:
-            audit.authentication_failed(_actor(connection), mechanism, error.user, str(error))
+            audit.authentication_failed(_actor(connection), mechanism, user, reason)
 
     async def _late(self, began: float) -> None:
         """Wait until a whole number of delays has passed: the time must not tell why the client failed."""

@@ -28,6 +28,10 @@ class RequestDispatcher(Protocol):
         """A client has connected: give the connection the gate that its listener demands, if any."""
         ...
 
+    def certificate_refused(self, connection: ClientConnection, reason: str) -> None:
+        """A client did not become a connection: its certificate is missing, or names no principal here."""
+        ...
+
     def dispatch(self, frame: memoryview, connection: ClientConnection) -> Reply | PendingReply | None:
         """Returns the reply, a future of it, or None if the request has no response.
 

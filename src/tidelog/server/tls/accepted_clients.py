@@ -53,10 +53,12 @@ class TlsClients:
         writer = TlsWriter(state.loop, session, connection.output, connection.wake, self._scratch)
         connection.start(transport, writer)
 
-    def failed(self, client: ClientConnection, port: int, reason: str) -> None:
+    def failed(self, client: ClientConnection, port: int, reason: str, *, of_certificate: bool) -> None:
         self._state.counters.handshakes_failed += 1
         self._state.refuse("TLS", f"{client} on port {port} {reason}; closing")
         self._on_failed(client)
+        if of_certificate:
+            self._state.dispatcher.certificate_refused(client, reason)
 
 
 class _Accepted:
@@ -76,10 +78,13 @@ class _Accepted:
         principal = self._listener.principal_of(sock)
         if principal is None:
             sock.close()
-            self.failed("has a certificate for which ssl.principal.mapping.rules has no principal")
+            self.failed(
+                "has a certificate for which ssl.principal.mapping.rules has no principal",
+                of_certificate=True,
+            )
             return
         self._client.principal = str(principal)
         self._all.secured(self._client, sock, self._port)
 
-    def failed(self, reason: str) -> None:
-        self._all.failed(self._client, self._port, reason)
+    def failed(self, reason: str, *, of_certificate: bool = False) -> None:
+        self._all.failed(self._client, self._port, reason, of_certificate=of_certificate)

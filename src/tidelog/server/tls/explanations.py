@@ -33,6 +33,12 @@ _OF_BROKERS = {
 _NOT_YET_VALID, _EXPIRED, _WRONG_NAME, _WRONG_ADDRESS = 9, 10, 62, 64
 
 
+def is_about_certificate(error: BaseException) -> bool:
+    """Whether a client failed for its certificate, or for the lack of one."""
+    is_missing = getattr(error, "reason", None) == "PEER_DID_NOT_RETURN_A_CERTIFICATE"
+    return is_missing or isinstance(error, ssl.SSLCertVerificationError)
+
+
 def explain_client(error: BaseException) -> str:
     """Of a handshake with a client. The client is the subject of the sentence."""
     if isinstance(error, ssl.SSLCertVerificationError):

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
-from tidelog.server.tls.explanations import explain_client
+from tidelog.server.tls.explanations import explain_client, is_about_certificate
 from tidelog.server.tls.farewells import Farewells
 
 UNDER_WAY_MAX = 256
@@ -27,8 +27,8 @@ HURRY_SECONDS = 1.0
 class HandshakeResult(Protocol):
     def secured(self, sock: ssl.SSLSocket) -> None: ...
 
-    def failed(self, reason: str) -> None:
-        """The socket is closed, or closes by itself."""
+    def failed(self, reason: str, *, of_certificate: bool = False) -> None:
+        """The socket is closed, or closes by itself. `of_certificate`: the client did not prove its name."""
         ...
 
 
@@ -188,7 +188,12 @@ class Handshake:
             return
         error = step.exception()
         if error is not None:
-            self._fail(explain_client(error), had_begun=True, has_alert=isinstance(error, ssl.SSLError))
+            self._fail(
+                explain_client(error),
+                had_begun=True,
+                has_alert=isinstance(error, ssl.SSLError),
+                of_certificate=is_about_certificate(error),
+            )
         elif self._result is None:
             self._fail("", had_begun=True)
         elif waits_for := step.result():
@@ -211,7 +216,9 @@ class Handshake:
             self._session.close()  # a bug must not leave a socket behind that no limit knows of
             raise
 
-    def _fail(self, reason: str, *, had_begun: bool, has_alert: bool = False) -> None:
+    def _fail(
+        self, reason: str, *, had_begun: bool, has_alert: bool = False, of_certificate: bool = False
+    ) -> None:
         """`has_alert`: an alert is on its way to the client."""
         self._timer.cancel()
         self._stop_waiting()
@@ -223,7 +230,7 @@ class Handshake:
         self._all.ended(self, had_begun=had_begun)
         result, self._result = self._result, None
         if result is not None:
-            result.failed(reason)
+            result.failed(reason, of_certificate=of_certificate)
 
     def _wait_for(self, what: str) -> None:
         self._waits_for = what

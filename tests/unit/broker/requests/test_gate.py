@@ -329,6 +329,11 @@ def test_the_audit_hears_of_failures_and_of_successes() -> None:
             (AuditKind.AUTHENTICATION_FAILED, "User:ANONYMOUS"),
         ]
         assert ("user", "alice") in events[1].details
+        connection = ClientConnection("192.0.2.1", 5555, "SASL_PLAINTEXT")
+        gates({"SASL_PLAINTEXT": rig.listener}, LoopClock(), lambda: audit)(connection)
+        gate_of(connection).handshake(connection, "GSSAPI", raw=False)
+        assert events[2].kind is AuditKind.AUTHENTICATION_FAILED
+        assert events[2].details == (("mechanism", "GSSAPI"),)
 
     run(scenario())
 

@@ -42,6 +42,9 @@ class Echo:
     def accepted(self, connection: ClientConnection) -> None:
         """No client needs to authenticate."""
 
+    def certificate_refused(self, connection: ClientConnection, reason: str) -> None:
+        """Nothing is recorded."""
+
     def may_overlap(self, frame: memoryview) -> bool:
         return not bytes(frame).startswith(b"slow alone")
 
