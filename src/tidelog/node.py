@@ -77,7 +77,7 @@ from tidelog.server.peer_connections.peer_network import PeerNetwork
 from tidelog.server.process_memory import give_back_large_blocks
 from tidelog.server.tcp_network import TcpNetwork
 from tidelog.server.tickers import Chore, Tickers
-from tidelog.storage.log_dir.files import ENCRYPTION_KEYS
+from tidelog.storage.log_dir.encryption_marks import encryption_mark
 from tidelog.wire.apis import ApiKey
 
 log = logging.getLogger("tidelog.node")
@@ -568,7 +568,7 @@ def _with_keys(disk: Disk, log_dirs: Sequence[str], config: BrokerConfig) -> Dis
     """The disk itself, unless a log dir is encrypted: only then is anything of encryption imported."""
     given = dict(zip(config.list("log.dirs"), log_dirs, strict=True))
     encrypted = [given[path] for path in encrypted_among(list(given), config.list("log.dirs.encryption"))]
-    if not encrypted and not any(disk.exists(f"{path}/{ENCRYPTION_KEYS}") for path in log_dirs):
+    if not encrypted and not any(encryption_mark(disk, path) for path in log_dirs):
         return disk
     try:
         from tidelog.server.encryption.log_dirs import encrypted_disk

@@ -16,6 +16,7 @@ from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.log.files import given_keys, key_errors, key_options
 from tidelog.cli.output import print_json_line, size_text
 from tidelog.cli.session import Session, json_option, pass_session
+from tidelog.storage.log_dir.encryption_marks import encryption_mark
 from tidelog.storage.log_dir.files import ENCRYPTION_KEYS, LOCK, META
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def rekey(session: Session, log_dirs: tuple[str, ...]) -> int:
     from tidelog.storage.encryption.data_keys import DataKeys
 
     for path in map(os.path.abspath, log_dirs):
-        if not os.path.exists(f"{path}/{ENCRYPTION_KEYS}"):
+        if encryption_mark(PosixDisk(), path) is None:
             raise CliError(
                 f"{path} is not an encrypted log dir.",
                 cause=f"it holds no {ENCRYPTION_KEYS}.",
@@ -130,7 +131,7 @@ def _convert_all(session: Session, log_dirs: tuple[str, ...], *, encrypts: bool)
     from tidelog.storage.encryption.encrypted_disk import EncryptedDisk
 
     for path in map(os.path.abspath, log_dirs):
-        is_encrypted = os.path.exists(f"{path}/{ENCRYPTION_KEYS}")
+        is_encrypted = encryption_mark(PosixDisk(), path) is not None
         if not os.path.exists(f"{path}/{META}") or not (encrypts or is_encrypted):
             raise CliError(
                 f"{path} is not {'the log dir of a broker' if encrypts else 'an encrypted log dir'}.",
@@ -145,6 +146,7 @@ def _convert_all(session: Session, log_dirs: tuple[str, ...], *, encrypts: bool)
             if not encrypts:
                 for name in (ENCRYPTION_KEYS, KEYS_COPY):
                     PosixDisk().remove(f"{path}/{name}")
+                PosixDisk().sync_dir(path)
         if session.json:
             print_json_line({"log_dir": path, "encrypted": encrypts, "files": files, "bytes": size})
         else:

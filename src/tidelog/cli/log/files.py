@@ -16,6 +16,7 @@ from tidelog.base.disk import PosixDisk, PosixFile
 from tidelog.base.ports import Disk, File
 from tidelog.cli.exits import CliError, Exit
 from tidelog.storage.encryption.layout import find_key
+from tidelog.storage.log_dir.encryption_marks import ENCRYPTION_KEYS_COPY, encryption_mark
 from tidelog.storage.log_dir.files import ENCRYPTION_KEYS
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class KeyOptions:
         """The data keys of the log dir that the file at `path` is in."""
         directory = os.path.dirname(os.path.abspath(path))
         for log_dir in (directory, os.path.dirname(directory)):
-            if os.path.exists(f"{log_dir}/{ENCRYPTION_KEYS}"):
+            if any(os.path.exists(f"{log_dir}/{name}") for name in (ENCRYPTION_KEYS, ENCRYPTION_KEYS_COPY)):
                 break
         else:
             raise CliError(
@@ -135,7 +136,7 @@ def read_bytes(path: str) -> bytes:
 
 def disk_of(log_dir: str) -> Disk:
     """The disk on which the files of a log dir can be read."""
-    if not os.path.exists(f"{log_dir}/{ENCRYPTION_KEYS}"):
+    if encryption_mark(PosixDisk(), log_dir) is None:
         return PosixDisk()
     given_keys().holder(log_dir)  # without one, the log dir is what the error names
     keys = given_keys().keys(f"{log_dir}/{ENCRYPTION_KEYS}")

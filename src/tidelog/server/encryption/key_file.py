@@ -9,6 +9,7 @@ import binascii
 import os
 import re
 import stat
+from contextlib import suppress
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -84,7 +85,9 @@ def add_key(path: str, kek_id: str, key: bytes) -> None:
             old = file.read()
     line = f"{kek_id} {base64.b64encode(key).decode()}\n".encode()
     temporary = path + ".tmp"
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with suppress(FileNotFoundError):
+        os.unlink(temporary)  # what another process left there may be readable by all, or lead elsewhere
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(fd, "wb") as file:
         file.write(line + old)
         file.flush()

@@ -76,14 +76,16 @@ class KmsWrapping:
         self._kms = kms
         self._name = name
         current: Callable[[], str | None] = getattr(kms, "current", lambda: None)
-        self.current: str | None = self._asked("tell its current key", current)
+        self.current: str | None = self._asked("tell its current key", lambda: _current(current()))
 
     def wrap(self, key: bytes) -> Wrapped:
-        return Wrapped(*self._asked("wrap a key", lambda: self._kms.wrap(key)))
+        wrapped: Wrapped = self._asked("wrap a key", lambda: _wrapped(*self._kms.wrap(key)))
+        return wrapped
 
     def unwrap(self, wrapped: Wrapped) -> bytes:
         key: bytes = self._asked(
-            f"unwrap a key with {wrapped.kek_id!r}", lambda: self._kms.unwrap(wrapped.kek_id, wrapped.data)
+            f"unwrap a key with {wrapped.kek_id!r}",
+            lambda: _bytes(self._kms.unwrap(wrapped.kek_id, wrapped.data)),
         )
         return key
 
@@ -104,6 +106,27 @@ def load_kms(name: str) -> Kms:
     except Exception as error:
         raise EncryptionKeyError(f"log.dirs.encryption.kms.class {name} cannot be loaded: {error}") from error
     return made
+
+
+# An answer of another type is a refusal here; unchecked, it would be stored and fail at the next start.
+
+
+def _current(kek_id: object) -> str | None:
+    if kek_id is not None and not isinstance(kek_id, str):
+        raise TypeError(f"the id of a key is a text, not {type(kek_id).__name__}")
+    return kek_id
+
+
+def _wrapped(kek_id: object, data: object) -> Wrapped:
+    if not isinstance(kek_id, str):
+        raise TypeError(f"the id of a key is a text, not {type(kek_id).__name__}")
+    return Wrapped(kek_id, _bytes(data))
+
+
+def _bytes(found: object) -> bytes:
+    if not isinstance(found, bytes):
+        raise TypeError(f"a key is bytes, not {type(found).__name__}")
+    return found
 
 
 def _text(raw: bytes) -> str:

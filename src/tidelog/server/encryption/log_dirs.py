@@ -10,8 +10,9 @@ from typing import Protocol
 from tidelog.base.ports import Disk
 from tidelog.server.encryption.key_file import KeyFile
 from tidelog.server.encryption.kms import KmsCommand, KmsWrapping, load_kms
-from tidelog.storage.encryption.data_keys import DataKeys, EncryptionKeyError, KeyWrapping
+from tidelog.storage.encryption.data_keys import DataKeys, EncryptionKeyError, KeyWrapping, repair_copies
 from tidelog.storage.encryption.encrypted_disk import EncryptedDisk
+from tidelog.storage.log_dir.encryption_marks import encryption_mark
 from tidelog.storage.log_dir.files import ENCRYPTION_KEYS, LOCK
 
 log = logging.getLogger("tidelog.encryption")
@@ -52,9 +53,13 @@ def encrypted_disk(
                 found[path] = open_keys(disk, path, holder)
             except EncryptionKeyError as error:
                 found[path] = error
-        elif disk.exists(f"{path}/{ENCRYPTION_KEYS}"):
+            except OSError as error:
+                found[path] = EncryptionKeyError(
+                    f"the data keys of {path} cannot be read or written: {error}"
+                )
+        elif (mark := encryption_mark(disk, path)) is not None:
             found[path] = EncryptionKeyError(
-                f"{path} is encrypted (it holds {ENCRYPTION_KEYS}), but log.dirs.encryption does not name "
+                f"{path} is encrypted (see {mark}), but log.dirs.encryption does not name "
                 f"it. Name it there; or, to give up encryption, run tidelog log decrypt {path}"
             )
     return EncryptedDisk(disk, found)
@@ -73,6 +78,18 @@ def open_keys(disk: Disk, path: str, holder: KeyWrapping) -> DataKeys:
             before = ", ".join(dict.fromkeys(keys.kek_ids))
             keys = keys.rewrap(disk, path, holder)
             log.info("%s: the data keys are wrapped by %s now, no longer by %s", path, holder.current, before)
+        _repair(disk, path, keys)
         return keys
     finally:
         lock.release()
+
+
+def _repair(disk: Disk, path: str, keys: DataKeys) -> None:
+    """The second copy helps only as long as it is whole. A full disk must not keep a broker from starting."""
+    try:
+        if repair_copies(disk, path, keys.stored):
+            log.warning(
+                "%s: a copy of %s was lost, damaged or old; both are whole again", path, ENCRYPTION_KEYS
+            )
+    except OSError as error:
+        log.warning("%s: only one copy of %s is whole: %s", path, ENCRYPTION_KEYS, error)

@@ -14,7 +14,8 @@ from tidelog.base.errors import KafkaError, TidelogError
 from tidelog.base.ids import Offset
 from tidelog.blocking.cluster import NO_ID, Cluster, TopicPartition
 from tidelog.storage.file_names import INDEX, LOG, SWAP, TXN_INDEX, file_name, parse
-from tidelog.storage.log_dir.files import ENCRYPTION_KEYS, META
+from tidelog.storage.log_dir.encryption_marks import encryption_mark
+from tidelog.storage.log_dir.files import META
 from tidelog.storage.log_dir.identity import LogDirIdentity
 from tidelog.storage.log_dir.partition_dir import read_topic_id
 from tidelog.storage.segment.offset_index import CorruptIndex, OffsetIndex
@@ -66,7 +67,7 @@ def _belongs(log_dir: str, partition_dir: str, leader: int, topic_id: bytes) -> 
         with open(meta, "rb") as file:
             identity = LogDirIdentity.load(file.read(), meta)
         return (
-            not os.path.exists(f"{log_dir.rstrip('/')}/{ENCRYPTION_KEYS}")  # the broker can decrypt it
+            encryption_mark(PosixDisk(), log_dir.rstrip("/")) is None  # the broker can decrypt it
             and identity.node_id == leader
             and topic_id != NO_ID
             and read_topic_id(PosixDisk(), partition_dir) == topic_id

@@ -19,9 +19,10 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from tidelog.base.ports import Disk, read_file, replace_file
 from tidelog.storage.encryption.layout import FileKeyId
+from tidelog.storage.log_dir.encryption_marks import ENCRYPTION_KEYS_COPY as KEYS_COPY
+from tidelog.storage.log_dir.encryption_marks import encryption_mark
 from tidelog.storage.log_dir.files import ENCRYPTION_KEYS as KEYS
 
-KEYS_COPY = f"{KEYS}.copy"
 KEY_BYTES = 32
 KEY_ID_BYTES = 8
 SALT_BYTES = 16
@@ -86,6 +87,12 @@ class DataKeys:
         """Unwrap the data keys of a log dir. One that has none gets its first."""
         stored = read_stored(disk, log_dir)
         if stored is None:
+            mark = encryption_mark(disk, log_dir)
+            if mark is not None:
+                raise EncryptionKeyError(
+                    f"{log_dir} is encrypted (see {mark}), but its data keys are gone: there is no {KEYS}. "
+                    "Restore that file from a backup; nothing was changed"
+                )
             key = random(KEY_BYTES)
             stored = [_store(wrapping, key, random)]
             write_stored(disk, log_dir, stored)
@@ -103,7 +110,7 @@ class DataKeys:
         self, disk: Disk, log_dir: str, wrapping: KeyWrapping, *, random: RandomBytes = os.urandom
     ) -> "DataKeys":
         """Wrap every data key under the current key encryption key; new files get a new data key."""
-        stored = [StoredKey(one.id, wrapping.wrap(self._keys[one.id]), one.check) for one in self.stored]
+        stored = [StoredKey(one.id, _wrap(wrapping, self._keys[one.id]), one.check) for one in self.stored]
         key = random(KEY_BYTES)
         stored.append(_store(wrapping, key, random))
         write_stored(disk, log_dir, stored)
@@ -139,6 +146,15 @@ def read_stored(disk: Disk, log_dir: str) -> list[StoredKey] | None:
             "nothing was changed"
         )
     return None
+
+
+def repair_copies(disk: Disk, log_dir: str, stored: list[StoredKey]) -> bool:
+    """Write both files anew if one is damaged, lost, or older than the other; False if there is no need."""
+    found = [read_file(disk, f"{log_dir}/{name}") for name in (KEYS, KEYS_COPY)]
+    if found[0] == found[1]:
+        return False
+    write_stored(disk, log_dir, stored)
+    return True
 
 
 def write_stored(disk: Disk, log_dir: str, stored: list[StoredKey]) -> None:
@@ -180,7 +196,18 @@ def _parse(raw: bytes) -> list[StoredKey]:
 
 def _store(wrapping: KeyWrapping, key: bytes, random: RandomBytes) -> StoredKey:
     # A random id: a file of another log dir, or of lost keys, is told from damage by it.
-    return StoredKey(random(KEY_ID_BYTES), wrapping.wrap(key), _check_of(key))
+    return StoredKey(random(KEY_ID_BYTES), _wrap(wrapping, key), _check_of(key))
+
+
+def _wrap(wrapping: KeyWrapping, key: bytes) -> Wrapped:
+    """Unwrapped once before it counts: a key that cannot be had back costs all that it encrypts."""
+    wrapped = wrapping.wrap(key)
+    if not hmac.compare_digest(wrapping.unwrap(wrapped), key):
+        raise EncryptionKeyError(
+            f"the key {wrapped.kek_id!r} wrapped a data key and does not unwrap it to the same bytes; see to "
+            "the holder of the keys. Nothing was changed"
+        )
+    return wrapped
 
 
 def _unwrap(wrapping: KeyWrapping, stored: StoredKey, log_dir: str) -> bytes:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from crc32c import crc32c
 
 from tidelog.base.ports import File
+from tidelog.storage.log_dir.encryption_marks import ENCRYPTED_MAGIC as MAGIC
 
 BLOCK_BYTES = 64 * 1024
 
@@ -26,7 +27,6 @@ BLOCK_BYTES = 64 * 1024
 #   salt   16 bytes  what else it is derived from: each file has a key of its own
 #   crc     u32      CRC32C of all that is above
 _BLOCK_HEADER = struct.Struct(">4s8s16sI")
-MAGIC = b"\x89TE1"
 BLOCK_HEADER_BYTES = _BLOCK_HEADER.size
 FIRST_HEADERS_BYTES = 2 * BLOCK_HEADER_BYTES
 

@@ -77,3 +77,18 @@ def test_a_missing_or_other_key_is_named(path: str, tmp_path: Path) -> None:
 def test_an_id_is_a_word(tmp_path: Path) -> None:
     with pytest.raises(EncryptionKeyError, match="cannot be the id"):
         add_key(str(tmp_path / "keys"), "two words", KEY)
+
+
+def test_what_lies_in_the_way_of_a_new_key_does_not_get_to_read_it(path: str, tmp_path: Path) -> None:
+    """A temporary file of others would keep its mode, and a link would put the key elsewhere."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_bytes(b"")
+    elsewhere.chmod(0o644)
+    Path(f"{path}.tmp").symlink_to(elsewhere)
+    add_key(path, "second", b"2" * 32)
+    assert elsewhere.read_bytes() == b""
+    left = Path(f"{path}.tmp")
+    left.write_bytes(b"")
+    left.chmod(0o644)
+    add_key(path, "third", b"3" * 32)
+    assert KeyFile.read(path).current == "third"

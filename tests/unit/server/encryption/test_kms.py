@@ -55,6 +55,24 @@ def test_a_python_object_wraps_and_unwraps() -> None:
         made.unwrap(Wrapped("other", b""))
 
 
+@pytest.mark.parametrize("answer", [None, "key", ("only",), (None, b"key"), (7, b"key"), ("only", "key")])
+def test_an_object_that_answers_nonsense_is_a_clear_refusal(answer: object) -> None:
+    class Nonsense(InMemory):
+        def wrap(self, key: bytes) -> tuple[str, bytes]:
+            return answer  # type: ignore[return-value]
+
+        def unwrap(self, kek_id: str, wrapped: bytes) -> bytes:
+            return answer  # type: ignore[return-value]
+
+        def current(self) -> str:
+            return 7 if answer is None else "only"  # type: ignore[return-value]
+
+    with pytest.raises(EncryptionKeyError, match="the class did not"):
+        KmsWrapping(Nonsense(), "the class").wrap(b"data key")
+    with pytest.raises(EncryptionKeyError, match="the class did not"):
+        KmsWrapping(Nonsense(), "the class").unwrap(Wrapped("only", b"data key"))
+
+
 @pytest.mark.parametrize("name", ["no_such_module:X", f"{__name__}:Missing", "nonsense"])
 def test_a_class_that_cannot_be_loaded_is_named(name: str) -> None:
     with pytest.raises(EncryptionKeyError, match=f"{name} cannot be loaded"):

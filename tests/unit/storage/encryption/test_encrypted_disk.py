@@ -8,6 +8,7 @@ from tidelog.storage.encryption.data_keys import (
     KEYS_COPY,
     DataKeys,
     EncryptionKeyError,
+    Wrapped,
     read_stored,
 )
 from tidelog.storage.encryption.encrypted_disk import EncryptedDisk
@@ -136,6 +137,23 @@ def test_a_holder_that_unwraps_something_else_is_found_out() -> None:
 
     with pytest.raises(EncryptionKeyError, match="another key than the one that is called 'first'"):
         DataKeys.open(memory, "/data", Careless())
+
+
+def test_a_key_that_cannot_be_unwrapped_again_is_never_used() -> None:
+    class Forgetful(FixedKey):
+        def wrap(self, key: bytes) -> Wrapped:
+            return super().wrap(bytes(len(key)))
+
+    memory = MemoryDisk()
+    memory.make_dirs("/data")
+    with pytest.raises(EncryptionKeyError, match="does not unwrap it to the same bytes"):
+        DataKeys.open(memory, "/data", Forgetful())
+    assert memory.names("/data") == []
+    keys = DataKeys.open(memory, "/data", FixedKey())
+    before = raw(memory, f"/data/{ENCRYPTION_KEYS}")
+    with pytest.raises(EncryptionKeyError, match="does not unwrap it to the same bytes"):
+        keys.rewrap(memory, "/data", Forgetful())
+    assert raw(memory, f"/data/{ENCRYPTION_KEYS}") == before
 
 
 def test_a_file_whose_data_key_is_gone_is_refused_and_no_damage() -> None:
