@@ -16,7 +16,7 @@ from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.log.files import given_keys, key_errors, key_options
 from tidelog.cli.output import print_json_line, size_text
 from tidelog.cli.session import Session, json_option, pass_session
-from tidelog.storage.log_dir.encryption_marks import encryption_mark
+from tidelog.storage.log_dir.encryption_marks import ENCRYPTION_KEYS_COPY, encryption_mark
 from tidelog.storage.log_dir.files import ENCRYPTION_KEYS, LOCK, META
 
 if TYPE_CHECKING:
@@ -127,7 +127,6 @@ def decrypt(session: Session, log_dirs: tuple[str, ...]) -> int:
 
 def _convert_all(session: Session, log_dirs: tuple[str, ...], *, encrypts: bool) -> int:
     from tidelog.server.encryption.log_dirs import open_keys
-    from tidelog.storage.encryption.data_keys import KEYS_COPY
     from tidelog.storage.encryption.encrypted_disk import EncryptedDisk
 
     for path in map(os.path.abspath, log_dirs):
@@ -144,7 +143,7 @@ def _convert_all(session: Session, log_dirs: tuple[str, ...], *, encrypts: bool)
         with _stopped(path), key_errors(), _file_errors(path):
             files, size = _convert(EncryptedDisk(PosixDisk(), {path: keys}), path, session, encrypts=encrypts)
             if not encrypts:
-                for name in (ENCRYPTION_KEYS, KEYS_COPY):
+                for name in (ENCRYPTION_KEYS, ENCRYPTION_KEYS_COPY):
                     PosixDisk().remove(f"{path}/{name}")
                 PosixDisk().sync_dir(path)
         if session.json:

@@ -7,13 +7,14 @@ keys are missing or wrong is out of reach: every operation on it raises OSError 
 from collections.abc import Mapping
 
 from tidelog.base.ports import Disk, File, Lock
-from tidelog.storage.encryption.data_keys import KEYS_COPY, DataKeys, EncryptionKeyError
+from tidelog.storage.encryption.data_keys import DataKeys, EncryptionKeyError
 from tidelog.storage.encryption.encrypted_file import EncryptedFile, FileKeys
 from tidelog.storage.encryption.layout import find_key
 from tidelog.storage.encryption.plain_file import COPY_BYTES, PlainFile
+from tidelog.storage.log_dir.encryption_marks import ENCRYPTION_KEYS_COPY
 from tidelog.storage.log_dir.files import CLEAN_SHUTDOWN, ENCRYPTION_KEYS, LOCK, META
 
-PLAIN_NAMES = frozenset({META, LOCK, CLEAN_SHUTDOWN, ENCRYPTION_KEYS, KEYS_COPY})
+PLAIN_NAMES = frozenset({META, LOCK, CLEAN_SHUTDOWN, ENCRYPTION_KEYS, ENCRYPTION_KEYS_COPY})
 """Whose log dir it is, whether it was closed, and the wrapped keys: readable without a key."""
 _TEMPORARY = ".tmp"
 

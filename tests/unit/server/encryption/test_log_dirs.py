@@ -12,8 +12,8 @@ from tidelog.base.config.error import ConfigError
 from tidelog.base.ports import Lock, read_file, replace_file
 from tidelog.server.encryption.key_file import add_key
 from tidelog.server.encryption.log_dirs import encrypted_disk, open_keys
-from tidelog.storage.encryption.data_keys import KEYS_COPY, EncryptionKeyError
-from tidelog.storage.log_dir.encryption_marks import encryption_mark
+from tidelog.storage.encryption.data_keys import EncryptionKeyError
+from tidelog.storage.log_dir.encryption_marks import ENCRYPTION_KEYS_COPY, encryption_mark
 from tidelog.storage.log_dir.files import ENCRYPTION_KEYS, RECOVERY_POINTS
 from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
@@ -57,7 +57,7 @@ def test_a_new_first_key_wraps_at_the_next_start(key_file: str) -> None:
     assert read_file(encrypted_disk(memory, LOG_DIRS, ["/b"], config(key_file)), "/b/x") == b"secret"
 
 
-@pytest.mark.parametrize("lost", [(), (ENCRYPTION_KEYS,), (ENCRYPTION_KEYS, KEYS_COPY)], ids=len)
+@pytest.mark.parametrize("lost", [(), (ENCRYPTION_KEYS,), (ENCRYPTION_KEYS, ENCRYPTION_KEYS_COPY)], ids=len)
 @pytest.mark.parametrize("written", [RECOVERY_POINTS, "t-0/partition.metadata"])
 def test_encrypted_files_never_pass_for_damaged_plain_ones(
     key_file: str, lost: tuple[str, ...], written: str
@@ -87,7 +87,7 @@ def test_encrypted_files_never_pass_for_damaged_plain_ones(
 def test_a_start_repairs_the_copies_of_the_data_keys(harm: str) -> None:
     memory = MemoryDisk()
     open_keys(memory, "/b", FixedKey())
-    older = read_file(memory, f"/b/{KEYS_COPY}") or b""
+    older = read_file(memory, f"/b/{ENCRYPTION_KEYS_COPY}") or b""
     both = FixedKey("second", b"2" * 32, {"first": b"k" * 32})
     open_keys(memory, "/b", both)
     if harm == "lost":
@@ -95,10 +95,12 @@ def test_a_start_repairs_the_copies_of_the_data_keys(harm: str) -> None:
     elif harm == "damaged":
         memory.flip_bit(f"/b/{ENCRYPTION_KEYS}", 30)
     else:  # a power cut between the two
-        replace_file(memory, f"/b/{KEYS_COPY}", older)
+        replace_file(memory, f"/b/{ENCRYPTION_KEYS_COPY}", older)
     second = FixedKey("second", b"2" * 32)
     keys = open_keys(memory, "/b", second)
-    assert read_file(memory, f"/b/{ENCRYPTION_KEYS}") == read_file(memory, f"/b/{KEYS_COPY}") != older
+    assert (
+        read_file(memory, f"/b/{ENCRYPTION_KEYS}") == read_file(memory, f"/b/{ENCRYPTION_KEYS_COPY}") != older
+    )
     memory.remove(f"/b/{ENCRYPTION_KEYS}")
     assert open_keys(memory, "/b", second).stored == keys.stored
 

@@ -5,7 +5,6 @@ import pytest
 from tests.rigs.encryption import FixedKey, encrypted
 from tidelog.base.ports import read_file, replace_file
 from tidelog.storage.encryption.data_keys import (
-    KEYS_COPY,
     DataKeys,
     EncryptionKeyError,
     Wrapped,
@@ -13,6 +12,7 @@ from tidelog.storage.encryption.data_keys import (
 )
 from tidelog.storage.encryption.encrypted_disk import EncryptedDisk
 from tidelog.storage.encryption.layout import find_key
+from tidelog.storage.log_dir.encryption_marks import ENCRYPTION_KEYS_COPY
 from tidelog.storage.log_dir.files import ENCRYPTION_KEYS, META
 from tidelog.testing.sim.runtime.memory_disk import MemoryDisk, PowerCut
 
@@ -159,7 +159,7 @@ def test_a_key_that_cannot_be_unwrapped_again_is_never_used() -> None:
 def test_a_file_whose_data_key_is_gone_is_refused_and_no_damage() -> None:
     memory = MemoryDisk()
     replace_file(encrypted(memory), "/data/x", SECRET)
-    for name in (ENCRYPTION_KEYS, KEYS_COPY):
+    for name in (ENCRYPTION_KEYS, ENCRYPTION_KEYS_COPY):
         memory.remove(f"/data/{name}")
     disk = encrypted(memory)  # as a start with lost keys does: it makes new ones
     with pytest.raises(EncryptionKeyError, match=r"does not hold. Restore the encryption\.keys"):
@@ -171,7 +171,7 @@ def test_data_keys_survive_damage_to_one_of_their_files() -> None:
     replace_file(encrypted(memory), "/data/x", SECRET)
     memory.flip_bit(f"/data/{ENCRYPTION_KEYS}", 30)
     assert read_file(encrypted(memory), "/data/x") == SECRET
-    memory.flip_bit(f"/data/{KEYS_COPY}", 30)
+    memory.flip_bit(f"/data/{ENCRYPTION_KEYS_COPY}", 30)
     with pytest.raises(EncryptionKeyError, match="are damaged"):
         DataKeys.open(memory, "/data", FixedKey())
 

@@ -43,7 +43,7 @@ class BrokerFacts:
         advertised = {found.name: found for found in _parsed(self.setting("advertised.listeners"))}
         protocols = parse_protocol_map(_items(self.setting("listener.security.protocol.map")))
         names = [listener.name for listener in listening]
-        between = self.setting("inter.broker.listener.name") or names[0]
+        between = self.setting("inter.broker.listener.name", self.setting("security.inter.broker.protocol"))
         return [
             ListenerFacts(
                 listener,
@@ -51,7 +51,7 @@ class BrokerFacts:
                 if not (listener.is_every_interface and listener.name not in advertised)
                 else listener._replace(host=self.host),
                 protocols.get(listener.name) or _by_name(listener.name),
-                listener.name == between,
+                listener.name == (between or names[0]),
             )
             for listener in listening
         ]

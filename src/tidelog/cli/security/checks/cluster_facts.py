@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tidelog.base.config.error import ConfigError, Problem
 from tidelog.base.config.file import read_settings_file
 from tidelog.blocking.errors import Disconnected
-from tidelog.cli.acl.calls import list_acls
+from tidelog.cli.acl.calls import list_acls, list_roles_if_any
 from tidelog.cli.cluster.view import Broker, look_at_brokers
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.configs import Kind
@@ -14,6 +14,7 @@ from tidelog.cli.direct.refusals import refusal
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.security.checks.broker_facts import BrokerFacts
 from tidelog.cli.security.credentials import ListedUser, list_users
+from tidelog.metadata.image.security import Role
 from tidelog.security.acls.acl import Acl
 
 
@@ -22,13 +23,19 @@ class ClusterFacts:
     brokers: tuple[BrokerFacts, ...]
     acls: tuple[Acl, ...] = ()
     users: tuple[ListedUser, ...] = ()
+    roles: tuple[Role, ...] = ()
 
 
 def read_cluster(cluster: DirectCluster) -> ClusterFacts:
     view = look_at_brokers(cluster)
     brokers = tuple(_broker(cluster, broker) for broker in sorted(view.alive, key=lambda found: found.id))
     has_acls = all(broker.setting("authorizer.class.name") for broker in brokers)
-    return ClusterFacts(brokers, tuple(list_acls(cluster)) if has_acls else (), _users(cluster))
+    return ClusterFacts(
+        brokers,
+        tuple(list_acls(cluster)) if has_acls else (),
+        _users(cluster),
+        tuple(list_roles_if_any(cluster)) if has_acls else (),
+    )
 
 
 def _broker(cluster: DirectCluster, broker: Broker) -> BrokerFacts:

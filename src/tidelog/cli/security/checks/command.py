@@ -16,7 +16,7 @@ from tidelog.cli.security.checks.finding import SecurityFinding, Severity, merge
 from tidelog.cli.security.checks.handshake import Handshaker, TlsProbe
 from tidelog.cli.security.checks.key_files import check_file, check_key_files
 from tidelog.cli.security.checks.listeners import check_listeners
-from tidelog.cli.security.checks.permissions import check_acls, check_authorizer
+from tidelog.cli.security.checks.permissions import check_acls, check_authorizer, check_roles
 from tidelog.cli.security.checks.users import check_users
 from tidelog.cli.security.issuing import now
 from tidelog.cli.session import Session, broker_options, pass_session
@@ -46,7 +46,7 @@ HANDSHAKE_TIMEOUT_S = 5.0
 def check(session: Session, file: str | None, within_days: int) -> int:
     """Say what is open in a running cluster, why it matters, and what mends it.
 
-    It reads the settings of every broker, the ACLs and the users, and makes a TLS handshake with each
+    It reads the settings of every broker, the ACLs, roles and users, and makes a TLS handshake with each
     listener. Run it as a super user. The exit code is 1 if a finding is serious.
 
     \b
@@ -75,6 +75,7 @@ def findings(
         yield from of_settings(broker)
         yield from check_certificates(broker, shake, moment, within_days)
     yield from check_acls(facts.acls)
+    yield from check_roles(facts.roles)
     yield from check_users(facts.users)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from tidelog.base.listener_settings import name_for
 from tidelog.base.security_protocol import SecurityProtocol
 from tidelog.cli.security.checks.broker_facts import BrokerFacts, ListenerFacts
 from tidelog.cli.security.checks.finding import SecurityFinding, Severity
@@ -79,7 +80,19 @@ def _ssl(broker: BrokerFacts, listener: ListenerFacts) -> Iterator[SecurityFindi
 
 
 def _sasl_ssl(broker: BrokerFacts, listener: ListenerFacts) -> Iterator[SecurityFinding]:
-    yield from ()
+    """Certificates count beside passwords only where they are set for the listener itself (KIP-684)."""
+    name = "ssl.client.auth"
+    own = name_for(name, listener.listener.name)
+    demand = broker.setting(name, "none").lower()
+    if demand != "none" and own not in broker.settings:
+        yield SecurityFinding(
+            "client-auth-without-effect",
+            Severity.LOW,
+            _where(broker, listener),
+            f"{name}={demand} does not count here: clients log in by SASL",
+            "clients without a certificate are let in, where the setting looks as if they were not.",
+            f"{own}={demand}",
+        )
 
 
 _CHECKS = {

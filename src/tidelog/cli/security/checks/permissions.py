@@ -1,12 +1,14 @@
-"""Who may do what: the authorizer, super users, and ACLs that allow too much."""
+"""Who may do what: the authorizer, super users, and ACLs and roles that allow too much."""
 
 import shlex
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from tidelog.base.settings.authorization import STANDARD_AUTHORIZER
 from tidelog.cli.acl.resources import ResourcePattern, option_for
 from tidelog.cli.security.checks.broker_facts import BrokerFacts
 from tidelog.cli.security.checks.finding import SecurityFinding, Severity
+from tidelog.metadata.image.security import Role
 from tidelog.security.acls.acl import Acl
 from tidelog.security.acls.vocabulary import Operation, Permission, ResourceType
 
@@ -56,6 +58,21 @@ def check_acls(acls: Iterable[Acl]) -> Iterator[SecurityFinding]:
             yield _for_all(acl)
         elif acl.operation is Operation.ALL and acl.resource_name == EVERY_RESOURCE:
             yield _all_on_all(acl)
+
+
+def check_roles(roles: Iterable[Role]) -> Iterator[SecurityFinding]:
+    """By the ACLs that they amount to; a role without a principal lets nobody in."""
+    for role in roles:
+        for acl in role.acls():
+            revoke = f"tidelog role revoke {shlex.quote(role.name)} --from {shlex.quote(acl.principal)}"
+            for finding in check_acls([acl]):
+                yield replace(
+                    finding,
+                    code=finding.code.replace("acl", "role", 1),
+                    where=f"role '{role.name}', {finding.where}",
+                    what=finding.what.replace("an ACL", f"the role '{role.name}'", 1),
+                    mend=f"{revoke}; then grant a role that allows less, to those who need it",
+                )
 
 
 def _for_all(acl: Acl) -> SecurityFinding:

@@ -14,9 +14,10 @@ from tidelog.cli.security.checks.finding import SecurityFinding, Severity, merge
 from tidelog.cli.security.checks.handshake import Handshake, Handshaker
 from tidelog.cli.security.checks.key_files import check_key_files
 from tidelog.cli.security.checks.listeners import check_listeners
-from tidelog.cli.security.checks.permissions import check_acls, check_authorizer
+from tidelog.cli.security.checks.permissions import check_acls, check_authorizer, check_roles
 from tidelog.cli.security.checks.users import check_users
 from tidelog.cli.security.credentials import ListedUser
+from tidelog.metadata.image.security import Grant, Role
 from tidelog.security.acls.acl import Acl
 from tidelog.security.acls.vocabulary import Operation, PatternType, Permission, ResourceType
 from tidelog.security.tls.authority import Authority
@@ -94,6 +95,16 @@ def test_a_plain_broker_is_open() -> None:
             {"listener_security_protocol_map": "CLIENTS:SSL,BROKERS:SSL"},
             {"anonymous-tls": Severity.MEDIUM},
         ),
+        (
+            {
+                "listeners": "SASL_SSL://:1,SSL://:2",
+                "inter_broker_listener_name": "",
+                "security_inter_broker_protocol": "SSL",
+            },
+            {"brokers-without-certificates": Severity.SERIOUS},
+        ),
+        ({"ssl_client_auth": "required"}, {"client-auth-without-effect": Severity.LOW}),
+        ({"ssl_client_auth": "required", "listener_name_clients_ssl_client_auth": "required"}, {}),
         ({"listener_security_protocol_map": "BROKERS:SSL"}, {"plain-listener": Severity.SERIOUS}),
         ({"authorizer_class_name": ""}, {"no-authorizer": Severity.SERIOUS}),
         ({"allow_everyone_if_no_acl_found": "true"}, {"open-by-default": Severity.SERIOUS}),
@@ -130,6 +141,31 @@ def test_acls_that_allow_too_much(found: Acl, severity: Severity) -> None:
     assert finding.severity is severity
     name = shlex.quote(found.resource_name)
     assert f"--topic {name}" in finding.mend or found.resource_type is ResourceType.CLUSTER
+
+
+def role(*principals: str, operation: Operation = Operation.READ, name: str = "orders") -> Role:
+    grant = Grant(ResourceType.TOPIC, PatternType.LITERAL, name, (operation,))
+    return Role("crew", (grant,), principals)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (role("User:*"), {"role-for-everyone": Severity.MEDIUM}),
+        (role("User:alice", "User:*", operation=Operation.WRITE), {"role-for-everyone": Severity.SERIOUS}),
+        (role("User:ANONYMOUS", operation=Operation.ALL), {"role-for-everyone": Severity.SERIOUS}),
+        (role("User:alice", operation=Operation.ALL, name="*"), {"role-on-everything": Severity.MEDIUM}),
+        (role(operation=Operation.ALL, name="*"), {}),
+        (role("User:alice", operation=Operation.ALL), {}),
+    ],
+)
+def test_roles_that_allow_too_much(found: Role, expected: dict[str, Severity]) -> None:
+    all_found = list(findings(ClusterFacts((broker(),), roles=(found,)), shaken(), NOW))
+    assert codes(all_found) == expected
+    for finding in all_found:
+        assert finding in check_roles([found])
+        assert finding.mend.startswith("tidelog role revoke crew --from ")
+        assert "the role 'crew' lets" in finding.what
 
 
 @pytest.mark.parametrize(
