@@ -17,6 +17,7 @@ from tidelog.security.sasl.oauthbearer_server import OauthBearerServer
 from tidelog.security.sasl.plain_server import PlainServer
 from tidelog.security.sasl.scram_credential import ScramMechanism, new_credential
 from tidelog.security.sasl.scram_server import ScramServer
+from tidelog.server.disk_threads import DiskThreadsBusy
 
 SHA_256 = ScramMechanism.SHA_256
 PASSWORDS = {"alice": "alice-secret", "bob": "bob-secret"}
@@ -53,6 +54,7 @@ class SaslRig:
         security: Callable[[], SecurityImage] = lambda: SECURITY,
         reauth_ms: int = 0,
         users: Users | None = None,
+        is_busy: bool = False,
     ) -> None:
         self.users = users or Users(security, secret=lambda: b"of this cluster")
         self.slow_steps = 0
@@ -60,6 +62,8 @@ class SaslRig:
 
         async def run_slow(job: Callable[[], bytes]) -> bytes:
             self.slow_steps += 1
+            if is_busy:
+                raise DiskThreadsBusy("1002 jobs are waiting")
             await asyncio.sleep(0.002)
             return job()
 
@@ -73,7 +77,9 @@ class SaslRig:
 
         self.listener = SaslListener(
             {
-                "PLAIN": Mechanism(lambda: PlainServer(self.users.is_password), run_slow, reauth_ms),
+                "PLAIN": Mechanism(
+                    lambda: PlainServer(self.users.is_password, self.users.is_configured), run_slow, reauth_ms
+                ),
                 "SCRAM-SHA-256": Mechanism(begin_scram, run_slow, reauth_ms),
                 "OAUTHBEARER": Mechanism(lambda: OauthBearerServer(verify), run_slow, reauth_ms),
             },

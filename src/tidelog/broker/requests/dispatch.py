@@ -165,7 +165,7 @@ def _reply(response: Response, route: Route, correlation_id: int, context: Conte
     if charge is not None:
         throttle_ms = max(throttle_ms, charge.end())
     if response is NO_RESPONSE:
-        return Reply([], throttle_ms) if throttle_ms else None
+        return Reply([], throttle_ms, context.closes) if throttle_ms or context.closes else None
     if throttle_ms and "throttle_time_ms" in response.__struct_fields__:
         response.throttle_time_ms = throttle_ms  # type: ignore[attr-defined]
     reply = Reply(route.write(correlation_id, response), throttle_ms, context.closes)

@@ -14,7 +14,7 @@ from tidelog.base.errors import ErrorCode, ProtocolError
 from tidelog.base.ports import Clock
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import Reply
-from tidelog.broker.security.authentication import Authentication, Step
+from tidelog.broker.security.authentication import Authentication, NotChecked, Step
 from tidelog.broker.security.sasl_listener import SaslListener
 from tidelog.security.audit.event import Actor
 from tidelog.security.sasl.conversation import AuthenticationFailed
@@ -51,6 +51,8 @@ class Refusal(NamedTuple):
 
     code: ErrorCode
     message: str
+    is_silent: bool = False
+    """There is no response: clients give up after an error, and try again after a closed connection."""
 
 
 class Gate:
@@ -195,6 +197,11 @@ class Gate:
                 "Authentication failed during authentication due to invalid credentials with SASL mechanism "
                 f"{authentication.mechanism_name}",
             )
+        except NotChecked as error:
+            await self._late(began)
+            self.is_ended = True
+            self.on_failure(f"could not be authenticated by {authentication.mechanism_name}: {error}")
+            return Refusal(ErrorCode.SASL_AUTHENTICATION_FAILED, "", is_silent=True)
         if step.has_failed:
             await self._late(began)
         elif not authentication.is_under_way and not self.is_ended:

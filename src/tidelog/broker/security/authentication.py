@@ -17,6 +17,10 @@ REAUTHENTICATION_SECONDS_MIN = 1.0
 """Between two, as in Kafka: an exchange costs the broker more than most requests."""
 
 
+class NotChecked(TidelogError):
+    """The broker has too much to do, or lacks what it needs. The client may be right, and may try again."""
+
+
 class Step(NamedTuple):
     """What a client's token led to."""
 
@@ -87,7 +91,7 @@ class Authentication:
         self.takes_raw_tokens = raw
 
     async def respond(self, token: bytes) -> Step:
-        """Raises AuthenticationFailed."""
+        """Raises AuthenticationFailed or NotChecked."""
         conversation, mechanism = self._conversation, self._mechanism
         self._steps += 1
         if conversation is None or mechanism is None or self._steps > STEPS_MAX:
@@ -100,7 +104,7 @@ class Authentication:
         except AuthenticationFailed:
             raise
         except TidelogError as error:
-            raise AuthenticationFailed(f"the broker could not check it: {error}") from error
+            raise NotChecked(f"the broker could not check it: {error}") from error
         if conversation.result is None:
             return Step(answer, has_failed=conversation.has_failed)
         return Step(answer, self._finish(conversation.result, mechanism))

@@ -92,7 +92,9 @@ def _mechanism(mechanism: str, listener: str, parts: Parts) -> Mechanism:
         return Mechanism(_oauthbearer(values, parts), parts.run_token, reauth_ms)
     users = _users(mechanism, listener, values, parts)
     if mechanism == "PLAIN":
-        return Mechanism(lambda: PlainServer(users.is_password), parts.run_password, reauth_ms)
+        return Mechanism(
+            lambda: PlainServer(users.is_password, users.is_configured), parts.run_password, reauth_ms
+        )
     kind = ScramMechanism.by_name(mechanism)
     assert kind is not None, mechanism  # the setting knows no others
 

@@ -60,10 +60,14 @@ class Users:
         credential = self._own.get(key) or self._security().credentials.get(key) or self._from_file().get(key)
         return None if credential is None else of_user(name, credential)
 
+    def is_configured(self, name: str, password: str) -> bool:
+        """Whether this is the password that the configuration has for the name. Takes no time."""
+        expected = self._passwords.get(name)
+        return expected is not None and _are_equal(expected, password)
+
     def is_password(self, name: str, password: str) -> bool:
         """For PLAIN. Slow, and as slow for a name that does not exist."""
-        expected = self._passwords.get(name)
-        if expected is not None and _are_equal(expected, password):
+        if self.is_configured(name, password):
             return True
         kept = [
             (mechanism, credentials[name, mechanism])

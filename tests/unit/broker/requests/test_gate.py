@@ -10,12 +10,17 @@ import pytest
 from tests.rigs.sasl import PASSWORDS, SECURITY, LoopClock, SaslRig, gate_of, log_in
 from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, ProtocolError
+from tidelog.broker.handlers.authentication import sasl_authenticate
+from tidelog.broker.requests import dispatch
+from tidelog.broker.requests.answer import NO_RESPONSE
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.gate import Gate, Refusal, gates
 from tidelog.broker.security.audit.audit import Audit
+from tidelog.broker.security.users import Users
 from tidelog.metadata.image.security import SecurityImage
 from tidelog.security.audit.event import AuditEvent, AuditKind
 from tidelog.wire.apis import ApiKey
+from tidelog.wire.messages.sasl_authenticate import SaslAuthenticateRequest
 
 
 def frame(api_key: int, rest: bytes = b"\0" * 8) -> memoryview:
@@ -278,6 +283,42 @@ def test_a_changed_password_counts_with_the_next_authentication() -> None:
         security = SecurityImage()
         assert gate_of(connection).is_open
         assert isinstance(await log_in(connection), Refusal)
+
+    run(scenario())
+
+
+def test_a_broker_with_too_much_to_do_does_not_say_that_a_password_is_wrong() -> None:
+    """Clients give up for good after an error, and connect again after a connection that is closed."""
+
+    async def scenario() -> None:
+        rig = SaslRig(is_busy=True)
+        connection = rig.connect()
+        gate_of(connection).handshake(connection, "PLAIN", raw=False)
+        context: Any = SimpleNamespace(connection=connection, closes=False, charge=None, throttle_ms=0)
+        request = SaslAuthenticateRequest(auth_bytes=b"\0alice\0" + PASSWORDS["alice"].encode())
+        answer = await sasl_authenticate.handle(context, request)
+        assert answer is NO_RESPONSE
+        reply = dispatch._reply(answer, None, 0, context)  # type: ignore[arg-type]
+        assert reply is not None
+        assert (reply.parts, reply.close) == ([], True)
+        assert "1002 jobs are waiting" in rig.failures[0]
+
+        connection = rig.connect()
+        gate_of(connection).handshake(connection, "PLAIN", raw=True)
+        under_way: Any = gate_of(connection).take(memoryview(request.auth_bytes), connection)
+        assert (await under_way).close
+
+    run(scenario())
+
+
+def test_a_configured_password_does_not_wait_behind_others() -> None:
+    async def scenario() -> None:
+        rig = SaslRig(users=Users(SecurityImage, own=("broker", "own-secret")), is_busy=True)
+        connection = rig.connect()
+        assert not isinstance(await log_in(connection, "PLAIN", "broker", "own-secret"), Refusal)
+        assert (connection.principal, rig.slow_steps) == ("User:broker", 0)
+        assert isinstance(await log_in(rig.connect(), "PLAIN", "broker", "wrong"), Refusal)
+        assert rig.slow_steps == 1
 
     run(scenario())
 

@@ -9,7 +9,7 @@ from tests.rigs.sasl import client_of
 from tests.rigs.virtual_time import run
 from tidelog.base.config.config import load
 from tidelog.base.config.error import ConfigError
-from tidelog.broker.security.authentication import Authentication
+from tidelog.broker.security.authentication import Authentication, NotChecked
 from tidelog.broker.security.sasl_listener import Parts, SaslListener, sasl_listeners
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.security.sasl.conversation import AuthenticationFailed
@@ -136,12 +136,13 @@ def test_what_keeps_a_broker_from_starting(settings: dict[str, str], reason: str
     assert "s3cret" not in str(raised.value)
 
 
-def test_threads_that_are_too_busy_are_a_failure_like_any_other() -> None:
+def test_threads_that_are_too_busy_do_not_refuse_a_password() -> None:
     async def busy(job: Callable[[], bytes]) -> bytes:
         raise DiskThreadsBusy("1000 jobs are waiting")
 
     made = listeners({"sasl.enabled.mechanisms": "PLAIN"}, busy)
-    assert not gets_in(made["CLIENTS"], "PLAIN", "ann", "x")
+    with pytest.raises(NotChecked, match="1000 jobs"):
+        gets_in(made["CLIENTS"], "PLAIN", "ann", "x")
 
 
 def test_a_token_outside_of_an_exchange() -> None:
