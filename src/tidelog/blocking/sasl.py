@@ -3,11 +3,15 @@
 import base64
 import json
 import os
+from typing import TYPE_CHECKING
 
 from tidelog.blocking.errors import LoginRefused, SecurityError
 from tidelog.blocking.security import Sasl
 from tidelog.security.sasl import client
 from tidelog.security.sasl.client import Exchange, SaslRefused, TokenRefused
+
+if TYPE_CHECKING:
+    from urllib.request import Request
 
 TOKEN_ANSWER_BYTES_MAX = 1 << 20
 TOKEN_TIMEOUT_S = 10.0
@@ -39,24 +43,28 @@ def _checked(steps: Exchange) -> Exchange:
 
 def fetch_token(sasl: Sasl, option_prefix: str = "") -> str:
     """Fetches a token by OAuth's client-credentials grant."""
-    import urllib.error  # a third of what the whole client needs to be imported, and few use tokens
-    import urllib.parse
-    import urllib.request
+    import urllib.request  # a third of what the whole client needs to be imported, and few use tokens
+    from http.client import HTTPException
 
-    form = {"grant_type": "client_credentials"} | ({"scope": sasl.scope} if sasl.scope else {})
-    login = base64.b64encode(f"{sasl.username}:{sasl.password}".encode()).decode()
     endpoint = sasl.token_endpoint or ""
     if not endpoint.startswith(("https://", "http://")):
         raise SecurityError(
             f"{option_prefix}sasl.oauthbearer.token.endpoint.url is {endpoint!r}, which is no http address"
         )
-    request = urllib.request.Request(
-        endpoint,
-        urllib.parse.urlencode(form).encode(),
-        {"Authorization": f"Basic {login}", "Accept": "application/json"},
-    )
     try:
-        with urllib.request.urlopen(request, timeout=TOKEN_TIMEOUT_S) as answer:
+        with urllib.request.urlopen(token_request(sasl, endpoint), timeout=TOKEN_TIMEOUT_S) as answer:
             return str(json.loads(answer.read(TOKEN_ANSWER_BYTES_MAX))["access_token"])
-    except (urllib.error.URLError, OSError, ValueError, KeyError) as error:
+    except (HTTPException, OSError, ValueError, KeyError, TypeError) as error:
         raise SecurityError(f"no token from {endpoint}: {error!r}") from error
+
+
+def token_request(sasl: Sasl, endpoint: str) -> "Request":
+    from urllib.parse import urlencode
+    from urllib.request import Request
+
+    form = {"grant_type": "client_credentials"} | ({"scope": sasl.scope} if sasl.scope else {})
+    login = base64.b64encode(f"{sasl.username}:{sasl.password}".encode()).decode()
+    request = Request(endpoint, urlencode(form).encode(), {"Accept": "application/json"})
+    # The password is for this address, not for another one to which it may redirect.
+    request.add_unredirected_header("Authorization", f"Basic {login}")
+    return request

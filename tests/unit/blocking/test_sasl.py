@@ -3,11 +3,14 @@
 import base64
 import hashlib
 import hmac
+from http.client import HTTPMessage
+from io import BytesIO
+from urllib.request import HTTPRedirectHandler
 
 import pytest
 
 from tidelog.blocking.errors import SecurityError
-from tidelog.blocking.sasl import exchange, fetch_token, scram
+from tidelog.blocking.sasl import exchange, fetch_token, scram, token_request
 from tidelog.blocking.security import Sasl
 from tidelog.blocking.security_options import security_of
 
@@ -120,3 +123,12 @@ def test_a_delegation_token_says_that_it_is_one() -> None:
     sasl = security_of({**options, "sasl.jaas.config": text}).sasl
     assert sasl is not None
     assert next(exchange(sasl)).endswith(b",tokenauth=true")
+
+
+def test_a_token_endpoint_that_redirects_does_not_pass_the_password_on() -> None:
+    request = token_request(Sasl("OAUTHBEARER", "me", "secret"), "https://login.example/token")
+    assert request.has_header("Authorization")
+    target = "https://evil.example/"
+    followed = HTTPRedirectHandler().redirect_request(request, BytesIO(), 302, "", HTTPMessage(), target)
+    assert followed is not None
+    assert not followed.has_header("Authorization")

@@ -9,11 +9,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from http.client import HTTPException
-from typing import NamedTuple
+from http.client import HTTPException, HTTPMessage
+from typing import IO, NamedTuple
 from urllib.error import URLError
 from urllib.parse import unquote, urlsplit
-from urllib.request import urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from tidelog.base.ids import TimestampMs
 from tidelog.security.jwt import KeySet, Token, TokenRefused, TokenRules
@@ -105,6 +105,17 @@ class TokenKeys:
         self._read_at = self._tried_at
 
 
+class StaysEncrypted(HTTPRedirectHandler):
+    """Keys that arrive in plain text may be anybody's, and with them every token would be accepted."""
+
+    def redirect_request(  # noqa: PLR0917 - urllib calls it so
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> Request | None:
+        if req.type == "https" and urlsplit(newurl).scheme != "https":
+            raise URLError("it redirects from https to an address that is not encrypted")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
 def read_document(url: str) -> bytes:
     """Raises OSError or HTTPException, or ValueError for a document that is too large."""
     parts = urlsplit(url)
@@ -113,7 +124,7 @@ def read_document(url: str) -> bytes:
             document = file.read(DOCUMENT_BYTES_MAX + 1)
     else:
         try:
-            with urlopen(url, timeout=FETCH_SECONDS) as answer:
+            with build_opener(StaysEncrypted).open(url, timeout=FETCH_SECONDS) as answer:
                 document = _read_in_time(answer.read1)
         except URLError as error:
             raise OSError(str(error.reason)) from error

@@ -2,9 +2,12 @@
 
 import base64
 import json
-from http.client import BadStatusLine
+from http.client import BadStatusLine, HTTPMessage
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
+from urllib.request import Request
 
 import jwt
 import pytest
@@ -150,6 +153,19 @@ def test_a_document_that_trickles_in_is_given_up(monkeypatch: pytest.MonkeyPatch
 def test_what_is_refused(refused: str) -> None:
     with pytest.raises(TokenRefused):
         Provider().keys.verify(refused)
+
+
+def test_a_redirect_does_not_lead_out_of_https() -> None:
+    handler, headers = token_keys.StaysEncrypted(), HTTPMessage()
+
+    def follow(url: str, target: str) -> Request | None:
+        return handler.redirect_request(Request(url), BytesIO(), 302, "Found", headers, target)
+
+    assert follow("https://login.example/keys", "https://other.example/keys") is not None
+    assert follow("http://login.example/keys", "http://other.example/keys") is not None
+    for target in ("http://login.example/keys", "ftp://login.example/keys"):
+        with pytest.raises(URLError, match="not encrypted"):
+            follow("https://login.example/keys", target)
 
 
 def test_documents_come_from_files(tmp_path: Path) -> None:
