@@ -1,7 +1,6 @@
 """How quotas are measured, and how many connections may be opened. The quotas themselves are metadata."""
 
-from ipaddress import ip_address
-
+from tidelog.base.addresses import address_text
 from tidelog.base.config.setting import INT_MAX, Dynamic, Importance, Kind, Scope, Setting, Value
 
 _WINDOWS = "The number of windows that {} is measured over; a client may use at once what it saved in them."
@@ -16,7 +15,7 @@ def parse_overrides(pairs: Value) -> dict[str, int]:
     for pair in pairs if isinstance(pairs, tuple) else ():
         host, _, count = pair.rpartition(":")
         try:
-            address = str(ip_address(host.strip("[]")))
+            address = address_text(host.strip("[]"))
         except ValueError:
             address = ""
         if not address or not count.isdecimal():

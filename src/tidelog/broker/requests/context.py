@@ -39,6 +39,7 @@ from tidelog.security.audit.event import Actor
 if TYPE_CHECKING:
     from tidelog.broker.security.audit.audit import Audit
 
+NO_VERSION = 1 << 15
 ALL_OPERATIONS = {kind: sum(1 << one for one in allowed) for kind, allowed in OPERATIONS_ON.items()}
 
 
@@ -198,6 +199,13 @@ class Context:
         return mutations.charge_of(
             connection.principal, self.client_id, is_strict=self.version >= strict_since
         )
+
+    def charge_created(self, partitions: int) -> None:
+        """Counts partitions that a request has created by the way: the client is not refused, but pauses."""
+        quota = self.charge_mutations(strict_since=NO_VERSION) if partitions else None
+        if quota is not None:
+            quota.take(partitions)
+            self.throttle_ms = quota.throttle_ms
 
     def _is_allowed(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
         authorizer = self.services.authorizer

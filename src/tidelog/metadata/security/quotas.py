@@ -1,11 +1,11 @@
 """AlterClientQuotas and DescribeClientQuotas: limits of users, client ids, both together, and addresses."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from ipaddress import ip_address
 from math import isfinite
 
 import msgspec
 
+from tidelog.base.addresses import address_text
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.metadata.decision import Decision, ItemResult
 from tidelog.metadata.image.image import ClusterImage
@@ -138,7 +138,7 @@ def _check_value(key: QuotaKey, value: float) -> None:
 
 def _address(text: str) -> str:
     try:
-        return str(ip_address(text))
+        return address_text(text)
     except ValueError:
         raise _invalid(f"{text} is not a valid IP or resolvable host.") from None
 

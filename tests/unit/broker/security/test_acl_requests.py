@@ -123,6 +123,27 @@ def test_a_role_allows_what_it_says_until_it_is_revoked() -> None:
     with_cluster(life)
 
 
+def test_a_denial_for_an_address_holds_in_every_form_of_it() -> None:
+    async def life(cluster: AuthorizedCluster) -> None:
+        await cluster.create_topic(TOPIC)
+        denial = creation(READ, host="0:0:0:0:0:0:0:1", permission_type=Permission.DENY)
+        assert await create(cluster, ADMIN, creation(READ), denial) == [0, 0]
+        allows = cluster.services().authorizer.allows  # type: ignore[union-attr]
+        assert allows(ALICE, "192.0.2.1", READ, ResourceType.TOPIC, TOPIC)
+        assert not allows(ALICE, "::1", READ, ResourceType.TOPIC, TOPIC)
+        chosen = DeleteAclsFilter(
+            resource_type_filter=ResourceType.ANY,
+            pattern_type_filter=PatternType.ANY,
+            host_filter="0:0:0:0:0:0:0:1",
+            operation=Operation.ANY,
+            permission_type=Permission.ANY,
+        )
+        answer = await cluster.ask(ADMIN, ApiKey.DELETE_ACLS, DeleteAclsRequest(filters=[chosen]))
+        assert len(answer.filter_results[0].matching_acls) == 1
+
+    with_cluster(life)
+
+
 def test_without_the_feature_level_no_acl_is_stored() -> None:
     async def life(cluster: AuthorizedCluster) -> None:
         await cluster.services().metadata.change(

@@ -120,7 +120,10 @@ async def _create(context: Context, missing: Sequence[InternalTopic]) -> str:
         refused = [name for name in names if not context.allows(Operation.CREATE, ResourceType.TOPIC, name)]
         if refused:
             return f"Unauthorized to CREATE on topics {', '.join(refused)}."
+    metadata = context.services.metadata
+    new = [topic for topic in missing if metadata.image.topic(topic.name) is None]
     failures = await create_missing(context.services, missing)
+    context.charge_created(sum(topic.partitions for topic in new if metadata.image.topic(topic.name)))
     return f"Creation of topics failed: {', '.join(failures)}" if failures else ""
 
 

@@ -24,7 +24,6 @@ from tidelog.wire.messages.metadata import (
 )
 
 FIRST_VERSION_BY_ID = 12
-NEVER = 1 << 15  # no version: a topic that is asked for is created, and the client pauses
 
 
 def handle(
@@ -73,11 +72,10 @@ def _refused(request: MetadataRequest) -> MetadataResponse:
 async def _create_first(
     context: Context, request: MetadataRequest, missing: list[str], refused: Set[str]
 ) -> MetadataResponse:
-    quota = context.charge_mutations(strict_since=NEVER)
-    if quota is not None:
-        quota.take(len(missing) * context.services.config.int("num.partitions"))
-        context.throttle_ms = quota.throttle_ms
     await auto_create(context.services, missing)
+    image = context.services.metadata.image
+    created = [image.topic(name) for name in dict.fromkeys(missing)]
+    context.charge_created(sum(len(topic.partitions) for topic in created if topic is not None))
     return _answer(context, request, refused)
 
 
