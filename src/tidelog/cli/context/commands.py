@@ -11,9 +11,9 @@ from tidelog.cli.context.store import (
     SERVERS,
     Contexts,
     SavedContext,
+    changed_contexts,
     contexts_path,
     read_contexts,
-    write_contexts,
 )
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.full_help import FullHelpGroup
@@ -80,21 +80,22 @@ def add(
     tidelog context add prod -b broker-1:9093 -X security.protocol=ssl -X ssl.ca.location=ca.pem
     """
     path = contexts_path()
-    contexts = read_contexts(path)
-    if name in contexts.by_name and not is_replaced:
-        raise CliError(
-            f"The context '{name}' exists already.", attempt="another name, or --replace", code=Exit.EXISTS
-        )
     made = import_properties(file) if file is not None else None
     properties = dict(made.properties) if made is not None else {}
     properties |= absolute_paths(dict(map(parse_pair, pairs)), Path())
     if servers is not None:
         properties[SERVERS] = servers
     _check(name, properties)
-    contexts.by_name[name] = SavedContext(dict(sorted(properties.items(), key=_servers_first)))
-    if is_used or len(contexts.by_name) == 1:
-        contexts.current = name
-    write_contexts(path, contexts)
+    with changed_contexts(path) as contexts:
+        if name in contexts.by_name and not is_replaced:
+            raise CliError(
+                f"The context '{name}' exists already.",
+                attempt="another name, or --replace",
+                code=Exit.EXISTS,
+            )
+        contexts.by_name[name] = SavedContext(dict(sorted(properties.items(), key=_servers_first)))
+        if is_used or len(contexts.by_name) == 1:
+            contexts.current = name
     ignored = () if made is None else made.ignored
     if session.json:
         print_json(_facts(contexts, name) | {"ignored": list(ignored)})
@@ -113,10 +114,9 @@ def add(
 @pass_session
 def use(session: Session, name: str) -> None:
     """Make a context the current one: commands without an address use it."""
-    contexts = _read()
-    contexts.of(name)
-    contexts.current = name
-    write_contexts(contexts_path(), contexts)
+    with changed_contexts(contexts_path()) as contexts:
+        contexts.of(name)
+        contexts.current = name
     if session.json:
         print_json(_facts(contexts, name))
     else:
@@ -171,15 +171,17 @@ def show(session: Session, name: str | None) -> None:
 @pass_session
 def rename(session: Session, name: str, new_name: str) -> None:
     """Give a context another name."""
-    contexts = _read()
-    contexts.of(name)
     _check_name(new_name)
-    if new_name in contexts.by_name:
-        raise CliError(f"The context '{new_name}' exists already.", attempt="another name", code=Exit.EXISTS)
-    contexts.by_name = {new_name if each == name else each: saved for each, saved in contexts.by_name.items()}
-    if contexts.current == name:
-        contexts.current = new_name
-    write_contexts(contexts_path(), contexts)
+    with changed_contexts(contexts_path()) as contexts:
+        contexts.of(name)
+        if new_name in contexts.by_name:
+            raise CliError(
+                f"The context '{new_name}' exists already.", attempt="another name", code=Exit.EXISTS
+            )
+        by_name = contexts.by_name.items()
+        contexts.by_name = {new_name if each == name else each: saved for each, saved in by_name}
+        if contexts.current == name:
+            contexts.current = new_name
     if session.json:
         print_json(_facts(contexts, new_name))
     else:
@@ -192,12 +194,11 @@ def rename(session: Session, name: str, new_name: str) -> None:
 @pass_session
 def remove(session: Session, name: str) -> None:
     """Forget a context, with its settings and secrets."""
-    contexts = _read()
-    contexts.of(name)
-    del contexts.by_name[name]
-    if contexts.current == name:
-        contexts.current = None
-    write_contexts(contexts_path(), contexts)
+    with changed_contexts(contexts_path()) as contexts:
+        contexts.of(name)
+        del contexts.by_name[name]
+        if contexts.current == name:
+            contexts.current = None
     if session.json:
         print_json({"name": name, "removed": True})
     else:

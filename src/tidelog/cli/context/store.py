@@ -10,9 +10,11 @@ contexts:
 It may hold secrets, so only its owner may read it: mode 0600, which is checked before it is read.
 """
 
+import fcntl
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -98,6 +100,26 @@ def write_contexts(path: Path, contexts: Contexts) -> None:
         raise CliError(f"{path} cannot be written: {error.strerror}.") from error
 
 
+@contextmanager
+def changed_contexts(path: Path) -> Iterator[Contexts]:
+    """Contexts to change, which are written at the end. Other processes wait meanwhile: each of them reads
+    what the one before it wrote, so that no change is lost."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = path.with_name(f".{path.name}.lock")
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise CliError(f"{path} cannot be written: {error.strerror}.") from error
+    try:
+        with suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        contexts = read_contexts(path)
+        yield contexts
+        write_contexts(path, contexts)
+    finally:
+        os.close(descriptor)
+
+
 def _parsed(data: bytes, path: Path) -> Contexts:
     import yaml
 
@@ -135,6 +157,9 @@ def _entries(node: Any, path: Path) -> list[tuple[str, Any]]:
         return []
     if node.id != "mapping":
         raise _malformed(path, node.start_mark.line + 1, "names with values are wanted here")
+    for key, _ in node.value:
+        if key.id != "scalar":
+            raise _malformed(path, key.start_mark.line + 1, "a name must be a text")
     return [(str(key.value), value) for key, value in node.value]
 
 

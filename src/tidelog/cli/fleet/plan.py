@@ -212,6 +212,16 @@ def refuse_taken_ports(plan: FleetPlan) -> None:
     ports = ", ".join(map(str, taken))
     word = "Port" if len(taken) == 1 else "Ports"
     free = f"tidelog up --brokers {len(plan.members)} --port {max(taken) + 1}, or --port 0 for free ones"
+    between = [port for port in taken if port in {listener.port for listener in own}]
+    if between:
+        ports = ", ".join(map(str, between))
+        raise CliError(
+            f"{'Port' if len(between) == 1 else 'Ports'} {ports}, where the brokers meet each other, "
+            f"{'is' if len(between) == 1 else 'are'} taken.",
+            cause="this cluster runs already, or another program listens there.",
+            attempt=f"lsof -i :{between[0]} names the program; stop it: the brokers know each other by these "
+            "ports, which --port does not change",
+        )
     raise CliError(
         f"{word} {ports} of {plan.bootstrap_servers} {'is' if len(taken) == 1 else 'are'} taken.",
         cause="other brokers, or other programs, run there.",

@@ -13,7 +13,7 @@ import click
 from tidelog.base.disk import PosixDisk
 from tidelog.base.errors import StorageError
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.log.files import given_keys, key_errors, key_options
+from tidelog.cli.log.files import given_keys, key_errors, key_options, needs_cryptography
 from tidelog.cli.output import print_json_line, size_text
 from tidelog.cli.session import Session, json_option, pass_session
 from tidelog.storage.log_dir.encryption_marks import ENCRYPTION_KEYS_COPY, encryption_mark
@@ -30,6 +30,7 @@ TELL_SECONDS = 0.5
 @click.option("--id", "kek_id", metavar="ID", help="The name of the key. Default: the date and a random end.")
 @json_option
 @pass_session
+@needs_cryptography
 def new_key(session: Session, file: str, kek_id: str | None) -> int:
     """Add a new key encryption key to a key file, in front of the others.
 

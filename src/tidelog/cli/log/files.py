@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _KMS_SECONDS = 30.0
+NO_EXTRA = "pip install 'tidelog[secure]'"
 
 
 class KeyOptions:
@@ -86,6 +87,25 @@ class key_errors:  # reads as a statement
             raise CliError(f"{error}.", code=Exit.DENIED) from error
 
 
+def needs_cryptography(command: Command) -> Command:
+    """An installation without the extra for security is told what is missing, without a traceback."""
+
+    @wraps(command)
+    def explained(*args: Any, **options: Any) -> Any:
+        try:
+            return command(*args, **options)
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] != "cryptography":
+                raise
+            raise CliError(
+                "Encrypted log dirs need the Python package 'cryptography'.",
+                cause="Tidelog was installed without its extra for security.",
+                attempt=NO_EXTRA,
+            ) from error
+
+    return explained  # type: ignore[return-value]
+
+
 _given: ContextVar[KeyOptions] = ContextVar("key options")
 
 
@@ -102,7 +122,7 @@ def key_options(command: Command) -> Command:
     def with_keys(*args: Any, key_file: str | None, kms_command: str | None, **options: Any) -> Any:
         token = _given.set(KeyOptions(key_file, kms_command))
         try:
-            return command(*args, **options)
+            return needs_cryptography(command)(*args, **options)
         finally:
             _given.reset(token)
 

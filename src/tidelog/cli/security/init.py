@@ -75,6 +75,7 @@ def init(
     if len({member.id for member in members}) < len(members):
         raise CliError("Two brokers have the same id.", code=Exit.USAGE)
     files = SecurityFiles(directory.absolute())
+    _refuse_files_in_the_way(files, members, user)
     authority = new_authority(files)
     cluster_id = _new_cluster_id()
     for member in members:
@@ -88,6 +89,29 @@ def init(
     servers = ",".join(f"{_bracketed(member.hosts[0])}:{CLIENT_PORT}" for member in members)
     write_client_files(files, ClientAccess(servers, user, password, str(files.ca)))
     _tell(session, files, members, user, cluster_id)
+
+
+def _refuse_files_in_the_way(files: SecurityFiles, members: list[NewBroker], user: str) -> None:
+    """The directory may hold another authority's ca.key: it cannot be made again."""
+    names = [broker_name(member.id) for member in members]
+    written = [
+        files.ca_key,
+        files.token_key,
+        *(files.certificate(name) for name in (*names, user)),
+        *(files.path / f"{name}.yaml" for name in names),
+        files.path / BOOTSTRAP_FILE,
+        files.client,
+        files.java_client,
+        files.spark_options,
+    ]
+    found = [path for path in written if path.exists()]
+    if found and not files.exist:
+        raise CliError(
+            f"{found[0]} exists already.",
+            cause="it belongs to something else, or to an init that was interrupted.",
+            attempt="another directory with --directory; or move the file away",
+            code=Exit.EXISTS,
+        )
 
 
 def _parsed(text: str) -> NewBroker:

@@ -48,8 +48,13 @@ class LocalSecurity:
         """Of the command line, once it is saved."""
 
     def choose_ports(self, client_ports: Sequence[int]) -> list[int]:
-        """The brokers' own ports: those of earlier starts, then 10,000 above the clients', where free."""
+        """The brokers' own ports: those of earlier starts, then 10,000 above the clients', where free.
+
+        A broker that is alone is looked for by no other, so its port changes if another program took it.
+        """
         known = list(self.state.broker_ports[: len(client_ports)])
+        if len(client_ports) == len(known) == 1:
+            known = [free_port(known[0], ())]
         for port in client_ports[len(known) :]:
             known.append(free_port(port + BROKER_PORT_DISTANCE if port else 0, known))
         self.state = replace(self.state, broker_ports=tuple(known))
@@ -75,9 +80,12 @@ class LocalSecurity:
     def _issue_missing(self, brokers: Sequence[LocalBroker]) -> None:
         """The authority's key is needed only where a certificate is; it may lie elsewhere otherwise."""
         wanted = {broker_name(each.id): (each.advertised_host, *LOCAL_HOSTS) for each in brokers}
-        missing = {name: hosts for name, hosts in {**wanted, ADMIN: ()}.items() if self._needs(name, hosts)}
+        is_new = not self.files.exist  # certificates of a lost authority are of no use
+        missing = {
+            name: hosts for name, hosts in {**wanted, ADMIN: ()}.items() if is_new or self._needs(name, hosts)
+        }
         if missing:
-            authority = open_authority(self.files) if self.files.exist else new_authority(self.files)
+            authority = new_authority(self.files) if is_new else open_authority(self.files)
             for name, hosts in missing.items():
                 issue(self.files, authority, name, hosts)
 

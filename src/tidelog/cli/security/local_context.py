@@ -10,9 +10,9 @@ from tidelog.cli.context.store import (
     SERVERS,
     Contexts,
     SavedContext,
+    changed_contexts,
     contexts_path,
     read_contexts,
-    write_contexts,
 )
 from tidelog.cli.exits import CliError
 from tidelog.cli.security.client_files import read_properties
@@ -38,15 +38,16 @@ def save_context(files: SecurityFiles, servers: str) -> str | None:
 
 def _saved(files: SecurityFiles, servers: str) -> str:
     path = contexts_path()
-    contexts = read_contexts(path)
     properties = read_properties(files.client.read_text()) | {
         SERVERS: servers,
         "sasl.password": f"${{file:{files.client}:sasl.password}}",
     }
+    contexts = read_contexts(path)
     name = _name(contexts, properties[CA])
     if name not in contexts.by_name or contexts.by_name[name].properties != properties:
-        contexts.by_name[name] = SavedContext(properties)
-        write_contexts(path, contexts)
+        with changed_contexts(path) as contexts:
+            name = _name(contexts, properties[CA])
+            contexts.by_name[name] = SavedContext(properties)
     return name
 
 

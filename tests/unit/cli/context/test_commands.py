@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
-from tidelog.cli.exits import Exit
+from tidelog.cli.context.store import SERVERS, SavedContext, changed_contexts, read_contexts
+from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.main import run
 
 JAVA = """\
@@ -145,3 +148,29 @@ def test_a_damaged_file_is_refused_with_its_line(
     assert code == Exit.USAGE
     assert reason in said
     assert "hunter2" not in said
+
+
+def test_changes_by_many_at_once_are_all_kept(tmp_path: Path) -> None:
+    path = tmp_path / "tidelog" / "contexts.yaml"
+    begin = Barrier(4)
+
+    def add(number: int) -> None:
+        begin.wait()
+        for each in range(5):
+            with changed_contexts(path) as contexts:
+                contexts.by_name[f"{number}-{each}"] = SavedContext({SERVERS: "h:1"})
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(add, range(4)))
+    assert len(read_contexts(path).by_name) == 20
+    with pytest.raises(CliError, match="no context 'none'"), changed_contexts(path) as contexts:
+        contexts.of(contexts.by_name.popitem()[0] and "none")  # a change that fails is no change
+    assert len(read_contexts(path).by_name) == 20
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "contexts.yaml"
+    path.write_text("contexts:\n  ? [a, b]\n  : {}\n")
+    path.chmod(0o600)
+    with pytest.raises(CliError, match="line 2: a name must be a text"):
+        read_contexts(path)

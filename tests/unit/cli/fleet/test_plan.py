@@ -1,12 +1,14 @@
 """Which brokers a cluster on one machine gets, at its first start and at later ones."""
 
 import os
+import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.fleet.plan import FleetPlan, plan_fleet, stop_order, voter_ids
+from tidelog.cli.fleet.plan import FleetPlan, plan_fleet, refuse_taken_ports, stop_order, voter_ids
 from tidelog.cli.fleet.record import Recorded
 
 RECORDED = Recorded("theirs", [9092, 9093, 9094], [1, 2, 3])
@@ -136,3 +138,17 @@ def test_those_without_a_vote_stop_first_and_the_controller_last() -> None:
     """With two of three voters gone there is no controller that broker 4 could hand its partitions to."""
     assert stop_order([1, 2, 3, 4], {1, 2, 3}, 2) == [4, 1, 3, 2]
     assert stop_order([1, 2, 3, 4, 5], {3, 4, 5}, None) == [1, 2, 3, 4, 5]
+
+
+def test_a_taken_port_between_brokers_is_named_as_such(tmp_path: Path) -> None:
+    made = plan_fleet(Recorded("c", [0], [1]), None, str(tmp_path), None, None, {})
+    with socket.socket() as other:
+        other.bind(("localhost", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        [member] = made.members
+        with pytest.raises(
+            CliError, match=f"Port {port}, where the brokers meet each other, is taken"
+        ) as told:
+            refuse_taken_ports(replace(made, members=(replace(member, broker_port=port),)))
+    assert f"lsof -i :{port}" in str(told.value.attempt)

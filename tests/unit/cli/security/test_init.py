@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tests.unit.cli.security.conftest import command
+from tidelog.cli.exits import Exit
 from tidelog.cli.security.certificate import certificate_in
 from tidelog.cli.security.client_files import read_properties
 from tidelog.metadata.security.bootstrap import Bootstrap
@@ -118,3 +119,14 @@ def test_without_the_extra_the_command_to_install_it_is_shown(
     assert command("security", "init", "--broker", "1=localhost", "--directory", directory) == 1
     assert "pip install 'tidelog[secure]'" in capsys.readouterr().err
     assert list(directory.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["ca.key", "client.properties", "broker-1.yaml", "admin.pem"])
+def test_files_of_others_are_not_overwritten(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An authority made by hand has a ca.key, too, and no ca.pem."""
+    (tmp_path / name).write_text("precious")
+    assert command("security", "init", "--broker", "1=a.example", "--directory", tmp_path) == Exit.EXISTS
+    assert f"{tmp_path / name} exists already" in capsys.readouterr().err
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, "precious")]

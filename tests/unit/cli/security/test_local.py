@@ -1,6 +1,7 @@
 """The security of a cluster of `tidelog up --secure`: made once, kept, and made again where it must."""
 
 import json
+import socket
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from tidelog.cli.security.client_files import read_properties
 from tidelog.cli.security.issuing import issue, open_authority
 from tidelog.cli.security.local import LocalBroker, LocalSecurity, refuse_own_settings
 from tidelog.cli.security.secured_settings import without_own
-from tidelog.cli.security.secured_state import is_secured
+from tidelog.cli.security.secured_state import SecuredState, is_secured
 from tidelog.cli.up.banner import security_lines
 from tidelog.metadata.security.bootstrap import Bootstrap
 
@@ -180,3 +181,26 @@ def test_a_damaged_state_is_not_guessed_at(data: Path) -> None:
     (data / "security" / "secured.json").write_text(json.dumps({"broker_ports": 3}))
     with pytest.raises(CliError, match="cannot be understood"):
         LocalSecurity(str(data))
+
+
+def test_a_lost_authority_takes_its_certificates_with_it(data: Path) -> None:
+    security = LocalSecurity(str(data))
+    before = contents(security.files.path)
+    security.files.ca.unlink()
+    security.prepare(brokers(data))
+    after = contents(security.files.path)
+    assert all(after[f"{name}.pem"] != before[f"{name}.pem"] for name in ("ca", "admin", "broker-1"))
+
+
+def test_a_broker_alone_moves_away_from_a_port_that_was_taken(data: Path) -> None:
+    security = LocalSecurity(str(data))
+    with socket.socket() as other:
+        other.bind(("localhost", 0))
+        other.listen()
+        taken = other.getsockname()[1]
+        security.state = SecuredState((taken, 1, 2))
+        assert security.choose_ports([9092, 9093, 9094]) == [taken, 1, 2]
+        security.state = SecuredState((taken,))
+        [port] = security.choose_ports([9092])
+        assert port != taken
+    assert security.choose_ports([9092]) == [port]
