@@ -12,9 +12,9 @@ from tidelog.security.principal import USER, Principal
 from tidelog.security.sasl.conversation import Authenticated, AuthenticationFailed
 
 MESSAGE_BYTES_MAX = 128 * 1024
-_MESSAGE = re.compile(
-    r"n,(?:a=(?P<authzid>(?:[^,=\x00\x01]|=2C|=3D)+))?,\x01(?P<pairs>(?:[A-Za-z]+=[^\x01\x00]*\x01)+)\x01"
-)
+_HEADER = re.compile(r"n,(?:a=((?:[^,=\x00\x01]|=2C|=3D)+))?,")
+_PAIR = re.compile(r"([A-Za-z]+)=([^\x00]*)")
+PAIRS_MAX = 100
 _REFUSED = b'{"status":"invalid_token"}'
 
 
@@ -54,15 +54,17 @@ def _read(message: bytes) -> tuple[str | None, str]:
     if len(message) > MESSAGE_BYTES_MAX:
         raise AuthenticationFailed("an OAUTHBEARER message that is too long")
     try:
-        parsed = _MESSAGE.fullmatch(message.decode())
+        header, *pairs = message.decode().split("\x01", PAIRS_MAX + 3)
     except UnicodeDecodeError as error:
         raise AuthenticationFailed("an OAUTHBEARER message that is not UTF-8") from error
-    if parsed is None:
+    # Each pair has a control-A behind it, and the message another one.
+    parsed = _HEADER.fullmatch(header)
+    read = [_PAIR.fullmatch(pair) for pair in pairs[:-2]]
+    if parsed is None or not read or pairs[-2:] != ["", ""] or None in read:
         raise AuthenticationFailed("a malformed OAUTHBEARER message")
-    pairs = [pair.partition("=") for pair in parsed["pairs"].split("\x01") if pair]
-    values = [value for name, _, value in pairs if name == "auth"]
+    values = [pair[2] for pair in read if pair is not None and pair[1] == "auth"]
     scheme, _, token = values[0].partition(" ") if len(values) == 1 else ("", "", "")
     if scheme.lower() != "bearer" or not token.strip():
         raise AuthenticationFailed("an OAUTHBEARER message without a bearer token")
-    authzid = parsed["authzid"]
+    authzid: str | None = parsed[1]
     return authzid and authzid.replace("=2C", ",").replace("=3D", "="), token.strip()

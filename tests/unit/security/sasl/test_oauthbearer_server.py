@@ -52,6 +52,13 @@ def test_a_refusal_takes_two_steps() -> None:
         b"n,,\x01host=x\x01\x01",
         b"n,a=admin,\x01auth=Bearer good\x01\x01",
         b"y,,\x01auth=Bearer g\xff\x01\x01",
+        b"n,,\x01auth=Bearer good\x01"
+        + b"a=\x01" * 40_000
+        + b"\x01",  # each costs time before anything is proved
+        b"n,,\x01auth=Bearer good\x01=x\x01\x01",
+        b"n,,\x01auth=Bearer good\x01\x01\x01",
+        b"n,,\x01auth=Bearer good\x01a=\0\x01\x01",
+        b"n,,auth=Bearer good\x01\x01",
         b"n,,\x01auth=Bearer " + b"x" * 200_000 + b"\x01\x01",
     ],
 )
