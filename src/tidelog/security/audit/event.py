@@ -55,9 +55,10 @@ class AuditEvent(msgspec.Struct, frozen=True, kw_only=True):
 def bounded(event: AuditEvent) -> AuditEvent:
     """The event with as much of what the client chose as its line shows: it may be kept for a while."""
     actor = event.actor
-    details, more = event.details[:DETAILS_MAX], len(event.details) - DETAILS_MAX
-    if more > 0:
-        details += (("more", str(more)),)
+    details = event.details
+    if len(details) > DETAILS_MAX:
+        kept = DETAILS_MAX - 1
+        details = (*details[:kept], ("more", str(len(details) - kept)))
     return msgspec.structs.replace(
         event,
         actor=msgspec.structs.replace(

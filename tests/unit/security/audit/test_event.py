@@ -6,6 +6,7 @@ from tidelog.security.audit.event import (
     Actor,
     AuditEvent,
     AuditKind,
+    bounded,
     dropped_line,
     line_of,
 )
@@ -59,9 +60,11 @@ def test_long_texts_are_shortened() -> None:
 
 def test_a_request_with_many_parts_makes_a_short_line() -> None:
     details = tuple((f"{number}" + "k" * 9_999, "v") for number in range(10_000))
-    line = line_of(AuditEvent(kind=AuditKind.CHANGED, actor=BOB, details=details), 0, 1)
+    event = AuditEvent(kind=AuditKind.CHANGED, actor=BOB, details=details)
+    line = line_of(event, 0, 1)
     assert len(line) < 20_000
-    assert json.loads(line)["details"]["more"] == str(10_000 - DETAILS_MAX)
+    assert json.loads(line)["details"]["more"] == str(10_000 - DETAILS_MAX + 1)
+    assert line_of(bounded(event), 0, 1) == line  # as it is written, after it was kept
 
 
 def test_missing_events_are_named() -> None:
