@@ -256,5 +256,5 @@ def test_what_differs_from_place_to_place(home: Home, monkeypatch: pytest.Monkey
     spec = load_pipeline(str(home.directory / "payments.yaml")).spec
     assert spec is not None
     assert (spec.brokers, spec.sources["payments"].topic) == ("localhost:9092", "payments-live")
-    assert spec.sources["payments"].options["kafka.sasl.password"] == "secret"
+    assert spec.sources["payments"].options["kafka.sasl.password"] == f"${{file:{home.directory}/password}}"
     assert spec.steps[0].sql == "SELECT * FROM payments WHERE cents > 1000"
