@@ -261,3 +261,14 @@ def send_what_fits(sock: socket.socket, data: bytes) -> int:
         while sent < len(data):
             sent += sock.send(memoryview(data)[sent : sent + 128 * 1024])
     return sent
+
+
+def check_slices(running: Running, expected: bytes) -> None:
+    """The slices arrive whole, twice, each between other answers."""
+    with running.connect() as sock:
+        sock.sendall(frame(b"e1") + frame(b"s") + frame(b"l2") + frame(b"s"))
+        time.sleep(0.05)  # let the socket's buffers fill up
+        assert receive_frame(sock) == b"e1"
+        assert receive_frame(sock) == expected
+        assert receive_frame(sock) == b"l2"
+        assert receive_frame(sock) == expected

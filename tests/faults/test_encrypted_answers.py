@@ -2,13 +2,12 @@
 
 import os
 import random
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.faults.echo_server import Running, frame, receive_frame, still_answers
+from tests.faults.echo_server import Running, check_slices, frame, receive_frame, still_answers
 from tests.rigs.encryption import encrypted
 from tidelog.base.disk import PosixDisk
 from tidelog.base.ports import FileSlice
@@ -34,14 +33,7 @@ def test_slices_of_an_encrypted_file_arrive_byte_by_byte(
     lengths += [rng.randrange(3000) for _ in range(300)]
     ranges = [(rng.randrange(len(data) - length), length) for length in lengths]
     running.dispatcher.slices = slices_of(tmp_path, data, ranges)
-    expected = b"".join(data[position : position + length] for position, length in ranges)
-    with running.connect() as sock:
-        sock.sendall(frame(b"e1") + frame(b"s") + frame(b"l2") + frame(b"s"))
-        time.sleep(0.05)  # let the socket's buffers fill up
-        assert receive_frame(sock) == b"e1"
-        assert receive_frame(sock) == expected
-        assert receive_frame(sock) == b"l2"
-        assert receive_frame(sock) == expected
+    check_slices(running, b"".join(data[position : position + length] for position, length in ranges))
 
 
 @pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="nobody can empty the page cache here")

@@ -4,7 +4,6 @@ import os
 import random
 import socket
 import struct
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from tests.faults.echo_server import (
     Running,
+    check_slices,
     frame,
     make_slices,
     receive,
@@ -32,14 +32,7 @@ def test_file_slices_arrive_byte_by_byte(start: Callable[..., Running], tmp_path
     lengths += [rng.randrange(3000) for _ in range(1200)]
     ranges = [(rng.randrange(len(data) - length), length) for length in lengths]
     running.dispatcher.slices = make_slices(tmp_path, data, ranges)
-    expected = b"".join(data[position : position + length] for position, length in ranges)
-    with running.connect() as sock:
-        sock.sendall(frame(b"e1") + frame(b"s") + frame(b"l2") + frame(b"s"))
-        time.sleep(0.05)  # let the socket's buffers fill up
-        assert receive_frame(sock) == b"e1"
-        assert receive_frame(sock) == expected
-        assert receive_frame(sock) == b"l2"
-        assert receive_frame(sock) == expected
+    check_slices(running, b"".join(data[position : position + length] for position, length in ranges))
 
 
 @pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="nobody can empty the page cache here")
