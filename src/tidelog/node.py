@@ -1,20 +1,16 @@
 """A broker: real ports wired to the rooms, started and stopped in order. Nothing else wires them."""
 
-import asyncio
 import logging
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from socket import gethostname
-from typing import Any, Protocol
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.disk import PosixDisk
-from tidelog.base.errors import StorageError
 from tidelog.base.ids import NO_EPOCH, Epoch, uuid_from_random
 from tidelog.base.listener import Listener
-from tidelog.base.log_dir_encryption import encrypted_among
-from tidelog.base.ports import Clock, Connection, Disk, Random
+from tidelog.base.ports import Clock, Disk, Random
 from tidelog.broker.controller.bootstrap_file import read_bootstrap, retire_bootstrap
 from tidelog.broker.controller.broker_lifecycle import BrokerLifecycle
 from tidelog.broker.controller.cluster_start import (
@@ -70,14 +66,14 @@ from tidelog.metadata.store.store import DIRECTORY, QuorumStore
 from tidelog.replication.log_sync import Durability
 from tidelog.server.clock import SystemClock, SystemRandom
 from tidelog.server.connection.limits import ConnectionLimits
-from tidelog.server.connection.shared_state import RequestDispatcher
 from tidelog.server.disk_threads import DiskThreads
+from tidelog.server.log_dir_disk import disk_with_keys
+from tidelog.server.node_ports import NodeNetwork, Serving, Threads
 from tidelog.server.open_files import raise_open_file_limit
 from tidelog.server.peer_connections.peer_network import PeerNetwork
 from tidelog.server.process_memory import give_back_large_blocks
 from tidelog.server.tcp_network import TcpNetwork
 from tidelog.server.tickers import Chore, Tickers
-from tidelog.storage.log_dir.encryption_marks import encryption_mark
 from tidelog.wire.apis import ApiKey
 
 log = logging.getLogger("tidelog.node")
@@ -86,58 +82,6 @@ SEALED_SECONDS = 2.0
 FLUSH_RULES_SECONDS = 0.5
 TRANSACTION_CALL_SECONDS = 15.0
 PRODUCER_EXPIRY_SECONDS = 600
-
-
-class Serving(Protocol):
-    """A server that listens: real sockets, or their twins in a simulator."""
-
-    @property
-    def addresses(self) -> list[Listener]: ...
-
-    def open(self) -> None:
-        """Accept on every listener."""
-        ...
-
-    def change_limits(self, limits: ConnectionLimits) -> None: ...
-
-    def stop_accepting(self) -> None: ...
-
-    async def drain(self, seconds: float) -> int: ...
-
-    def close(self) -> None:
-        """Abort all connections now."""
-        ...
-
-
-class NodeNetwork(Protocol):
-    def secure(self, config: BrokerConfig) -> None:
-        """Load what the listeners and the connections to other brokers need. Raises TidelogError."""
-        ...
-
-    def follow(self, config: BrokerConfig) -> None:
-        """Apply settings that have changed."""
-        ...
-
-    def connect(self, host: str, port: int) -> Connection: ...
-
-    def listen(
-        self,
-        dispatcher: RequestDispatcher,
-        listeners: Sequence[Listener],
-        limits: ConnectionLimits,
-        *,
-        first: str | None = None,
-    ) -> Serving:
-        """Accept on the listener that is named `first`; where there are others, once they are opened."""
-        ...
-
-    async def close(self) -> None: ...
-
-
-class Threads(Protocol):
-    def run(self, job: Callable[[], Any]) -> "asyncio.Future[Any]": ...
-
-    async def close(self) -> None: ...
 
 
 class BrokerNode:
@@ -313,7 +257,7 @@ class BrokerNode:
 
     def _open_log_dirs(self) -> LogDirs:
         paths = _absolute(self.config.list("log.dirs"))
-        self._disk = _with_keys(self._disk_below, paths, self.config)
+        self._disk = disk_with_keys(self._disk_below, paths, self.config)
         return LogDirs.open(
             self._disk,
             paths,
@@ -562,21 +506,6 @@ class BrokerNode:
         if (audit := services.audit) is not None:
             tickers.every(lambda: audit.interval_seconds, audit.end_interval, "audit record")
         return tickers
-
-
-def _with_keys(disk: Disk, log_dirs: Sequence[str], config: BrokerConfig) -> Disk:
-    """The disk itself, unless a log dir is encrypted: only then is anything of encryption imported."""
-    given = dict(zip(config.list("log.dirs"), log_dirs, strict=True))
-    encrypted = [given[path] for path in encrypted_among(list(given), config.list("log.dirs.encryption"))]
-    if not encrypted and not any(encryption_mark(disk, path) for path in log_dirs):
-        return disk
-    try:
-        from tidelog.server.encryption.log_dirs import encrypted_disk
-    except ImportError as error:
-        raise StorageError(
-            f"encrypted log dirs need the package cryptography ({error}); pip install 'tidelog[secure]'"
-        ) from error
-    return encrypted_disk(disk, log_dirs, encrypted, config)
 
 
 def _absolute(paths: Sequence[str]) -> list[str]:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tidelog.base.config.config import BrokerConfig, load
 
 if TYPE_CHECKING:
-    from tidelog.node import BrokerNode, NodeNetwork
+    from tidelog.node import BrokerNode
+    from tidelog.server.node_ports import NodeNetwork
     from tidelog.testing.security import SecuredFiles, Security
 
 SettingValue: TypeAlias = str | int | float | bool | list[str]
