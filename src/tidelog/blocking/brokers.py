@@ -31,6 +31,8 @@ class Brokers:
         self._bootstrap = addresses_of(",".join(settings.servers))
         self._learned: list[Address] = []
         self._connections: dict[Address, Connection] = {}
+        self._failures: dict[Address, Disconnected] = {}
+        """The last failure of each broker that has not answered since."""
 
     def learn(self, addresses: Iterable[Address]) -> None:
         """The cluster's brokers as an answer lists them; calls turn to these before the bootstrap servers."""
@@ -67,24 +69,28 @@ class Brokers:
     ) -> Any:
         """Asks one broker after the other until one answers, or `total_s` is over.
 
-        `timeout_s` limits the time for each broker, so that a silent broker leaves some for the next.
+        `timeout_s` limits the time for each broker, so that a silent broker leaves some for the next. Where
+        the time is over before all were asked, the error names the earlier failures of the others.
         """
-        failures: list[Disconnected] = []
         deadline = None if total_s is None else self._now() + total_s
-        for address in self._in_order():
-            if failures and deadline is not None and self._now() >= deadline:
+        order = list(self._in_order())
+        for place, address in enumerate(order):
+            if place and deadline is not None and self._now() >= deadline:
                 break
             try:
                 connection = self.at(address, timeout_s=self._limit(timeout_s, deadline))
-                return connection.call(
+                answer = connection.call(
                     message,
                     timeout_s=self._limit(timeout_s, deadline),
                     at_least=at_least,
                     at_most=at_most,
                 )
             except Disconnected as failure:
-                failures.append(failure)
-        raise NoBroker(failures)
+                self._failures[address] = failure
+            else:
+                self._failures.pop(address, None)
+                return answer
+        raise NoBroker([self._failures[address] for address in order if address in self._failures])
 
     def _limit(self, timeout_s: float | None, deadline: float | None) -> float | None:
         if deadline is None:

@@ -88,3 +88,18 @@ def test_closing_closes_every_connection() -> None:
     opened = [asked.at(("a", 1)), asked.at(("b", 2))]
     asked.close()
     assert all(connection.is_closed for connection in opened)
+
+
+def test_a_broker_for_which_no_time_is_left_is_named_by_its_earlier_failure() -> None:
+    now = 0.0
+
+    def refuse(host: str, port: int, **_: Any) -> Any:
+        nonlocal now
+        now += 1.0
+        raise Disconnected(f"{host}:{port}: refused")
+
+    asked = Brokers(ClusterSettings(("a:1", "b:2")), connect=refuse, now=lambda: now)
+    with pytest.raises(NoBroker):
+        asked.call_any(REQUEST, total_s=2.0)
+    with pytest.raises(NoBroker, match="a:1: refused; b:2: refused"):
+        asked.call_any(REQUEST, total_s=1.0)
