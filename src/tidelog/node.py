@@ -35,6 +35,7 @@ from tidelog.broker.coordinators.producer_ids import ProducerIds
 from tidelog.broker.coordinators.runtime.runtime import CoordinatorRuntime
 from tidelog.broker.coordinators.transaction_verification import TransactionVerification
 from tidelog.broker.coordinators.transactions import Transactions
+from tidelog.broker.health import failure_of
 from tidelog.broker.log_dirs.cleaner import LogCleaner
 from tidelog.broker.log_dirs.flusher import Flusher
 from tidelog.broker.log_dirs.hosted import HostedPartitions
@@ -128,13 +129,8 @@ class BrokerNode:
 
     @property
     def failure(self) -> Exception | None:
-        """Why this broker can no longer take part in its cluster and should be stopped; None if it can.
-
-        A single broker goes on with what still works: there is no other to take over from it.
-        """
-        if len(self.services.metadata.image.brokers) < 2:
-            return None
-        return self.services.metadata.failure or self.services.lifecycle.failure
+        """Why this broker can no longer take part in its cluster and should be stopped; None if it can."""
+        return failure_of(self.services)
 
     async def start(self) -> None:
         """Open everything and listen. A failed start releases all that it has taken, and raises."""
@@ -358,6 +354,7 @@ class BrokerNode:
     async def _leave(self) -> None:
         """Controlled shutdown: other brokers take over before this one stops, so that no request fails."""
         services, config = self.services, self.services.config
+        services.is_stopping = True
         others = [
             broker
             for broker in services.metadata.image.brokers.values()

@@ -61,6 +61,8 @@ class BrokerLifecycle:
         self._may_leave = asyncio.Event()
         self._nudge = asyncio.Event()
         self.failure: Exception | None = None
+        self.heard_at: float | None = None
+        """When the controller last answered a heartbeat."""
 
     @property
     def is_fenced(self) -> bool:
@@ -183,6 +185,7 @@ class BrokerLifecycle:
             interval = self._metadata.config.int("broker.heartbeat.interval.ms") / 1000
             try:
                 answer = await self._heartbeat(interval)
+                self.heard_at = self._clock.monotonic()
                 fenced = answer.is_fenced
                 if answer.should_shut_down:
                     self._may_leave.set()

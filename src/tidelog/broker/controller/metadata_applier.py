@@ -50,6 +50,8 @@ class MetadataApplier:
         self.leader_id: NodeId | None = None
         self.is_controller = False
         self.failure: Exception | None = None
+        self.waiting_since: float | None = None
+        """Since when the oldest entry waits to be applied; None while none does."""
         self._store = store
         self._clock = clock
         self._run_in_thread = run_in_thread
@@ -79,10 +81,15 @@ class MetadataApplier:
 
     def on_entries(self, entries: Sequence[tuple[int, Entry]]) -> None:
         self._queue.extend(entries)
-        self._arrived.set()
+        self._note_arrival()
 
     def on_snapshot(self, snapshot: Snapshot) -> None:
         self._queue.append(snapshot)
+        self._note_arrival()
+
+    def _note_arrival(self) -> None:
+        if self.waiting_since is None:
+            self.waiting_since = self._clock.monotonic()
         self._arrived.set()
 
     def on_role(self) -> None:
@@ -171,6 +178,7 @@ class MetadataApplier:
                 entries.append(queue.popleft())  # type: ignore[arg-type]
             await self._apply(entries)
             await self._snapshot_if_due()
+        self.waiting_since = None
         if self._active_from is not None and self.applied >= self._active_from and not self.is_controller:
             self.is_controller = True
             log.info("this broker is the controller now, in term %d", self._term)

@@ -44,6 +44,7 @@ class MetadataService:
         self._changing: dict[asyncio.Task[Any], tuple[Decide[Any], asyncio.Future[Any]]] = {}
         self._refusing: dict[asyncio.Task[Any], None] = {}
         self._listeners: list[Listener] = []
+        self.has_quorum = False
         self.config = static_config
         self._refresh_config()
         applier.notify = self._notify
@@ -52,6 +53,7 @@ class MetadataService:
     def join(self, quorum: Quorum) -> None:
         """Once it exists: the quorum reports to the applier, so that one comes first."""
         self._quorum = quorum
+        self.has_quorum = True
 
     @property
     def quorum(self) -> Quorum:
@@ -65,6 +67,11 @@ class MetadataService:
     def version(self) -> Offset:
         """Grows with every change, and over restarts."""
         return self._applier.applied
+
+    @property
+    def waiting_since(self) -> float | None:
+        """Since when the oldest committed entry waits to be applied; None while none does."""
+        return self._applier.waiting_since
 
     @property
     def is_controller(self) -> bool:

@@ -18,6 +18,7 @@ from tidelog.broker.log_dirs.log_deletion import LogDeletion
 from tidelog.broker.log_dirs.log_dir import LogDir
 from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.broker.log_dirs.log_opening import CHUNK, LogOpening, Opened, Replica, Unopened, log_config
+from tidelog.broker.log_dirs.recovery_progress import RecoveryProgress
 from tidelog.broker.turns import in_turns
 from tidelog.metadata.image.diff import diff
 from tidelog.metadata.image.entities import PartitionImage, TopicImage
@@ -105,6 +106,11 @@ class HostedPartitions:
         return KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
 
     # Opening
+
+    @property
+    def recovery(self) -> RecoveryProgress | None:
+        """While logs are checked after an unclean shutdown; None before and after."""
+        return self._opening.recovery
 
     async def open_all(self, image: ClusterImage, config: BrokerConfig) -> None:
         """At start: open what the image says is ours, in threads where logs must be scanned.

@@ -13,6 +13,7 @@ from tidelog.base.ids import Epoch, NodeId
 from tidelog.base.ports import Clock
 from tidelog.broker.log_dirs.flusher import BUSY_SECONDS, RunInThread
 from tidelog.broker.log_dirs.log_dirs import LogDirs
+from tidelog.broker.log_dirs.recovery_progress import RecoveryProgress
 from tidelog.metadata.image.entities import PartitionImage, TopicImage
 from tidelog.storage.disk_full import is_disk_full
 from tidelog.storage.log import PartitionLog
@@ -52,6 +53,8 @@ class LogOpening:
         self._log_dirs = log_dirs
         self._clock = clock
         self._run_in_thread = run_in_thread
+        self.recovery: RecoveryProgress | None = None
+        """While logs are checked after an unclean shutdown."""
 
     async def open(
         self,
@@ -78,27 +81,30 @@ class LogOpening:
         threads = max(1, config.int("num.recovery.threads.per.data.dir")) * len(self._log_dirs)
         room = asyncio.Semaphore(threads)
         began = logged_at = self._clock.monotonic()
-        done = scanned = 0
+        progress = self.recovery = RecoveryProgress(len(replicas))
 
         async def one(replica: Replica) -> None:
-            nonlocal done, scanned, logged_at
+            nonlocal logged_at
             async with room:
                 [opened] = await self._in_thread(partial(self._open_some, [replica], config, False))
             host(replica, opened)
-            done += 1
+            progress.checked_logs += 1
             if not isinstance(opened, Unopened):
-                scanned += opened.recovery.scanned_bytes
+                progress.scanned_bytes += opened.recovery.scanned_bytes
             now = self._clock.monotonic()
             if now - logged_at >= PROGRESS_SECONDS:
                 logged_at = now
-                log.info("checked %d of %d logs, %.1f MB so far", done, len(replicas), scanned / 1e6)
+                log.info("%s", progress.text())
 
-        await asyncio.gather(*map(one, replicas))
+        try:
+            await asyncio.gather(*map(one, replicas))
+        finally:
+            self.recovery = None
         if replicas:
             log.warning(
                 "unclean shutdown: checked the unsynced part of %d logs, %.1f MB, in %.2f s",
                 len(replicas),
-                scanned / 1e6,
+                progress.scanned_bytes / 1e6,
                 self._clock.monotonic() - began,
             )
 

@@ -71,6 +71,7 @@ class Services:
     run_in_thread: RunInThread
     inter_broker_listener: str
     """The only listener that takes requests between brokers."""
+    is_stopping: bool = False
     authorizer: Authorizer | None = None
     """None: every client may do everything."""
     refused_brokers: RefusedBrokers = field(default_factory=RefusedBrokers)
