@@ -20,6 +20,7 @@ PAGE = (ROOT / "docs" / "architecture.md").read_text()
 
 LAYERS: list[list[str]] = [
     ["base"],
+    ["metrics"],
     ["wire"],
     ["storage", "raft", "coordination", "security"],
     ["metadata"],
@@ -34,6 +35,7 @@ LAYERS: list[list[str]] = [
 
 SUB_ROOMS: dict[str, list[list[str]]] = {
     "base": [["config"], ["settings"]],
+    "metrics": [["families"]],
     "wire": [["messages"]],
     "storage": [["segment"], ["producers", "compaction", "log_dir"], ["recovery", "encryption"]],
     "security": [["acls", "sasl", "quotas", "tls", "audit"]],
@@ -65,6 +67,7 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
         ["coordinators/runtime"],
         ["coordinators"],
         ["requests"],
+        ["metrics"],
         ["handlers"],
         ["handlers/topics"],
         [
@@ -79,7 +82,7 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
             "handlers/transactions",
         ],
     ],
-    "server": [["connection"], ["tls"], ["peer_connections"], ["encryption"]],
+    "server": [["connection"], ["tls"], ["peer_connections"], ["http"], ["metrics"], ["encryption"]],
     "clients": [["consumer"], ["producer", "admin"]],
     "spark": [
         ["engine", "records", "values"],

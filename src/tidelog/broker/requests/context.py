@@ -32,6 +32,7 @@ from tidelog.broker.security.mutation_quotas import MutationCharge, MutationQuot
 from tidelog.broker.security.refused_brokers import RefusedBrokers
 from tidelog.broker.security.request_charge import RequestCharge
 from tidelog.groups.shard import GroupShard
+from tidelog.metrics.collectors import Collectors
 from tidelog.security.acls.acl import WILDCARD
 from tidelog.security.acls.vocabulary import CLUSTER_NAME, OPERATIONS_ON, Operation, ResourceType
 from tidelog.security.audit.event import Actor
@@ -76,6 +77,8 @@ class Services:
     """None: every client may do everything."""
     refused_brokers: RefusedBrokers = field(default_factory=RefusedBrokers)
     audit: "Audit | None" = None
+    collectors: Collectors = field(default_factory=Collectors)
+    """Every part adds its own; only a scrape asks them."""
     put_gate: Callable[[ClientConnection], None] | None = None
     """Puts a gate on a new connection whose listener has SASL; None where no listener has."""
     throttle: ClientQuotas | None = None

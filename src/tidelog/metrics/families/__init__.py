@@ -1,0 +1,1 @@
+"""The metrics, one file a theme. `tidelog.metrics.catalogue` joins them into one table."""

@@ -1,0 +1,56 @@
+"""Groups, at their coordinator."""
+
+from tidelog.metrics.family import counter, gauge
+
+_LAG = "kafka.consumer:type=consumer-fetch-manager-metrics (records-lag), or a lag exporter"
+
+GROUPS = gauge(
+    "tidelog_groups",
+    "Groups that this broker coordinates, by type (classic, consumer, streams) and state.",
+    "type",
+    "state",
+    kafka="kafka.server:type=group-coordinator-metrics,name=group-count",
+)
+MEMBERS = gauge("tidelog_group_members", "Members of a group.", "group")
+LAG_RECORDS = gauge(
+    "tidelog_group_lag_records",
+    "Records between the committed offset of a group and the end that its readers can see.",
+    "group",
+    "topic",
+    "partition",
+    kafka=_LAG,
+)
+LAG_SECONDS = gauge(
+    "tidelog_group_lag_seconds",
+    "How long ago the partition's end was where the group is now.",
+    "group",
+    "topic",
+    "partition",
+    kafka=_LAG,
+)
+COMMITTED = gauge(
+    "tidelog_group_committed_offset", "The committed offset of a group.", "group", "topic", "partition"
+)
+REBALANCES = counter(
+    "tidelog_group_rebalances_total",
+    "Generations and epochs that groups went through.",
+    kafka="kafka.server:type=group-coordinator-metrics,name=consumer-group-rebalance-count",
+)
+OFFSET_COMMITS = counter(
+    "tidelog_offset_commits_total",
+    "Committed offsets, one a partition.",
+    kafka="kafka.server:type=group-coordinator-metrics,name=offset-commit-count",
+)
+SHARDS = gauge(
+    "tidelog_coordinator_shards",
+    "Partitions of internal topics that this broker coordinates, by state (loading, active, failed).",
+    "topic",
+    "state",
+    kafka="kafka.server:type=group-coordinator-metrics,name=num-partitions",
+)
+SHARD_LOAD_SECONDS = gauge(
+    "tidelog_coordinator_load_seconds_max",
+    "The longest time that a shard took to load.",
+    "topic",
+    kafka="kafka.server:type=group-coordinator-metrics,name=partition-load-time-max",
+)

@@ -1,0 +1,1 @@
+"""Collectors of what the sockets, the event loop and the process do."""
