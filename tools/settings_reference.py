@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tidelog.base import units
 from tidelog.base.broker_settings import BROKER_THEMES
-from tidelog.base.config.load import env_name
+from tidelog.base.config.environment import env_name
 from tidelog.base.config.setting import LONG_MAX, MS_PER, Dynamic, Kind, Scope, Setting, Unit, Value, render
 from tidelog.base.group_settings import GROUP_LIMITS, GROUP_SETTINGS, Limits
 from tidelog.base.topic_settings import TOPIC_SETTINGS
@@ -34,7 +34,8 @@ Some settings can be given for one listener, behind its name in lower case:
 `listener.name.clients.ssl.client.auth` is that of the listener CLIENTS, and `ssl.client.auth` that of the
 others. A few can differ between the SASL mechanisms of a listener:
 `listener.name.clients.scram-sha-256.sasl.jaas.config`. In the environment they are
-`TIDELOG_LISTENER_NAME_CLIENTS_SSL_CLIENT_AUTH` and so on.
+`TIDELOG_LISTENER_NAME_CLIENTS_SSL_CLIENT_AUTH` and so on. `_FILE` behind a variable names a file that
+holds the value ([containers](../containers.md)).
 """
 
 TOPIC_HEAD = """# Topic settings

@@ -1,8 +1,11 @@
-"""`${env:NAME}` and `${file:PATH}` in values that people write, so that secrets and addresses stay elsewhere.
+"""`${env:NAME}`, `${file:PATH}` and `${host:name}` in values that people write: secrets and addresses stay
+elsewhere, and machines or containers that differ by their names alone share one text.
 
 The settings of brokers, pipelines, and the command line's contexts share this. `${env:NAME:-VALUE}` has a
 default, `${file:PATH:KEY}` takes one value of a properties file as Kafka's FileConfigProvider does, and `$${`
-stands for `${` itself. A resolved value is not looked at again. Errors name the variable, never its value.
+stands for `${` itself. `${host:ordinal}` is the number at the end of the host name: 2 on `tidelog-2`, as a
+StatefulSet names its third pod. A resolved value is not looked at again. Errors name the variable, never its
+value.
 """
 
 import os
@@ -12,6 +15,8 @@ from typing import NamedTuple
 
 FILE_BYTES_MAX = 1 << 20
 _VARIABLE = re.compile(r"\$?\$\{(?P<inside>[^}]*)\}")
+# The hyphen is required: the name of a container is often a random number.
+_ORDINAL = re.compile(r"-([0-9]{1,9})\Z")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -27,6 +32,7 @@ class VariableSources(NamedTuple):
     """Returns the start of a file, one byte more than FILE_BYTES_MAX at most. Raises OSError."""
     place: Callable[[str], str] = str
     """A file as errors name it."""
+    host_name: Callable[[], str] = lambda: os.uname().nodename
 
 
 def machine_sources(
@@ -88,10 +94,13 @@ def _value(whole: str, inside: str, sources: VariableSources) -> str:
         kind, rest = "env", inside
     if kind == "file" and rest:
         return _of_file(rest, sources)
+    if kind == "host" and colon:
+        return _of_host(whole, rest, sources)
     name, has_default, default = rest.partition(":-")
     if kind != "env" or not _NAME.match(name):
         raise Unresolved(
-            f"'{whole}' is neither ${{env:NAME}} nor ${{file:PATH}}; write '$${{' where '${{' is meant"
+            f"'{whole}' is neither ${{env:NAME}} nor ${{file:PATH}} nor ${{host:name}}; write '$${{' where "
+            "'${' is meant"
         )
     if name in sources.environment:
         return sources.environment[name]
@@ -100,6 +109,22 @@ def _value(whole: str, inside: str, sources: VariableSources) -> str:
     raise Unresolved(
         f"the environment variable {name} is not set; set it, or give it a default: ${{env:{name}:-VALUE}}"
     )
+
+
+def _of_host(whole: str, part: str, sources: VariableSources) -> str:
+    # Kubernetes gives the short name, others the name with its domain.
+    name = sources.host_name().partition(".")[0]
+    if part == "name":
+        return name
+    if part != "ordinal":
+        raise Unresolved(f"'{whole}' is neither ${{host:name}} nor ${{host:ordinal}}")
+    ordinal = _ORDINAL.search(name)
+    if ordinal is None:
+        raise Unresolved(
+            f"the host name {name} does not end with a hyphen and a number, as tidelog-0 does; rename the "
+            f"host, or write the number in place of {whole}"
+        )
+    return str(int(ordinal[1]))
 
 
 def _path_and_key(text: str) -> tuple[str, str | None]:

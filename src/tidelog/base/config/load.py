@@ -1,20 +1,19 @@
 """Static settings at start: a YAML file, then the environment over it, then flags over both.
 
 Whatever is unknown or wrong is refused before anything runs, all of it at once. Values may be variables,
-`${env:NAME}` and `${file:PATH}`; a problem names the variable, never the value that it gave.
+`${env:NAME}`, `${file:PATH}` and `${host:name}`; a problem names the variable, never the value that it gave.
 """
 
 import os
 from collections.abc import Iterable, Mapping
 from os import PathLike
 
-from tidelog.base.broker_settings import BROKER_SETTINGS
 from tidelog.base.config.broker_config import BrokerConfig
-from tidelog.base.config.error import ConfigError, Problem, unknown
+from tidelog.base.config.environment import read_environment
+from tidelog.base.config.error import ConfigError, Problem
 from tidelog.base.config.file import Given, read_settings_file
-from tidelog.base.config.setting import Scope, Value, parse
-from tidelog.base.listener_settings import find_broker_setting, name_for, why_unknown
-from tidelog.base.security_protocol import SASL_MECHANISMS
+from tidelog.base.config.setting import Value, parse
+from tidelog.base.listener_settings import find_broker_setting, why_unknown
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 from tidelog.base.variables import (
     Unresolved,
@@ -24,16 +23,6 @@ from tidelog.base.variables import (
     resolve,
     without_values,
 )
-
-ENV_PREFIX = "TIDELOG_"
-
-# Variables of the same prefix that are no broker settings: the command line's own, and those that Kubernetes
-# puts into every container beside a service named `tidelog`.
-_ENV_NOT_SETTINGS = (
-    *("TIDELOG_BOOTSTRAP_SERVERS", "TIDELOG_CONFIG", "TIDELOG_CONTEXT"),
-    *("TIDELOG_PIPELINES", "TIDELOG_PORT"),
-)
-_ENV_NOT_SETTINGS_PREFIXES = ("TIDELOG_PORT_", "TIDELOG_SERVICE_")
 
 
 def load(
@@ -49,7 +38,7 @@ def load(
     given: list[Given] = []
     if file is not None:
         given += resolver.resolved(read_settings_file(file, problems), os.path.dirname(file))
-    given += resolver.resolved(_from_env(env or {}, problems))
+    given += resolver.resolved(read_environment(env or {}, problems))
     given += resolver.resolved(Given(name, text, flags_origin) for name, text in (flags or {}).items())
     try:
         values = _parse(given, problems)
@@ -92,47 +81,6 @@ class _Resolver:
 
     def without_values(self, problem: Problem) -> Problem:
         return problem._replace(reason=without_values(problem.reason, self.written))
-
-
-def env_name(name: str) -> str:
-    """The variable of a setting: `log.retention.ms` is `TIDELOG_LOG_RETENTION_MS`."""
-    return ENV_PREFIX + name.replace(".", "_").upper()
-
-
-def _from_env(env: Mapping[str, str], problems: list[Problem]) -> Iterable[Given]:
-    names = {env_name(name): name for name in BROKER_SETTINGS}
-    for variable in sorted(env):
-        if not variable.startswith(ENV_PREFIX) or variable in _ENV_NOT_SETTINGS:
-            continue
-        if variable.startswith(_ENV_NOT_SETTINGS_PREFIXES):
-            continue
-        name = names.get(variable) or _listener_setting_in(variable)
-        if name is not None:
-            yield Given(name, env[variable], f"environment {variable}")
-        else:
-            topic = TOPIC_SETTINGS.get(variable.removeprefix(ENV_PREFIX).lower().replace("_", "."))
-            instead = env_name(topic.broker_synonyms[0]) if topic else None
-            problems.append(Problem(variable, unknown(variable, names, instead), "environment"))
-
-
-def _listener_setting_in(variable: str) -> str | None:
-    """`TIDELOG_LISTENER_NAME_CLIENTS_SSL_CLIENT_AUTH`: the longest name of a setting at its end counts."""
-    prefix = env_name("listener.name.")
-    if not variable.startswith(prefix):
-        return None
-    rest = variable.removeprefix(prefix)
-    scoped = [setting for setting in BROKER_SETTINGS.values() if setting.scope is not Scope.BROKER]
-    endings = {env_name(setting.name).removeprefix(ENV_PREFIX): setting for setting in scoped}
-    ending = max((text for text in endings if rest.endswith(f"_{text}")), key=len, default=None)
-    if ending is None:
-        return None
-    listener, setting = rest.removesuffix(f"_{ending}"), endings[ending]
-    if setting.scope is Scope.MECHANISM:
-        for mechanism in SASL_MECHANISMS:
-            tail = "_" + mechanism.replace("-", "_")
-            if listener.endswith(tail):
-                return name_for(setting.name, listener.removesuffix(tail), mechanism)
-    return name_for(setting.name, listener)
 
 
 def _parse(given: Iterable[Given], problems: list[Problem]) -> dict[str, Value]:

@@ -24,7 +24,13 @@ data_option = click.option(
     help=f"The directory for all of its data. [default: ./{DEFAULT_DATA}]",
 )
 config_option = click.option(
-    "-c", "--config", "file", metavar="FILE", type=click.Path(dir_okay=False), help="Settings as YAML."
+    "-c",
+    "--config",
+    "file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    envvar="TIDELOG_CONFIG",
+    help="Settings as YAML. [env: TIDELOG_CONFIG]",
 )
 set_option = click.option(
     "-s",

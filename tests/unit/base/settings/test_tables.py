@@ -3,7 +3,7 @@
 import pytest
 
 from tidelog.base.broker_settings import BROKER_SETTINGS, BROKER_SYNONYMS, BROKER_THEMES
-from tidelog.base.config.load import env_name
+from tidelog.base.config.environment import env_name
 from tidelog.base.config.setting import Dynamic, Kind, Setting, parse, render
 from tidelog.base.topic_settings import TOPIC_SETTINGS
 
