@@ -44,6 +44,7 @@ from tidelog.broker.log_dirs.log_dir_reports import REPORT_SECONDS, LogDirReport
 from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.broker.log_dirs.log_moves import LogMoves
 from tidelog.broker.log_dirs.log_reopening import LOOK_SECONDS, LogReopening
+from tidelog.broker.log_dirs.space_watch import MEASURE_SECONDS, SpaceWatch
 from tidelog.broker.peers.peers import Peers
 from tidelog.broker.replication.loss_repair import REPAIR_SECONDS, LossRepair
 from tidelog.broker.replication.service import Replication
@@ -292,6 +293,8 @@ class BrokerNode:
         opened.push_async_callback(services.replication.close)
         opened.push_async_callback(self._drain, server, partitions)
         opened.push_async_callback(services.lifecycle.stop)
+        self._space = SpaceWatch(partitions.log_dirs, self._clock, threads, lambda: metadata.config)
+        await self._space.run_once()  # from the first request on
         await self._join()
         dispatcher.open()
         server.open()
@@ -497,6 +500,7 @@ class BrokerNode:
         tickers.every(lambda: REPORT_SECONDS, reports.send, "log dir reports")
         tickers.every(lambda: REPAIR_SECONDS, repair.run_once, "repair of damaged logs")
         tickers.every(lambda: LOOK_SECONDS, revival.run_once, "logs without room")
+        tickers.every(lambda: MEASURE_SECONDS, self._space.run_once, "free space of log dirs")
         tickers.every(lambda: FLUSH_RULES_SECONDS, chores.sync_by_topic_rules, "flush rules")
         tickers.every(lambda: self._quotas.span_seconds, self._quotas.forget_idle, "idle quotas")
         tickers.every(lambda: PRODUCER_EXPIRY_SECONDS, chores.forget_producers, "producer expiry")

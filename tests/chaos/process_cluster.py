@@ -40,6 +40,7 @@ ALL_CLUSTERS: dict[str, object] = {
     "leader.imbalance.check.interval.seconds": 5,
     "log.segment.bytes": 2_097_152,
     "shutdown.grace.ms": 3000,
+    "log.dirs.min.free.bytes": 0,
 }
 
 

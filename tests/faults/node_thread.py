@@ -29,6 +29,7 @@ class NodeThread:
         self._settings.setdefault("log.dirs", "/data")
         self._settings.setdefault("listeners", "PLAINTEXT://127.0.0.1:0")
         self._settings.setdefault("shutdown.grace.ms", "1000")
+        self._settings.setdefault("log.dirs.min.free.bytes", "0")
         self.node: BrokerNode
         self._loop: asyncio.AbstractEventLoop
         self._thread: threading.Thread | None = None

@@ -12,8 +12,10 @@ from tests.faults.log_calls import batch, create_topic, produce, read_all
 from tests.faults.node_thread import NodeThread
 from tests.faults.odd_requests import E, codes_of, new_topic
 from tests.faults.raw_client import RawClient, wait_until
+from tests.faults.transaction_calls import Transactor
 from tidelog.broker.log_dirs.log_reopening import LOOK_SECONDS
 from tidelog.wire.apis import ApiKey
+from tidelog.wire.messages.delete_topics import DeleteTopicsRequest
 from tidelog.wire.messages.find_coordinator import FindCoordinatorRequest
 from tidelog.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tidelog.wire.messages.offset_commit import (
@@ -145,6 +147,48 @@ def test_a_log_that_room_does_not_bring_back_is_told_once(broker_log: Lines) -> 
         time.sleep(2.5 * LOOK_SECONDS)
         assert logged(broker_log) == 1
         assert produce(client, "t", batch(b"v")).error_code == E.KAFKA_STORAGE_ERROR
+
+
+RESERVE_BYTES = 1 << 20
+
+
+def leave(node: NodeThread, free_bytes: int) -> None:
+    total, free = node.disk.free_bytes("/data")
+    node.disk.capacity_bytes = total - free + free_bytes
+
+
+def test_below_the_reserve_only_the_broker_itself_writes(broker_log: Lines) -> None:
+    with (
+        NodeThread(offsets_topic_num_partitions=1, log_dirs_min_free_bytes=RESERVE_BYTES) as node,
+        node.connect() as client,
+    ):
+        create_topic(client, "t")
+        transactor = Transactor(client)
+        transactor.find()
+        wait_until(lambda: transactor.init() == "NONE", "the transaction coordinator serves")
+        transactor.add(("t", 0))
+        assert transactor.produce("t") == "NONE"
+        assert produce(client, "t", batch(b"before")).error_code == E.NONE
+        client.ask(ApiKey.FIND_COORDINATOR, FindCoordinatorRequest(key="g"), 3)
+        wait_until(lambda: commit(client, 1) == E.NONE, "the coordinator serves")
+
+        leave(node, RESERVE_BYTES // 2)
+        wait_until(lambda: produce(client, "t", batch(b"x")).error_code != E.NONE, "records are refused")
+        answer = produce(client, "t", batch(b"refused"))
+        assert E(answer.error_code) is E.KAFKA_STORAGE_ERROR
+        assert "log.dirs.min.free.bytes reserves 1 MiB" in (answer.error_message or "")
+        assert commit(client, 2) == E.NONE
+        assert transactor.end() == "NONE", "its markers are written"
+        create_topic(client, "new")
+        client.ask(ApiKey.DELETE_TOPICS, DeleteTopicsRequest(topic_names=["new"]), 3)
+        assert E(produce(client, "t", batch(b"refused")).error_code) is E.KAFKA_STORAGE_ERROR
+
+        leave(node, 2 * RESERVE_BYTES)
+        wait_until(lambda: produce(client, "t", batch(b"after")).error_code == E.NONE, "t takes records")
+        assert b"refused" not in values(client, "t")
+        assert b"after" in values(client, "t")
+    assert sum("clients' records are refused" in line for line in broker_log.text) == 1
+    assert sum("clients' records are accepted again" in line for line in broker_log.text) == 1
 
 
 def logged(broker_log: Lines) -> int:

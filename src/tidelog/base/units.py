@@ -74,6 +74,16 @@ def show_bytes(count: int) -> str:
     return f"{count} B"
 
 
+def size_text(count: int) -> str:
+    """Bytes in the unit a person would choose: 512 B, 1.5 KiB, 20 MiB."""
+    size = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:.1f}".removesuffix(".0") + f" {unit}"
+        size /= 1024
+    return f"{size:,.1f} TiB"
+
+
 def show_milliseconds(count: int) -> str:
     """The largest unit that divides the duration: 604800000 is `7d`."""
     for unit in ("d", "h", "m", "s"):

@@ -88,13 +88,3 @@ def say(text: str) -> None:
 def note(text: str) -> None:
     """A remark for the person at the terminal; stdout stays clean for data."""
     console(stderr=True).print(text)
-
-
-def size_text(count: int) -> str:
-    """Bytes in the unit a person would choose: 512 B, 1.5 KiB, 20 MiB."""
-    size = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024:
-            return f"{size:.1f}".removesuffix(".0") + f" {unit}"
-        size /= 1024
-    return f"{size:,.1f} TiB"

@@ -78,6 +78,8 @@ class Follower:
             raise refusals.not_leader(partition)
         if partition.log.lost is not None:
             raise refusals.lost_records(partition)
+        if partition.log.health.reserve.is_refusing:
+            raise refusals.no_space(partition)
         if self.must_checkpoint or not partition.is_synced:
             return None
         return self._position()

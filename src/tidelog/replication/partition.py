@@ -248,8 +248,9 @@ class Partition:
         `guard`: under which the coordinator verified that this partition is part of the batch's transaction.
         """
         log = self.log
-        if log.health.offline is not None or not self.is_leader:
-            self.check_writable()
+        health = log.health
+        if health.offline is not None or health.reserve.is_refusing or not self.is_leader:
+            self._check_accepts()
         if all_replicas and len(self.isr) < self.needed_in_sync:
             raise refusals.too_few_in_sync(self)
         admitted = admit(records, log.config, now_ms=now_ms)
@@ -358,6 +359,14 @@ class Partition:
         if self.log.offline is not None:
             raise refusals.offline(self)
         self.check_leader()
+
+    def _check_accepts(self) -> None:
+        """As `check_writable`, for records of clients: these must leave a reserve of free space."""
+        self.check_writable()
+        reserve = self.log.health.reserve
+        if reserve.is_refusing:
+            reserve.refused_requests += 1
+            raise refusals.no_space(self)
 
     def check_epoch(self, epoch: Epoch) -> None:
         """Refuse a client or a follower whose metadata is older or newer than ours."""

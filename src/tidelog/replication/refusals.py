@@ -18,6 +18,10 @@ def offline(partition: "Partition") -> KafkaError:
     )
 
 
+def no_space(partition: "Partition") -> KafkaError:
+    return partition.log.health.reserve.refusal(f"{partition.topic}-{partition.index}")
+
+
 def not_leader(partition: "Partition") -> KafkaError:
     leader = "no broker leads it"
     if partition.leader_id != NO_LEADER:

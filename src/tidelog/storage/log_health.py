@@ -9,12 +9,13 @@ from contextlib import contextmanager
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.storage.disk_full import is_disk_full
+from tidelog.storage.space_reserve import NO_RESERVE, SpaceReserve
 
 log = logging.getLogger("tidelog.storage")
 
 
 class LogHealth:
-    __slots__ = ("_path", "offline", "sync_failed")
+    __slots__ = ("_path", "offline", "reserve", "sync_failed")
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -22,6 +23,8 @@ class LogHealth:
         """The error that took the log offline."""
         self.sync_failed = False
         """Then the disk may hold anything above the recovery point."""
+        self.reserve: SpaceReserve = NO_RESERVE
+        """Of the log dir: it says whether clients' records may be appended."""
 
     @property
     def is_full(self) -> bool:

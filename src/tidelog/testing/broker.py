@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 SettingValue: TypeAlias = str | int | float | bool | list[str]
 
 # A test wants speed, and its directory is thrown away; everything else is as in a served broker.
-TEST_SETTINGS: dict[str, SettingValue] = {"durability": "os", "shutdown.grace.ms": 1000}
+TEST_SETTINGS: dict[str, SettingValue] = {
+    "durability": "os",
+    "shutdown.grace.ms": 1000,
+    "log.dirs.min.free.bytes": 0,
+}
 
 STOP_LIMIT_S = 30.0
 
@@ -43,8 +47,8 @@ class Broker:
                 print(producer.send("events", "Hello").result())
 
     Args:
-        settings: Broker settings, under Kafka's names. They win over those of tests: `durability=os`, and a
-            short `shutdown.grace.ms`.
+        settings: Broker settings, under Kafka's names. They win over those of tests: `durability=os`, a short
+            `shutdown.grace.ms`, and no reserve of disk space.
         data_dir: A directory that keeps the data. None: a temporary one that goes with the broker.
         port: The port to listen on. 0: a free one.
         network: For tests of clusters: what connects this broker to the others.

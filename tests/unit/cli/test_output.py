@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from tidelog.cli.output import print_json, print_table, size_text
+from tidelog.base.units import size_text
+from tidelog.cli.output import print_json, print_table
 
 
 def test_a_pipe_gets_whole_values_without_colour(capsys: pytest.CaptureFixture[str]) -> None:

@@ -193,6 +193,22 @@ SETTINGS = (
         dynamic=Dynamic.CLUSTER_WIDE,
     ),
     Setting(
+        "log.dirs.min.free.bytes",
+        Kind.LONG,
+        -1,
+        "The free space that the broker reserves on the file system of each log dir. With less than this it "
+        "refuses records of clients with a retriable error that names the cause, and its followers stop "
+        "copying; committed offsets, transactions and metadata go on out of the reserve. Records are "
+        "accepted again once a quarter more than the reserve is free. The automatic reserve is so small "
+        "that no disk in normal use reaches it, and large enough for hours of committed offsets.",
+        minimum=-1,
+        unit=Unit.BYTES,
+        dynamic=Dynamic.CLUSTER_WIDE,
+        importance=Importance.HIGH,
+        special="-1: 1% of the file system, at most 512 MiB; 0: no reserve",
+        ours=True,
+    ),
+    Setting(
         "log.preallocate",
         Kind.BOOL,
         False,

@@ -146,7 +146,7 @@ class HostedPartitions:
             return
         for key in keys:
             self._unusable.pop(key, None)
-        opened.share(self.log_dirs.warm)
+        self.log_dirs.put_in_service(topic.name, opened)
         _report_recovery(topic.name, image.index, opened)
         settings = resolve_topic(topic.configs, self._config)
         partition = Partition(
@@ -315,7 +315,11 @@ class HostedPartitions:
         found = {
             (one.topic_id, one.index)
             for one in self
-            if one.log.lost is not None or (one.log.is_full and self._is_dispensable(one.topic_id, one.index))
+            if one.log.lost is not None
+            or (
+                (one.log.is_full or one.log.health.reserve.is_refusing)
+                and self._is_dispensable(one.topic_id, one.index)
+            )
         }
         return found | {key for key in self._without_space if self._is_dispensable(*key)}
 

@@ -20,6 +20,7 @@ from tidelog.storage.log_dir.checkpoints import TopicPartition
 from tidelog.storage.log_dir.files import LogDirFiles, LogDirIdentity, PartitionDir
 from tidelog.storage.log_dir.partition_dir import read_topic_id, write_topic_id
 from tidelog.storage.recovery import lost_range
+from tidelog.storage.space_reserve import SpaceReserve
 
 STRAY = "-stray"
 FUTURE = "-future"
@@ -46,6 +47,7 @@ class LogDir:
         self._disk = disk
         self.path = path
         self.offline: Exception | None = None
+        self.reserve = SpaceReserve(path)
         self._closed_cleanly = False
         self._files: LogDirFiles | None = None
         self.checkpoints = LogDirCheckpoints()

@@ -9,6 +9,7 @@ from tidelog.base.errors import StorageError, TidelogError
 from tidelog.base.ids import NO_EPOCH, Epoch, NodeId, Offset, Uuid, uuid_from_random, uuid_text
 from tidelog.base.ports import Disk, Random, read_file
 from tidelog.broker.log_dirs.log_dir import LogDir
+from tidelog.metadata.topics.names import is_internal
 from tidelog.replication.partition import Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_dir.checkpoints import TopicPartition
@@ -118,6 +119,13 @@ class LogDirs:
         """Paths of the log dirs that cannot be read."""
         return [log_dir.path for log_dir in self._log_dirs if log_dir.offline is not None]
 
+    def put_in_service(self, topic: str, log: PartitionLog) -> None:
+        """From now on clients use this log. Internal topics may use the reserve of free space."""
+        log.share(self.warm)
+        log_dir = next((one for one in self._log_dirs if one.holds(log.directory)), None)
+        if log_dir is not None and not is_internal(topic):
+            log.health.reserve = log_dir.reserve
+
     def log_dir_for(
         self, topic: str, topic_id: Uuid, index: int, *, may_be_new: bool, is_damaged: bool = False
     ) -> LogDir:
@@ -141,8 +149,9 @@ class LogDirs:
         return self._least_loaded()
 
     def _least_loaded(self) -> LogDir:
+        """Where records are refused for want of space, a new partition could not even begin."""
         usable = [log_dir for log_dir in self._log_dirs if log_dir.offline is None]
-        return min(usable, key=lambda log_dir: len(log_dir.partition_dirs))
+        return min(usable, key=lambda one: (one.reserve.is_refusing, len(one.partition_dirs)))
 
     def set_strays_aside(self, ours: set[tuple[Uuid, int]]) -> None:
         for log_dir in self._log_dirs:
@@ -178,7 +187,7 @@ class LogDirs:
             remove_old = self.mark_deleted(partition.topic_id, partition.index, partition.topic_id)
             old.close(clean=False)
             partition.log = log_dir.adopt(copy.directory, partition, now_ms)
-            partition.log.share(self.warm)
+            self.put_in_service(partition.topic, partition.log)
         except (OSError, TidelogError) as error:
             old.health.offline = error if isinstance(error, OSError) else OSError(str(error))
             raise SwapFailed(str(error)) from error

@@ -69,6 +69,8 @@ class LogMoves:
         if log_dir.offline is not None:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path} is offline: {log_dir.offline}")
         partition = self._partitions.find_any(topic, index)
+        if log_dir.reserve.is_refusing:
+            raise log_dir.reserve.refusal(path)
         key = (partition.topic_id, index)
         running = self._moves.get(key)
         if running is not None:
@@ -114,7 +116,7 @@ class LogMoves:
     async def _run(self, partition: Partition, copy: PartitionLog, log_dir: LogDir) -> None:
         key = (partition.topic_id, partition.index)
         try:
-            await self._catch_up(partition, copy)
+            await self._catch_up(partition, copy, log_dir)
             self._finish(partition, copy, log_dir)
             log.info("%s-%d moved to %s", partition.topic, partition.index, log_dir.path)
         except SwapFailed as error:
@@ -136,7 +138,7 @@ class LogMoves:
             if move is not None and move.copy is copy:
                 del self._moves[key]
 
-    async def _catch_up(self, partition: Partition, copy: PartitionLog) -> None:
+    async def _catch_up(self, partition: Partition, copy: PartitionLog, log_dir: LogDir) -> None:
         """Copy until little enough is left, and is unsynced, to do the rest at once.
 
         While the copy is synced its source grows on. What counts as little doubles each time, so that a
@@ -146,7 +148,7 @@ class LogMoves:
         source, little = partition.log, FINAL_BYTES
         truncations = source.truncations
         while _bytes_behind(source, copy) > little:
-            if self._quota.is_exceeded():
+            if self._quota.is_exceeded() or log_dir.reserve.is_refusing:
                 await asyncio.sleep(PACE_SECONDS)
                 continue
             chunk = _next_chunk(source, copy, min(CHUNK_BYTES, max(self._rate(), CHUNK_BYTES_MIN)))

@@ -129,7 +129,7 @@ class LogReopening:
     def _put_in_place(self, partition: Partition, opened: PartitionLog) -> None:
         """No await in here: no append may happen while the log is replaced."""
         stopped, partition.log = partition.log, opened
-        opened.share(self._partitions.log_dirs.warm)
+        self._partitions.log_dirs.put_in_service(partition.topic, opened)
         stopped.close(clean=False)
         for line in opened.recovery.lines():
             log.warning("%s-%d: %s", partition.topic, partition.index, line)

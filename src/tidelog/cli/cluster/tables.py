@@ -3,11 +3,12 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from tidelog.base.units import size_text
 from tidelog.cli.cluster.health import Health, Report
 from tidelog.cli.cluster.log_dir_sizes import Stored
 from tidelog.cli.cluster.quorum import Quorum
 from tidelog.cli.cluster.view import ClusterView
-from tidelog.cli.output import print_table, say, size_text
+from tidelog.cli.output import print_table, say
 
 Row = dict[str, Any]
 COLOURS = {Health.HEALTHY: "green", Health.DEGRADED: "yellow", Health.IMPAIRED: "red"}

@@ -10,10 +10,11 @@ import click
 
 from tidelog.base.disk import PosixDisk
 from tidelog.base.errors import StorageError
+from tidelog.base.units import size_text
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.log.files import key_options
 from tidelog.cli.log.log_dir_check import Checked, LogDirCheck
-from tidelog.cli.output import coloured, print_json_line, size_text
+from tidelog.cli.output import coloured, print_json_line
 from tidelog.cli.session import Session, json_option, pass_session
 from tidelog.storage.file_names import LOG
 from tidelog.storage.log_dir.files import LOCK, META

@@ -12,9 +12,10 @@ import click
 
 from tidelog.base.disk import PosixDisk
 from tidelog.base.errors import StorageError
+from tidelog.base.units import size_text
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.log.files import given_keys, key_errors, key_options, needs_cryptography
-from tidelog.cli.output import print_json_line, size_text
+from tidelog.cli.output import print_json_line
 from tidelog.cli.session import Session, json_option, pass_session
 from tidelog.storage.log_dir.encryption_marks import ENCRYPTION_KEYS_COPY, encryption_mark
 from tidelog.storage.log_dir.files import ENCRYPTION_KEYS, LOCK, META

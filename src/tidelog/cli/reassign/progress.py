@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tidelog.base.units import size_text
 from tidelog.cli.cluster.log_dir_sizes import Stored, look_at_log_dirs
 from tidelog.cli.cluster.view import ClusterView, look_at_brokers, numbers_text
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.output import console, note, size_text
+from tidelog.cli.output import console, note
 from tidelog.cli.reassign.calls import Ongoing, list_reassignments
 from tidelog.clients.records import TopicPartition
 

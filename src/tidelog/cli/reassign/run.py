@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 import click
 
-from tidelog.base.units import parse_bytes
+from tidelog.base.units import parse_bytes, size_text
 from tidelog.cli.cluster.elect_leaders import Election, elect_leaders
 from tidelog.cli.cluster.log_dir_sizes import look_at_log_dirs
 from tidelog.cli.cluster.view import ClusterView, look_at_cluster
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.output import note, print_json, print_table, size_text
+from tidelog.cli.output import note, print_json, print_table
 from tidelog.cli.reassign.calls import alter_reassignments, list_reassignments
 from tidelog.cli.reassign.file import as_file
 from tidelog.cli.reassign.plan import Move

@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from tidelog.base.units import size_text
 from tidelog.cli.connection import Cluster
 from tidelog.cli.exits import CliError
-from tidelog.cli.output import print_json, print_json_line, size_text
+from tidelog.cli.output import print_json, print_json_line
 from tidelog.cli.records.input import Outgoing
 from tidelog.cli.topic.admin import topic_error
 

@@ -10,7 +10,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tidelog.cli.output import console, print_json_line, size_text
+from tidelog.base.units import size_text
+from tidelog.cli.output import console, print_json_line
 
 if TYPE_CHECKING:
     from rich.live import Live

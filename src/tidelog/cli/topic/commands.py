@@ -9,11 +9,12 @@ from typing import Any
 
 import click
 
+from tidelog.base.units import size_text
 from tidelog.cli.connection import Cluster, translated
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.full_help import FullHelpGroup
 from tidelog.cli.outcomes import report
-from tidelog.cli.output import print_json, print_table, say, size_text
+from tidelog.cli.output import print_json, print_table, say
 from tidelog.cli.reassign.commands import reassign
 from tidelog.cli.session import Session, broker_options, parse_pair, pass_session
 from tidelog.cli.topic.admin import TopicState, describe, list_names, topic_error

@@ -67,6 +67,7 @@ class SimCluster:
             "listeners": f"PLAINTEXT://n{id}:{PORT}",
             "cluster.id": "simulated",
             "durability": scenario.durability,
+            "log.dirs.min.free.bytes": str(scenario.reserve_bytes),
             "min.insync.replicas": str(scenario.min_insync),
             "log.segment.bytes": str(scenario.segment_bytes),
             "offsets.topic.replication.factor": str(scenario.replicas),

@@ -4,6 +4,8 @@ import random
 
 import msgspec
 
+RESERVE_BYTES = 200_000
+
 _FIRST_FAULTS = (
     *("kill", "kill_most", "power", "restart", "pause", "client_crash"),
     *("isolate", "halves", "one_way", "ring", "clog", "loss", "slow_network"),
@@ -16,7 +18,10 @@ _MORE_FAULTS = (
 )
 """Drawn apart from the first ones, so that the plans of seeds that are kept in tests stay as they are."""
 
-FAULT_NAMES = (*_FIRST_FAULTS, *_MORE_FAULTS)
+_WITH_RESERVE = "low_disk"
+"""Drawn apart from both, and only for clusters with a reserve of disk space."""
+
+FAULT_NAMES = (*_FIRST_FAULTS, *_MORE_FAULTS, _WITH_RESERVE)
 """As in `faults.registry`, which a plan does not need."""
 
 WITH_OTHERS = {"isolate", "halves", "one_way", "ring", "lost_disk", "reassign", "elect", "voters"}
@@ -47,6 +52,8 @@ class Scenario(msgspec.Struct, frozen=True):
     streams_members: int = 0
     guarded_clients: int = 0
     """Clients whose permissions come and go."""
+    reserve_bytes: int = 0
+    """Of disk space: `log.dirs.min.free.bytes`."""
 
     @property
     def has_transactions(self) -> bool:
@@ -60,6 +67,7 @@ class Scenario(msgspec.Struct, frozen=True):
         extras += ", copier" if self.copier else ""
         extras += f", {self.guarded_clients} guarded clients" if self.guarded_clients else ""
         extras += ", topic churn" if self.topic_churn else ""
+        extras += ", disk reserve" if self.reserve_bytes else ""
         return (
             f"{self.nodes} nodes, {self.replicas} replicas (min {self.min_insync}), {self.durability}, "
             f"topics {topics}, acks {','.join(map(str, self.acks))}{extras}, "
@@ -96,7 +104,16 @@ def scenario_of(seed: int) -> Scenario:
         streams_members=random.Random(f"streams of scenario {seed}").choice((0, 0, 0, 0, 0, 2)),
         guarded_clients=random.Random(f"permissions of scenario {seed}").choice((0, 0, 0, 0, 0, 2)),
     )
-    return _with_more(scenario, random.Random(f"more of scenario {seed}"))
+    scenario = _with_more(scenario, random.Random(f"more of scenario {seed}"))
+    return _with_reserve(scenario, random.Random(f"reserve of scenario {seed}"))
+
+
+def _with_reserve(scenario: Scenario, chance: random.Random) -> Scenario:
+    if not scenario.faults or chance.random() > 0.15:
+        return scenario
+    return msgspec.structs.replace(
+        scenario, reserve_bytes=RESERVE_BYTES, faults=(*scenario.faults, _WITH_RESERVE)
+    )
 
 
 def _with_more(scenario: Scenario, chance: random.Random) -> Scenario:
@@ -140,5 +157,6 @@ def rough(seed: int, *faults: str, **more: object) -> Scenario:
         "fault_gap_seconds": 0.7,
         "fault_seconds": 7.0,
         "sends_per_second": 12.0,
+        "reserve_bytes": 0,
     }
     return msgspec.structs.replace(scenario_of(seed), **(plan | more))

@@ -37,6 +37,19 @@ async def full_disk(world: World) -> None:
         machine.replace_process()
 
 
+async def low_disk(world: World) -> None:
+    """The free space falls below the reserve, and what the brokers write for themselves still fits."""
+    machine = world.victim()
+    reserve = world.cluster.scenario.reserve_bytes
+    if machine.disk_is_bad or not reserve:
+        return
+    world.cluster.note(f"the disk of {machine.host} has less free space than its reserve")
+    machine.disk_is_bad = True
+    machine.disk.fill_up(world.chance.randint(reserve // 2, reserve - 1))
+    await world.some_time(6.0)
+    machine.make_room()
+
+
 async def failing_disk(world: World) -> None:
     """Every sync, write or read fails from some moment on, until an operator looks after it."""
     machine = world.victim()

@@ -25,6 +25,7 @@ FAULTS: dict[str, Fault] = {
         networks.slow_network,
         machines.slow_disk,
         machines.full_disk,
+        machines.low_disk,
         machines.failing_disk,
         machines.lost_disk,
         machines.clock_jump,

@@ -10,6 +10,7 @@ from tidelog.testing.sim.rules.replicas import (
     Offsets,
     PartitionLeaders,
 )
+from tidelog.testing.sim.rules.reserve import ReserveIsKept
 from tidelog.testing.sim.rules.transactions import MarkersInOrder, NothingHangs, OpenUntilDecided
 
 BROKEN_MAX = 20
@@ -34,6 +35,7 @@ class Invariants:
             MarkersInOrder(),
             OpenUntilDecided(),
             NothingHangs(),
+            ReserveIsKept(),
         )
 
     def check(self) -> None:
