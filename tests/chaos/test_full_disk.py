@@ -1,4 +1,4 @@
-"""The disk of one broker is full: others lead at once what it led, and it comes back by itself."""
+"""The disk of one broker is full, or has little space left: others lead what it led, and it comes back."""
 
 import pytest
 
@@ -10,8 +10,12 @@ from tests.chaos.victim import wait_until
 pytestmark = pytest.mark.timeout(300)
 
 
-def test_others_take_over_and_it_comes_back(make_cluster) -> None:
-    cluster = make_cluster()
+RESERVE_BYTES = 6 << 20
+
+
+@pytest.mark.parametrize("reserve_bytes", [0, RESERVE_BYTES], ids=["full", "below the reserve"])
+def test_others_take_over_and_it_comes_back(make_cluster, reserve_bytes: int) -> None:
+    cluster = make_cluster(log_dirs_min_free_bytes=reserve_bytes)
     broker = cluster.members[3]
     try:
         disk = broker.give_small_disk(megabytes=16)
@@ -22,15 +26,23 @@ def test_others_take_over_and_it_comes_back(make_cluster) -> None:
         run.begin()
         led = [index for index in range(3) if cluster.leader(TOPIC, index) == broker.node_id]
         assert led, "leaders are spread over all brokers"
-        disk.fill()
+        if reserve_bytes:
+            disk.leave(reserve_bytes - (1 << 20))
+        else:
+            disk.fill()
         for index in led:
             wait_until(lambda i=index: cluster.leader(TOPIC, i) != broker.node_id, "others lead", PATIENCE_S)
         run.crowd.until_writing()
         told = broker.log_text()
-        assert "No space left on device" in told
-        assert "until there is room" in told
+        if reserve_bytes:
+            assert "clients' records are refused: log dir" in told
+            assert "No space left on device" not in told
+        else:
+            assert "No space left on device" in told
+            assert "until there is room" in told
         disk.free()
         cluster.until_whole()
-        assert "accepts records again" in broker.log_text()
+        again = "records are accepted again" if reserve_bytes else "accepts records again"
+        assert again in broker.log_text()
         problems = run.problems()
         assert not problems, "\n".join(problems[:20])

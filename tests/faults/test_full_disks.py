@@ -164,8 +164,7 @@ def test_below_the_reserve_only_the_broker_itself_writes(broker_log: Lines) -> N
     ):
         create_topic(client, "t")
         transactor = Transactor(client)
-        transactor.find()
-        wait_until(lambda: transactor.init() == "NONE", "the transaction coordinator serves")
+        assert transactor.init() == "NONE"
         transactor.add(("t", 0))
         assert transactor.produce("t") == "NONE"
         assert produce(client, "t", batch(b"before")).error_code == E.NONE
