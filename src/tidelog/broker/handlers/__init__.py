@@ -68,6 +68,7 @@ HANDLERS: dict[ApiKey, str] = {
     ApiKey.UPDATE_FEATURES: "cluster.update_features",
     ApiKey.UNREGISTER_BROKER: "cluster.unregister_broker",
     ApiKey.DESCRIBE_QUORUM: "cluster.describe_quorum",
+    ApiKey.CAN_STOP_BROKER: "cluster.can_stop_broker",
     ApiKey.ADD_RAFT_VOTER: "cluster.add_raft_voter",
     ApiKey.REMOVE_RAFT_VOTER: "cluster.remove_raft_voter",
     ApiKey.CREATE_DELEGATION_TOKEN: "authentication.create_delegation_token",

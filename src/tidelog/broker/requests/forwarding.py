@@ -35,6 +35,7 @@ FORWARDED = frozenset(
         ApiKey.UPDATE_FEATURES,
         ApiKey.UNREGISTER_BROKER,
         ApiKey.DESCRIBE_QUORUM,
+        ApiKey.CAN_STOP_BROKER,
         ApiKey.ADD_RAFT_VOTER,
         ApiKey.REMOVE_RAFT_VOTER,
         ApiKey.ALTER_USER_SCRAM_CREDENTIALS,

@@ -4,6 +4,7 @@ import time
 
 import click
 
+from tidelog.cli.cluster.can_stop import can_stop
 from tidelog.cli.cluster.elections import elect_leaders_command
 from tidelog.cli.cluster.health import Health, Report
 from tidelog.cli.cluster.log_dir_sizes import look_at_log_dirs
@@ -146,5 +147,5 @@ def _now_ms() -> int:
     return int(time.time() * 1000)
 
 
-for command in (rebalance, drain, unregister, elect_leaders_command, add_voter, remove_voter):
+for command in (can_stop, rebalance, drain, unregister, elect_leaders_command, add_voter, remove_voter):
     cluster.add_command(command)

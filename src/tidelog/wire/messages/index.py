@@ -90,6 +90,7 @@ class ApiKey(IntEnum):
     FORWARD = 20001
     DESCRIBE_ROLES = 20002
     ALTER_ROLES = 20003
+    CAN_STOP_BROKER = 20004
 
 
 ROWS: tuple[tuple[int, str, str, int, int, int | None], ...] = (
@@ -179,4 +180,5 @@ ROWS: tuple[tuple[int, str, str, int, int, int | None], ...] = (
     (20001, "Forward", "forward", 0, 0, 0),
     (20002, "DescribeRoles", "describe_roles", 0, 0, 0),
     (20003, "AlterRoles", "alter_roles", 0, 0, 0),
+    (20004, "CanStopBroker", "can_stop_broker", 0, 0, 0),
 )

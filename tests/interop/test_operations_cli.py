@@ -1,0 +1,70 @@
+"""Commands of operators on a real cluster of three brokers."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.interop.command_line import Done, Tidelog, run_here
+from tests.interop.waiting import eventually
+from tidelog.cli.exits import Exit
+from tidelog.testing import Cluster
+
+pytestmark = pytest.mark.timeout(180)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Cluster(brokers=3) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def tidelog(cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Tidelog:
+    def call(*arguments: str, stdin: bytes = b"", typed: bytes | None = None) -> Done:
+        return run_here(capsys, monkeypatch, ["-b", cluster.bootstrap_servers, *arguments], stdin, typed)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def topics(cluster: Cluster) -> None:
+    """One with three replicas, of which two must be in sync, and one with a single replica on broker 1."""
+    from confluent_kafka.admin import AdminClient, NewTopic
+
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
+    wanted = [NewTopic("kept", 3, 3), NewTopic("single", 1, replica_assignment=[[1]])]
+    for created in admin.create_topics(wanted).values():
+        created.result(20)
+
+
+@pytest.mark.usefixtures("topics")
+def test_a_broker_may_be_stopped_while_the_others_are_up(tidelog: Tidelog) -> None:
+    done = tidelog("cluster", "can-stop", "3", "--wait", "30")
+    assert (done.code, done.out) == (Exit.OK, "Broker 3 may be stopped.\n")
+
+
+@pytest.mark.usefixtures("topics")
+def test_the_only_replica_of_a_partition_is_in_the_way(tidelog: Tidelog) -> None:
+    done = tidelog("cluster", "can-stop", "1", "--wait", "30", "--json")  # no waiting helps
+    assert done.code == Exit.FAILED
+    assert [(one["rule"], one["topic"]) for one in done.json["obstacles"]] == [("keeps_leader", "single")]
+    assert tidelog("cluster", "can-stop", "1", "--tolerate-unavoidable").code == Exit.OK
+
+
+@pytest.mark.usefixtures("topics")
+def test_no_second_broker_may_be_stopped(cluster: Cluster, tidelog: Tidelog) -> None:
+    cluster.stop_broker(3)
+    try:
+        done = tidelog("cluster", "can-stop", "2")
+        assert done.code == Exit.FAILED
+        assert "3 partitions (kept:0, kept:1, kept:2) would have fewer in-sync replicas" in done.out
+        # The leader misses a voter only after a while.
+        eventually(lambda: "The quorum would lose its majority" in tidelog("cluster", "can-stop", "2").out)
+    finally:
+        cluster.restart(3)
+    done = tidelog("cluster", "can-stop", "2", "--wait", "60")
+    assert (done.code, done.out) == (Exit.OK, "Broker 2 may be stopped.\n")
+
+
+def test_an_unknown_broker_is_not_found(tidelog: Tidelog) -> None:
+    assert tidelog("cluster", "can-stop", "9").code == Exit.NOT_FOUND
