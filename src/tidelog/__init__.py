@@ -5,7 +5,7 @@ The client's names are loaded on first use: `import tidelog` stays cheap, and a 
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from tidelog.base.errors import TidelogError as TidelogError

@@ -21,6 +21,8 @@ class Victim:
         self.log_file = directory / "broker.log"
         self._ready_file = directory / "ready.json"
         self._settings = {name.replace("_", "."): str(value) for name, value in settings.items()}
+        self.source: Path | None = None
+        """The source of the release that it runs, if it is not this version."""
         self._port = 0
         self._process: subprocess.Popen[bytes] | None = None
         self.is_paused = False
@@ -57,7 +59,8 @@ class Victim:
         assert self._process is None
         self._ready_file.unlink(missing_ok=True)
         options = [part for name, value in self._all_settings() for part in ("--set", f"{name}={value}")]
-        command = [*self._wrapper(), sys.executable, "-c", self._program(), "up", "--data", str(self.data)]
+        program = self._program() if self.source is None else self._program_of_release(self.source)
+        command = [*self._wrapper(), sys.executable, "-c", program, "up", "--data", str(self.data)]
         with self.log_file.open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, *options, "--ready-file", str(self._ready_file)],
@@ -79,6 +82,10 @@ class Victim:
 
     def _program(self) -> str:
         return RUN_TIDELOG
+
+    @staticmethod
+    def _program_of_release(source: Path) -> str:
+        return f"import sys; sys.path.insert(0, {str(source)!r}); {RUN_TIDELOG}"
 
     def _is_ready(self) -> bool:
         assert self._process is not None
