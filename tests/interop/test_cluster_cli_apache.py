@@ -51,9 +51,10 @@ def test_replicas_move_and_throttles_go(tidelog: Tidelog) -> None:
     moved = tidelog("topic", "reassign", name, "--brokers", "1,2", "--throttle", "10MiB")
     assert moved.code == Exit.OK, moved.err
     assert "The throttles are removed." in moved.err
-    drained = tidelog("cluster", "drain", "1")
+    drained = tidelog("cluster", "drain", "1", "--keep-vote")
     assert drained.code == Exit.OK, drained.err
     assert held(tidelog)[1] == 0
+    assert tidelog("cluster", "drain", "1", "--cancel").code == Exit.OK
     assert tidelog("cluster", "rebalance").code == Exit.OK
     counts = held(tidelog).values()
     assert max(counts) - min(counts) <= 1

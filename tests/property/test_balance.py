@@ -102,15 +102,16 @@ def test_racks_are_never_used_worse(cluster):
 
 @settings(max_examples=80)
 @given(clusters(racks=st.sampled_from([None, "a", "b"])), st.data())
-def test_a_drained_broker_is_empty_and_nobody_else_is_touched(cluster, data):
+def test_drained_brokers_are_empty_and_no_other_partition_is_touched(cluster, data):
     usable_brokers, partitions = cluster
-    leaving = data.draw(st.sampled_from(usable_brokers)).broker_id
-    partitions = [p for p in partitions if len(p.replicas) < len(usable_brokers)]
+    ids = [usable.broker_id for usable in usable_brokers]
+    leaving = data.draw(st.sets(st.sampled_from(ids), min_size=1, max_size=2))
+    partitions = [p for p in partitions if len(p.replicas) <= len(ids) - len(leaving)]
     moves = plan_drain(usable_brokers, partitions, leaving)
     check_legal(partitions, moves)
     after = carried_out(partitions, moves)
-    assert all(leaving not in placed.replicas for placed in after)
+    assert all(leaving.isdisjoint(placed.replicas) for placed in after)
     touched = {(move.topic, move.partition) for move in moves}
-    assert touched == {(p.topic, p.partition) for p in partitions if leaving in p.replicas}
-    assert all(move.copied == 1 for move in moves)
+    assert touched == {(p.topic, p.partition) for p in partitions if leaving & set(p.replicas)}
+    assert all(move.copied == len(leaving.intersection(move.before)) for move in moves)
     assert plan_drain(usable_brokers, after, leaving) == []

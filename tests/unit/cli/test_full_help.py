@@ -16,5 +16,5 @@ def test_sentences_are_whole(group: str, capsys: pytest.CaptureFixture[str]) -> 
 def test_only_the_first_paragraph(capsys: pytest.CaptureFixture[str]) -> None:
     run(["cluster", "--help"])
     listed = " ".join(capsys.readouterr().out.split())
-    assert "Move all replicas away from a broker, before it is taken" in listed
+    assert "Move all replicas away from brokers that are to leave" in listed
     assert "Three or five voters are usual" not in listed

@@ -101,6 +101,17 @@ def apply() -> Callable[..., ClusterImage]:
 
 
 @pytest.fixture
+def cordoned() -> Callable[..., ClusterImage]:
+    """The image with these brokers cordoned."""
+
+    def make(image: ClusterImage, *brokers: int) -> ClusterImage:
+        records = [ConfigChanged(ResourceKind.BROKER, str(id), "cordoned.log.dirs", "*") for id in brokers]
+        return advance(image, records).after
+
+    return make
+
+
+@pytest.fixture
 def metadata_dir(tmp_path: Path) -> MetadataDir:
     return MetadataDir(tmp_path / "data" / "__cluster_metadata-0")
 

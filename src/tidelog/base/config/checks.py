@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from tidelog.base.broker_settings import BROKER_SYNONYMS
 from tidelog.base.config.error import Problem
 from tidelog.base.config.values import ConfigValues
+from tidelog.base.cordons import CORDONED_LOG_DIRS
 from tidelog.base.group_settings import GROUP_LIMITS, GROUP_SETTINGS, GROUP_TIMINGS, Limits
 from tidelog.base.listener import parse_listener
 from tidelog.base.listener_settings import name_for, split_name
@@ -61,6 +62,8 @@ def find_warnings(config: "BrokerConfig") -> Iterator[str]:
     if batch > request:
         yield f"message.max.bytes is {batch}, but socket.request.max.bytes limits a request to {request}"
     yield from _ineffective_client_auth(config)
+    if config.is_given(CORDONED_LOG_DIRS):
+        yield f"{CORDONED_LOG_DIRS} has no effect here; cordon a broker with: tidelog cluster drain BROKER"
     for chain in BROKER_SYNONYMS.values():
         given = [name for name in chain if config.is_given(name)]
         for hidden in given[1:]:

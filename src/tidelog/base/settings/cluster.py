@@ -1,6 +1,7 @@
 """A cluster of brokers: the metadata quorum, replication, and the detection of failed brokers."""
 
 from tidelog.base.config.setting import INT_MAX, LONG_MAX, Dynamic, Importance, Kind, Setting, Unit, Value
+from tidelog.base.cordons import ALL_LOG_DIRS, CORDONED_LOG_DIRS
 from tidelog.base.voters import parse_voters
 
 
@@ -18,6 +19,12 @@ def _check_throttled(value: Value) -> str | None:
         if pair != "*" and not (left.isdigit() and right.isdigit()):
             return f"{pair!r} is not partition:broker, such as 0:1; or * for all replicas"
     return None
+
+
+def _check_cordoned(value: Value) -> str | None:
+    if value in ((), (ALL_LOG_DIRS,)):
+        return None
+    return f"a broker is cordoned as a whole, with {ALL_LOG_DIRS}, and not by its log dirs"
 
 
 _THROTTLED = "throttled replicas, as partition:broker pairs, or * for all replicas"
@@ -43,6 +50,17 @@ SETTINGS = (
         "The rack of this broker. Replicas of a partition are spread across racks, and consumers can fetch "
         "from the replica in their own rack.",
         special="not set: no rack",
+    ),
+    Setting(
+        CORDONED_LOG_DIRS,
+        Kind.LIST,
+        (),
+        "Set to `*`, keeps new replicas away from this broker; the replicas that it has stay. "
+        "`tidelog cluster drain` sets it, and a drained broker that stops is unregistered. It has an effect "
+        "only as a dynamic setting of one broker.",
+        dynamic=Dynamic.PER_BROKER,
+        special="empty: the broker takes replicas",
+        check=_check_cordoned,
     ),
     Setting(
         "inter.broker.listener.name",

@@ -125,7 +125,11 @@ class Controller:
         before = self._metadata.version
         [answer] = await self._metadata.change(
             lambda now: decide_heartbeat(
-                now, beat, others_know=self._sessions.others_know(id, now), config=self._metadata.config
+                now,
+                beat,
+                others_know=self._sessions.others_know(id, now),
+                votes=self._metadata.quorum.raft.configuration.find(id) is not None,
+                config=self._metadata.config,
             )
         )
         if broker.shutting_down or beat.wants_shutdown:

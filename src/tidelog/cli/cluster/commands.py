@@ -16,8 +16,9 @@ from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.configs import Kind, read_settings
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.full_help import FullHelpGroup
-from tidelog.cli.reassign.balance import drain, rebalance, unregister
+from tidelog.cli.reassign.balance import rebalance, unregister
 from tidelog.cli.reassign.calls import list_reassignments
+from tidelog.cli.reassign.drain import drain
 from tidelog.cli.session import Session, broker_options, pass_session
 from tidelog.cli.watch import show, watch_options
 

@@ -20,6 +20,8 @@ class Stored:
     free_bytes: int | None = None
     log_dirs: int = 0
     failed_log_dirs: int = 0
+    cordoned: bool = False
+    """The broker takes no new replicas: it is being drained, or was."""
 
     @property
     def used_bytes(self) -> int:
@@ -65,6 +67,7 @@ def _stored(log_dirs: Iterable[Any]) -> Stored:
     stored = Stored()
     for log_dir in log_dirs:
         stored.log_dirs += 1
+        stored.cordoned |= log_dir.is_cordoned
         if log_dir.error_code:
             stored.failed_log_dirs += 1
             continue

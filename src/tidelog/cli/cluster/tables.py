@@ -86,6 +86,7 @@ def broker_rows(
                 "not_in_sync": sum(broker.id not in part.in_sync for part in held),
                 "size_bytes": disk.used_bytes if disk else None,
                 "free_bytes": disk.free_bytes if disk else None,
+                "draining": disk.cordoned if disk else None,
                 "failed_folders": disk.failed_log_dirs if disk else None,
             }
         )
@@ -131,6 +132,8 @@ def _state(row: Row) -> str:
         state += ", controller"
     elif row["voter"]:
         state += ", voter"
+    if row["draining"]:
+        state += ", draining"
     if row["failed_folders"]:
         state += f", {row['failed_folders']} log dir(s) failed"
     return state

@@ -8,15 +8,13 @@ import click
 
 from tidelog.base.ids import Uuid, uuid_parse
 from tidelog.base.voters import parse_address
-from tidelog.cli.cluster.quorum import Listener, Member, Quorum, look_at_quorum
-from tidelog.cli.cluster.view import Broker, look_at_brokers, numbers_text
+from tidelog.cli.cluster.quorum import Member, Quorum, look_at_quorum
+from tidelog.cli.cluster.view import look_at_brokers, numbers_text
+from tidelog.cli.cluster.vote_changes import advice_on, request_vote, voter_listeners, withdraw_vote
 from tidelog.cli.direct.cluster import DirectCluster
-from tidelog.cli.direct.refusals import refusal
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.output import note, print_json
 from tidelog.cli.session import Session, broker_options, pass_session
-
-LISTENER = "PLAINTEXT"
 
 
 class DirectoryId(click.ParamType[Uuid]):
@@ -71,29 +69,13 @@ def add_voter(
     The broker must run and have caught up as an observer. Three or five voters are usual: three survive the
     loss of one, five the loss of two. An even number survives no more losses than the odd number below it.
     """
-    from tidelog.wire.messages import add_raft_voter as wire
-
     direct = DirectCluster(session)
     quorum = look_at_quorum(direct)
     view = look_at_brokers(direct)
     if directory is None:
         directory = _observer(quorum, broker).directory
-    where = _listeners(quorum, broker, address, listener, view.brokers.get(broker))
-    request = wire.AddRaftVoterRequest(
-        cluster_id=view.cluster_id,
-        timeout_ms=int(session.timeout_s * 1000),
-        voter_id=broker,
-        voter_directory_id=directory,
-        listeners=[wire.Listener(name=found.name, host=found.host, port=found.port) for found in where],
-    )
-    answer = direct.ask(request)
-    if answer.error_code:
-        raise refusal(
-            answer.error_code,
-            answer.error_message,
-            f"Broker {broker} did not become a voter",
-            attempt="tidelog cluster quorum",
-        )
+    where = voter_listeners(quorum, broker, address, listener, view.brokers.get(broker))
+    request_vote(direct, view, broker, directory, where)
     _tell(session, f"Broker {broker} votes now.", [*(member.id for member in quorum.voters), broker])
 
 
@@ -111,8 +93,6 @@ def remove_voter(session: Session, broker: int, directory: Uuid | None, yes: boo
     The broker remains an observer while it runs. More than half of the voters must be up, whether or not the
     broker is one of them.
     """
-    from tidelog.wire.messages import remove_raft_voter as wire
-
     direct = DirectCluster(session)
     quorum = look_at_quorum(direct)
     voter = _voter(quorum, broker)
@@ -130,19 +110,7 @@ def remove_voter(session: Session, broker: int, directory: Uuid | None, yes: boo
         )
         if not click.confirm(question, err=True):
             raise CliError("Nothing was changed.")
-    request = wire.RemoveRaftVoterRequest(
-        cluster_id=look_at_brokers(direct).cluster_id,
-        voter_id=broker,
-        voter_directory_id=directory or voter.directory,
-    )
-    answer = direct.ask(request)
-    if answer.error_code:
-        raise refusal(
-            answer.error_code,
-            answer.error_message,
-            f"Broker {broker} is still a voter",
-            attempt="tidelog cluster quorum",
-        )
+    withdraw_vote(direct, look_at_brokers(direct), broker, directory or voter.directory)
     left = [member.id for member in quorum.voters if member.id != broker]
     _tell(session, f"Broker {broker} votes no longer.", left)
 
@@ -183,26 +151,6 @@ def _voter(quorum: Quorum, broker: int) -> Member:
     )
 
 
-def _listeners(
-    quorum: Quorum, id: int, given: tuple[str, int] | None, name: str | None, registered: Broker | None
-) -> tuple[Listener, ...]:
-    name = name or next((voter.listeners[0].name for voter in quorum.voters if voter.listeners), LISTENER)
-    if given is not None:
-        return (Listener(name, *given),)
-    listeners = next(
-        (member.listeners for member in quorum.members if member.id == id and member.listeners), ()
-    )
-    if listeners:
-        return listeners
-    if registered is not None:
-        return (Listener(name, registered.host, registered.port),)
-    raise CliError(
-        f"The address of broker {id} is not known.",
-        attempt=f"tidelog cluster add-voter {id} --address HOST:PORT",
-        code=Exit.NOT_FOUND,
-    )
-
-
 def _tell(session: Session, text: str, voters: list[int]) -> None:
     if session.json:
         print_json({"message": text, "voters": sorted(voters)})
@@ -210,10 +158,3 @@ def _tell(session: Session, text: str, voters: list[int]) -> None:
     print(text)
     if advice := advice_on(len(voters)):
         note(advice)
-
-
-def advice_on(votes: int) -> str | None:
-    if votes % 2:
-        return None
-    fewer = "one alone does" if votes == 2 else f"{votes - 1} do"
-    return f"{votes} voters bear no greater loss than {fewer}: add one more, or remove one."

@@ -1,6 +1,6 @@
 """Even plans for what the cluster commands move: the planners of the metadata room, in the CLI's words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from tidelog.cli.cluster.view import Broker
 from tidelog.cli.exits import CliError, Exit
@@ -21,11 +21,11 @@ def evened(current: Assignment, brokers: Sequence[Broker]) -> Plan:
     return _applied(current, moves)
 
 
-def drained(current: Assignment, brokers: Iterable[Broker], broker: int) -> Plan:
-    """Nothing on this broker any more, and what it held on others that are alive."""
-    takers = [other for other in brokers if other.id != broker and not other.fenced]
+def drained(current: Assignment, brokers: Iterable[Broker], leaving: Collection[int]) -> Plan:
+    """Nothing on these brokers any more, and what they held on others that are alive."""
+    takers = [other for other in brokers if other.id not in leaving and not other.fenced]
     try:
-        moves = plan_drain(_usable_brokers(takers), _placed(current), broker)
+        moves = plan_drain(_usable_brokers(takers), _placed(current), leaving)
     except PlanError as error:
         raise _refused(error) from error
     return _applied(current, moves)

@@ -13,6 +13,7 @@ from tidelog.cli.output import print_json, print_table, say
 from tidelog.cli.partition_choice import TopicChoice, TopicChoiceType, expand, places_text
 from tidelog.cli.reassign.balance_plans import evened
 from tidelog.cli.reassign.calls import Ongoing, alter_reassignments, list_reassignments
+from tidelog.cli.reassign.cordons import open_brokers
 from tidelog.cli.reassign.file import read_file
 from tidelog.cli.reassign.plan import Move, allowed_brokers, fitted, moves_between
 from tidelog.cli.reassign.progress import Tracker
@@ -143,7 +144,7 @@ def _plan(
     view = look_at_cluster(direct, dict.fromkeys(choice.topic for choice in choices))
     current = {place: view.partitions[place].replicas for place in _expand(choices, view)}
     refuse_if_busy(direct, current)
-    allowed = allowed_brokers(view, brokers)
+    allowed = open_brokers(direct, view) if brokers is None else allowed_brokers(view, brokers)
     in_sync = {place: view.partitions[place].in_sync for place in current}
     plan = fitted(current, allowed, factor, in_sync)
     return view, moves_between(current, evened(plan, allowed) if brokers is not None else plan)

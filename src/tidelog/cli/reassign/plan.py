@@ -34,10 +34,8 @@ def moves_between(before: Assignment, after: Assignment) -> list[Move]:
     ]
 
 
-def allowed_brokers(view: ClusterView, wanted: Sequence[int] | None) -> list[Broker]:
-    """The brokers that may take replicas: those that were named, or all that are alive."""
-    if wanted is None:
-        return view.alive
+def allowed_brokers(view: ClusterView, wanted: Sequence[int]) -> list[Broker]:
+    """The brokers that were named, which must be alive to take replicas."""
     chosen = [view.broker(id) for id in dict.fromkeys(wanted)]
     if dead := [broker.id for broker in chosen if broker.fenced]:
         raise CliError(

@@ -38,6 +38,7 @@ from tidelog.metadata.image.records import (
 )
 from tidelog.metadata.leaders.election_rules import ElectionRules
 from tidelog.metadata.leaders.partition_edit import edit_partition, without
+from tidelog.metadata.topics.cordons import without_cordon
 
 
 class ShutdownProgress(msgspec.Struct, frozen=True):
@@ -152,6 +153,7 @@ def decide_unregister_broker(
     broker = check_registered(image, broker_id)
     rest = {id: other for id, other in image.brokers.items() if id != broker_id}
     records: list[Record] = [BrokerUnregistered(broker_id, broker.epoch)]
+    records += without_cordon(image, broker_id)
     rules = ElectionRules(rest, config, has_elr=image.has_elr)
     records += _leave_in_sync_sets(image, broker_id, rules)
     return Decision(records, [None])

@@ -15,12 +15,14 @@ from tidelog.metadata.brokers.brokers import (
     decide_controlled_shutdown,
     decide_fence_broker,
     decide_unfence_broker,
+    decide_unregister_broker,
 )
 from tidelog.metadata.brokers.directories import decide_directories_offline
 from tidelog.metadata.brokers.registration_rules import check_broker_epoch
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.image.entities import BrokerImage
 from tidelog.metadata.image.image import ClusterImage
+from tidelog.metadata.topics.cordons import is_drained
 
 
 class _Session:
@@ -116,13 +118,18 @@ class HeartbeatResult(msgspec.Struct, frozen=True):
 
 
 def decide_heartbeat(
-    image: ClusterImage, beat: Heartbeat, *, others_know: bool, config: BrokerConfig | None = None
+    image: ClusterImage,
+    beat: Heartbeat,
+    *,
+    others_know: bool,
+    votes: bool = False,
+    config: BrokerConfig | None = None,
 ) -> Decision[HeartbeatResult]:
     """Fenced -> active once it has caught up with the metadata; active -> stopping -> fenced on shutdown.
 
     A stopping broker may leave when it leads nothing that another replica could lead, and `others_know` of
     the last change of leadership. It is fenced in the same step, so that no client waits for its session to
-    expire.
+    expire. A broker that was drained is unregistered instead, unless it still `votes` on the metadata.
     """
     broker = check_broker_epoch(image, beat.broker_id, beat.broker_epoch)
     is_caught_up = beat.metadata_offset >= broker.epoch
@@ -140,7 +147,7 @@ def decide_heartbeat(
             all_failed = all(directory in beat.offline_directories for directory in broker.directories)
             return Decision(failed.records, [HeartbeatResult(is_caught_up, all_failed)])
     if beat.wants_shutdown or broker.shutting_down:
-        return _stopping(image, broker, is_caught_up, others_know, config)
+        return _stopping(image, broker, is_caught_up, others_know=others_know, votes=votes, config=config)
     return Decision([], [HeartbeatResult(is_caught_up, False)])
 
 
@@ -148,11 +155,13 @@ def _stopping(
     image: ClusterImage,
     broker: BrokerImage,
     is_caught_up: bool,
+    *,
     others_know: bool,
+    votes: bool,
     config: BrokerConfig | None,
 ) -> Decision[HeartbeatResult]:
     shutdown = decide_controlled_shutdown(image, broker.id, config)
     if shutdown.records or any(shutdown.results) or not others_know:
         return Decision(shutdown.records, [HeartbeatResult(is_caught_up, False)])
-    fenced = decide_fence_broker(image, broker.id, config)
-    return Decision(fenced.records, [HeartbeatResult(is_caught_up, True, True)])
+    leave = decide_fence_broker if votes or not is_drained(image, broker.id) else decide_unregister_broker
+    return Decision(leave(image, broker.id, config).records, [HeartbeatResult(is_caught_up, True, True)])

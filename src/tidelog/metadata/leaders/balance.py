@@ -6,7 +6,7 @@ Copying a replica is dear and a new order of a list is free: leaders are evened 
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -47,14 +47,14 @@ def plan_rebalance(
 
 
 def plan_drain(
-    usable_brokers: Sequence[UsableBroker], partitions: Sequence[PlacedPartition], broker_id: NodeId
+    usable_brokers: Sequence[UsableBroker], partitions: Sequence[PlacedPartition], leaving: Collection[NodeId]
 ) -> list[Move]:
-    """Take all replicas from one broker and touch no partition that has none there."""
-    rest = [usable for usable in usable_brokers if usable.broker_id != broker_id]
-    here = [placed for placed in partitions if broker_id in placed.replicas]
+    """Take all replicas from these brokers and touch no partition that has none there."""
+    rest = [usable for usable in usable_brokers if usable.broker_id not in leaving]
+    here = [placed for placed in partitions if not set(leaving).isdisjoint(placed.replicas)]
     layout = _layout(rest, partitions, needed=here)
     affected = {(placed.topic, placed.partition): None for placed in here}
-    _house(layout, broker_id)
+    _house(layout, leaving)
     _even_leaders(layout, affected)
     return _moves(here, layout)
 
@@ -79,10 +79,10 @@ def _counted(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-def _house(layout: Layout, only: NodeId | None = None) -> None:
+def _house(layout: Layout, only: Collection[NodeId] | None = None) -> None:
     """Bring replicas from brokers that may not hold any to those that may."""
     for key, gone in layout.misplaced():
-        if only is None or gone == only:
+        if only is None or gone in only:
             target = layout.best_target(key, gone)
             if target is not None:  # there are enough brokers for every list
                 layout.move(key, gone, target)

@@ -1,15 +1,24 @@
 """Replica lists that a client chose itself: the rules they must keep, and the records they become."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NodeId, Uuid, uuid_text
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import PartitionCreated
+from tidelog.metadata.topics.cordons import is_cordoned
 
 
-def check_assignment(image: ClusterImage, replicas: Sequence[NodeId], replication_factor: int | None) -> None:
-    """One partition's replica list; `replication_factor` is that of the topic's other partitions."""
+def check_assignment(
+    image: ClusterImage,
+    replicas: Sequence[NodeId],
+    replication_factor: int | None,
+    present: Collection[NodeId] = (),
+) -> None:
+    """One partition's replica list; `replication_factor` is that of the topic's other partitions.
+
+    Brokers that hold the partition already (`present`) may keep it, even where they are cordoned.
+    """
     if not replicas:
         raise _refused("The manual partition assignment includes an empty replica list.")
     seen: set[NodeId] = set()
@@ -21,6 +30,11 @@ def check_assignment(image: ClusterImage, replicas: Sequence[NodeId], replicatio
         if broker in seen:
             raise _refused(f"The manual partition assignment includes the broker {broker} more than once.")
         seen.add(broker)
+        if broker not in present and is_cordoned(image, broker):
+            raise _refused(
+                f"The manual partition assignment includes broker {broker}, which is cordoned: it is being "
+                "drained, and takes no new replicas."
+            )
     if replication_factor is not None and len(replicas) != replication_factor:
         raise _refused(
             f"The manual partition assignment includes a partition with {len(replicas)} replica(s), but this "

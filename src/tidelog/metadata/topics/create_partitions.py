@@ -12,6 +12,7 @@ from tidelog.metadata.image.entities import TopicImage
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import PartitionCreated, Record
 from tidelog.metadata.topics.assignments import check_assignment, partition_records
+from tidelog.metadata.topics.cordons import open_brokers
 from tidelog.metadata.topics.create_topics import check_partition_budget, placement_seed
 from tidelog.metadata.topics.placement import place_replicas
 
@@ -92,7 +93,8 @@ def _chosen(image: ClusterImage, topic: TopicImage, growth: TopicGrowth) -> list
 def _placed(image: ClusterImage, topic: TopicImage, growth: TopicGrowth) -> list[tuple[NodeId, ...]]:
     size = len(topic.partitions)
     return place_replicas(
-        image.brokers.values(),
+        open_brokers(image),
+        cordoned=len(image.brokers) - len(open_brokers(image)),
         seed=placement_seed(topic.id),
         first=size,
         count=growth.count - size,

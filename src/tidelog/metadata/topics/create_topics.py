@@ -17,6 +17,7 @@ from tidelog.metadata.image.entities import TopicImage
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.image.records import ConfigChanged, Record, ResourceKind, TopicCreated
 from tidelog.metadata.topics.assignments import ordered_assignments, partition_records
+from tidelog.metadata.topics.cordons import open_brokers
 from tidelog.metadata.topics.names import CLUSTER_METADATA, NameCollisions, why_illegal
 from tidelog.metadata.topics.placement import place_replicas
 
@@ -207,7 +208,8 @@ def _place(
     factor = defaults.replication_factor if topic.replication_factor == DEFAULT else topic.replication_factor
     check_partition_budget(count, created)
     return place_replicas(
-        image.brokers.values(),
+        open_brokers(image),
+        cordoned=len(image.brokers) - len(open_brokers(image)),
         seed=placement_seed(topic_id),
         first=0,
         count=count,

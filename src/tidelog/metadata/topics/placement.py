@@ -14,15 +14,22 @@ from tidelog.metadata.image.entities import BrokerImage
 
 
 def place_replicas(
-    brokers: Iterable[BrokerImage], *, seed: int, first: int, count: int, replication_factor: int
+    brokers: Iterable[BrokerImage],
+    *,
+    seed: int,
+    first: int,
+    count: int,
+    replication_factor: int,
+    cordoned: int = 0,
 ) -> list[tuple[NodeId, ...]]:
     """Replica lists for partitions `first` to `first + count - 1`; the first replica is the leader to be.
 
     The seed stays with the topic: partitions that are added later continue its pattern.
+    `cordoned` brokers exist besides `brokers`, and take no new replicas.
     """
     ring = _ring(brokers)
     leaders = [broker for broker in ring if broker.is_active]
-    _check(replication_factor, len(ring), len(leaders))
+    _check(replication_factor, len(ring), len(leaders), cordoned)
     known: dict[tuple[int, int], tuple[NodeId, ...]] = {}  # the pattern repeats after n * (n - 1) partitions
     placed = []
     for partition in range(first, first + count):
@@ -59,11 +66,12 @@ def _place_one(
     return tuple(broker.id for broker in chosen)
 
 
-def _check(replication_factor: int, registered: int, active: int) -> None:
+def _check(replication_factor: int, registered: int, active: int, cordoned: int) -> None:
     if replication_factor > registered:
+        besides = f" and {cordoned} more are cordoned" if cordoned else ""
         reason = (
             f"The target replication factor of {replication_factor} cannot be reached because only "
-            f"{registered} broker(s) are registered."
+            f"{registered} broker(s) are registered{besides}."
         )
     elif not active:
         reason = "All brokers are currently fenced or in controlled shutdown."

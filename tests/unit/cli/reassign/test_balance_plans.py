@@ -27,11 +27,11 @@ def test_what_is_even_stays() -> None:
 
 def test_a_drained_broker_holds_nothing_and_the_dead_take_nothing() -> None:
     dead = Broker(4, "h", 1, fenced=True)
-    plan = drained(CURRENT, [*BROKERS, dead], 1)
+    plan = drained(CURRENT, [*BROKERS, dead], [1])
     assert {id for replicas in plan.values() for id in replicas} == {2, 3}
 
 
 def test_too_few_brokers_are_refused() -> None:
     with pytest.raises(CliError, match="There is no plan") as caught:
-        drained(CURRENT, BROKERS[:2], 1)
+        drained(CURRENT, BROKERS[:2], [1])
     assert caught.value.code is Exit.REFUSED

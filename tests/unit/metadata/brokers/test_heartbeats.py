@@ -4,6 +4,7 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.metadata.brokers.brokers import decide_controlled_shutdown
 from tidelog.metadata.brokers.heartbeats import BrokerSessions, Heartbeat, HeartbeatResult, decide_heartbeat
 from tidelog.metadata.image.entities import NO_LEADER
+from tidelog.metadata.topics.cordons import is_cordoned
 
 
 class TestSessions:
@@ -60,8 +61,9 @@ class TestSessions:
         assert not sessions.others_know(1, image)
 
 
-def beat(image, broker=1, offset=10, others_know=True, **wants):
-    return decide_heartbeat(image, Heartbeat(broker, broker, offset, **wants), others_know=others_know)
+def beat(image, broker=1, offset=10, others_know=True, votes=False, **wants):
+    heartbeat = Heartbeat(broker, broker, offset, **wants)
+    return decide_heartbeat(image, heartbeat, others_know=others_know, votes=votes)
 
 
 class TestDecision:
@@ -98,6 +100,25 @@ class TestDecision:
         assert image.brokers[1].fenced
         again = beat(image, wants_shutdown=True)
         assert (again.records, again.results) == ([], [HeartbeatResult(True, True, True)])
+
+    def test_a_drained_broker_is_unregistered_and_its_cordon_goes_with_it(self, with_topic, apply, cordoned):
+        image = cordoned(with_topic((1, 2)), 3)
+        image = apply(image, beat(image, 3, wants_shutdown=True))
+        goes = beat(image, 3, wants_shutdown=True)
+        assert goes.results == [HeartbeatResult(True, True, True)]
+        image = apply(image, goes)
+        assert 3 not in image.brokers
+        assert not is_cordoned(image, 3)
+
+    @pytest.mark.parametrize(("broker", "votes"), [(1, False), (3, True)])
+    def test_a_broker_with_replicas_or_a_vote_stays_registered(
+        self, with_topic, apply, cordoned, broker, votes
+    ):
+        image = cordoned(with_topic((1, 2)), broker)
+        image = apply(image, beat(image, broker, wants_shutdown=True))
+        goes = beat(image, broker, wants_shutdown=True, votes=votes)
+        assert goes.results == [HeartbeatResult(True, True, True)]
+        assert apply(image, goes).brokers[broker].fenced
 
     def test_it_waits_for_a_follower_that_may_catch_up(self, with_topic, apply):
         image = with_topic((1, 2), isr=(1,))

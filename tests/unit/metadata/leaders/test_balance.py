@@ -61,23 +61,23 @@ def test_replica_on_a_broker_that_is_gone_finds_a_target():
 
 def test_drain_takes_the_role_over_and_keeps_the_rest():
     before = placed((1, 2), (2, 3), (3, 1), (2, 3))
-    moves = plan_drain(usable_brokers(1, 2, 3), before, 1)
+    moves = plan_drain(usable_brokers(1, 2, 3), before, [1])
     assert [(move.partition, set(move.after)) for move in moves] == [(0, {2, 3}), (2, {2, 3})]
     leaders = Counter([move.after[0] for move in moves] + [2, 2])
     assert leaders == {2: 2, 3: 2}
 
 
 def test_drain_prefers_another_rack():
-    [move] = plan_drain(usable_brokers(1, 2, 3, 4, racks="abba"), placed((1, 2)), 1)
+    [move] = plan_drain(usable_brokers(1, 2, 3, 4, racks="abba"), placed((1, 2)), [1])
     assert move.after == (4, 2)
 
 
 def test_too_few_brokers_are_said_so():
     with pytest.raises(PlanError, match="t-0 has 2 replicas, and only 1 broker would be left"):
-        plan_drain(usable_brokers(1, 2), placed((1, 2)), 2)
+        plan_drain(usable_brokers(1, 2), placed((1, 2)), [2])
     with pytest.raises(PlanError, match="add a broker first"):
         plan_rebalance(usable_brokers(1), placed((1, 2)))
-    assert plan_drain(usable_brokers(1, 2, 3), placed((1, 2)), 3) == []
+    assert plan_drain(usable_brokers(1, 2, 3), placed((1, 2)), [3]) == []
 
 
 def test_plan_is_the_same_whatever_the_order_of_its_input():
