@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from socket import gethostname
+from typing import TYPE_CHECKING
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.disk import PosixDisk
@@ -78,6 +79,9 @@ from tidelog.server.tcp_network import TcpNetwork
 from tidelog.server.tickers import Chore, Tickers
 from tidelog.wire.apis import ApiKey
 
+if TYPE_CHECKING:  # a broker without metrics does not import it
+    from tidelog.server.metrics.setup import MetricsPort
+
 log = logging.getLogger("tidelog.node")
 
 SEALED_SECONDS = 2.0
@@ -109,6 +113,7 @@ class BrokerNode:
         self._opened = AsyncExitStack()
         self._endpoints: list[Endpoint] = []
         self._on_abort: list[Callable[[], None]] = []
+        self._metrics: MetricsPort | None = None
         self.services: Services
         self.quorum: Quorum
 
@@ -127,6 +132,14 @@ class BrokerNode:
     @property
     def port(self) -> int:
         return self._endpoints[0].port
+
+    @property
+    def metrics_address(self) -> str | None:
+        """`host:port` of the HTTP port for metrics and health; None where it is off."""
+        if self._metrics is None:
+            return None
+        where = self._metrics.address
+        return address_of(_reachable_host(where), where.port)
 
     @property
     def failure(self) -> Exception | None:
@@ -200,6 +213,7 @@ class BrokerNode:
         )
         opened.push_async_callback(server.drain, 0.0)
         self._on_abort.insert(0, server.close)
+        self._open_metrics(opened, server)
         self._endpoints = _endpoints(config.advertised_listeners(), server.addresses)
         me = inter_broker_endpoint(config, self._endpoints)
         raft = raft_of(config, store, storage_id=log_dirs.first.id, me=me, clock=clock, random=self._random)
@@ -216,6 +230,15 @@ class BrokerNode:
         log_dirs.join_cluster(metadata.image.cluster_id)
         retire_bootstrap(self._disk, log_dirs.first.path, bootstrap, metadata.image)
         await self._serve(opened, network, server, dispatcher, flusher)
+
+    def _open_metrics(self, opened: AsyncExitStack, server: Serving) -> None:
+        """From now on: probes see a broker that waits for its cluster, and one that stops."""
+        if not self.config.int("metrics.port"):
+            return
+        from tidelog.server.metrics.setup import open_metrics
+
+        self._metrics = open_metrics(opened, self.config, self.services, server)
+        self._on_abort.insert(0, self._metrics.abort)
 
     def _routes(self, opened: AsyncExitStack) -> Routes:
         services, config = self.services, self.config
@@ -307,6 +330,8 @@ class BrokerNode:
         if services.audit is not None:
             opened.push_async_callback(services.audit.close)
         opened.push_async_callback(self._leave)
+        if self._metrics is not None:
+            await self._metrics.ready()
 
     async def _join(self) -> None:
         """Register, take the roles that the metadata assigns, and wait until this broker is unfenced."""

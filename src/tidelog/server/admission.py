@@ -20,51 +20,57 @@ class Verdict(NamedTuple):
     """Of one new connection."""
 
     refusal: str | None = None
-    """The limit that keeps it out."""
+    """The limit that keeps it out, with its value."""
     close_after_ms: int = 0
     """A refused connection is closed after this time."""
     listener_pause_ms: int = 0
     """The listener accepts nothing for this time."""
     makes_room: bool = False
     """It is let in beyond `max.connections`, and a client's connection has to go."""
+    reason: str = ""
+    """The name of the limit that keeps it out, without its value."""
 
 
 class Admission:
     def __init__(self) -> None:
         self._by_host: Counter[str] = Counter()
-        self._by_listener: Counter[str] = Counter()
+        self.by_listener: Counter[str] = Counter()
+        """Connections that were let in and have not ended."""
         self._rates: dict[str | None, SlidingRate] = {}  # by listener; None is the broker
         self._host_rates: Recent[str, SlidingRate] = Recent(ADDRESSES_MAX)
         self._ticked_ms = 0
 
     def __len__(self) -> int:
-        return self._by_listener.total()
+        return self.by_listener.total()
 
     def decide(self, limits: ConnectionLimits, listener: str, host: str, now_ms: int) -> Verdict:
         """Counts the connection where it is let in."""
         is_protected = listener == limits.protected_listener
         of_listener = limits.by_listener.get(listener, NO_LIMITS)
         pause_ms = self._pause_ms(limits, of_listener, listener, now_ms, is_protected=is_protected)
-        refusal, close_after_ms = None, 0
+        refusal, reason, close_after_ms = None, "", 0
         count = len(self)
-        if self._by_listener[listener] >= of_listener.connections_max:
-            refusal = f"listener.name.{listener.lower()}.max.connections={of_listener.connections_max}"
+        if self.by_listener[listener] >= of_listener.connections_max:
+            reason = f"listener.name.{listener.lower()}.max.connections"
+            refusal = f"{reason}={of_listener.connections_max}"
         elif count >= limits.connections_max and not is_protected:
-            refusal = f"max.connections={limits.connections_max}"
+            reason = "max.connections"
+            refusal = f"{reason}={limits.connections_max}"
         elif limits.address_rates and (close_after_ms := self._too_soon_ms(limits, host, now_ms)):
-            refusal = f"connection_creation_rate of {host}"
+            reason = "connection_creation_rate"
+            refusal = f"{reason} of {host}"
         elif self._by_host[host] >= (most := limits.connections_of(host)):
-            name = "max.connections.per.ip" + (".overrides" if host in limits.connections_per_ip else "")
-            refusal = f"{name}={most}"
+            reason = "max.connections.per.ip" + (".overrides" if host in limits.connections_per_ip else "")
+            refusal = f"{reason}={most}"
         if refusal is not None:
-            return Verdict(refusal, close_after_ms, pause_ms)
+            return Verdict(refusal, close_after_ms, pause_ms, reason=reason)
         self._by_host[host] += 1
-        self._by_listener[listener] += 1
+        self.by_listener[listener] += 1
         return Verdict(listener_pause_ms=pause_ms, makes_room=count >= limits.connections_max)
 
     def left(self, listener: str, host: str) -> None:
         """A connection that was let in has ended."""
-        for counter, key in ((self._by_host, host), (self._by_listener, listener)):
+        for counter, key in ((self._by_host, host), (self.by_listener, listener)):
             counter[key] -= 1
             if not counter[key]:
                 del counter[key]

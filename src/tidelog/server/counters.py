@@ -1,22 +1,24 @@
 """What the server has done since it started: plain integers that a metrics page can read."""
 
+from collections import Counter
+
 
 class Counters:
     __slots__ = (
+        "accepted_by_listener",
         "bytes_in",
         "bytes_out",
-        "connections_accepted",
-        "connections_refused",
         "connections_timed_out",
         "handshakes_failed",
         "memory_stalls",
         "protocol_errors",
+        "refused_by_reason",
         "requests",
     )
 
     def __init__(self) -> None:
-        self.connections_accepted = 0
-        self.connections_refused = 0
+        self.accepted_by_listener: Counter[str] = Counter()
+        self.refused_by_reason: Counter[str] = Counter()
         self.connections_timed_out = 0
         self.handshakes_failed = 0
         self.bytes_in = 0

@@ -22,6 +22,8 @@ if TYPE_CHECKING:  # a broker without TLS does not import it
 
 LAST_LOOK_SECONDS = 0.01
 LEAVING_MAX = 1000
+OPEN_FILES = "open_files"
+"""Why a connection could not be accepted, beside the limits of `Admission`."""
 
 
 class Server:
@@ -56,6 +58,12 @@ class Server:
         return len(self._state.connections)
 
     @property
+    def connections_by_listener(self) -> Mapping[str, int]:
+        """Those under a TLS handshake included. A listener without a connection has 0."""
+        counts = self._admission.by_listener
+        return {name: counts.get(name, 0) for name in (at.name for at in self.addresses)}
+
+    @property
     def counters(self) -> Counters:
         return self._state.counters
 
@@ -63,6 +71,10 @@ class Server:
     def held_bytes(self) -> int:
         """Request and response bytes in memory, over all connections."""
         return self._state.budget.held
+
+    @property
+    def held_bytes_max(self) -> int:
+        return self._state.budget.limit
 
     def start(self, addresses: Sequence[Listener], *, first: str | None = None) -> None:
         """Listen on all addresses, or on none and raise ListenError.
@@ -156,6 +168,7 @@ class Server:
             return self._accept(listener.address, sock, host, port)
 
         def complain(error: OSError) -> None:
+            self._state.counters.refused_by_reason[OPEN_FILES] += 1
             self._state.refuse(
                 "accept",
                 f"cannot accept on {listener.address}: {error.strerror}; trying again shortly. "
@@ -172,13 +185,13 @@ class Server:
         verdict = self._admission.decide(self._limits, at.name, host, int(state.loop.time() * 1000))
         pause = verdict.listener_pause_ms / 1000
         if verdict.refusal is not None:
-            state.counters.connections_refused += 1
+            state.counters.refused_by_reason[verdict.reason] += 1
             state.refuse(verdict.refusal, f"{client} refused on port {at.port}: {verdict.refusal} reached")
             self._turn_away(sock, verdict.close_after_ms / 1000)
             return pause
         if verdict.makes_room:
             self._make_room()
-        state.counters.connections_accepted += 1
+        state.counters.accepted_by_listener[at.name] += 1
         if self._secured is not None and at.name in self._tls:
             self._secured.begin(sock, client, at.port)
             return pause

@@ -97,6 +97,11 @@ class Broker:
         return self._running().node.port
 
     @property
+    def metrics_address(self) -> str | None:
+        """Where metrics and health are served over HTTP, as `host:port`; None without `metrics.port`."""
+        return self._running().node.metrics_address
+
+    @property
     def fixed_port(self) -> int:
         """The port that it listened on last, also while it does not run."""
         return self._port

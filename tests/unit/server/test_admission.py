@@ -86,7 +86,9 @@ def test_an_address_above_its_rate_is_turned_away_late() -> None:
     for _ in range(5):
         assert at.decide(limits, "A", "1", 0) == LET_IN
     for _ in range(3):
-        assert at.decide(limits, "A", "1", 0) == Verdict("connection_creation_rate of 1", 1000)
+        assert at.decide(limits, "A", "1", 0) == Verdict(
+            "connection_creation_rate of 1", 1000, reason="connection_creation_rate"
+        )
     assert at.decide(limits, "A", "2", 0) == LET_IN
     assert len(at) == 6
     assert at.decide(limits, "A", "1", 11_000) == LET_IN  # those that were turned away do not count

@@ -1,0 +1,70 @@
+"""HTTP/1.1 by uvicorn, without its server: it parses, and calls the app of a connection.
+
+Imported and made on a thread, since uvicorn takes a while to load. uvicorn's own log lines are left out: any
+client could cause them without a bound, and `connection` and this file say what matters.
+"""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from tidelog.server.http.asgi import App, Event, Receive, Scope, Send, say
+from tidelog.server.http.limits import HttpLimits
+
+if TYPE_CHECKING:
+    from tidelog.server.http.connection import HttpConnection
+
+_CONNECTION = "tidelog.connection"
+
+
+class HttpProtocols:
+    def __init__(self, app: App, limits: HttpLimits, log: logging.Logger) -> None:
+        from uvicorn.config import Config
+        from uvicorn.protocols.http.h11_impl import H11Protocol
+        from uvicorn.server import ServerState
+
+        self._app = app
+        self._log = log
+        self._make = H11Protocol
+        self._state = ServerState()
+        self._config = Config(
+            self._serve,
+            http=H11Protocol,
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            loop="none",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            timeout_keep_alive=limits.idle_seconds,
+            h11_max_incomplete_event_size=limits.head_bytes_max,
+        )
+        self._config.load()
+        self._silence = logging.Logger("uvicorn", logging.CRITICAL)
+
+    def speak(self, connection: "HttpConnection") -> asyncio.Protocol:
+        protocol: asyncio.Protocol = self._make(self._config, self._state, {_CONNECTION: connection})
+        protocol.logger = self._silence  # type: ignore[attr-defined]
+        protocol.access_log = False  # type: ignore[attr-defined]
+        return protocol
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        connection: HttpConnection = scope["state"].pop(_CONNECTION)
+        has_begun = False
+
+        async def watched(event: Event) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(event)
+
+        connection.request_begins()
+        try:
+            await self._app(scope, receive, watched)
+        except Exception:
+            self._log.exception("%s %s failed inside the broker", scope["method"], scope["path"])
+            if has_begun:
+                raise  # uvicorn closes the connection: the client sees that the answer is not whole
+            await say(send, 500, "The broker could not answer; its log says why.")
+        finally:
+            connection.request_ends()

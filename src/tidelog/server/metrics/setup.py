@@ -1,0 +1,69 @@
+"""Opens the port for metrics and health: the apps behind its paths, and the collectors that measure.
+
+Imported only where `metrics.port` is set; nothing is measured for metrics before.
+"""
+
+import asyncio
+from contextlib import AsyncExitStack
+
+from tidelog.base.config.config import BrokerConfig
+from tidelog.base.listener import Listener
+from tidelog.base.settings.metrics import FREE_PORT
+from tidelog.broker.health import Health
+from tidelog.broker.requests.context import Services
+from tidelog.server.http.health_app import health_app
+from tidelog.server.http.metrics_app import MetricsApp
+from tidelog.server.http.paths import Paths
+from tidelog.server.http.server import HttpServer
+from tidelog.server.metrics.gc_pauses import GcPauses
+from tidelog.server.metrics.loop_lag import LoopLag
+from tidelog.server.metrics.network import network_metrics
+from tidelog.server.metrics.process import process_metrics
+from tidelog.server.node_ports import Serving
+from tidelog.server.server import Server
+
+
+class MetricsPort:
+    def __init__(self, http: HttpServer, pauses: GcPauses) -> None:
+        self._http = http
+        self._pauses = pauses
+
+    @property
+    def address(self) -> Listener:
+        return self._http.address
+
+    async def ready(self) -> None:
+        """Returns once it answers."""
+        await self._http.ready()
+
+    def abort(self) -> None:
+        self._pauses.stop()
+        self._http.abort()
+
+
+def open_metrics(
+    opened: AsyncExitStack, config: BrokerConfig, services: Services, server: Serving
+) -> MetricsPort:
+    """Raises ListenError where the port is taken."""
+    port = config.int("metrics.port")
+    address = Listener("HTTP", config.text("metrics.host"), 0 if port == FREE_PORT else port)
+    collectors = services.collectors
+    paths = Paths(
+        {
+            "/metrics": MetricsApp(collectors),
+            "/healthz": health_app(lambda: Health.of(services).live()),
+            "/readyz": health_app(lambda: Health.of(services).ready()),
+        }
+    )
+    http = HttpServer(address, paths)
+    collectors.add("process", process_metrics)
+    if isinstance(server, Server):
+        collectors.add("network", network_metrics(server))
+    lag, pauses = LoopLag(asyncio.get_running_loop()), GcPauses()
+    for name, measured in (("loop", lag), ("gc", pauses)):
+        measured.start()
+        opened.callback(measured.stop)
+        collectors.add(name, measured.collect)
+    http.begin()
+    opened.push_async_callback(http.close)
+    return MetricsPort(http, pauses)
