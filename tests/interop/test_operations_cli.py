@@ -68,3 +68,33 @@ def test_no_second_broker_may_be_stopped(cluster: Cluster, tidelog: Tidelog) -> 
 
 def test_an_unknown_broker_is_not_found(tidelog: Tidelog) -> None:
     assert tidelog("cluster", "can-stop", "9").code == Exit.NOT_FOUND
+
+
+def test_features_are_shown_raised_and_lowered(cluster: Cluster, tidelog: Tidelog) -> None:
+    shown = {one["name"]: one for one in tidelog("cluster", "features", "--json").json["features"]}
+    elr = shown["eligible.leader.replicas.version"]
+    assert elr["level"] == 1
+    assert [(one["broker"], one["max"]) for one in elr["supported"]] == [(1, 1), (2, 1), (3, 1)]
+    assert tidelog("cluster", "upgrade").out.startswith("Nothing to change")
+    assert tidelog("cluster", "can-stop", "2", "--wait", "60").code == Exit.OK  # all replicas are in sync
+
+    lower = ("cluster", "upgrade", "--feature", "eligible.leader.replicas.version=0")
+    refused = tidelog(*lower)
+    assert refused.code == Exit.REFUSED
+    assert "without setting the upgrade type" in refused.err
+    assert tidelog(*lower, "--downgrade").code == Exit.OK
+    dry = tidelog("cluster", "upgrade", "--dry-run", "--json").json
+    raised = [{"feature": "eligible.leader.replicas.version", "from": 0, "to": 1}]
+    assert dry == {"dry_run": True, "changes": raised}
+    assert tidelog("cluster", "upgrade", "--json").json == {"dry_run": False, "changes": raised}
+    assert tidelog("cluster", "upgrade", "--feature", "group.version=0", "--downgrade").code == Exit.REFUSED
+
+
+def test_an_upgrade_waits_for_brokers_that_are_away(cluster: Cluster, tidelog: Tidelog) -> None:
+    cluster.stop_broker(3)
+    try:
+        refused = tidelog("cluster", "upgrade")
+        assert refused.code == Exit.REFUSED
+        assert "Broker 3 is registered and does not answer" in refused.err
+    finally:
+        cluster.restart(3)

@@ -10,6 +10,7 @@ from tidelog.cli.cluster.health import Health, Report
 from tidelog.cli.cluster.log_dir_sizes import look_at_log_dirs
 from tidelog.cli.cluster.quorum import Quorum, look_at_quorum
 from tidelog.cli.cluster.tables import broker_rows, member_rows, show_brokers, show_quorum, show_status
+from tidelog.cli.cluster.upgrade import features, upgrade
 from tidelog.cli.cluster.view import look_at_brokers, look_at_cluster
 from tidelog.cli.cluster.voters import add_voter, remove_voter
 from tidelog.cli.direct.cluster import DirectCluster
@@ -148,5 +149,15 @@ def _now_ms() -> int:
     return int(time.time() * 1000)
 
 
-for command in (can_stop, rebalance, drain, unregister, elect_leaders_command, add_voter, remove_voter):
+for command in (
+    can_stop,
+    features,
+    upgrade,
+    rebalance,
+    drain,
+    unregister,
+    elect_leaders_command,
+    add_voter,
+    remove_voter,
+):
     cluster.add_command(command)

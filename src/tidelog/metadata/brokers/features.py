@@ -1,7 +1,8 @@
 """Features: what this software supports, what the cluster uses of it, and how that is raised.
 
-Clients read both from ApiVersions. A level is raised only when every broker supports it, and never lowered:
-what was written under the higher level would have to be understood under the lower one.
+Clients read both from ApiVersions. A level is raised only when every broker supports it. It is lowered only
+where the image shows that nothing was written under the higher level, which is known of eligible leader
+replicas alone: what brokers of an earlier version cannot read must not be left anywhere in the log.
 """
 
 from collections.abc import Sequence
@@ -111,8 +112,8 @@ def refusal_of_security(image: ClusterImage, records: Sequence[Record]) -> Kafka
     return KafkaError(
         ErrorCode.UNSUPPORTED_VERSION,
         f"The cluster cannot store ACLs, users, quotas or tokens yet: {SECURITY_VERSION} is at level 0. Once "
-        "all brokers run this version, raise it: "
-        f"kafka-features.sh --bootstrap-server HOST:PORT upgrade --feature {SECURITY_VERSION}=1",
+        "all brokers run this version, raise it: tidelog cluster upgrade --feature "
+        f"{SECURITY_VERSION}=1",
     )
 
 
@@ -140,11 +141,15 @@ def _check(image: ClusterImage, update: FeatureUpdate) -> None:
         )
     if update.level > current and not is_upgrade:
         raise _refused(update, "Can't downgrade to a newer version.")
-    if update.level < current:
+    if update.level < current and not (update.name == ELR_VERSION and not _keeps_elr(image)):
         raise _refused(
             update,
             "Refusing to perform the requested downgrade because it might delete metadata information.",
         )
+
+
+def _keeps_elr(image: ClusterImage) -> bool:
+    return any(partition.elr or partition.last_known_elr for _, partition in image.partitions())
 
 
 def _check_range(update: FeatureUpdate, what: str, supported: FeatureRange | None) -> None:

@@ -1,4 +1,5 @@
 import pytest
+from msgspec.structs import replace
 
 from tidelog.base.errors import ErrorCode
 from tidelog.metadata.brokers.features import (
@@ -12,7 +13,7 @@ from tidelog.metadata.brokers.features import (
     supported_features,
 )
 from tidelog.metadata.image.as_records import image_records
-from tidelog.metadata.image.image import SECURITY_VERSION, ClusterImage, advance
+from tidelog.metadata.image.image import ELR_VERSION, SECURITY_VERSION, ClusterImage, advance
 from tidelog.metadata.image.records import BrokerRegistered, FeatureChanged, FeatureRange
 from tidelog.metadata.image.security_records import RoleChanged
 
@@ -85,6 +86,16 @@ def test_every_broker_must_support_it(apply):
     assert image.brokers[3].features == old.features
     [result] = decide_update_features(image, [FeatureUpdate("group.version", 1)]).results
     assert "Broker 3 does not support this feature." in result.message
+
+
+def test_eligible_leader_replicas_are_turned_off_while_there_are_none(apply, with_topic):
+    image = with_topic((1, 2)).apply(FeatureChanged(ELR_VERSION, 1))
+    lower = [FeatureUpdate(ELR_VERSION, 0, UpgradeType.SAFE_DOWNGRADE)]
+    assert not apply(image, decide_update_features(image, lower)).has_elr
+    topic = image.topics["t"]
+    kept = replace(topic, partitions=(replace(topic.partitions[0], isr=(1,), elr=(2,)),))
+    [refused] = decide_update_features(replace(image, topics={"t": kept}), lower).results
+    assert "might delete metadata information" in refused.message
 
 
 def test_security_waits_for_the_last_old_broker(apply):
