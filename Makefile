@@ -60,6 +60,7 @@ bench-quick: $(DEV) ## The same with a tenth of the load: a look, not a result
 
 docs: $(DEV) ## Regenerate the reference pages from the code
 	@for page in settings commands python authorization; do $(BIN)/python -m tools.$${page}_reference || exit 1; done
+	@$(BIN)/python -m tools.monitoring_files
 
 clean: ## Remove what was installed and cached; your data in ./data stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

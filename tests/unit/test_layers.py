@@ -21,7 +21,7 @@ PAGE = (ROOT / "docs" / "architecture.md").read_text()
 LAYERS: list[list[str]] = [
     ["base"],
     ["metrics"],
-    ["wire"],
+    ["monitoring", "wire"],
     ["storage", "raft", "coordination", "security"],
     ["metadata"],
     ["replication", "groups", "transactions"],
@@ -36,6 +36,7 @@ LAYERS: list[list[str]] = [
 SUB_ROOMS: dict[str, list[list[str]]] = {
     "base": [["config"], ["settings"]],
     "metrics": [["families"]],
+    "monitoring": [["alerts", "dashboards"]],
     "wire": [["messages"]],
     "storage": [["segment"], ["producers", "compaction", "log_dir"], ["recovery", "encryption"]],
     "security": [["acls", "sasl", "quotas", "tls", "audit"]],

@@ -1,0 +1,1 @@
+"""The alerts, one file a theme. `tidelog.monitoring.alerts.catalogue` joins them into one table."""

@@ -1,0 +1,1 @@
+"""The dashboards, one file each, and the panels they are made of."""
