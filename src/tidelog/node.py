@@ -67,6 +67,7 @@ from tidelog.metadata.image.records import Endpoint
 from tidelog.metadata.security.bootstrap import Bootstrap
 from tidelog.metadata.store.store import DIRECTORY, QuorumStore
 from tidelog.replication.log_sync import Durability
+from tidelog.replication.traffic import TrafficBook
 from tidelog.server.clock import SystemClock, SystemRandom
 from tidelog.server.connection.limits import ConnectionLimits
 from tidelog.server.disk_threads import DiskThreads
@@ -188,7 +189,8 @@ class BrokerNode:
         applier = MetadataApplier(store, clock, threads.run)
         metadata = MetadataService(applier, config, self.node_id)
         flusher = Flusher(threads.run)
-        partitions = HostedPartitions(self.node_id, log_dirs, flusher, clock, threads.run)
+        traffic = TrafficBook(config.int("metrics.topics.max"))
+        partitions = HostedPartitions(self.node_id, log_dirs, flusher, clock, threads.run, traffic=traffic)
         services = self.services = self._services(
             metadata, log_dirs, partitions, network, threads, bootstrap=bootstrap
         )
@@ -235,8 +237,10 @@ class BrokerNode:
         """From now on: probes see a broker that waits for its cluster, and one that stops."""
         if not self.config.int("metrics.port"):
             return
+        from tidelog.broker.metrics.setup import add_collectors
         from tidelog.server.metrics.setup import open_metrics
 
+        add_collectors(self.services)
         self._metrics = open_metrics(opened, self.config, self.services, server)
         self._on_abort.insert(0, self._metrics.abort)
 

@@ -5,6 +5,7 @@ Prometheus'. What is left out is counted, and the page says so itself.
 """
 
 import math
+from collections.abc import Sequence
 
 from tidelog.base.invariant import invariant
 from tidelog.metrics.families.scrapes import SERIES_LEFT_OUT
@@ -32,6 +33,19 @@ class Page:
         if lines is None:
             lines = self.lines[family] = []
         lines.append(f"{family.name}{self._braces(family, labels)} {number(value)}")
+
+    def braces(self, family: Family, *labels: object) -> str:
+        """Returns the labels as text, for `add_rows`: families with the same labels share it."""
+        return self._braces(family, labels)
+
+    def add_rows(self, family: Family, rows: Sequence[tuple[str, int]]) -> None:
+        """Adds many samples at once, each with the text of its labels and a whole number."""
+        if len(rows) > self._room:
+            self.left_out += len(rows) - self._room
+            rows = rows[: self._room]
+        self._room -= len(rows)
+        name = family.name
+        self.lines.setdefault(family, []).extend([f"{name}{braces} {value}" for braces, value in rows])
 
     def add_histogram(self, family: Family, histogram: Histogram, *labels: object) -> None:
         invariant(family.kind is Kind.HISTOGRAM, "this family is no histogram")

@@ -71,6 +71,11 @@ class Raft:
         return self._node.leader_id
 
     @property
+    def elections(self) -> int:
+        """Elections that this node began since its process did."""
+        return self._node.elections
+
+    @property
     def last_index(self) -> Index:
         return self._node.log.last_index
 

@@ -50,6 +50,7 @@ def campaign(node: RaftNode, now: float, *, transfer: bool = False) -> None:
     if node.term >= TERM_MAX:
         return
     node.enter_term(node.term + 1)
+    node.elections += 1
     _become_candidate(node, Role.CANDIDATE, now)
     node.voted_for, node.voted_storage = node.id, node.storage
     log = node.log

@@ -70,6 +70,8 @@ class RaftNode:
         self.applied_index: Index = restored.snapshot_index
         """Everything up to here was handed to the shell to apply."""
 
+        self.elections = 0
+        """Those that this node began, pre-votes not counted."""
         self.role = Role.FOLLOWER
         self.leader_id: NodeId | None = None
         self.addresses: dict[NodeId, str] = {}

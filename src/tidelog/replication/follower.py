@@ -121,6 +121,7 @@ class Follower:
         mark = self._leader_mark
         mark.end = max(mark.end, leader_high_watermark)
         if count:
+            partition.traffic.copied_bytes += count
             partition.appended(count)
         else:
             partition.advance()

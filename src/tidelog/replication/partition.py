@@ -28,10 +28,11 @@ from tidelog.replication.read_limit import (
     REPLICATED_END,
     ReadLimit,
 )
+from tidelog.replication.traffic import TopicTraffic
 from tidelog.storage.admission import admit
 from tidelog.storage.log import Batches, PartitionLog
 from tidelog.storage.producers.verification import VerificationGuard
-from tidelog.wire.batch import TRANSACTIONAL, read_header
+from tidelog.wire.batch import CONTROL, TRANSACTIONAL, read_header
 
 __all__ = [
     "CommittedIsr",
@@ -74,6 +75,7 @@ class Partition:
         "sync",
         "topic",
         "topic_id",
+        "traffic",
         "watchers",
     )
 
@@ -89,6 +91,7 @@ class Partition:
         min_insync_replicas: int,
         on_unsynced: Callable[["Partition"], None],
         high_watermark: Offset | None = None,
+        traffic: TopicTraffic | None = None,
     ) -> None:
         """A follower without a leader until `apply` gives it a role.
 
@@ -111,6 +114,7 @@ class Partition:
         """Asks for a sync of the log, soon."""
         self.sync = LogSync(durability)
         self.watchers = FetchWatchers()
+        self.traffic = traffic or TopicTraffic(topic)
         committed = log.start if high_watermark is None else high_watermark
         self.mark = HighWatermark(max(log.start, min(committed, self.sync.durable_end(log))), self.watchers)
         self.is_leader = False
@@ -283,7 +287,11 @@ class Partition:
                 self.release_all(refusals.offline(self))
             raise
         if not appended.duplicate:
-            self.appended(len(records))
+            size, traffic = len(records), self.traffic
+            traffic.received_bytes += size
+            if not batches[0][1].attributes & CONTROL:
+                traffic.received_records += appended.last + 1 - appended.base
+            self.appended(size)
         return Produced(appended.base, appended.append_time_ms, appended.last + 1)
 
     # Waiting

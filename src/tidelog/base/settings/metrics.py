@@ -1,6 +1,6 @@
-"""Metrics and health over HTTP: where they are served."""
+"""Metrics and health over HTTP: where they are served, and how much detail they may show."""
 
-from tidelog.base.config.setting import Importance, Kind, Setting
+from tidelog.base.config.setting import Dynamic, Importance, Kind, Setting
 
 FREE_PORT = -1
 
@@ -24,6 +24,35 @@ SETTINGS = (
         "The address that `metrics.port` listens on. `0.0.0.0` means every interface. Metrics name topics, "
         "groups and clients, and the default shows them to this machine only.",
         importance=Importance.HIGH,
+        ours=True,
+    ),
+    Setting(
+        "metrics.partitions.max",
+        Kind.INT,
+        2_000,
+        "The number of replicas on a broker up to which its metrics show each partition (and each committed "
+        "offset of a group). Above it they show sums only: of the broker, of topics and of groups.",
+        minimum=0,
+        dynamic=Dynamic.CLUSTER_WIDE,
+        ours=True,
+    ),
+    Setting(
+        "metrics.topics.max",
+        Kind.INT,
+        1_000,
+        "The number of topics that metrics show by name. The traffic of topics above it is shown together, "
+        'with `topic="(others)"`.',
+        minimum=0,
+        ours=True,
+    ),
+    Setting(
+        "metrics.groups.max",
+        Kind.INT,
+        1_000,
+        "The number of groups of a broker that its metrics show by name: those with the largest lag. The "
+        "others count in the sums only.",
+        minimum=0,
+        dynamic=Dynamic.CLUSTER_WIDE,
         ours=True,
     ),
 )

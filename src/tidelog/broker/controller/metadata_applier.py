@@ -48,6 +48,8 @@ class MetadataApplier:
         self.on_disk_full: Callable[[KafkaError], None] | None = None
         """Called on the controller, when its disk is too full for a decision."""
         self.leader_id: NodeId | None = None
+        self.leader_changes = 0
+        self._last_leader: tuple[NodeId, Epoch] | None = None
         self.is_controller = False
         self.failure: Exception | None = None
         self.waiting_since: float | None = None
@@ -99,6 +101,9 @@ class MetadataApplier:
         raft = quorum.raft
         failed = quorum.failure or self.failure
         self.leader_id = None if failed else quorum.leader_id
+        if self.leader_id is not None and (self.leader_id, quorum.leader_term) != self._last_leader:
+            self._last_leader = self.leader_id, quorum.leader_term
+            self.leader_changes += 1
         is_replaced = quorum.leader_id != raft.leader_id
         if failed or is_replaced or not raft.is_ready_leader:
             self._active_from = None

@@ -45,6 +45,8 @@ class MetadataService:
         self._refusing: dict[asyncio.Task[Any], None] = {}
         self._listeners: list[Listener] = []
         self.has_quorum = False
+        self.errors = 0
+        """Changes that a part of this broker could not act on."""
         self.config = static_config
         self._refresh_config()
         applier.notify = self._notify
@@ -72,6 +74,11 @@ class MetadataService:
     def waiting_since(self) -> float | None:
         """Since when the oldest committed entry waits to be applied; None while none does."""
         return self._applier.waiting_since
+
+    @property
+    def leader_changes(self) -> int:
+        """Leaders of the quorum that this broker has seen, and terms of each."""
+        return self._applier.leader_changes
 
     @property
     def is_controller(self) -> bool:
@@ -304,6 +311,7 @@ class MetadataService:
                 if acting is not None:
                     await acting
             except Exception:  # the change holds, and the others must hear of it all the same
+                self.errors += 1
                 log.exception("a change of the cluster's metadata could not be acted on in full")
 
     def _refresh_config(self) -> None:

@@ -25,6 +25,7 @@ from tidelog.metadata.image.entities import PartitionImage, TopicImage
 from tidelog.metadata.image.image import ClusterImage, ImageDelta
 from tidelog.metadata.image.records import ResourceKind
 from tidelog.replication.partition import Durability, Partition
+from tidelog.replication.traffic import TrafficBook
 from tidelog.storage.log import PartitionLog
 
 log = logging.getLogger("tidelog.broker.partitions")
@@ -40,9 +41,12 @@ class HostedPartitions:
         flusher: Flusher,
         clock: Clock,
         run_in_thread: RunInThread,
+        *,
+        traffic: TrafficBook | None = None,
     ) -> None:
         self._node_id = node_id
         self.log_dirs = log_dirs
+        self.traffic = traffic or TrafficBook()
         self._flusher = flusher
         self._clock = clock
         self._run_in_thread = run_in_thread
@@ -88,6 +92,17 @@ class HostedPartitions:
         if partition is None:
             raise self._why_not(topic, index)
         return partition
+
+    def note_refused(self, topic: TopicKey, index: int) -> None:
+        """A batch of a producer for this partition was refused."""
+        partition = self._any_by_key.get((topic, index))
+        if partition is not None:
+            partition.traffic.refused_batches += 1
+
+    @property
+    def unusable(self) -> int:
+        """Partitions that are ours but cannot be opened."""
+        return len(self._unusable) // 2  # each under the topic's name and under its id
 
     def current(self, topic_id: Uuid, index: int) -> Partition | None:
         return self._any_by_key.get((topic_id, index))
@@ -159,6 +174,7 @@ class HostedPartitions:
             durability=Durability(settings.text("durability")),
             min_insync_replicas=settings.int("min.insync.replicas"),
             on_unsynced=self._flusher.request,
+            traffic=self.traffic.join(topic.name),
         )
         self._partitions[topic.name, image.index] = partition
         self._any_by_key.update(dict.fromkeys(keys, partition))
@@ -291,6 +307,7 @@ class HostedPartitions:
         partition = self._partitions.pop((topic.name, index), None)
         if partition is None:
             return
+        self.traffic.leave(partition.traffic)
         self._notify_roles([partition])
         gone = topic.id not in self._image.topics_by_id
         partition.release_all(

@@ -115,6 +115,8 @@ class ReplicaFetches:
         self._quota = quota
         self._may_join = may_join
         self.sessions = ReplicaSessions(random)
+        self.sent_bytes = 0
+        """Of records, to all followers."""
 
     def handle(
         self, request: FetchRequest, version: int, replica_id: NodeId, broker_epoch: Epoch
@@ -255,6 +257,7 @@ class ReplicaFetches:
 
     def _respond(self, session: ReplicaSession, reading: FetchPass[FollowedPartition]) -> FetchResponse:
         answers = reading.answers
+        self.sent_bytes += reading.bytes_read
         stale, session.stale = session.stale, {}
         for followed in stale:
             # A follower that was given something says first where it is then, and hears the rest after that.

@@ -8,6 +8,7 @@ from tidelog.base.ids import Offset
 from tidelog.broker.requests.fetch_sessions import TopicKey
 from tidelog.replication.partition import Partition
 from tidelog.replication.read_limit import ReadLimit
+from tidelog.replication.traffic import TopicTraffic
 from tidelog.storage.log import LogRead
 from tidelog.wire.messages.fetch import (
     FetchableTopicResponse,
@@ -21,7 +22,7 @@ WantedT = TypeVar("WantedT")
 class FetchPass(Generic[WantedT]):
     """One pass over the partitions of a request; a fetch that waited makes a second one."""
 
-    __slots__ = ("_bytes_max", "answers", "bytes_read", "limit", "must_answer")
+    __slots__ = ("_bytes_max", "answers", "bytes_read", "limit", "must_answer", "reads")
 
     def __init__(self, bytes_max: int, limit: ReadLimit) -> None:
         """`limit`: up to where this reader may read each partition."""
@@ -29,6 +30,8 @@ class FetchPass(Generic[WantedT]):
         self.limit = limit
         self.answers: list[tuple[WantedT, PartitionData]] = []
         self.bytes_read = 0
+        self.reads: list[tuple[TopicTraffic, int]] = []
+        """The bytes of each read, and where they count once they are sent: a pass may be made again."""
         self.must_answer = False
         """Something besides records, such as an error, is reported at once."""
 
@@ -61,7 +64,9 @@ class FetchPass(Generic[WantedT]):
         read = partition.log.read(asked.fetch_offset, max(room, 0), end=end, min_one=is_first)
         if read is not None:
             answer.records = read.slice
-            self.bytes_read += read.slice.length
+            size = read.slice.length
+            self.bytes_read += size
+            self.reads.append((partition.traffic, size))
         return read
 
 

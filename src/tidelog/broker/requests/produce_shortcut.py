@@ -254,6 +254,7 @@ class FrontMatcher:
                 frame[start:stop], all_replicas=front.all_replicas, now_ms=services.clock.now_ms()
             )
         except KafkaError as error:
+            services.partitions.note_refused(front.topic, front.index)
             out = _encoded(version, front.topic, refused(front.index, error, log_start))
             return _sent(out, correlation_id, charge)
         if front.all_replicas and produced.committed_at > partition.high_watermark:

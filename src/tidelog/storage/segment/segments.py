@@ -14,12 +14,13 @@ from tidelog.wire.batch import BatchHeader
 
 
 class SegmentList:
-    __slots__ = ("_bases", "active", "sealed")
+    __slots__ = ("_bases", "_sealed_bytes", "active", "sealed")
 
     def __init__(self, sealed: list[Segment], active: ActiveSegment) -> None:
         self.sealed = sealed
         self.active = active
         self._bases = [segment.base for segment in sealed]
+        self._sealed_bytes = sum(segment.size for segment in sealed)
 
     @property
     def all(self) -> list[Segment]:
@@ -35,12 +36,13 @@ class SegmentList:
 
     @property
     def size_bytes(self) -> int:
-        return sum(segment.size for segment in self.sealed) + self.active.size
+        return self._sealed_bytes + self.active.size
 
     def push(self, sealed: Segment, active: ActiveSegment) -> None:
         """The active segment has been sealed, and a new one follows it."""
         self.sealed.append(sealed)
         self._bases.append(sealed.base)
+        self._sealed_bytes += sealed.size
         self.active = active
 
     def read_sealed(self, offset: Offset, max_bytes: int, end: Offset, min_one: bool) -> LogRead | None:
@@ -77,6 +79,7 @@ class SegmentList:
         deletions = []
         for _ in range(count):
             deletions.append(mark_for_deletion(self.sealed[0], remove_at_ms))
+            self._sealed_bytes -= self.sealed[0].size
             del self.sealed[0], self._bases[0]
         return deletions
 
@@ -89,7 +92,9 @@ class SegmentList:
         while self.active.base > offset:
             deletions.append(mark_for_deletion(self.active, now_ms))
             del self._bases[-1]
-            self.active = activate(self.sealed.pop())
+            last = self.sealed.pop()
+            self._sealed_bytes -= last.size
+            self.active = activate(last)
         return deletions
 
     def find_run(self, run: list[Segment]) -> int | None:
@@ -104,11 +109,13 @@ class SegmentList:
     def replace_run(self, place: int, count: int, segment: Segment) -> None:
         self.sealed[place : place + count] = [segment]
         self._bases[place : place + count] = [segment.base]
+        self._sealed_bytes = sum(one.size for one in self.sealed)
 
     def restart(self, active: ActiveSegment) -> None:
         """Everything has been dropped; the log begins anew."""
         self.sealed.clear()
         self._bases.clear()
+        self._sealed_bytes = 0
         self.active = active
 
 

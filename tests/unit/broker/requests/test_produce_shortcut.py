@@ -72,6 +72,7 @@ class Broker:
     ) -> None:
         self.logs = [open_log(MemoryDisk(), config or LogConfig()) for _ in range(2)]
         self.by_key: dict[tuple[object, int], Partition] = {}
+        self.refused: list[tuple[object, int]] = []
         for index, log in enumerate(self.logs):
             partition = sole_leader(
                 log, topic_id=TOPIC_ID, index=index, durability=durability, on_unsynced=lambda _: None
@@ -79,7 +80,7 @@ class Broker:
             self.by_key["orders", index] = self.by_key[TOPIC_ID, index] = partition
         services: Any = SimpleNamespace(
             clock=SimpleNamespace(now_ms=lambda: NOW_MS),
-            partitions=SimpleNamespace(find=self._find),
+            partitions=SimpleNamespace(find=self._find, note_refused=self._note_refused),
             throttle=pausing(throttle_ms) if throttle_ms else throttle,
             inter_broker_listener="BROKERS",
             metadata=SimpleNamespace(image=SimpleNamespace(topic_by_id={TOPIC_ID: TOPIC}.get)),
@@ -98,6 +99,9 @@ class Broker:
         if (topic, index) not in self.by_key:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return self.by_key[topic, index]
+
+    def _note_refused(self, topic: object, index: int) -> None:
+        self.refused.append((topic, index))
 
     def send(self, frame: bytes, client: ClientConnection) -> bytes:
         reply = self.dispatcher.dispatch(memoryview(bytearray(frame)), client)
@@ -136,6 +140,7 @@ def both_ways(first: bytes, second: bytes, **options: Any) -> tuple[bytes, bytes
     long = fresh.send(second, client())
     assert fresh.short == 0
     assert [log.end for log in known.logs] == [log.end for log in fresh.logs]
+    assert known.refused == fresh.refused
     return short, long, known
 
 
@@ -274,6 +279,7 @@ def test_refusals_are_worded_alike() -> None:
     short, long, broker = both_ways(frame(batch()), bytes(damaged))
     assert short == long
     assert broker.short == 1
+    assert broker.refused == [("orders", 0)]
     _, answer = read_response(ApiKey.PRODUCE, 12, short[4:])
     assert answer.responses[0].partition_responses[0].error_code == ErrorCode.CORRUPT_MESSAGE
 

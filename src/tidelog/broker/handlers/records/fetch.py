@@ -244,6 +244,11 @@ class FetchJob:
         if charge is not None and reading.bytes_read and not charge.fetched(reading.bytes_read):
             # Without records, as in Kafka: the consumer asks for them again after its pause.
             return FetchResponse(session_id=self._context.services.sessions.put_off(self._plan))
+        if self._limit is LOG_END:
+            self._context.services.replication.fetches.sent_bytes += reading.bytes_read
+        else:
+            for traffic, size in reading.reads:
+                traffic.sent_bytes += size
         topics = by_topic(self._plan.trim(reading.answers))
         response = FetchResponse(session_id=self._plan.session_id, responses=topics)
         if self._leaders:

@@ -86,6 +86,7 @@ def _append_all(
                     raise guard
                 answers.append(_append(partition, request, data, now_ms, uncommitted, guard=guard))
             except KafkaError as error:
+                services.partitions.note_refused(key, data.index)
                 answers.append(refused(data.index, error, log_start))
         topics.append(
             TopicProduceResponse(topic_id=topic.topic_id, name=topic.name, partition_responses=answers)

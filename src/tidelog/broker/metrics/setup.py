@@ -1,0 +1,18 @@
+"""The collectors of a broker's state, added in one place; only a broker that serves metrics imports it."""
+
+from tidelog.broker.metrics.cluster import ClusterCollector
+from tidelog.broker.metrics.image_changes import ImageChanges
+from tidelog.broker.metrics.partitions import PartitionsCollector
+from tidelog.broker.metrics.raft import RaftCollector
+from tidelog.broker.requests.context import Services
+
+
+def add_collectors(services: Services) -> None:
+    """From now on a scrape shows the state of this broker, and counts what changes."""
+    collectors, metadata = services.collectors, services.metadata
+    changes = ImageChanges(metadata.node_id)
+    metadata.on_change(changes.on_change)
+    collectors.add("cluster", ClusterCollector(services).collect)
+    collectors.add("quorum", RaftCollector(metadata).collect)
+    collectors.add("metadata changes", changes.collect)
+    collectors.add("partitions", PartitionsCollector(services).collect)

@@ -1,0 +1,87 @@
+"""The metrics of a real cluster agree with what its clients did and with each other."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.interop.waiting import eventually
+from tests.rigs.scrape import Scraped, scrape
+from tidelog import Admin, Consumer, Producer
+from tidelog.testing.cluster import Cluster
+
+RECORDS = 50
+VALUE = b"x" * 100
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Cluster(brokers=3, settings={"metrics.port": -1}) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def config(cluster: Cluster) -> dict[str, object]:
+    return {"bootstrap.servers": cluster.bootstrap_servers}
+
+
+def scrapes(cluster: Cluster) -> list[Scraped]:
+    return [scrape(broker) for broker in cluster.brokers.values() if broker.is_running]
+
+
+def total(cluster: Cluster, name: str, **labels: object) -> float:
+    return sum(one.total(name, **labels) for one in scrapes(cluster))
+
+
+def test_traffic_counts_what_clients_sent_and_read(cluster: Cluster, config: dict[str, object]) -> None:
+    with Admin(config) as admin:
+        admin.create_topic("traffic", partitions=2, replication_factor=3)
+    with Producer(config) as producer:
+        for number in range(RECORDS):
+            producer.send("traffic", VALUE, key=str(number).encode()).result()
+    assert total(cluster, "tidelog_topic_received_records_total", topic="traffic") == RECORDS
+    received = total(cluster, "tidelog_topic_received_bytes_total", topic="traffic")
+    assert RECORDS * len(VALUE) < received < 3 * RECORDS * len(VALUE)
+    with Consumer({**config, "group.id": "readers", "auto.offset.reset": "earliest"}) as consumer:
+        consumer.subscribe(["traffic"])
+        seen = 0
+        while seen < RECORDS:
+            seen += len(consumer.poll(timeout_ms=500))
+    assert total(cluster, "tidelog_topic_sent_bytes_total", topic="traffic") >= received
+    assert total(cluster, "tidelog_topic_partitions", topic="traffic") == 2
+    eventually(lambda: total(cluster, "tidelog_topic_size_bytes", topic="traffic") == 3 * received)
+    copied = total(cluster, "tidelog_replication_received_bytes_total")
+    assert copied == total(cluster, "tidelog_replication_sent_bytes_total") >= 2 * received
+
+
+def test_sums_of_partitions_agree_with_the_controller(cluster: Cluster) -> None:
+    seen = scrapes(cluster)
+    [controller] = [one for one in seen if one.value("tidelog_active_controller")]
+    assert total(cluster, "tidelog_leaders") == controller.value("tidelog_partitions")
+    assert controller.value("tidelog_brokers", state="active") == 3
+    assert controller.value("tidelog_offline_partitions") == 0
+    assert controller.value("tidelog_topics") == len(controller.values("tidelog_topic_partitions"))
+    for one in seen:
+        assert one.value("tidelog_ready") == 1
+        assert one.value("tidelog_raft_term") == controller.value("tidelog_raft_term")
+        assert one.total("tidelog_raft_role") == 1
+        assert one.value("tidelog_damaged_partitions") == 0
+    assert controller.value("tidelog_raft_role", role="leader") == 1
+    assert len(controller.values("tidelog_raft_voter_lag_entries")) == 3
+
+
+def test_a_dead_broker_shows_in_the_sets_of_the_others(cluster: Cluster) -> None:
+    eventually(lambda: total(cluster, "tidelog_under_replicated_partitions") == 0)
+    led = scrape(cluster.brokers[1]).value("tidelog_leaders")
+    assert led
+    elections = scrape(cluster.brokers[2]).value("tidelog_leader_elections_total")
+    cluster.kill(1)
+    partitions = scrape(cluster.brokers[2]).value("tidelog_replicas")
+    eventually(lambda: total(cluster, "tidelog_under_replicated_partitions") == partitions)
+    assert total(cluster, "tidelog_at_min_isr_partitions") == partitions
+    assert total(cluster, "tidelog_isr_shrinks_total") >= partitions - led
+    assert scrape(cluster.brokers[2]).value("tidelog_leader_elections_total") - elections >= led
+    assert total(cluster, "tidelog_unclean_elections_total") == 0
+    assert max(one.value("tidelog_raft_leader") for one in scrapes(cluster)) > 1
+    cluster.restart(1)
+    eventually(lambda: total(cluster, "tidelog_under_replicated_partitions") == 0)
+    assert total(cluster, "tidelog_isr_expands_total") >= partitions
