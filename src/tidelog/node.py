@@ -189,8 +189,14 @@ class BrokerNode:
         applier = MetadataApplier(store, clock, threads.run)
         metadata = MetadataService(applier, config, self.node_id)
         flusher = Flusher(threads.run)
-        traffic = TrafficBook(config.int("metrics.topics.max"))
-        partitions = HostedPartitions(self.node_id, log_dirs, flusher, clock, threads.run, traffic=traffic)
+        partitions = HostedPartitions(
+            self.node_id,
+            log_dirs,
+            flusher,
+            clock,
+            threads.run,
+            traffic=TrafficBook(config.int("metrics.topics.max")),
+        )
         services = self.services = self._services(
             metadata, log_dirs, partitions, network, threads, bootstrap=bootstrap
         )
