@@ -110,7 +110,7 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
         ["topic"],
         ["cluster", "records"],
         ["log/dump"],
-        ["group", "log", "quota", "reassign"],
+        ["group", "log", "plan", "quota", "reassign"],
         ["acl"],
         ["role"],
         ["security"],

@@ -47,6 +47,9 @@ COMMANDS = {
     "log": Entry(
         "tidelog.cli.log.commands", "log", "Look inside the files of partitions, check them, encrypt them."
     ),
+    "plan": Entry(
+        "tidelog.cli.plan.command", "plan_command", "Say how many brokers, disks and partitions a load needs."
+    ),
     "completion": Entry("tidelog.cli.completion", "completion", "Print a shell completion script."),
 }
 

@@ -1,0 +1,1 @@
+"""`tidelog plan`: how many brokers, disks and partitions a load needs."""
