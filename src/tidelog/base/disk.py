@@ -1,6 +1,7 @@
 """The real disk behind the Disk port: positioned I/O on POSIX files."""
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -127,6 +128,10 @@ class PosixDisk:
     def free_bytes(self, directory: str) -> tuple[int, int]:
         stat = os.statvfs(directory)
         return stat.f_blocks * stat.f_frsize, stat.f_bavail * stat.f_frsize
+
+    def check_writable(self, directory: str) -> None:
+        if os.statvfs(directory).f_flag & os.ST_RDONLY:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), directory)
 
     def lock(self, path: str) -> Lock:
         file = PosixFile(path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))

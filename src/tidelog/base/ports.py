@@ -115,6 +115,10 @@ class Disk(Protocol):
         """(total, usable) bytes of the file system that holds `directory`."""
         ...
 
+    def check_writable(self, directory: str) -> None:
+        """OSError where the directory does not exist, or its file system is mounted read-only."""
+        ...
+
     def lock(self, path: str) -> Lock:
         """Take the lock file at `path` for this process alone, or raise StorageError naming its directory."""
         ...

@@ -209,6 +209,18 @@ SETTINGS = (
         ours=True,
     ),
     Setting(
+        "log.slow.sync.ms",
+        Kind.LONG,
+        2000,
+        "A sync that takes longer than this is counted and logged, at most once a minute: the disk is "
+        "overloaded or failing. If a sync takes longer than `replica.lag.time.max.ms`, other in-sync "
+        "replicas lead the partitions of that log dir until it returns.",
+        minimum=1,
+        unit=Unit.MILLISECONDS,
+        dynamic=Dynamic.CLUSTER_WIDE,
+        ours=True,
+    ),
+    Setting(
         "log.preallocate",
         Kind.BOOL,
         False,

@@ -180,6 +180,14 @@ class Quorum:
         self.soon(job)
         return await done
 
+    def leave(self, error: KafkaError) -> None:
+        """The disk of the metadata log is gone, even where writes to open files still succeed."""
+
+        def fail() -> None:
+            raise error
+
+        self.soon(fail)
+
     async def confirm(self) -> int:
         """Returns the commit index, once a majority has confirmed that this node led at the time of the call.
 

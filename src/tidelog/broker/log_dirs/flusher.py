@@ -5,6 +5,8 @@ Syncing runs in disk threads, one sync per log at a time, so a hundred waiting r
 
 import asyncio
 import logging
+import math
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
@@ -25,6 +27,9 @@ them."""
 BUSY_SECONDS = 0.1
 """How long to wait where so many jobs wait for the disk threads that they take no more."""
 
+SLOW_MAX = 1000
+"""Slow syncs that are remembered until they are looked at."""
+
 RunInThread = Callable[[Callable[[], Any]], "asyncio.Future[Any]"]
 
 log = logging.getLogger("tidelog.broker.flusher")
@@ -36,7 +41,11 @@ class Flusher:
         self._waiting: dict[Partition, None] = {}
         self._quiet: dict[Partition, None] = {}
         """As `_waiting`, but only for the names and sizes of files."""
-        self._syncing: set[Partition] = set()
+        self._syncing: dict[Partition, float] = {}
+        """Since when."""
+        self.slow_seconds = math.inf
+        """Syncs that take longer are kept for `take_slow`."""
+        self._slow: deque[tuple[str, float]] = deque(maxlen=SLOW_MAX)
         self._quiet_syncing = 0
         self._idle: asyncio.Event = asyncio.Event()
         self._idle.set()
@@ -88,7 +97,7 @@ class Flusher:
                 self._scheduled = True
                 asyncio.get_running_loop().call_later(BUSY_SECONDS, self._start)
                 break
-            self._syncing.add(partition)
+            self._syncing[partition] = asyncio.get_running_loop().time()
             self._quiet_syncing += is_quiet
             future.add_done_callback(partial(self._finished, partition, partition.log, flush, is_quiet))
         self._update_idle()
@@ -110,7 +119,10 @@ class Flusher:
         is_quiet: bool,
         future: "asyncio.Future[None]",
     ) -> None:
-        self._syncing.discard(partition)
+        began = self._syncing.pop(partition)
+        seconds = asyncio.get_running_loop().time() - began
+        if seconds > self.slow_seconds:
+            self._slow.append((synced.directory, seconds))
         self._quiet_syncing -= is_quiet
         try:
             future.result()
@@ -126,6 +138,18 @@ class Flusher:
         if (self._waiting or self._quiet) and not self._scheduled:
             self._start()
         self._update_idle()
+
+    def oldest(self) -> list[tuple[str, float]]:
+        """Returns the directory of each log that is being synced, with its time so far, the longest last."""
+        now = asyncio.get_running_loop().time()
+        ages = [(partition.log.directory, now - began) for partition, began in self._syncing.items()]
+        return sorted(ages, key=lambda age: age[1])
+
+    def take_slow(self) -> list[tuple[str, float]]:
+        """Returns the directories and times of slow syncs since the last call."""
+        slow = list(self._slow)
+        self._slow.clear()
+        return slow
 
     def _update_idle(self) -> None:
         if not self._waiting and not self._quiet and not self._syncing:

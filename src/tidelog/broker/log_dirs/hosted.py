@@ -24,6 +24,7 @@ from tidelog.metadata.image.diff import diff
 from tidelog.metadata.image.entities import PartitionImage, TopicImage
 from tidelog.metadata.image.image import ClusterImage, ImageDelta
 from tidelog.metadata.image.records import ResourceKind
+from tidelog.replication import refusals
 from tidelog.replication.partition import Durability, Partition
 from tidelog.replication.traffic import TrafficBook
 from tidelog.storage.log import PartitionLog
@@ -327,14 +328,33 @@ class HostedPartitions:
                 found.update((log_dir.known_id, None) for log_dir in log_dirs if log_dir.known_id is not None)
         return list(found)
 
+    def fail_log_dir(self, log_dir: LogDir, error: OSError) -> None:
+        """The log dir is gone, or read-only: its logs may go on in files that no start finds again."""
+        log_dir.fail(error)
+        here = self._in(log_dir)
+        log.critical(
+            "log dir %s is offline with %d partitions: %s. Other brokers lead them if they can. Mount it "
+            "again, or repair its disk, then restart this broker",
+            *(log_dir.path, len(here), error),
+        )
+        for partition in here:
+            if partition.log.health.offline is None:
+                partition.log.health.offline = error
+            partition.release_all(refusals.offline(partition))
+
     def damaged(self) -> set[tuple[Uuid, int]]:
-        """Those that lost records which another replica may have, or have no room where another one may."""
+        """Those that lost records which another replica may have, or cannot be written where another can."""
+        hanging = [log_dir for log_dir in self.log_dirs if log_dir.hangs]
         found = {
             (one.topic_id, one.index)
             for one in self
             if one.log.lost is not None
             or (
-                (one.log.is_full or one.log.health.reserve.is_refusing)
+                (
+                    one.log.is_full
+                    or one.log.health.reserve.is_refusing
+                    or any(log_dir.holds(one.log.directory) for log_dir in hanging)
+                )
                 and self._is_dispensable(one.topic_id, one.index)
             )
         }

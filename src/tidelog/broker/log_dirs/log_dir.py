@@ -48,6 +48,9 @@ class LogDir:
         self.path = path
         self.offline: Exception | None = None
         self.reserve = SpaceReserve(path)
+        self.hangs = False
+        """A sync takes so long that no request should wait for this disk."""
+        self.slow_syncs = 0
         self._closed_cleanly = False
         self._files: LogDirFiles | None = None
         self.checkpoints = LogDirCheckpoints()
@@ -66,6 +69,10 @@ class LogDir:
         except OSError as error:
             log.error("log dir %s is offline: %s", self.path, error)
             self.offline = error
+
+    def fail(self, error: OSError) -> None:
+        """Nothing is read or written here any more before the next start."""
+        self.offline = error
 
     @property
     def files(self) -> LogDirFiles:

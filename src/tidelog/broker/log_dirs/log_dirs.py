@@ -151,6 +151,8 @@ class LogDirs:
     def _least_loaded(self) -> LogDir:
         """Where records are refused for want of space, a new partition could not even begin."""
         usable = [log_dir for log_dir in self._log_dirs if log_dir.offline is None]
+        if not usable:
+            raise StorageError("every log dir of this broker has failed")
         return min(usable, key=lambda one: (one.reserve.is_refusing, len(one.partition_dirs)))
 
     def set_strays_aside(self, ours: set[tuple[Uuid, int]]) -> None:
@@ -168,10 +170,15 @@ class LogDirs:
         return lambda: files.remove(deleted)
 
     def forget(self, topic_id: Uuid, index: int) -> tuple[LogDirFiles, PartitionDir] | None:
-        """Removes the partition from the list; returns the directory to rename and delete, if any."""
+        """Removes the partition from the list; returns the directory to rename and delete, if any.
+
+        What is left in a log dir that failed is set aside at the next start.
+        """
         log_dir = self.log_dir_of(topic_id, index)
         known = log_dir.forget(topic_id, index) if log_dir is not None else None
-        return None if log_dir is None or known is None else (log_dir.files, known)
+        if log_dir is None or known is None or log_dir.offline is not None:
+            return None
+        return log_dir.files, known
 
     def swap(
         self, partition: Partition, copy: PartitionLog, log_dir: LogDir, now_ms: int

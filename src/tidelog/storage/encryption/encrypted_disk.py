@@ -154,6 +154,9 @@ class EncryptedDisk:
     def free_bytes(self, directory: str) -> tuple[int, int]:
         return self._disk.free_bytes(directory)
 
+    def check_writable(self, directory: str) -> None:
+        self._disk.check_writable(directory)
+
     def lock(self, path: str) -> Lock:
         self._keys_for(path)
         return self._disk.lock(path)

@@ -3,6 +3,7 @@
 Several log dirs are several of these objects; what fails on one disk leaves the others alone.
 """
 
+import errno
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -152,6 +153,22 @@ class LogDirFiles:
 
     def write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, Offset]) -> None:
         checkpoints.write(self._disk, f"{self.path}/{name}", offsets)
+
+    def look(self) -> tuple[int, int]:
+        """Returns (total, usable) bytes. OSError if this is no longer the log dir that was opened, or it
+        cannot be written: open files of a deleted or unmounted directory would hide that."""
+        meta = f"{self.path}/{META}"
+        try:
+            self._disk.check_writable(self.path)
+            raw = read_file(self._disk, meta)
+            found = LogDirIdentity.load(raw or b"", meta).directory_id
+        except (FileNotFoundError, StorageError):
+            found = None
+        if found != self.identity.directory_id:
+            raise FileNotFoundError(
+                errno.ENOENT, f"it was deleted or unmounted, its {META} is gone", self.path
+            )
+        return self.free_bytes()
 
     def free_bytes(self) -> tuple[int, int]:
         """(total, usable)."""

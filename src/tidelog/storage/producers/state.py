@@ -122,8 +122,9 @@ class ProducerState:
 
         It was read from `start` on, and none of it is at or above `end`.
         """
-        if self.aborted.is_empty:
-            return []
+        with self._health.read_errors():
+            if self.aborted.is_empty:
+                return []
         bases = self._segments.bases
         number = bisect_right(bases, read.first_batch_offset) - 1
         segment, above = self._segments.all[number], [*bases, end][number + 1]

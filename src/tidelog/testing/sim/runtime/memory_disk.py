@@ -43,6 +43,8 @@ class MemoryDisk:
         self.power_cut_at: int | None = None
         """The number of the operation that dies half-way with PowerCut."""
         self.bytes_read = 0
+        self.is_read_only = False
+        """Every change fails, as after the kernel has found errors in the file system."""
 
     # Faults
 
@@ -57,6 +59,7 @@ class MemoryDisk:
     def heal(self) -> None:
         self._faults.clear()
         self.capacity_bytes = None
+        self.is_read_only = False
 
     def crash(self) -> None:
         """Power is gone and comes back: what was not synced survives only by chance."""
@@ -83,6 +86,8 @@ class MemoryDisk:
     def change(self, operation: str, path: str, half: Callable[[], None] | None = None) -> None:
         """As `before`, for operations that change something; `half` does a part of it when power is cut."""
         self.before(operation, path)
+        if self.is_read_only:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
         self.operations += 1
         if self.power_cut_at is not None and self.operations >= self.power_cut_at:
             if half is not None and self.operations == self.power_cut_at:
@@ -170,6 +175,11 @@ class MemoryDisk:
         self._dir_node(directory)
         total = 1 << 40 if self.capacity_bytes is None else self.capacity_bytes
         return total, total - self._root.total_bytes()
+
+    def check_writable(self, directory: str) -> None:
+        self._dir_node(directory)
+        if self.is_read_only:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), directory)
 
     def lock(self, path: str) -> Lock:
         if path in self._locks:

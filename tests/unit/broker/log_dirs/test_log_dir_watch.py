@@ -9,8 +9,9 @@ import pytest
 from tests.rigs.quorum import Dice, LoopClock, at_once
 from tests.rigs.virtual_time import run
 from tidelog.base.config.config import BrokerConfig, load
+from tidelog.broker.log_dirs.log_dir import LogDir
+from tidelog.broker.log_dirs.log_dir_watch import LogDirWatch
 from tidelog.broker.log_dirs.log_dirs import LogDirs
-from tidelog.broker.log_dirs.space_watch import SpaceWatch
 from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
 MIB = 1 << 20
@@ -26,11 +27,15 @@ def opened(disk: MemoryDisk, *paths: str) -> LogDirs:
     return LogDirs.open(disk, paths, cluster_id=None, node_id=1, random=Dice())
 
 
+def nothing_failed(log_dir: LogDir, error: OSError) -> None:
+    raise AssertionError(f"{log_dir.path}: {error}")
+
+
 def test_one_line_each_way(caplog: pytest.LogCaptureFixture) -> None:
     async def life() -> None:
         disk = MemoryDisk(capacity_bytes=100 * MIB)
         log_dirs = opened(disk, "/data")
-        watch = SpaceWatch(log_dirs, LoopClock(), at_once, config)
+        watch = LogDirWatch(log_dirs, LoopClock(), at_once, config, nothing_failed)
         await watch.run_once()
         assert not log_dirs.first.reserve.is_refusing
         disk.capacity_bytes = 8 * MIB
@@ -51,7 +56,7 @@ def test_a_disk_that_is_going_to_be_full_is_named_before(caplog: pytest.LogCaptu
     async def life() -> None:
         disk = MemoryDisk(capacity_bytes=100 * MIB)
         log_dirs = opened(disk, "/data")
-        watch = SpaceWatch(log_dirs, LoopClock(), at_once, config)
+        watch = LogDirWatch(log_dirs, LoopClock(), at_once, config, nothing_failed)
         for _ in range(40):
             await watch.run_once()
             await asyncio.sleep(1)
@@ -71,7 +76,7 @@ def test_a_file_system_that_does_not_answer_holds_up_nothing() -> None:
             return asked[-1]
 
         log_dirs = opened(MemoryDisk(), "/a", "/b")
-        watch = SpaceWatch(log_dirs, LoopClock(), never, config)
+        watch = LogDirWatch(log_dirs, LoopClock(), never, config, nothing_failed)
         for _ in range(3):
             await watch.run_once()
         assert len(asked) == 2, "asked once each"
