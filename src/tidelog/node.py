@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.disk import PosixDisk
-from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_EPOCH, Epoch, uuid_from_random
 from tidelog.base.listener import Listener
 from tidelog.base.ports import Clock, Disk, Random
@@ -37,18 +36,17 @@ from tidelog.broker.coordinators.producer_ids import ProducerIds
 from tidelog.broker.coordinators.runtime.runtime import CoordinatorRuntime
 from tidelog.broker.coordinators.transaction_verification import TransactionVerification
 from tidelog.broker.coordinators.transactions import Transactions
+from tidelog.broker.faults import LOOK_SECONDS as FAULTS_SECONDS
+from tidelog.broker.faults import Faults
 from tidelog.broker.health import failure_of
 from tidelog.broker.log_dirs.cleaner import LogCleaner
 from tidelog.broker.log_dirs.flusher import Flusher
 from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.broker.log_dirs.housekeeping import Housekeeping
-from tidelog.broker.log_dirs.log_dir import LogDir
 from tidelog.broker.log_dirs.log_dir_reports import REPORT_SECONDS, LogDirReports
-from tidelog.broker.log_dirs.log_dir_watch import LogDirWatch
 from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.broker.log_dirs.log_moves import LogMoves
 from tidelog.broker.log_dirs.log_reopening import LOOK_SECONDS, LogReopening
-from tidelog.broker.log_dirs.slow_syncs import SlowSyncs
 from tidelog.broker.peers.peers import Peers
 from tidelog.broker.replication.loss_repair import REPAIR_SECONDS, LossRepair
 from tidelog.broker.replication.service import Replication
@@ -89,7 +87,6 @@ if TYPE_CHECKING:  # a broker without metrics does not import it
 log = logging.getLogger("tidelog.node")
 
 SEALED_SECONDS = 2.0
-LOG_DIRS_SECONDS = 1.0
 FLUSH_RULES_SECONDS = 0.5
 TRANSACTION_CALL_SECONDS = 15.0
 PRODUCER_EXPIRY_SECONDS = 600
@@ -330,12 +327,9 @@ class BrokerNode:
         opened.push_async_callback(services.replication.close)
         opened.push_async_callback(self._drain, server, partitions)
         opened.push_async_callback(services.lifecycle.stop)
-        log_dirs = partitions.log_dirs
-        self._watch = LogDirWatch(
-            log_dirs, self._clock, threads, lambda: metadata.config, self._log_dir_failed
-        )
-        self._slow_syncs = SlowSyncs(log_dirs, flusher, self._clock, lambda: metadata.config)
-        await self._watch.run_once()  # from the first request on
+        self._faults = Faults(services, flusher, self._clock, self.quorum)
+        services.collectors.add("faults", self._faults.collect)
+        await self._faults.look()
         await self._join()
         dispatcher.open()
         server.open()
@@ -350,17 +344,6 @@ class BrokerNode:
         opened.push_async_callback(self._leave)
         if self._metrics is not None:
             await self._metrics.ready()
-
-    def _log_dir_failed(self, log_dir: LogDir, error: OSError) -> None:
-        partitions = self.services.partitions
-        partitions.fail_log_dir(log_dir, error)
-        if log_dir is partitions.log_dirs.first:
-            self.quorum.leave(
-                KafkaError(
-                    ErrorCode.KAFKA_STORAGE_ERROR,
-                    f"the log dir of the cluster's metadata is offline: {error}",
-                )
-            )
 
     async def _join(self) -> None:
         """Register, take the roles that the metadata assigns, and wait until this broker is unfenced."""
@@ -554,8 +537,8 @@ class BrokerNode:
         tickers.every(lambda: REPORT_SECONDS, reports.send, "log dir reports")
         tickers.every(lambda: REPAIR_SECONDS, repair.run_once, "repair of damaged logs")
         tickers.every(lambda: LOOK_SECONDS, revival.run_once, "logs without room")
-        tickers.every(lambda: LOG_DIRS_SECONDS, self._watch.run_once, "state of log dirs")
-        tickers.every(lambda: LOG_DIRS_SECONDS, self._slow_syncs.run_once, "slow syncs")
+        for name, chore in self._faults.chores().items():
+            tickers.every(lambda: FAULTS_SECONDS, chore, name)
         tickers.every(lambda: FLUSH_RULES_SECONDS, chores.sync_by_topic_rules, "flush rules")
         tickers.every(lambda: self._quotas.span_seconds, self._quotas.forget_idle, "idle quotas")
         tickers.every(lambda: PRODUCER_EXPIRY_SECONDS, chores.forget_producers, "producer expiry")

@@ -10,6 +10,21 @@ LOG_DIR_REFUSING = gauge(
 LOG_DIR_RESERVE_BYTES = gauge(
     "tidelog_log_dir_reserve_bytes", "The reserve of a log dir (log.dirs.min.free.bytes).", "log_dir"
 )
+LOG_DIR_REFUSING_IN_SECONDS = gauge(
+    "tidelog_log_dir_refusing_in_seconds",
+    "Time until a log dir refuses records, at the growth of the last ten minutes; +Inf: it does not grow.",
+    "log_dir",
+)
+LOG_DIR_REFUSED_BATCHES = counter(
+    "tidelog_log_dir_refused_batches_total",
+    "Record batches of producers that a log dir without enough free space refused.",
+    "log_dir",
+)
+LOG_DIR_HANGS = gauge(
+    "tidelog_log_dir_hangs",
+    "1 for a log dir whose sync takes longer than replica.lag.time.max.ms: other brokers lead.",
+    "log_dir",
+)
 SLOW_SYNCS = counter("tidelog_slow_syncs_total", "Syncs that took longer than the limit.", "log_dir")
 OPEN_FILES_SHORT = counter(
     "tidelog_open_files_exhausted_total", "Times that the process had no file descriptor left.", "what"

@@ -4,6 +4,7 @@ import pytest
 
 from tests.rigs import log as log_rig
 from tests.rigs.log import DIRECTORY, NOW_MS, append, end_transaction
+from tidelog.base.errors import KafkaError
 from tidelog.base.ids import Offset
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
@@ -113,6 +114,16 @@ def test_what_was_read_tells_how_far_to_look(disk: MemoryDisk) -> None:
         (number, 2 * number) for number in range(2, 20)
     ]
     assert log.producer_state.aborted_in(whole, 4, 8) == [(2, 4), (3, 6)]
+
+
+def test_a_directory_that_cannot_be_listed_is_a_storage_error(disk: MemoryDisk, log: PartitionLog) -> None:
+    append(log, [(b"k", b"v")])
+    found = log.read(0, 1 << 20, end=log.end)
+    assert found is not None
+    disk.fail("read", DIRECTORY)
+    log.producer_state.aborted._bases_known = None
+    with pytest.raises(KafkaError, match="cannot read"):
+        log.producer_state.aborted_in(found, 0, log.end)
 
 
 def test_a_flipped_bit_in_the_file_misleads_no_reader(disk: MemoryDisk, log: PartitionLog) -> None:

@@ -1,0 +1,51 @@
+"""The watches over what goes wrong around a broker: log dirs that fill up, vanish or hang.
+
+They look once a second, change what the broker accepts, and log one line each way; docs/faults.md lists them.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+
+from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ports import Clock
+from tidelog.broker.controller.quorum import Quorum
+from tidelog.broker.log_dirs.flusher import Flusher
+from tidelog.broker.log_dirs.log_dir import LogDir
+from tidelog.broker.log_dirs.log_dir_watch import LogDirWatch
+from tidelog.broker.log_dirs.slow_syncs import SlowSyncs
+from tidelog.broker.requests.context import Services
+from tidelog.metrics.page import Page
+
+LOOK_SECONDS = 1.0
+
+Chore = Callable[[], Awaitable[object] | None]
+
+
+class Faults:
+    def __init__(self, services: Services, flusher: Flusher, clock: Clock, quorum: Quorum) -> None:
+        self._partitions = services.partitions
+        self._quorum = quorum
+        log_dirs, metadata = services.partitions.log_dirs, services.metadata
+        self.log_dirs = LogDirWatch(
+            log_dirs, clock, services.run_in_thread, lambda: metadata.config, self._log_dir_failed
+        )
+        self._slow_syncs = SlowSyncs(log_dirs, flusher, clock, lambda: metadata.config)
+
+    async def look(self) -> None:
+        """Before the first request is served."""
+        await self.log_dirs.run_once()
+
+    def chores(self) -> dict[str, Chore]:
+        """Each by its name, to be called every `LOOK_SECONDS`."""
+        return {"state of log dirs": self.log_dirs.run_once, "slow syncs": self._slow_syncs.run_once}
+
+    def collect(self, page: Page) -> Iterator[None]:
+        """The collector of the metrics of faults."""
+        from tidelog.broker.metrics.log_dirs import collect_log_dirs  # without metrics it is not needed
+
+        yield from collect_log_dirs(page, self._partitions.log_dirs, self.log_dirs)
+
+    def _log_dir_failed(self, log_dir: LogDir, error: OSError) -> None:
+        self._partitions.fail_log_dir(log_dir, error)
+        if log_dir is self._partitions.log_dirs.first:
+            why = f"the log dir of the cluster's metadata is offline: {error}"
+            self._quorum.leave(KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, why))
