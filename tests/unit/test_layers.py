@@ -34,7 +34,7 @@ LAYERS: list[list[str]] = [
 ]
 
 SUB_ROOMS: dict[str, list[list[str]]] = {
-    "base": [["config"], ["settings"]],
+    "base": [["config"], ["settings"], ["patterns"]],
     "metrics": [["families"]],
     "monitoring": [["alerts", "dashboards"]],
     "wire": [["messages"]],
@@ -54,7 +54,7 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
         ["record_formats"],
         ["offsets"],
         ["classic"],
-        ["consumer/assignors", "consumer/patterns"],
+        ["consumer/assignors"],
         ["consumer"],
         ["streams"],
     ],

@@ -3,7 +3,7 @@ name."""
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
-from tidelog.groups.consumer.patterns.topic_pattern import matching_topics
+from tidelog.groups.consumer.topic_pattern import matching_topics
 from tidelog.security.acls.vocabulary import ResourceType
 from tidelog.transactions.listing import unknown_states
 from tidelog.transactions.messages import ListFilter

@@ -1,11 +1,11 @@
 """Compiles the tree of an expression to a small program: which characters lead where.
 
-The program is a nondeterministic automaton; `topic_pattern` runs it.
+The program is a nondeterministic automaton; `pattern` runs it.
 """
 
 from typing import NamedTuple
 
-from tidelog.groups.consumer.patterns.syntax import (
+from tidelog.base.patterns.syntax import (
     Assertion,
     BadPattern,
     Chars,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NoReturn
 
-from tidelog.groups.consumer.patterns import ascii_sets
+from tidelog.base.patterns import ascii_sets
 
 REPEAT_MAX = 1000
 NESTING_MAX = 100

@@ -1,4 +1,4 @@
-"""A regular expression that picks topics. Runs all ways through the program at once, so it never walks back.
+"""A regular expression over names. Runs all ways through the program at once, so it never walks back.
 
 Each set of places that the program can be in, with the next character, is worked out once and remembered.
 """
@@ -7,15 +7,14 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.groups.consumer.patterns import ascii_sets
-from tidelog.groups.consumer.patterns.program import compile_program
-from tidelog.groups.consumer.patterns.syntax import BadPattern, Edge, parse
+from tidelog.base.patterns import ascii_sets
+from tidelog.base.patterns.program import compile_program
+from tidelog.base.patterns.syntax import BadPattern, Edge, parse
 
 PATTERN_CHARS_MAX = 4096
 REMEMBERED_MAX = 20_000
 WORK_MAX = 500_000
-"""Steps for all topics together, remembered ones apart: a tenth of a second. Honest ones take hundreds."""
+"""Steps for all names together, remembered ones apart: a tenth of a second. Honest ones take hundreds."""
 
 _END = ""
 
@@ -28,7 +27,7 @@ class _Places(NamedTuple):
     at_begin: bool
 
 
-class TopicPattern:
+class Pattern:
     def __init__(self, text: str) -> None:
         if len(text) > PATTERN_CHARS_MAX:
             raise BadPattern(f"longer than {PATTERN_CHARS_MAX} characters")
@@ -95,14 +94,6 @@ def _is_at(edge: Edge, places: _Places, character: str, is_word: bool) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _compiled(text: str) -> TopicPattern:
-    return TopicPattern(text)
-
-
-def matching_topics(text: str, names: Iterable[str]) -> frozenset[str]:
-    """The topics whose whole name matches, or KafkaError for what is not a regular expression of RE2."""
-    try:
-        return _compiled(text).select(names)
-    except BadPattern as cause:
-        why = f"SubscribedTopicRegex `{text[:200]}` is not a valid regular expression: {cause}."
-        raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, why) from cause
+def compiled(text: str) -> Pattern:
+    """Raises BadPattern, with the reason."""
+    return Pattern(text)

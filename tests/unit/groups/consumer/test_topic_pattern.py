@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.groups.consumer.patterns.topic_pattern import matching_topics
+from tidelog.groups.consumer.topic_pattern import matching_topics
 
 NAMES = [
     "orders",

@@ -1,6 +1,6 @@
-"""Sets of characters as bits of one number. Topic names are ASCII, so 128 bits hold all that can ever match.
+"""Sets of characters as bits of one number. Names are nearly always ASCII, and 128 bits hold all of it.
 
-A character beyond ASCII is the empty set: legal in an expression, and in no topic name.
+A character beyond ASCII is the empty set: legal in an expression, and it matches nothing.
 """
 
 import unicodedata
