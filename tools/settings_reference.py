@@ -1,4 +1,4 @@
-"""Writes docs/reference/{broker,group,topic}-settings.md from the settings tables; `--check` only compares.
+"""Writes docs/reference/…-settings.md from the settings tables; `--check` only compares.
 
 python -m tools.settings_reference
 """
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tidelog.base import units
 from tidelog.base.broker_settings import BROKER_THEMES
+from tidelog.base.client_metrics_settings import CLIENT_METRICS_SETTINGS
 from tidelog.base.config.environment import env_name
 from tidelog.base.config.setting import LONG_MAX, MS_PER, Dynamic, Kind, Scope, Setting, Unit, Value, render
 from tidelog.base.group_settings import GROUP_LIMITS, GROUP_SETTINGS, Limits
@@ -56,6 +57,13 @@ numbers. The group need not exist yet. A group without a value of its own follow
 The limits hold for every group: where they move later, a stored value beyond a limit counts as the limit.
 """
 
+CLIENT_METRICS_HEAD = """# Settings of client metrics subscriptions
+
+A subscription says which clients push which of their own metrics, and how often: see
+[client metrics](../client-metrics.md). Set one with `tidelog client-metrics set`, `kafka-client-metrics`, or
+any Kafka admin client (`CLIENT_METRICS` resources). It exists from its first setting to its last.
+"""
+
 
 def broker_page() -> str:
     parts = [GENERATED, BROKER_HEAD]
@@ -85,6 +93,11 @@ def group_page() -> str:
         facts += [f"at most: {_link(limits.most)}"] if limits.most else []
         parts.append(_section(setting, facts))
     return "".join(parts)
+
+
+def client_metrics_page() -> str:
+    sections = [_section(setting, _facts(setting)) for setting in CLIENT_METRICS_SETTINGS.values()]
+    return "".join([GENERATED, CLIENT_METRICS_HEAD, *sections])
 
 
 def _section(setting: Setting, facts: Iterable[str]) -> str:
@@ -153,6 +166,7 @@ PAGES = {
     DOCS / "broker-settings.md": broker_page,
     DOCS / "topic-settings.md": topic_page,
     DOCS / "group-settings.md": group_page,
+    DOCS / "client-metrics-settings.md": client_metrics_page,
 }
 
 

@@ -35,7 +35,7 @@ LAYERS: list[list[str]] = [
 
 SUB_ROOMS: dict[str, list[list[str]]] = {
     "base": [["config"], ["settings"], ["patterns"]],
-    "metrics": [["families"]],
+    "metrics": [["families"], ["clients"]],
     "monitoring": [["alerts", "dashboards"]],
     "wire": [["messages"]],
     "storage": [["segment"], ["producers", "compaction", "log_dir"], ["recovery", "encryption"]],
@@ -80,6 +80,7 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
             "handlers/groups",
             "handlers/quotas",
             "handlers/records",
+            "handlers/telemetry",
             "handlers/transactions",
         ],
     ],
@@ -110,7 +111,7 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
         ["topic"],
         ["cluster", "records"],
         ["log/dump"],
-        ["group", "log", "plan", "quota", "reassign"],
+        ["client_metrics", "group", "log", "plan", "quota", "reassign"],
         ["acl"],
         ["role"],
         ["security"],

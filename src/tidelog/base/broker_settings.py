@@ -18,6 +18,7 @@ from tidelog.base.settings import (
     quotas,
     sasl,
     streams_groups,
+    telemetry,
     tls,
     topics,
     transactions,
@@ -40,6 +41,7 @@ BROKER_THEMES: dict[str, tuple[Setting, ...]] = {
     "Consumer groups": groups.SETTINGS,
     "Streams groups": streams_groups.SETTINGS,
     "Transactions": transactions.SETTINGS,
+    "Clients' metrics": telemetry.SETTINGS,
 }
 
 BROKER_SETTINGS: dict[str, Setting] = {

@@ -40,6 +40,11 @@ COMMANDS = {
     "quota": Entry(
         "tidelog.cli.quota.commands", "quota", "Limit what users, client ids and addresses may take."
     ),
+    "client-metrics": Entry(
+        "tidelog.cli.client_metrics.commands",
+        "client_metrics",
+        "Say which clients push which of their own metrics to the brokers.",
+    ),
     "acl": Entry("tidelog.cli.acl.commands", "acl", "Say what principals may do, rule by rule."),
     "role": Entry(
         "tidelog.cli.role.commands", "role", "Name sets of permissions, and grant them to principals."

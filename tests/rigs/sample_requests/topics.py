@@ -1,7 +1,7 @@
 """Topics, their settings, and where they are."""
 
 from tests.rigs.sample_requests.sample import GROUP, NEW_TOPIC, TOPIC, Sample
-from tidelog.broker.requests.config_resources import BROKER
+from tidelog.broker.requests.config_resources import BROKER, CLIENT_METRICS
 from tidelog.broker.requests.config_resources import GROUP as GROUP_TYPE
 from tidelog.broker.requests.config_resources import TOPIC as TOPIC_TYPE
 from tidelog.wire.apis import ApiKey
@@ -23,7 +23,7 @@ from tidelog.wire.messages.list_config_resources import ListConfigResourcesReque
 from tidelog.wire.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from tidelog.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 
-RESOURCES = [(TOPIC_TYPE, TOPIC), (GROUP_TYPE, GROUP), (BROKER, "1")]
+RESOURCES = [(TOPIC_TYPE, TOPIC), (GROUP_TYPE, GROUP), (BROKER, "1"), (CLIENT_METRICS, "latencies")]
 
 
 def _metadata(name: str, **options: bool) -> MetadataRequest:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from tidelog.base.broker_settings import BROKER_SETTINGS, BROKER_SYNONYMS
+from tidelog.base.client_metrics_settings import CLIENT_METRICS_SETTINGS, resolve_client_metrics
 from tidelog.base.config.broker_config import BrokerConfig
 from tidelog.base.config.group_config import resolve_group
 from tidelog.base.config.setting import TYPE_CODE, Dynamic, Setting, Value, render
@@ -54,6 +55,20 @@ def describe_group(
     group = resolve_group(overrides, broker)
     return _overridable(
         GROUP_SETTINGS, group, group.overrides, ConfigSource.DYNAMIC_GROUP_CONFIG, broker, names=names
+    )
+
+
+def describe_client_metrics(
+    texts: Mapping[str, str], broker: BrokerConfig, names: Collection[str] | None = None
+) -> list[ConfigEntry]:
+    """All settings of a client metrics subscription, or those named."""
+    return _overridable(
+        CLIENT_METRICS_SETTINGS,
+        ConfigValues(resolve_client_metrics(texts)),
+        texts,
+        ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG,
+        broker,
+        names=names,
     )
 
 

@@ -16,6 +16,7 @@ class ConfigSource(IntEnum):
     """Where a value comes from, strongest first, with the code that DescribeConfigs gives it."""
 
     DYNAMIC_GROUP_CONFIG = 8
+    DYNAMIC_CLIENT_METRICS_CONFIG = 7
     DYNAMIC_TOPIC_CONFIG = 1
     DYNAMIC_BROKER_CONFIG = 2
     DYNAMIC_DEFAULT_BROKER_CONFIG = 3

@@ -19,7 +19,7 @@ from tidelog.base.voters import parse_address
 from tidelog.broker.controller.metadata_applier import MetadataApplier
 from tidelog.broker.controller.quorum import Quorum
 from tidelog.broker.turns import advance_in_turns, decide_in_turns
-from tidelog.metadata.brokers.features import refusal_of_security
+from tidelog.metadata.brokers.features import refusal_of_records
 from tidelog.metadata.decision import Decision, ItemResult, Steps
 from tidelog.metadata.image.entities import BrokerImage
 from tidelog.metadata.image.image import ClusterImage, ImageDelta
@@ -226,7 +226,7 @@ class MetadataService:
             image, decision = await self._decided(decide)
             if not decision.records:
                 return decision.results
-            if (refusal := refusal_of_security(image, decision.records)) is not None:
+            if (refusal := refusal_of_records(image, decision.records)) is not None:
                 return [_refused(result, refusal) for result in decision.results]
             try:
                 # What cannot be applied must not be agreed on: no broker could ever go past it.

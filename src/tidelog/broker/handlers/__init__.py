@@ -53,6 +53,8 @@ HANDLERS: dict[ApiKey, str] = {
     ApiKey.STREAMS_GROUP_HEARTBEAT: "groups.streams_group_heartbeat",
     ApiKey.STREAMS_GROUP_DESCRIBE: "groups.streams_group_describe",
     ApiKey.LIST_CONFIG_RESOURCES: "configs.list_config_resources",
+    ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: "telemetry.get_telemetry_subscriptions",
+    ApiKey.PUSH_TELEMETRY: "telemetry.push_telemetry",
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: "topics.describe_topic_partitions",
     ApiKey.ADD_PARTITIONS_TO_TXN: "transactions.add_partitions_to_txn",
     ApiKey.ADD_OFFSETS_TO_TXN: "transactions.add_offsets_to_txn",

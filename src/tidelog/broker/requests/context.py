@@ -38,6 +38,7 @@ from tidelog.security.acls.vocabulary import CLUSTER_NAME, OPERATIONS_ON, Operat
 from tidelog.security.audit.event import Actor
 
 if TYPE_CHECKING:
+    from tidelog.broker.client_metrics import ClientMetrics
     from tidelog.broker.security.audit.audit import Audit
 
 NO_VERSION = 1 << 15
@@ -79,6 +80,8 @@ class Services:
     audit: "Audit | None" = None
     collectors: Collectors = field(default_factory=Collectors)
     """Every part adds its own; only a scrape asks them."""
+    client_metrics: "ClientMetrics | None" = None
+    """None while metrics are off: then clients are not offered to push theirs."""
     put_gate: Callable[[ClientConnection], None] | None = None
     """Puts a gate on a new connection whose listener has SASL; None where no listener has."""
     throttle: ClientQuotas | None = None

@@ -58,7 +58,7 @@ _OPERATIONS = "if the request asks for authorized operations; they are 0 without
 _ALTERS_CONFIGS = (
     Question(_ALTER_CONFIGS, _TOPIC, when="settings of a topic"),
     Question(_ALTER_CONFIGS, _GROUP, when="settings of a group"),
-    Question(_ALTER_CONFIGS, _CLUSTER, when="settings of brokers"),
+    Question(_ALTER_CONFIGS, _CLUSTER, when="settings of brokers and of client metrics subscriptions"),
 )
 _ON_GROUP = (Question(_READ, _GROUP),)
 _BETWEEN_BROKERS = (Question(_BROKER, _CLUSTER),)
@@ -114,11 +114,14 @@ OPERATIONS: dict[ApiKey, tuple[Question, ...]] = {
     ApiKey.DESCRIBE_CONFIGS: (
         Question(_DESCRIBE_CONFIGS, _TOPIC, when="settings of a topic"),
         Question(_DESCRIBE_CONFIGS, _GROUP, when="settings of a group"),
-        Question(_DESCRIBE_CONFIGS, _CLUSTER, when="settings of brokers"),
+        Question(_DESCRIBE_CONFIGS, _CLUSTER, when="settings of brokers and of client metrics subscriptions"),
     ),
     ApiKey.ALTER_CONFIGS: _ALTERS_CONFIGS,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: _ALTERS_CONFIGS,
     ApiKey.LIST_CONFIG_RESOURCES: (Question(_DESCRIBE_CONFIGS, _CLUSTER),),
+    # Clients' own metrics
+    ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: (),
+    ApiKey.PUSH_TELEMETRY: (),
     # The cluster
     ApiKey.API_VERSIONS: (),
     ApiKey.DESCRIBE_CLUSTER: (Question(_DESCRIBE, _CLUSTER, _HIDES, when=_OPERATIONS),),

@@ -1,4 +1,4 @@
-"""Settings of topics and brokers over our own codec: read, set, and put back to their defaults."""
+"""Settings of topics, brokers and subscriptions over our own codec: read, set, and reset to defaults."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
@@ -13,6 +13,7 @@ SET, DELETE = 0, 1
 class Kind(IntEnum):
     TOPIC = 2
     BROKER = 4
+    CLIENT_METRICS = 16
 
 
 OWN_SOURCES = (1, 2)  # set on the topic itself, on the broker itself
@@ -87,7 +88,7 @@ def change_settings(
     answer = cluster.ask(request) if address is None else cluster.ask_broker(address, request)
     for result in answer.responses:
         if result.error_code:
-            named = f"Settings of {kind.name.lower()} '{result.resource_name}'"
+            named = f"Settings of {kind.name.lower().replace('_', ' ')} '{result.resource_name}'"
             raise refusal(
                 result.error_code, result.error_message, named if result.resource_name else "All brokers"
             )

@@ -5,8 +5,8 @@ from tidelog.base.ids import Uuid
 from tidelog.groups.consumer.assignors.assignor import Assignor, MemberSpec
 from tidelog.groups.consumer.assignors.registry import ASSIGNORS
 from tidelog.groups.consumer.draft import Draft
-from tidelog.groups.consumer.topic_pattern import matching_topics
 from tidelog.groups.consumer.room import ConsumerRoom
+from tidelog.groups.consumer.topic_pattern import matching_topics
 from tidelog.groups.consumer.topics import MaySee, Topics
 from tidelog.groups.record_formats.consumer_group import ResolvedPattern, Subscription
 

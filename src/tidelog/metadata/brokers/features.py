@@ -5,7 +5,7 @@ where the image shows that nothing was written under the higher level, which is 
 replicas alone: what brokers of an earlier version cannot read must not be left anywhere in the log.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 
 import msgspec
@@ -14,8 +14,8 @@ from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.metadata.configs.min_insync import one_min_insync
 from tidelog.metadata.decision import Decision, ItemResult
-from tidelog.metadata.image.image import ELR_VERSION, SECURITY_VERSION, ClusterImage
-from tidelog.metadata.image.records import FeatureChanged, FeatureRange, Record
+from tidelog.metadata.image.image import CLIENT_METRICS_VERSION, ELR_VERSION, SECURITY_VERSION, ClusterImage
+from tidelog.metadata.image.records import ConfigChanged, FeatureChanged, FeatureRange, Record, ResourceKind
 from tidelog.metadata.image.security_builder import SECURITY_RECORDS
 
 METADATA_VERSION = "metadata.version"
@@ -28,6 +28,7 @@ SUPPORTED_FEATURES = (
     FeatureRange("transaction.version", 0, 2),  # 2: an epoch for each transaction (KIP-890)
     FeatureRange(ELR_VERSION, 0, 1),  # 1: eligible leader replicas (KIP-966)
     FeatureRange(SECURITY_VERSION, 0, 1),  # 1: ACLs, roles, SCRAM credentials, quotas, delegation tokens
+    FeatureRange(CLIENT_METRICS_VERSION, 0, 1),  # 1: subscriptions to clients' metrics (KIP-714)
 )
 NOT_HERE = frozenset({"share.version"})
 """Features of Kafka that this software lacks. A release is raised without them; alone they are refused."""
@@ -97,24 +98,36 @@ def decide_update_features(
     return Decision(records, [ItemResult()])
 
 
-def refusal_of_security(image: ClusterImage, records: Sequence[Record]) -> KafkaError | None:
-    """Returns why these records must not be written, where one of them is on security and the level is 0.
+def refusal_of_records(image: ClusterImage, records: Sequence[Record]) -> KafkaError | None:
+    """Returns why these records must not be written, where the feature of one of them is at level 0.
 
     A broker of an earlier version stops at a record that it does not know. The first entry of a new cluster
     raises the level before its records on security.
     """
-    is_raised = any(
-        isinstance(record, FeatureChanged) and record.name == SECURITY_VERSION and record.level > 0
-        for record in records
-    )
-    if image.has_security or is_raised or not any(type(record) in SECURITY_RECORDS for record in records):
-        return None
-    return KafkaError(
-        ErrorCode.UNSUPPORTED_VERSION,
-        f"The cluster cannot store ACLs, users, quotas or tokens yet: {SECURITY_VERSION} is at level 0. Once "
-        "all brokers run this version, raise it: tidelog cluster upgrade --feature "
-        f"{SECURITY_VERSION}=1",
-    )
+    raised = {record.name for record in records if isinstance(record, FeatureChanged) and record.level > 0}
+    for feature, (is_of, what) in _GUARDED.items():
+        is_on = image.features.get(feature, 0) > 0 or feature in raised
+        if not is_on and any(map(is_of, records)):
+            return KafkaError(
+                ErrorCode.UNSUPPORTED_VERSION,
+                f"The cluster cannot store {what} yet: {feature} is at level 0. Once all brokers run this "
+                f"version, raise it: tidelog cluster upgrade --feature {feature}=1",
+            )
+    return None
+
+
+def _is_client_metrics(record: Record) -> bool:
+    return isinstance(record, ConfigChanged) and record.resource_kind is ResourceKind.CLIENT_METRICS
+
+
+_GUARDED: dict[str, tuple[Callable[[Record], bool], str]] = {
+    SECURITY_VERSION: (
+        lambda record: type(record) in SECURITY_RECORDS,
+        "ACLs, users, quotas or tokens",
+    ),
+    CLIENT_METRICS_VERSION: (_is_client_metrics, "client metrics subscriptions"),
+}
+"""Records that earlier versions do not know, by the feature that allows them."""
 
 
 def _is_elsewhere(update: FeatureUpdate) -> bool:

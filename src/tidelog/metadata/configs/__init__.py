@@ -1,1 +1,1 @@
-"""Decisions on settings of topics, groups and brokers."""
+"""Decisions on settings of topics, groups, client metrics subscriptions and brokers."""

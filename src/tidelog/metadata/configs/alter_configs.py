@@ -1,6 +1,7 @@
 """Decides on AlterConfigs, which replaces all settings of a resource, and on IncrementalAlterConfigs.
 
-Resources are topics, groups, brokers, and the default of all brokers (a broker with an empty name).
+Resources are topics, groups, client metrics subscriptions, brokers, and the default of all brokers (a broker
+with an empty name).
 Each succeeds or fails for itself.
 """
 
@@ -19,6 +20,7 @@ from tidelog.metadata.configs.rules import (
     check_broker_configs,
     check_broker_layers,
     check_broker_values,
+    check_client_metrics_configs,
     check_group_configs,
     check_topic_configs,
 )
@@ -29,12 +31,20 @@ from tidelog.metadata.image.records import ConfigChanged, Record, ResourceKind
 from tidelog.metadata.leaders.election_rules import MIN_INSYNC_SETTING
 from tidelog.metadata.topics.names import why_illegal
 
-RESOURCE_KINDS = {2: ResourceKind.TOPIC, 4: ResourceKind.BROKER, 32: ResourceKind.GROUP}
+RESOURCE_KINDS = {
+    2: ResourceKind.TOPIC,
+    4: ResourceKind.BROKER,
+    16: ResourceKind.CLIENT_METRICS,
+    32: ResourceKind.GROUP,
+}
 """By the number that the protocol gives them; the other kinds have no settings here."""
 
 
 GROUP_ID_CHARS_MAX = 8191
 """As long as a group's id may be where the group itself is stored."""
+SUBSCRIPTION_NAME_CHARS_MAX = 249
+SUBSCRIPTIONS_MAX = 1_000
+"""Each client that asks is matched with every subscription."""
 
 
 class ConfigAlteration(msgspec.Struct, frozen=True):
@@ -124,6 +134,8 @@ class _Decider:
             return self._broker(name)
         if kind is ResourceKind.GROUP:
             return _group(name)
+        if kind is ResourceKind.CLIENT_METRICS:
+            return self._client_metrics(name)
         if not name:
             raise _bad_request("Default topic resources are not allowed.")
         if reason := why_illegal(name):
@@ -131,6 +143,23 @@ class _Decider:
         if name not in self._image.topics:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         return ConfigResource(kind, name)
+
+    def _client_metrics(self, name: str) -> ConfigResource:
+        """A subscription begins with its first setting; there may be only so many."""
+        if not name:
+            raise _bad_request("Subscription name can't be empty")
+        if len(name) > SUBSCRIPTION_NAME_CHARS_MAX:
+            raise _bad_request(
+                f"The subscription's name has {len(name)} characters, at most {SUBSCRIPTION_NAME_CHARS_MAX} "
+                "are allowed."
+            )
+        known = self._image.client_metrics
+        if name not in known and len(known) >= SUBSCRIPTIONS_MAX:
+            raise KafkaError(
+                ErrorCode.POLICY_VIOLATION,
+                f"There are {len(known)} client metrics subscriptions, which is the limit. Delete one first.",
+            )
+        return ConfigResource(ResourceKind.CLIENT_METRICS, name)
 
     def _broker(self, name: str) -> ConfigResource:
         if not name:
@@ -151,6 +180,9 @@ class _Decider:
             return
         if resource.kind is ResourceKind.GROUP:
             check_group_configs(after, changed, self._config)
+            return
+        if resource.kind is ResourceKind.CLIENT_METRICS:
+            check_client_metrics_configs(after, changed)
             return
         # Kafka's tools clear limits after their work, some of a kind that does not exist here.
         changed = {key for key in changed if key in after or find_broker_setting(key)}

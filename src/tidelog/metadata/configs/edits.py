@@ -5,6 +5,7 @@ from enum import IntEnum
 
 import msgspec
 
+from tidelog.base.client_metrics_settings import CLIENT_METRICS_SETTINGS
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.config.setting import Kind, Setting, Value, render
 from tidelog.base.errors import ErrorCode, KafkaError
@@ -17,6 +18,7 @@ FIND_SETTING: dict[ResourceKind, Callable[[str], Setting | None]] = {
     ResourceKind.TOPIC: TOPIC_SETTINGS.get,
     ResourceKind.BROKER: find_broker_setting,
     ResourceKind.GROUP: GROUP_SETTINGS.get,
+    ResourceKind.CLIENT_METRICS: CLIENT_METRICS_SETTINGS.get,
 }
 
 
@@ -79,10 +81,18 @@ def _items_now(kind: ResourceKind, override: str | None, edit: ConfigEdit, confi
             f"Can't {ConfigOp(edit.op).name} to key {edit.key} because its type is not LIST.",
         )
     if override is None:
-        of_topic = kind is ResourceKind.TOPIC
-        inherited: Value = config.topic_defaults[edit.key] if of_topic else _inherited(edit.key, config)
-        override = render(setting, inherited) or ""
+        override = render(setting, _without_override(kind, setting, config)) or ""
     return [item.strip() for item in override.split(",") if item.strip()]
+
+
+def _without_override(kind: ResourceKind, setting: Setting, config: BrokerConfig) -> Value:
+    if kind is ResourceKind.CLIENT_METRICS:
+        return setting.default
+    return (
+        config.topic_defaults[setting.name]
+        if kind is ResourceKind.TOPIC
+        else _inherited(setting.name, config)
+    )
 
 
 def _inherited(key: str, config: BrokerConfig) -> Value:

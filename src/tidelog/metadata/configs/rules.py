@@ -1,4 +1,4 @@
-"""Which settings a topic, group or broker may be given, and the refusals in the words Kafka's clients know.
+"""Which settings a topic, group, subscription or broker may be given, and the refusals in Kafka's words.
 
 Only what a request changes is judged: a value that an older or newer version stored may be one that
 this version cannot read, and must not block changes to other settings.
@@ -6,6 +6,11 @@ this version cannot read, and must not block changes to other settings.
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
+from tidelog.base.client_metrics_settings import (
+    CLIENT_METRICS_SETTINGS,
+    INTERVAL_MS_MAX,
+    INTERVAL_MS_MIN,
+)
 from tidelog.base.config.checks import find_topic_problems
 from tidelog.base.config.config import BrokerConfig, Problem, TopicConfig
 from tidelog.base.config.error import unknown
@@ -38,6 +43,25 @@ def check_group_configs(configs: Mapping[str, str], changed: Collection[str], br
     problems = find_group_problems(values, changed, broker)
     if problems:
         raise _invalid(str(problems[0]))
+
+
+def check_client_metrics_configs(configs: Mapping[str, str], changed: Collection[str]) -> None:
+    """`configs` is all that the subscription is to have."""
+    for key in sorted(changed):
+        if key not in CLIENT_METRICS_SETTINGS:
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST, f"Unknown client metrics configuration: {key[:_NAME_SHOWN_MAX]}"
+            )
+    values = _parse_changed(configs, changed, CLIENT_METRICS_SETTINGS.get)
+    interval_ms = values.get("interval.ms")
+    if "interval.ms" not in changed or not isinstance(interval_ms, int):
+        return
+    if not INTERVAL_MS_MIN <= interval_ms <= INTERVAL_MS_MAX:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            f"Invalid value {interval_ms} for interval.ms, interval must be between {INTERVAL_MS_MIN} and "
+            f"{INTERVAL_MS_MAX} (1 hour)",
+        )
 
 
 def check_broker_configs(changed: Collection[str], *, of_cluster: bool) -> None:

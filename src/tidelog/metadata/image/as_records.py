@@ -34,6 +34,8 @@ def image_records(image: ClusterImage) -> Iterator[Record]:
         yield from _config_records(ResourceKind.BROKER, name, configs.items())
     for name, configs in image.group_configs.items():
         yield from _config_records(ResourceKind.GROUP, name, configs.items())
+    for name, configs in image.client_metrics.items():
+        yield from _config_records(ResourceKind.CLIENT_METRICS, name, configs.items())
     for topic in image.topics.values():
         yield from _topic_records(topic)
     yield from security_records(image.security)

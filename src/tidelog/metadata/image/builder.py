@@ -57,7 +57,7 @@ class TopicDraft:
 
 
 class NamedConfigs:
-    """The settings of brokers or of groups, by name; nothing is copied before something changes."""
+    """The settings of brokers, groups or subscriptions, by name; nothing is copied before a change."""
 
     __slots__ = ("_base", "_draft", "changed")
 
@@ -90,6 +90,7 @@ class ImageBuilder:
         self._named_configs = {
             ResourceKind.BROKER: NamedConfigs(base.broker_configs),
             ResourceKind.GROUP: NamedConfigs(base.group_configs),
+            ResourceKind.CLIENT_METRICS: NamedConfigs(base.client_metrics),
         }
         self._features = base.features
         self._security: SecurityDraft | None = None
@@ -129,6 +130,7 @@ class ImageBuilder:
             self._features,
             self._named_configs[ResourceKind.GROUP].build(),
             base.security if self._security is None else self._security.build(),
+            self._named_configs[ResourceKind.CLIENT_METRICS].build(),
         )
         configs = [ConfigResource(ResourceKind.TOPIC, d.name) for d in drafts if d.configs_changed]
         configs += [

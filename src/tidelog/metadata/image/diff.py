@@ -58,6 +58,7 @@ def _configs_changed(
         for kind, was, now in (
             (ResourceKind.BROKER, before.broker_configs, after.broker_configs),
             (ResourceKind.GROUP, before.group_configs, after.group_configs),
+            (ResourceKind.CLIENT_METRICS, before.client_metrics, after.client_metrics),
         )
         for name in sorted({**was, **now})
         if was.get(name, nothing) != now.get(name, nothing)

@@ -18,6 +18,8 @@ ELR_VERSION = "eligible.leader.replicas.version"
 """The feature of eligible leader replicas (KIP-966): at level 1 the controller keeps them."""
 SECURITY_VERSION = "tidelog.security.version"
 """At level 1 ACLs, roles, users, quotas and delegation tokens may be written."""
+CLIENT_METRICS_VERSION = "tidelog.client.metrics.version"
+"""At level 1 subscriptions to clients' metrics (KIP-714) may be written."""
 
 
 class ClusterImage(msgspec.Struct, frozen=True):
@@ -32,6 +34,7 @@ class ClusterImage(msgspec.Struct, frozen=True):
         str, Mapping[str, str]
     ] = {}  # by group id; a group need not exist to have settings
     security: SecurityImage = SecurityImage()
+    client_metrics: Mapping[str, Mapping[str, str]] = {}  # by the name of the subscription
 
     def topic(self, name: str) -> TopicImage | None:
         return self.topics.get(name)
@@ -56,6 +59,8 @@ class ClusterImage(msgspec.Struct, frozen=True):
             return {} if topic is None else topic.configs
         if resource.kind is ResourceKind.GROUP:
             return self.group_configs.get(resource.name, {})
+        if resource.kind is ResourceKind.CLIENT_METRICS:
+            return self.client_metrics.get(resource.name, {})
         return self.broker_configs.get(resource.name, {})
 
     @property

@@ -24,6 +24,7 @@ class ResourceKind(Enum):
     TOPIC = "topic"
     BROKER = "broker"
     GROUP = "group"
+    CLIENT_METRICS = "client-metrics"
 
 
 class NewerFormatError(StorageError):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tidelog.base.broker_settings import BROKER_SETTINGS
+from tidelog.base.client_metrics_settings import CLIENT_METRICS_SETTINGS
 from tidelog.base.config.config import load
 from tidelog.base.config.setting import Setting
 from tidelog.base.group_settings import GROUP_SETTINGS
@@ -26,6 +27,7 @@ def test_the_reference_pages_are_fresh() -> None:
     [
         ("broker-settings.md", BROKER_SETTINGS),
         ("group-settings.md", GROUP_SETTINGS),
+        ("client-metrics-settings.md", CLIENT_METRICS_SETTINGS),
         ("topic-settings.md", TOPIC_SETTINGS),
     ],
 )
@@ -36,7 +38,12 @@ def test_the_reference_names_every_setting_and_no_other(page: str, table: dict[s
 
 @pytest.mark.parametrize(
     "setting",
-    [*BROKER_SETTINGS.values(), *GROUP_SETTINGS.values(), *TOPIC_SETTINGS.values()],
+    [
+        *BROKER_SETTINGS.values(),
+        *CLIENT_METRICS_SETTINGS.values(),
+        *GROUP_SETTINGS.values(),
+        *TOPIC_SETTINGS.values(),
+    ],
     ids=lambda setting: setting.name,
 )
 def test_every_setting_says_what_it_is_for(setting: Setting) -> None:

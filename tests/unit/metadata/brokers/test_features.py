@@ -9,12 +9,24 @@ from tidelog.metadata.brokers.features import (
     UpgradeType,
     decide_default_features,
     decide_update_features,
-    refusal_of_security,
+    refusal_of_records,
     supported_features,
 )
 from tidelog.metadata.image.as_records import image_records
-from tidelog.metadata.image.image import ELR_VERSION, SECURITY_VERSION, ClusterImage, advance
-from tidelog.metadata.image.records import BrokerRegistered, FeatureChanged, FeatureRange
+from tidelog.metadata.image.image import (
+    CLIENT_METRICS_VERSION,
+    ELR_VERSION,
+    SECURITY_VERSION,
+    ClusterImage,
+    advance,
+)
+from tidelog.metadata.image.records import (
+    BrokerRegistered,
+    ConfigChanged,
+    FeatureChanged,
+    FeatureRange,
+    ResourceKind,
+)
 from tidelog.metadata.image.security_records import RoleChanged
 
 ID = "AAAAAAAAAAAAAAAAAAAAAQ"
@@ -102,8 +114,8 @@ def test_security_waits_for_the_last_old_broker(apply):
     """Two versions in a cluster: the old one would stop at a record on security."""
     old = BrokerRegistered(3, 1, ID, (), features=(FeatureRange("group.version", 0, 1),))
     image = ClusterImage().apply(FeatureChanged(METADATA_VERSION, 30)).apply(old)
-    assert refusal_of_security(image, [FeatureChanged("group.version", 1)]) is None
-    refusal = refusal_of_security(image, [RoleChanged("analyst", ())])
+    assert refusal_of_records(image, [FeatureChanged("group.version", 1)]) is None
+    refusal = refusal_of_records(image, [RoleChanged("analyst", ())])
     assert refusal.code is ErrorCode.UNSUPPORTED_VERSION
     assert f"upgrade --feature {SECURITY_VERSION}=1" in refusal.message
     level_1 = [FeatureUpdate(SECURITY_VERSION, 1)]
@@ -113,4 +125,14 @@ def test_security_waits_for_the_last_old_broker(apply):
     image = image.apply(BrokerRegistered(3, 2, ID, (), features=SUPPORTED_FEATURES))
     image = apply(image, decide_update_features(image, level_1))
     assert image.has_security
-    assert refusal_of_security(image, [RoleChanged("analyst", ())]) is None
+    assert refusal_of_records(image, [RoleChanged("analyst", ())]) is None
+
+
+def test_client_metrics_wait_for_the_last_old_broker():
+    """An old broker would stop at a setting of a kind of resource that it does not know."""
+    image = ClusterImage().apply(FeatureChanged(METADATA_VERSION, 30))
+    subscription = ConfigChanged(ResourceKind.CLIENT_METRICS, "s", "metrics", "*")
+    assert refusal_of_records(image, [ConfigChanged(ResourceKind.GROUP, "g", "a", "b")]) is None
+    refusal = refusal_of_records(image, [subscription])
+    assert f"upgrade --feature {CLIENT_METRICS_VERSION}=1" in refusal.message
+    assert refusal_of_records(image.apply(FeatureChanged(CLIENT_METRICS_VERSION, 1)), [subscription]) is None

@@ -12,7 +12,7 @@ from tidelog.metadata.image.image import advance
 from tidelog.metadata.image.records import ConfigChanged, ResourceKind
 from tidelog.metadata.topics.create_topics import NewTopic, TopicDefaults, decide_create_topics
 
-TOPIC, BROKER, BROKER_LOGGER, GROUP = 2, 4, 8, 32
+TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 
 
 @pytest.fixture
@@ -262,3 +262,48 @@ def test_a_stored_value_beyond_a_limit_that_moved_does_not_keep_others_from_chan
     image = after(image, change(image, far, config=roomy))
     near = edit(GROUP, "g", ("consumer.heartbeat.interval.ms", ConfigOp.SET, "6000"))
     assert len(after(image, change(image, near)).group_configs["g"]) == 2
+
+
+def test_a_client_metrics_subscription_comes_and_goes_with_its_settings(image):
+    image = after(image, change(image, edit(CLIENT_METRICS, "s", ("metrics", ConfigOp.APPEND, "a,b"))))
+    image = after(image, change(image, edit(CLIENT_METRICS, "s", ("metrics", ConfigOp.SUBTRACT, "a"))))
+    image = after(image, change(image, edit(CLIENT_METRICS, "s", ("interval.ms", ConfigOp.SET, "100"))))
+    assert image.client_metrics == {"s": {"metrics": "b", "interval.ms": "100"}}
+    gone = edit(
+        CLIENT_METRICS, "s", *((key, ConfigOp.DELETE, None) for key in ("metrics", "interval.ms", "match"))
+    )
+    assert after(image, change(image, gone)).client_metrics == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "error", "words"),
+    [
+        ("", ("metrics", "*"), ErrorCode.INVALID_REQUEST, "Subscription name can't be empty"),
+        ("s" * 250, ("metrics", "*"), ErrorCode.INVALID_REQUEST, "at most 249"),
+        (
+            "s",
+            ("retention.ms", "1"),
+            ErrorCode.INVALID_REQUEST,
+            "Unknown client metrics configuration: retention.ms",
+        ),
+        ("s", ("interval.ms", "99"), ErrorCode.INVALID_REQUEST, "between 100 and 3600000"),
+        ("s", ("interval.ms", "3600001"), ErrorCode.INVALID_REQUEST, "between 100 and 3600000"),
+        ("s", ("interval.ms", "soon"), ErrorCode.INVALID_CONFIG, "not a whole number"),
+        ("s", ("match", "client=x"), ErrorCode.INVALID_CONFIG, "Illegal client matching pattern"),
+        ("s", ("match", "client_id=("), ErrorCode.INVALID_CONFIG, "Illegal client matching pattern"),
+    ],
+)
+def test_what_a_client_metrics_subscription_may_not_have(image, name, setting, error, words):
+    key, value = setting
+    [result] = change(image, edit(CLIENT_METRICS, name, (key, ConfigOp.SET, value))).results
+    assert result.error is error
+    assert words in result.message
+
+
+def test_client_metrics_subscriptions_are_bounded(image, monkeypatch):
+    monkeypatch.setattr("tidelog.metadata.configs.alter_configs.SUBSCRIPTIONS_MAX", 1)
+    image = after(image, change(image, edit(CLIENT_METRICS, "s", ("metrics", ConfigOp.SET, "a"))))
+    [other] = change(image, edit(CLIENT_METRICS, "t", ("metrics", ConfigOp.SET, "a"))).results
+    assert other.error is ErrorCode.POLICY_VIOLATION
+    [same] = change(image, edit(CLIENT_METRICS, "s", ("metrics", ConfigOp.SET, "b"))).results
+    assert same.error is ErrorCode.NONE

@@ -25,6 +25,7 @@ FULL = advance(
         BrokerRegistered(1, 4, ID, (Endpoint("A", "h", 1), Endpoint("B", "h", 2, "SSL")), "rack", (ID, ID)),
         BrokerChanged(1, 4, fenced=True, shutting_down=True),
         ConfigChanged(ResourceKind.BROKER, "", "log.retention.ms", "7"),
+        ConfigChanged(ResourceKind.CLIENT_METRICS, "s", "metrics", "*"),
         TopicCreated("a", ID),
         ConfigChanged(ResourceKind.TOPIC, "a", "retention.ms", "7"),
         PartitionCreated(ID, 0, (1, 2), (1,), 1, directories=(ID, ID)),

@@ -26,6 +26,7 @@ def test_a_jump_tells_the_same_as_the_steps(with_topic):
             ConfigChanged(ResourceKind.TOPIC, "new", "retention.ms", "5"),
             ConfigChanged(ResourceKind.BROKER, "", "log.retention.ms", "5"),
             ConfigChanged(ResourceKind.GROUP, "g", "consumer.session.timeout.ms", "50000"),
+            ConfigChanged(ResourceKind.CLIENT_METRICS, "s", "metrics", "*"),
             BrokerChanged(2, 2, fenced=True),
             FeatureChanged("group.version", 1),
         ],

@@ -4,7 +4,7 @@ import pytest
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import StorageError
-from tidelog.metadata.brokers.features import METADATA_VERSION, refusal_of_security
+from tidelog.metadata.brokers.features import METADATA_VERSION, refusal_of_records
 from tidelog.metadata.image.image import ClusterImage, advance
 from tidelog.metadata.image.records import TopicCreated, encode_record
 from tidelog.metadata.image.security_builder import credential_record
@@ -86,5 +86,5 @@ def test_the_entry_is_one_that_the_controller_may_write() -> None:
     decision = decide_new_cluster(
         ClusterImage(), cluster_id="c", config=BrokerConfig(), bootstrap=bootstrap()
     )
-    assert refusal_of_security(ClusterImage(), decision.records) is None
-    assert refusal_of_security(ClusterImage(), bootstrap().credentials) is not None
+    assert refusal_of_records(ClusterImage(), decision.records) is None
+    assert refusal_of_records(ClusterImage(), bootstrap().credentials) is not None

@@ -1,17 +1,18 @@
-"""DescribeConfigs: every setting of a topic, group or broker, with its source and its meaning."""
+"""DescribeConfigs: every setting of a topic, group, subscription or broker, with source and meaning."""
 
 from collections.abc import Collection
 
 from tidelog.base.config.config import (
     ConfigEntry,
     describe_broker,
+    describe_client_metrics,
     describe_cluster_defaults,
     describe_group,
     describe_topic,
 )
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.handlers.configs.permissions import check_settings
-from tidelog.broker.requests.config_resources import BROKER, GROUP, TOPIC, broker_named
+from tidelog.broker.requests.config_resources import BROKER, CLIENT_METRICS, GROUP, TOPIC, broker_named
 from tidelog.broker.requests.context import Context
 from tidelog.metadata.topics.names import why_illegal
 from tidelog.security.acls.vocabulary import Operation
@@ -67,6 +68,11 @@ def _entries(context: Context, asked: DescribeConfigsResource) -> list[ConfigEnt
         return describe_group(
             services.metadata.image.group_configs.get(asked.resource_name, {}), services.config, names
         )
+    if asked.resource_type == CLIENT_METRICS:
+        if not asked.resource_name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty")
+        texts = services.metadata.image.client_metrics.get(asked.resource_name, {})
+        return describe_client_metrics(texts, services.config, names)
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type {asked.resource_type}")
 
 

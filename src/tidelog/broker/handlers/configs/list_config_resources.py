@@ -26,8 +26,9 @@ def handle(context: Context, request: ListConfigResourcesRequest) -> ListConfigR
         TOPIC: list(image.topics),
         BROKER: [str(id) for id in image.brokers],
         GROUP: list(image.group_configs),  # those with settings of their own
+        CLIENT_METRICS: list(image.client_metrics),
     }
-    # There are no client metrics subscriptions or loggers with settings of their own here.
+    # There are no loggers with settings of their own here.
     return ListConfigResourcesResponse(
         config_resources=[
             ConfigResource(resource_name=name, resource_type=kind)

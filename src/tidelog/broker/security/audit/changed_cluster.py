@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tidelog.base.broker_settings import BROKER_SETTINGS
+from tidelog.base.client_metrics_settings import CLIENT_METRICS_SETTINGS
 from tidelog.base.config.setting import Setting
 from tidelog.base.errors import ErrorCode
 from tidelog.base.group_settings import GROUP_SETTINGS
@@ -11,6 +12,7 @@ from tidelog.base.topic_settings import TOPIC_SETTINGS
 from tidelog.broker.security.audit.change import AuditedChange, shown
 
 _CONFIG_TYPES = {2: "TOPIC", 4: "BROKER", 8: "BROKER_LOGGER", 16: "CLIENT_METRICS", 32: "GROUP"}
+_TABLES = {"TOPIC": TOPIC_SETTINGS, "GROUP": GROUP_SETTINGS, "CLIENT_METRICS": CLIENT_METRICS_SETTINGS}
 _CONFIG_OPERATIONS = ("SET", "DELETE", "APPEND", "SUBTRACT")
 
 
@@ -18,7 +20,7 @@ def alter_configs(request: Any, response: Any) -> Iterator[AuditedChange]:
     codes = {(each.resource_type, each.resource_name): each.error_code for each in response.responses}
     for resource in request.resources:
         kind = _CONFIG_TYPES.get(resource.resource_type, str(resource.resource_type))
-        table = {"TOPIC": TOPIC_SETTINGS, "GROUP": GROUP_SETTINGS}.get(kind, BROKER_SETTINGS)
+        table = _TABLES.get(kind, BROKER_SETTINGS)
         details = tuple((each.name, _config_text(table, each)) for each in resource.configs)
         key = (resource.resource_type, resource.resource_name)
         yield AuditedChange(kind, resource.resource_name, codes.get(key, ErrorCode.NONE), details)
