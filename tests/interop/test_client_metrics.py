@@ -52,7 +52,7 @@ def client_metrics(
 
 def samples(broker: Broker, client_id: str) -> dict[str, dict[str, str]]:
     """The labels of a client's samples, with the value, by the name of the metric."""
-    with urlopen(f"http://{broker._running().node.metrics_address}/metrics", timeout=10) as page:
+    with urlopen(f"http://{broker.metrics_address}/metrics", timeout=10) as page:
         lines = page.read().decode().splitlines()
     found = {}
     for line in lines:

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.listener import Listener
 from tidelog.base.settings.metrics import FREE_PORT
+from tidelog.broker.client_metrics import ClientMetrics
 from tidelog.broker.health import Health
 from tidelog.broker.requests.context import Services
 from tidelog.server.http.health_app import health_app
@@ -64,6 +65,10 @@ def open_metrics(
         measured.start()
         opened.callback(measured.stop)
         collectors.add(name, measured.collect)
+    services.client_metrics = clients = ClientMetrics(
+        services.metadata, services.clock, services.random, services.run_in_thread
+    )
+    collectors.add("client metrics", clients.collect)
     http.begin()
     opened.push_async_callback(http.close)
     return MetricsPort(http, pauses)
