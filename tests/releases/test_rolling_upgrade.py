@@ -3,14 +3,18 @@
 Nothing fails, back and forth, as long as no feature is raised; and none can be until all brokers know it.
 """
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka.admin import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 
 from tests.chaos.process_cluster import ProcessCluster
+from tests.chaos.victim import RUN_TIDELOG
 from tests.interop.all_drivers import CLIENTS
 from tests.interop.client_crowd import Crowd, names_of_clients
 from tests.interop.driver import EARLIEST
@@ -55,6 +59,12 @@ def replace(cluster: ProcessCluster, id: int, source: Path | None) -> None:
     cluster.until_whole()
 
 
+def raise_features(cluster: ProcessCluster) -> None:
+    command = [sys.executable, "-c", RUN_TIDELOG, "-b", cluster.bootstrap_servers, "cluster", "upgrade"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_brokers_are_replaced_one_by_one(
     cluster: ProcessCluster, crowd: Crowd, source_of: Callable[[Release], Path]
 ) -> None:
@@ -66,6 +76,16 @@ def test_brokers_are_replaced_one_by_one(
     for id in cluster.members:
         replace(cluster, id, None)
         crowd.goes_on()
+        if id != max(cluster.members):
+            with pytest.raises(AssertionError, match=r"[Bb]roker.* 3"):
+                raise_features(cluster)
+    raise_features(cluster)
+    crowd.goes_on()
+    # What the earlier release did not know can be stored from now on.
+    change = UserScramCredentialUpsertion(
+        "alice", ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096), b"secret"
+    )
+    cluster.admin.alter_user_scram_credentials([change])["alice"].result(30)
 
 
 def test_what_was_written_is_there(
