@@ -1,6 +1,6 @@
 # What a newcomer types. Everything is installed into .venv, once, and again when pyproject.toml changes.
 .DEFAULT_GOAL := help
-.PHONY: help up test unit sim mutants chaos interop lint fmt bench bench-quick docs clean
+.PHONY: help up test unit sim mutants chaos interop lint fmt bench bench-quick docs zipapp clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -58,9 +58,13 @@ bench: $(DEV) ## Tidelog beside Apache Kafka, into docs/benchmarks.md; BENCH=ben
 bench-quick: $(DEV) ## The same with a tenth of the load: a look, not a result
 	$(BIN)/python -m benches.versus --quick
 
-docs: $(DEV) ## Regenerate the reference pages from the code
+docs: $(DEV) ## Regenerate the reference pages, man pages and completions from the code
 	@for page in settings commands python authorization; do $(BIN)/python -m tools.$${page}_reference || exit 1; done
 	@$(BIN)/python -m tools.monitoring_files
+	@$(BIN)/python -m tools.man_pages
+
+zipapp: $(DEV) ## Tidelog in one file, dist/tidelog.pyz, for hosts with this Python but without pip
+	@$(BIN)/python -m tools.zipapp
 
 clean: ## Remove what was installed and cached; your data in ./data stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -19,6 +19,8 @@ TOGETHER = {
     "tests/spark/test_source_connect.py": "Spark Connect",
     "tests/spark/test_two_phase_commit.py": "two-phase-commit",
     "tests/spark/": "Spark",
+    "tests/deploy/test_packages.py": "packages",
+    "tests/deploy/test_man_pages.py": "man pages",
     "tests/interop/cluster/": "a cluster",
     "tests/interop/test_cluster_cli_apache.py": "a cluster of Apache Kafka",
     "tests/interop/test_up_secure.py": "a secured cluster",

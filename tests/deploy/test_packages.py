@@ -1,0 +1,88 @@
+"""The wheel, the sdist and the single file: two builds are alike, and each runs a broker on its own."""
+
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.commands import broker, passes_a_record_on, run
+from tests.deploy.wheelhouse import ROOT, wheelhouse
+from tidelog import __version__
+
+pytestmark = pytest.mark.timeout(300)
+
+
+def build(directory: Path, source: Path = ROOT) -> tuple[Path, Path]:
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "--directory", directory],
+        cwd=source,
+        check=True,
+        capture_output=True,
+    )
+    [wheel], [sdist] = directory.glob("*.whl"), directory.glob("*.tar.gz")
+    return wheel, sdist
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return build(tmp_path_factory.mktemp("built"))
+
+
+def test_two_builds_and_one_of_the_sdist_are_alike(built: tuple[Path, Path], tmp_path: Path) -> None:
+    wheel, sdist = built
+    again, sdist_again = build(tmp_path / "again")
+    assert (again.name, sdist_again.name) == (wheel.name, sdist.name)
+    assert again.read_bytes() == wheel.read_bytes()
+    assert sdist_again.read_bytes() == sdist.read_bytes()
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    from_sdist, _ = build(tmp_path / "from-sdist", tmp_path / f"tidelog-{__version__}")
+    assert from_sdist.read_bytes() == wheel.read_bytes()
+
+
+def test_the_wheel_holds_man_pages_completions_and_no_tests(built: tuple[Path, Path]) -> None:
+    names = zipfile.ZipFile(built[0]).namelist()
+    data = f"tidelog-{__version__}.data/data/share"
+    for path in (
+        "man/man1/tidelog.1",
+        "man/man1/tidelog-topic.1",
+        "bash-completion/completions/tidelog",
+        "zsh/site-functions/_tidelog",
+        "fish/vendor_completions.d/tidelog.fish",
+    ):
+        assert f"{data}/{path}" in names
+    packages = {name.split("/")[0] for name in names if ".dist-info" not in name and ".data" not in name}
+    assert packages == {"tidelog", "pyspark_tidelog", "pyspark_tidelog_lake"}
+
+
+def test_the_wheel_in_a_new_environment_runs_a_broker(built: tuple[Path, Path], tmp_path: Path) -> None:
+    python = tmp_path / "venv" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index"]
+    subprocess.run([*pip, "--find-links", wheelhouse(), built[0]], check=True)
+    tidelog = python.parent / "tidelog"
+    assert run([tidelog, "--version"]).stdout == f"tidelog {__version__}\n"
+    assert (tmp_path / "venv" / "share" / "man" / "man1" / "tidelog.1").exists()
+    with broker([tidelog], tmp_path) as servers:
+        passes_a_record_on([tidelog], servers)
+
+
+def test_the_single_file_runs_a_broker_without_site_packages(tmp_path: Path) -> None:
+    pyz = tmp_path / "tidelog.pyz"
+    make = [sys.executable, "-m", "tools.zipapp", "--find-links", wheelhouse(), "--output", pyz]
+    subprocess.run(make, cwd=ROOT, check=True)
+    command = [sys.executable, "-I", "-S", pyz]
+    home = {"HOME": str(tmp_path / "home")}
+    assert run([*command, "--version"], **home).stdout == f"tidelog {__version__}\n"
+    [unpacked] = (tmp_path / "home" / ".cache" / "tidelog").iterdir()
+    assert unpacked.stat().st_mode & 0o077 == 0
+    with broker(command, tmp_path, **home) as servers:
+        passes_a_record_on(command, servers, **home)
+    assert [unpacked] == list((tmp_path / "home" / ".cache" / "tidelog").iterdir())
+
+    read_only = run([*command, "--version"], HOME="/proc")
+    assert read_only.returncode == 1
+    assert "Try: XDG_CACHE_HOME=DIR" in read_only.stderr
