@@ -15,7 +15,6 @@ from pathlib import Path
 import click
 from click.shell_completion import get_completion_class
 
-from tidelog import __version__
 from tidelog.cli.exits import Exit
 from tidelog.cli.main import cli
 from tools.commands_reference import option_record, walk
@@ -37,7 +36,7 @@ def man_page(name: str) -> str:
     first = contexts[0]
     lines = [
         '.\\" Written by tools/man_pages.py from the commands; change those.',
-        f'.TH {_text(title.upper())} 1 "" "Tidelog {__version__}" "Tidelog"',
+        f'.TH {_text(title.upper())} 1 "" "Tidelog" "Tidelog"',
         ".nh",
         ".ad l",
         ".SH NAME",
