@@ -58,10 +58,9 @@ bench: $(DEV) ## Tidelog beside Apache Kafka, into docs/benchmarks.md; BENCH=ben
 bench-quick: $(DEV) ## The same with a tenth of the load: a look, not a result
 	$(BIN)/python -m benches.versus --quick
 
-docs: $(DEV) ## Regenerate the reference pages, man pages and completions from the code
+docs: $(DEV) ## Regenerate the reference pages from the code
 	@for page in settings commands python authorization; do $(BIN)/python -m tools.$${page}_reference || exit 1; done
 	@$(BIN)/python -m tools.monitoring_files
-	@$(BIN)/python -m tools.man_pages
 
 zipapp: $(DEV) ## Tidelog in one file, dist/tidelog.pyz, for hosts with this Python but without pip
 	@$(BIN)/python -m tools.zipapp

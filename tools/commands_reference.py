@@ -105,18 +105,15 @@ def _description(text: str) -> list[str]:
     return lines[:-1]
 
 
-def option_record(parameter: click.Parameter) -> tuple[str, str] | None:
-    """The names of an option and its meaning; None for arguments and hidden options."""
-    record = parameter.get_help_record(click.Context(cli)) if isinstance(parameter, click.Option) else None
+def _option_row(parameter: click.Parameter) -> str | None:
+    if not isinstance(parameter, click.Option):
+        return None
+    record = parameter.get_help_record(click.Context(cli))
     if record is None:
         return None
-    names, meaning = (re.sub(r"\s+", " ", text) for text in record)
-    return names, re.sub(r" ?\[[x0-9<>=;. ]+\]$", "", meaning)  # click's way to write bounds is no prose
-
-
-def _option_row(parameter: click.Parameter) -> str | None:
-    record = option_record(parameter)
-    return record and f"| `{_cell(record[0])}` | {_cell(record[1])} |"
+    names, meaning = map(_cell, record)
+    meaning = re.sub(r" ?\[[x0-9<>=;. ]+\]$", "", meaning)  # click's way to write bounds is no prose
+    return f"| `{names}` | {meaning} |"
 
 
 def _cell(text: str) -> str:

@@ -1,132 +1,109 @@
-"""Writes share/man/man1/*.1 and the completion scripts below share/; `--check` only compares.
+"""Man pages made of docs/reference/commands.md: one for `tidelog`, one for each command and all below it.
 
-A page for `tidelog` and one for each command below it, its own commands included. The wheel carries share/.
+`hatch_build.py` puts them into the wheel when it is built, so this file needs nothing but Python.
 
-python -m tools.man_pages
+    python -m tools.man_pages DIR
 """
 
-import inspect
 import re
 import sys
 from collections.abc import Iterator
-from functools import cache, partial
 from pathlib import Path
 
-import click
-from click.shell_completion import get_completion_class
+REFERENCE = Path(__file__).parents[1] / "docs" / "reference" / "commands.md"
 
-from tidelog.cli.exits import Exit
-from tidelog.cli.main import cli
-from tools.commands_reference import option_record, walk
-from tools.pages import run
-
-SHARE = Path(__file__).parents[1] / "share"
-COMPLETIONS = {
-    "bash": SHARE / "bash-completion" / "completions" / "tidelog",
-    "zsh": SHARE / "zsh" / "site-functions" / "_tidelog",
-    "fish": SHARE / "fish" / "vendor_completions.d" / "tidelog.fish",
-}
-_MARKUP = re.compile(r"`([^`]+)`")
+_HEADING = re.compile(r"^##+ (.*)$", re.MULTILINE)
+_ROW = re.compile(r"\| (.*?) (?<!\\)\| (.*) \|")
+_FENCE = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"`([^`]+)`")
 
 
-def man_page(name: str) -> str:
-    """The page of `tidelog` (an empty name), or of one command of it."""
-    title = f"tidelog-{name}" if name else "tidelog"
-    contexts = [context for context in _contexts() if _top(context) == name]
-    first = contexts[0]
-    lines = [
-        '.\\" Written by tools/man_pages.py from the commands; change those.',
-        f'.TH {_text(title.upper())} 1 "" "Tidelog" "Tidelog"',
-        ".nh",
-        ".ad l",
-        ".SH NAME",
-        f"{_text(title)} \\- {_text(_summary(first.command))}",
-        *(line for context in contexts for line in _command(context, is_first=context is first)),
-    ]
-    if not name:
-        lines += [".SH COMMANDS", *_entries(first)]
-        lines += [".SH EXIT STATUS", *(line for code in Exit for line in _item(str(int(code)), code.meaning))]
-        lines += [".SH SEE ALSO", _see_also()]
-    else:
-        lines += [".SH SEE ALSO", ".BR tidelog (1)"]
-    return "\n".join(lines) + "\n"
+def man_pages(reference: str) -> dict[str, str]:
+    """By their names: `tidelog.1`, `tidelog-topic.1`."""
+    _, *parts = _HEADING.split(reference)
+    sections = dict(zip(map(_unquoted, parts[::2]), parts[1::2], strict=True))
+    commands = [title for title in sections if title.split(" ")[0] == "tidelog"]
+    tops = [title for title in commands if title.count(" ") == 1]
+    pages = {}
+    for top in ["tidelog", *tops]:
+        below = [title for title in commands if title.startswith(f"{top} ")] if top in tops else []
+        lines = [*_head(top, sections[top]), *_command(top, sections[top], is_first=True)]
+        for title in below:
+            lines += _command(title, sections[title], is_first=False)
+        if top == "tidelog":
+            lines += _common(sections, tops)
+        others = [one.replace(" ", "-") for one in tops] if top == "tidelog" else ["tidelog"]
+        lines += [".SH SEE ALSO", *(f".BR {_text(other)} (1){_comma(other, others)}" for other in others)]
+        pages[f"{top.replace(' ', '-')}.1"] = "\n".join(lines) + "\n"
+    return pages
 
 
-def completion_script(shell: str) -> str:
-    kind = get_completion_class(shell)
-    assert kind is not None
-    return kind(cli, {}, "tidelog", "_TIDELOG_COMPLETE").source()
+def _head(title: str, section: str) -> Iterator[str]:
+    name = title.replace(" ", "-")
+    yield '.\\" Made of docs/reference/commands.md when the wheel is built.'
+    yield from (f'.TH {_text(name.upper())} 1 "" "Tidelog" "Tidelog"', ".nh", ".ad l")
+    yield from (".SH NAME", f"{_text(name)} \\- {_text(_summary(section))}")
 
 
-def names() -> list[str]:
-    """An empty one for `tidelog` itself, then those of its commands."""
-    return ["", *cli.list_commands(click.Context(cli))]
-
-
-@cache
-def _contexts() -> list[click.Context]:
-    return list(walk())
-
-
-def _top(context: click.Context) -> str:
-    words = context.command_path.split(" ")
-    return words[1] if len(words) > 1 else ""
-
-
-def _command(context: click.Context, *, is_first: bool) -> Iterator[str]:
-    command = context.command
-    usage = f"\\fB{_text(context.command_path)}\\fR {_text(' '.join(command.collect_usage_pieces(context)))}"
-    if is_first:
-        yield from (".SH SYNOPSIS", usage, ".SH DESCRIPTION")
-    else:
-        yield from (f".SH {_text(context.command_path.upper())}", usage, ".PP")
-    yield from _description(command.help or "")
-    records = list(filter(None, map(option_record, command.params)))
-    if records:
-        yield ".SH OPTIONS" if is_first else ".PP"
-    for names, meaning in records:
+def _command(title: str, section: str, *, is_first: bool) -> Iterator[str]:
+    """Usage, description and options."""
+    usage = next(line.strip() for line in section.splitlines() if line.startswith(f"    {title}"))
+    heading = ".SH SYNOPSIS" if is_first else f".SH {_text(title.upper())}"
+    yield from (heading, f"\\fB{_text(title)}\\fR{_text(usage.removeprefix(title))}")
+    yield ".SH DESCRIPTION" if is_first else ".PP"
+    yield from _description(section.partition(f"    {usage}")[0])
+    rows = _rows(section)
+    yield from ([".SH OPTIONS"] if is_first and rows else [])
+    for names, meaning in rows:
         yield from _item(names, meaning)
+    if "\nTalks to a broker." in section:
+        yield from (".PP", "Talks to a broker, with the options for that in")
+        yield ".BR tidelog (1)."
+
+
+def _common(sections: dict[str, str], tops: list[str]) -> Iterator[str]:
+    shared = next(text for title, text in sections.items() if title.startswith("Options of every command"))
+    yield from (".SH OPTIONS OF EVERY COMMAND THAT TALKS TO A BROKER", _prose(shared.partition("|")[0]))
+    for names, meaning in _rows(shared):
+        yield from _item(names, meaning)
+    yield ".SH COMMANDS"
+    for title in tops:
+        yield from _item(f"{title.replace(' ', '-')}(1)", _summary(sections[title]))
+    yield ".SH EXIT STATUS"
+    for code, meaning in _rows(sections["Exit codes"]):
+        yield from _item(code, meaning)
 
 
 def _description(text: str) -> Iterator[str]:
-    for number, paragraph in enumerate(inspect.cleandoc(text).split("\n\n")):
-        if paragraph.startswith("\b\n"):
-            yield from (".PP", ".RS 2", ".nf", *map(_line, paragraph[2:].splitlines()), ".fi", ".RE")
-        else:
-            yield from ([".PP"] if number else [])
-            yield _prose(paragraph)
+    for number, part in enumerate(_FENCE.split(text)):
+        if number % 2:
+            yield from (".PP", ".RS 2", ".nf", *map(_line, part.splitlines()), ".fi", ".RE")
+            continue
+        for paragraph in filter(None, map(str.strip, part.split("\n\n"))):
+            yield from (".PP", _prose(paragraph))
 
 
-def _entries(root: click.Context) -> Iterator[str]:
-    assert isinstance(root.command, click.Group)
-    for name in names()[1:]:
-        command = root.command.get_command(root, name)
-        assert command is not None
-        yield from _item(f"tidelog-{name}(1)", _summary(command))
+def _rows(section: str) -> list[tuple[str, str]]:
+    """The body of the only table."""
+    rows = [match.groups() for match in map(_ROW.fullmatch, section.splitlines()) if match]
+    return [(_unquoted(names), meaning.replace("\\|", "|")) for names, meaning in rows[1:]]
 
 
-def _see_also() -> str:
-    return ",\n".join(f".BR tidelog\\-{_text(name)} (1)" for name in names()[1:])
+def _summary(section: str) -> str:
+    return " ".join(section.strip().partition("\n\n")[0].split()).rstrip(".")
 
 
 def _item(term: str, meaning: str) -> Iterator[str]:
     yield from (".TP", f"\\fB{_text(term)}\\fR", _prose(meaning))
 
 
-def _summary(command: click.Command) -> str:
-    sentence = " ".join((command.help or "").partition("\n\n")[0].split())
-    return sentence.rstrip(".")
-
-
 def _prose(text: str) -> str:
-    return _line(" ".join(text.split()), markup=True)
+    return _CODE.sub(r"\\fB\1\\fR", _line(" ".join(text.split())))
 
 
-def _line(text: str, markup: bool = False) -> str:
+def _line(text: str) -> str:
     """A line of its own: one that begins with a dot or a quote would be a request."""
-    plain = _text(text)
-    shown = _MARKUP.sub(r"\\fB\1\\fR", plain) if markup else plain
-    return f"\\&{shown}" if shown.startswith((".", "'")) else shown
+    return f"\\&{_text(text)}" if text.startswith((".", "'")) else _text(text)
 
 
 def _text(text: str) -> str:
@@ -134,10 +111,21 @@ def _text(text: str) -> str:
     return "".join(c if ord(c) < 128 else f"\\[u{ord(c):04X}]" for c in escaped)
 
 
-PAGES = {
-    SHARE / "man" / "man1" / f"tidelog{'-' + name if name else ''}.1": partial(man_page, name)
-    for name in names()
-} | {path: partial(completion_script, shell) for shell, path in COMPLETIONS.items()}
+def _unquoted(text: str) -> str:
+    return text.strip("`").replace("\\|", "|")
+
+
+def _comma(one: str, others: list[str]) -> str:
+    return "" if one == others[-1] else " ,"
+
+
+def write_man_pages(directory: Path) -> list[Path]:
+    directory.mkdir(parents=True, exist_ok=True)
+    pages = man_pages(REFERENCE.read_text(encoding="utf-8"))
+    for name, text in pages.items():
+        (directory / name).write_text(text, encoding="utf-8")
+    return [directory / name for name in pages]
+
 
 if __name__ == "__main__":
-    sys.exit(run(PAGES, sys.argv[1:]))
+    write_man_pages(Path(sys.argv[1]))
