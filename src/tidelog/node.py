@@ -61,6 +61,7 @@ from tidelog.broker.requests.produce_shortcut import ProduceShortcut
 from tidelog.broker.requests.routes import Routes
 from tidelog.broker.security.authorizer import Authorizer, authorizer_of
 from tidelog.broker.security.quota_switch import QuotaSwitch
+from tidelog.groups.counters import GroupCounters
 from tidelog.metadata.brokers.features import SUPPORTED_FEATURES
 from tidelog.metadata.brokers.registration_rules import CRASHED_SYNCED
 from tidelog.metadata.image.entities import BrokerImage
@@ -222,7 +223,7 @@ class BrokerNode:
         )
         opened.push_async_callback(server.drain, 0.0)
         self._on_abort.insert(0, server.close)
-        self._open_metrics(opened, server)
+        self._open_metrics(opened, server, threads)
         self._endpoints = _endpoints(config.advertised_listeners(), server.addresses)
         me = inter_broker_endpoint(config, self._endpoints)
         raft = raft_of(config, store, storage_id=log_dirs.first.id, me=me, clock=clock, random=self._random)
@@ -240,7 +241,7 @@ class BrokerNode:
         retire_bootstrap(self._disk, log_dirs.first.path, bootstrap, metadata.image)
         await self._serve(opened, network, server, dispatcher, flusher)
 
-    def _open_metrics(self, opened: AsyncExitStack, server: Serving) -> None:
+    def _open_metrics(self, opened: AsyncExitStack, server: Serving, threads: Threads) -> None:
         """From now on: probes see a broker that waits for its cluster, and one that stops."""
         if not self.config.int("metrics.port"):
             return
@@ -248,7 +249,7 @@ class BrokerNode:
         from tidelog.server.metrics.setup import open_metrics
 
         add_collectors(self.services)
-        self._metrics = open_metrics(opened, self.config, self.services, server)
+        self._metrics = open_metrics(opened, self.config, self.services, server, threads)
         self._on_abort.insert(0, self._metrics.abort)
 
     def _routes(self, opened: AsyncExitStack) -> Routes:
@@ -333,7 +334,7 @@ class BrokerNode:
         await self._join()
         dispatcher.open()
         server.open()
-        cleaner = LogCleaner(partitions, self._clock, lambda: metadata.config, threads)
+        cleaner = LogCleaner(partitions, self._clock, lambda: metadata.config, threads, partitions.counters)
         opened.push_async_callback(cleaner.close)
         chores = Housekeeping(partitions, flusher, self._clock, threads)
         opened.callback(chores.close)
@@ -453,7 +454,8 @@ class BrokerNode:
         )
         log_dirs.broker_epoch = lambda: lifecycle.epoch
         producer_ids = ProducerIds(lifecycle.next_producer_ids)
-        groups = register_groups(coordinators, random)
+        group_counters = GroupCounters()
+        groups = register_groups(coordinators, random, group_counters)
         transactions = Transactions(
             coordinators,
             clock=clock,
@@ -484,6 +486,7 @@ class BrokerNode:
             ),
             coordinators=coordinators,
             groups=groups,
+            group_counters=group_counters,
             sessions=FetchSessions(
                 clock,
                 random,

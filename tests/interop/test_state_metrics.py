@@ -1,12 +1,13 @@
 """The metrics of a real cluster agree with what its clients did and with each other."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
 from tests.interop.waiting import eventually
 from tests.rigs.scrape import Scraped, scrape
-from tidelog import Admin, Consumer, Producer
+from tidelog import Admin, Consumer, Producer, TransactionalProducer
 from tidelog.testing.cluster import Cluster
 
 RECORDS = 50
@@ -51,6 +52,24 @@ def test_traffic_counts_what_clients_sent_and_read(cluster: Cluster, config: dic
     eventually(lambda: total(cluster, "tidelog_topic_size_bytes", topic="traffic") == 3 * received)
     copied = total(cluster, "tidelog_replication_received_bytes_total")
     assert copied == total(cluster, "tidelog_replication_sent_bytes_total") >= 2 * received
+
+
+def test_transactions_and_commits_are_counted(cluster: Cluster, config: dict[str, object]) -> None:
+    with TransactionalProducer({**config, "transactional.id": "counted"}) as producer:
+        with producer.transaction() as transaction:
+            transaction.send("traffic", b"kept")
+        with suppress(ZeroDivisionError), producer.transaction() as transaction:
+            transaction.send("traffic", b"dropped").result()
+            _ = 1 / 0
+    assert total(cluster, "tidelog_transactions_ended_total", outcome="committed") == 1
+    assert total(cluster, "tidelog_transactions_ended_total", outcome="aborted") == 1
+    assert total(cluster, "tidelog_transactions") == 1
+    # Markers are no records.
+    assert total(cluster, "tidelog_topic_received_records_total", topic="traffic") == RECORDS + 2
+    assert total(cluster, "tidelog_offset_commits_total") >= 2
+    assert total(cluster, "tidelog_group_rebalances_total") >= 1
+    assert total(cluster, "tidelog_groups") == 1
+    assert total(cluster, "tidelog_coordinator_shards", state="active") == 100
 
 
 def test_sums_of_partitions_agree_with_the_controller(cluster: Cluster) -> None:

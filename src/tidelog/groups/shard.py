@@ -37,6 +37,7 @@ from tidelog.groups.consumer.member_timers import Wait
 from tidelog.groups.consumer.messages import DescribedConsumerGroup, HeartbeatAnswer, HeartbeatRequest
 from tidelog.groups.consumer.room import AnyGroup, ConsumerRoom
 from tidelog.groups.consumer.topics import TopicInfo, Topics
+from tidelog.groups.counters import GroupCounters
 from tidelog.groups.durable import Change, DurableState
 from tidelog.groups.offsets import commit as offset_commit
 from tidelog.groups.offsets import delete as offset_delete
@@ -68,12 +69,15 @@ from tidelog.groups.streams.room import StreamsRoom
 
 
 class GroupShard:
-    def __init__(self, settings: GroupSettings, random: Random) -> None:
+    def __init__(
+        self, settings: GroupSettings, random: Random, counters: GroupCounters | None = None
+    ) -> None:
         self.durable = DurableState()
         self.groups: dict[str, AnyGroup] = {}
         self._room = ConsumerRoom(self.groups, self._on_timeout)
         self._streams = StreamsRoom(self._room)
-        self._context = Context(settings, random, self._forget)
+        self._counters = counters or GroupCounters()
+        self._context = Context(settings, random, self._forget, counters=self._counters)
         self._sweep = OffsetSweep(self._context, self.durable, self.groups)
         self._is_live = False
 
@@ -94,9 +98,11 @@ class GroupShard:
         if not self._is_live or replayed is None:
             return
         change, group_id, group = replayed
-        if change in (Change.OFFSET, Change.PENDING_OFFSET) and group_id not in self.groups:
-            # Commits without a group make a simple one: empty and without a protocol.
-            self.groups[group_id] = lifecycle.new_group(self._context, group_id, now_ms)
+        if change in (Change.OFFSET, Change.PENDING_OFFSET):
+            self._counters.offset_commits += 1
+            if group_id not in self.groups:
+                # Commits without a group make a simple one: empty and without a protocol.
+                self.groups[group_id] = lifecycle.new_group(self._context, group_id, now_ms)
         elif change is Change.GROUP and group_id not in self.groups:
             stored = self.durable.classic_groups[group_id]
             self.groups[group_id] = lifecycle.load_group(self._context, group_id, stored)

@@ -12,6 +12,7 @@ from tidelog.base.pending import Pending
 from tidelog.base.ports import Random
 from tidelog.base.timers import Timers
 from tidelog.coordination.decision import ShardDecision, StateRecord
+from tidelog.groups.counters import GroupCounters
 from tidelog.groups.settings import GroupSettings
 
 AnswerT = TypeVar("AnswerT")
@@ -30,6 +31,7 @@ class Context:
     timers: "Timers[Step]" = field(default_factory=Timers)
     notes: deque[str] = field(default_factory=lambda: deque(maxlen=NOTES_MAX))
     """Lines for the broker's log, oldest first; the shell takes them."""
+    counters: GroupCounters = field(default_factory=GroupCounters)
 
 
 class Step:

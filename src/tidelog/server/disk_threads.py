@@ -24,6 +24,7 @@ class DiskThreads:
 
     def __init__(self, name: str = "disk", *, threads: int = 4, waiting_max: int = 10_000) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=f"tidelog-{name}")
+        self._threads = threads
         self._limit = threads + waiting_max
         self._jobs = 0
         self._idle = asyncio.Event()
@@ -34,6 +35,11 @@ class DiskThreads:
     def jobs(self) -> int:
         """Jobs that are not finished, running and waiting."""
         return self._jobs
+
+    @property
+    def waiting(self) -> int:
+        """Jobs that wait for a thread."""
+        return max(0, self._jobs - self._threads)
 
     def run(self, job: Callable[[], T]) -> asyncio.Future[T]:
         """Run the job on a thread; cancelling the future drops a job that has not begun."""

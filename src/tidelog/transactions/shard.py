@@ -18,6 +18,7 @@ from tidelog.base.timers import Timer, Timers
 from tidelog.coordination.decision import ShardDecision, StateRecord
 from tidelog.transactions import beginning, ending, joining, listing
 from tidelog.transactions.confirmation import NEEDS_CONFIRMATION, confirmed
+from tidelog.transactions.ended import EndedTransactions
 from tidelog.transactions.marker import Marker, MarkersToWrite, markers_of
 from tidelog.transactions.messages import (
     AddRequest,
@@ -55,7 +56,12 @@ class Tick:
 
 
 class TransactionShard:
-    def __init__(self, settings: TransactionSettings, coordinator_epoch: Epoch = NO_EPOCH) -> None:
+    def __init__(
+        self,
+        settings: TransactionSettings,
+        coordinator_epoch: Epoch = NO_EPOCH,
+        ended: EndedTransactions | None = None,
+    ) -> None:
         """`coordinator_epoch` is the leader epoch of the partition: markers carry it, so that those of an
         earlier coordinator are refused.
         """
@@ -64,6 +70,8 @@ class TransactionShard:
         self.skipped = 0
         """Records of kinds that this version does not know, left alone as Kafka does."""
         self._coordinator_epoch = coordinator_epoch
+        self._ended = ended or EndedTransactions()
+        self._timing_out: set[str] = set()
         self._is_live = False
         self._bumped_from: dict[str, int] = {}  # soft: a new coordinator refuses such a retry, as Kafka does
         self._timers: Timers[Tick] = Timers()
@@ -119,6 +127,8 @@ class TransactionShard:
             if before is None or not before.is_ending:  # completion changes nothing for the producer
                 self._bumped_from.pop(transactional_id, None)
             transaction = self.transactions.get(transactional_id)
+            if before is not None and before.state is State.ONGOING:
+                self._count_end(transaction)
             if transaction is not None and transaction.state is State.ONGOING:
                 self._watch(transaction, now, now_ms)
             elif (timer := self._timeouts.get(transactional_id)) is not None:
@@ -127,6 +137,18 @@ class TransactionShard:
                     del self._timeouts[transactional_id]
         if decision.on_applied is not None:
             decision.on_applied()
+
+    def _count_end(self, transaction: Transaction | None) -> None:
+        """It was open before a change, and may be over now."""
+        if transaction is None or transaction.state is State.ONGOING:
+            return
+        if transaction.commits:
+            self._ended.committed += 1
+        elif transaction.id in self._timing_out:
+            self._ended.timed_out += 1
+        else:
+            self._ended.aborted += 1
+        self._timing_out.discard(transaction.id)
 
     def _marked(self, decision: ShardDecision[AnswerT]) -> ShardDecision[AnswerT]:
         """Tell the partitions once the decision is committed, also if its producer no longer waits."""
@@ -255,6 +277,7 @@ class TransactionShard:
             f"transaction of {transactional_id!r} (producer {found.writer.producer_id}, epoch "
             f"{found.writer.epoch}) is aborted: it was open for longer than its {found.timeout_ms} ms"
         )
+        self._timing_out.add(transactional_id)
         # Again a little later, should this not be written; `apply` stops it.
         self._timeouts[transactional_id].start(tick.now + min(found.timeout_ms, 1000) / 1000)
         tick.decision = self._marked(_effect(record_of(ending.fence(found, tick.now_ms, may_go_on=True))))

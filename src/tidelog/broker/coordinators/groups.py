@@ -21,6 +21,7 @@ from tidelog.broker.coordinators.runtime.runtime import CoordinatorRuntime
 from tidelog.broker.coordinators.runtime.served_partition import ServedPartition
 from tidelog.broker.coordinators.runtime.service import CoordinatorService
 from tidelog.groups.consumer.topics import TopicInfo, Topics
+from tidelog.groups.counters import GroupCounters
 from tidelog.groups.settings import GroupSettings, OffsetsTopicSettings
 from tidelog.groups.shard import GroupShard
 from tidelog.metadata.image.image import ImageDelta
@@ -31,12 +32,15 @@ DELETE_OFFSETS_SECONDS = 1.0
 log = logging.getLogger("tidelog.broker.groups")
 
 
-def register_groups(runtime: CoordinatorRuntime, random: Random) -> CoordinatorService[GroupShard]:
-    return _Groups(runtime, random).service
+def register_groups(
+    runtime: CoordinatorRuntime, random: Random, counters: GroupCounters | None = None
+) -> CoordinatorService[GroupShard]:
+    return _Groups(runtime, random, counters or GroupCounters()).service
 
 
 class _Groups:
-    def __init__(self, runtime: CoordinatorRuntime, random: Random) -> None:
+    def __init__(self, runtime: CoordinatorRuntime, random: Random, counters: GroupCounters) -> None:
+        self._counters = counters
         self._metadata = runtime.metadata
         self._random = random
         self._topics: Topics | None = None
@@ -73,7 +77,7 @@ class _Groups:
         return StateTopic(settings.partitions, settings.replication_factor, lambda replicas: configs)
 
     def _new_shard(self, _: Epoch) -> GroupShard:
-        shard = GroupShard(self._settings(), self._random)
+        shard = GroupShard(self._settings(), self._random, self._counters)
         self._deleted_before_served[shard] = set()
         return shard
 

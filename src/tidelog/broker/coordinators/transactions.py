@@ -17,6 +17,7 @@ from tidelog.broker.coordinators.transaction_markers import SendMarkers, Transac
 from tidelog.broker.coordinators.transaction_partition import TransactionPartition
 from tidelog.metadata.image.image import ImageDelta
 from tidelog.metadata.topics.names import TRANSACTION_STATE
+from tidelog.transactions.ended import EndedTransactions
 from tidelog.transactions.marker import Marker
 from tidelog.transactions.settings import StateTopicSettings, TransactionSettings
 from tidelog.transactions.shard import TransactionShard
@@ -35,6 +36,7 @@ class Transactions:
         self._metadata = runtime.metadata
         self._take_id = take_id
         self._serving: dict[int, TransactionPartition] = {}
+        self.ended = EndedTransactions()
         self.markers = TransactionMarkers(send_markers, self._leader_of, clock, self._on_written)
         self.service = runtime.register(
             Registration(
@@ -42,7 +44,7 @@ class Transactions:
                 key_type=KeyType.TRANSACTION,
                 topic=TRANSACTION_STATE,
                 new_topic=self._new_topic,
-                new_shard=lambda epoch: TransactionShard(self._settings(), epoch),
+                new_shard=lambda epoch: TransactionShard(self._settings(), epoch, self.ended),
                 on_served=self._on_served,
                 on_left=self._on_left,
                 after_step=self._write_markers,

@@ -13,6 +13,7 @@ from tidelog.base.errors import KafkaError, TidelogError
 from tidelog.base.ports import Clock
 from tidelog.broker.log_dirs.cleaner_throttle import CleanerThrottle, CompactionStopped
 from tidelog.broker.log_dirs.cleaning_job import CleaningJob
+from tidelog.broker.log_dirs.counters import LogCounters
 from tidelog.broker.log_dirs.flusher import RunInThread
 from tidelog.replication import refusals
 from tidelog.replication.partition import Partition
@@ -33,12 +34,14 @@ class LogCleaner:
         clock: Clock,
         config: Callable[[], BrokerConfig],
         run_in_thread: RunInThread,
+        counters: LogCounters | None = None,
     ) -> None:
         """`partitions` is asked again each time: those that are on this broker then."""
         self._partitions = partitions
         self._clock = clock
         self._config = config
         self._run_in_thread = run_in_thread
+        self._counters = counters or LogCounters()
         self._throttle = CleanerThrottle(clock)
         self._jobs: dict[asyncio.Task[None], CleaningJob] = {}
         self._uncleanable: dict[PartitionLog, str] = {}
@@ -115,10 +118,15 @@ class LogCleaner:
         task.add_done_callback(finished)
 
     async def _run(self, job: CleaningJob) -> None:
+        began, counters = self._clock.monotonic(), self._counters
         try:
             await job.run()
+            counters.cleaned_logs += 1
+            counters.cleaner_freed_bytes += job.freed_bytes
         except Exception as error:
             self._handle_failure(job, error)
+        counters.cleaner_seconds += self._clock.monotonic() - began
+        counters.cleaner_read_bytes += job.read_bytes
 
     def _choose(self, seen: set[PartitionLog]) -> tuple[Partition, CleanableRange] | None:
         """The partition with the largest part of dirt among those that are due."""
@@ -126,6 +134,7 @@ class LogCleaner:
         # A deleted topic that was created again has the directory of the old one, whose job may still run.
         busy = {job.log.directory for job in self._jobs.values()}
         best: tuple[Partition, CleanableRange] | None = None
+        dirty_ratio_max = 0.0
         for partition in self._partitions:
             candidate = partition.log
             if (
@@ -145,8 +154,11 @@ class LogCleaner:
             except (KafkaError, OSError) as error:
                 self._give_up(partition, candidate, f"its segments cannot be read: {error}")
                 continue
+            dirty_ratio_max = max(dirty_ratio_max, cleanable.ratio)
             if cleanable.is_due(candidate.config) and (best is None or cleanable.ratio > best[1].ratio):
                 best = partition, cleanable
+        self._counters.dirty_ratio_max = dirty_ratio_max
+        self._counters.uncleanable_logs = len(self._uncleanable)
         return best
 
     def _forget_deleted(self) -> None:

@@ -55,6 +55,14 @@ class CleaningJob:
         self._plan: Compaction = self.log.compaction.begin(cleanable, clock.now_ms(), key_bytes_max)
         self._current: Sequence[Source] = self._plan.sources
 
+    @property
+    def read_bytes(self) -> int:
+        return self._plan.bytes_before
+
+    @property
+    def freed_bytes(self) -> int:
+        return self._plan.bytes_before - self._plan.bytes_after
+
     def is_wanted(self) -> bool:
         """Whether the partition is still here, with this log, and the log is not being copied."""
         is_its_log = self.partition.log is self.log and not self.log.compaction.copies_under_way

@@ -13,12 +13,13 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import Epoch, NodeId, Uuid
 from tidelog.base.ports import Clock
 from tidelog.broker.controller.metadata_service import MetadataService
+from tidelog.broker.log_dirs.counters import LogCounters
 from tidelog.broker.log_dirs.flusher import Flusher, RunInThread
 from tidelog.broker.log_dirs.log_deletion import LogDeletion
 from tidelog.broker.log_dirs.log_dir import LogDir
 from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.broker.log_dirs.log_opening import CHUNK, LogOpening, Opened, Replica, Unopened, log_config
-from tidelog.broker.log_dirs.recovery_progress import RecoveryProgress
+from tidelog.broker.log_dirs.recovery_progress import RecoveryProgress, StartProgress
 from tidelog.broker.turns import in_turns
 from tidelog.metadata.image.diff import diff
 from tidelog.metadata.image.entities import PartitionImage, TopicImage
@@ -48,6 +49,8 @@ class HostedPartitions:
         self._node_id = node_id
         self.log_dirs = log_dirs
         self.traffic = traffic or TrafficBook()
+        self.counters = LogCounters()
+        self.start_progress = StartProgress()
         self._flusher = flusher
         self._clock = clock
         self._run_in_thread = run_in_thread
@@ -143,8 +146,10 @@ class HostedPartitions:
         ]
         self.log_dirs.complete_moves({topic.id: topic.name for topic in image.topics.values()})
         self.log_dirs.set_strays_aside({(topic.id, partition.index) for topic, partition in ours})
+        self.start_progress.begin(len(ours), self._clock.monotonic())
         opening = self._opening.open if self.log_dirs.all_clean else self._opening.recover
         await opening(ours, config, self._host)
+        self.start_progress.end(self._clock.monotonic())
         unknown = self.log_dirs.name_unknown_partitions({(topic.name, one.index) for topic, one in ours})
         truncated = [partition for partition in self if partition.follower.must_checkpoint]
         if (unknown or truncated) and self.checkpoint_now():
@@ -155,6 +160,7 @@ class HostedPartitions:
         topic, image = replica
         keys: list[tuple[TopicKey, int]] = [(topic.name, image.index), (topic.id, image.index)]
         self._without_space.pop((topic.id, image.index), None)
+        self.start_progress.note_opened()
         if isinstance(opened, Unopened):
             self._unusable.update(dict.fromkeys(keys, opened.why))
             if opened.is_disk_full:

@@ -36,7 +36,10 @@ class Housekeeping:
                 log.error("%s-%d: retention failed: %s", partition.topic, partition.index, error.message)
                 partition.release_all(error)
                 continue
+            counters = self._partitions.counters
             for segment in deletions:
+                counters.retired_segments += 1
+                counters.retired_bytes += segment.size
                 delay = (segment.remove_at_ms - now_ms) / 1000
                 timer = asyncio.get_running_loop().call_later(delay, self._remove, partition, segment)
                 self._removals[segment] = timer

@@ -1,9 +1,13 @@
 """The collectors of a broker's state, added in one place; only a broker that serves metrics imports it."""
 
 from tidelog.broker.metrics.cluster import ClusterCollector
+from tidelog.broker.metrics.groups import GroupsCollector
 from tidelog.broker.metrics.image_changes import ImageChanges
 from tidelog.broker.metrics.partitions import PartitionsCollector
+from tidelog.broker.metrics.quotas import QuotasCollector
 from tidelog.broker.metrics.raft import RaftCollector
+from tidelog.broker.metrics.storage import StorageCollector
+from tidelog.broker.metrics.transactions import TransactionsCollector
 from tidelog.broker.requests.context import Services
 
 
@@ -16,3 +20,7 @@ def add_collectors(services: Services) -> None:
     collectors.add("quorum", RaftCollector(metadata).collect)
     collectors.add("metadata changes", changes.collect)
     collectors.add("partitions", PartitionsCollector(services).collect)
+    collectors.add("storage", StorageCollector(services.partitions, services.clock).collect)
+    collectors.add("groups", GroupsCollector(services).collect)
+    collectors.add("transactions", TransactionsCollector(services.transactions, services.clock).collect)
+    collectors.add("quotas", QuotasCollector(services).collect)

@@ -31,6 +31,8 @@ from tidelog.broker.security.client_quotas import ClientQuotas
 from tidelog.broker.security.mutation_quotas import MutationCharge, MutationQuotas
 from tidelog.broker.security.refused_brokers import RefusedBrokers
 from tidelog.broker.security.request_charge import RequestCharge
+from tidelog.broker.security.throttle_counts import ThrottleCounts
+from tidelog.groups.counters import GroupCounters
 from tidelog.groups.shard import GroupShard
 from tidelog.metrics.collectors import Collectors
 from tidelog.security.acls.acl import WILDCARD
@@ -88,6 +90,10 @@ class Services:
     """None while no client has a quota: then requests are not charged."""
     mutations: MutationQuotas | None = None
     """None while no client has a quota."""
+    throttled: ThrottleCounts = field(default_factory=ThrottleCounts)
+    denials: dict[tuple[Operation, ResourceType], int] = field(default_factory=dict)
+    """How often each permission was missing."""
+    group_counters: GroupCounters = field(default_factory=GroupCounters)
     answer_forwarded: Callable[[memoryview, ClientConnection, Tries | None], Awaitable[bytes | None]] = (
         _not_wired
     )
@@ -138,9 +144,15 @@ class Context:
     def allows(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
         """Whether the client's principal may do this with the resource. False means that it is refused."""
         is_allowed = self._is_allowed(operation, resource_type, name)
-        if not is_allowed and self.services.audit is not None:
-            self.services.audit.denied(self.actor, self.api, operation, resource_type, name)
+        if not is_allowed:
+            self._note_denial(operation, resource_type, name)
         return is_allowed
+
+    def _note_denial(self, operation: Operation, resource_type: ResourceType, name: str) -> None:
+        services, missing = self.services, (operation, resource_type)
+        services.denials[missing] = services.denials.get(missing, 0) + 1
+        if services.audit is not None:
+            services.audit.denied(self.actor, self.api, operation, resource_type, name)
 
     @property
     def actor(self) -> Actor:
@@ -172,8 +184,8 @@ class Context:
         connection = self.connection
         who = connection.principal, connection.host
         is_allowed = authorizer.allows_on_any(*who, operation, resource_type)
-        if not is_allowed and self.services.audit is not None:
-            self.services.audit.denied(self.actor, self.api, operation, resource_type, WILDCARD)
+        if not is_allowed:
+            self._note_denial(operation, resource_type, WILDCARD)
         return is_allowed
 
     def operations_on(self, resource_type: ResourceType, name: str) -> int:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from tidelog.base.ports import Clock
+from tidelog.broker.security.throttle_counts import ThrottleCounts
 from tidelog.security.quotas.entity import ABSENT, QuotaKey, Quotas, quota_of
 from tidelog.security.quotas.rate import SlidingRate
 from tidelog.security.quotas.recent import Recent
@@ -46,8 +47,11 @@ UNLIMITED = ClientLimits()
 
 
 class ClientQuotas:
-    def __init__(self, clock: Clock, *, windows: int, window_ms: int) -> None:
+    def __init__(
+        self, clock: Clock, *, windows: int, window_ms: int, counts: ThrottleCounts | None = None
+    ) -> None:
         self.clock = clock
+        self.counts = counts or ThrottleCounts()
         self.windows = windows
         self.window_ms = window_ms
         self._quotas: Quotas = NO_QUOTAS

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ports import Clock
 from tidelog.broker.security.client_quotas import user_of
+from tidelog.broker.security.throttle_counts import ThrottleCounts
 from tidelog.security.quotas.entity import AppliedQuota, QuotaKey, Quotas, quota_of
 from tidelog.security.quotas.token_bucket import TokenBucket
 
@@ -19,8 +20,11 @@ _SharedBy = tuple[str | None, str | None]
 
 
 class MutationQuotas:
-    def __init__(self, clock: Clock, *, windows: int, window_ms: int) -> None:
+    def __init__(
+        self, clock: Clock, *, windows: int, window_ms: int, counts: ThrottleCounts | None = None
+    ) -> None:
         self._clock = clock
+        self.counts = counts or ThrottleCounts()
         self._span_seconds = windows * window_ms / 1000
         self._quotas: Quotas = {}
         self._buckets: dict[_SharedBy, tuple[TokenBucket, AppliedQuota]] = {}
@@ -96,8 +100,11 @@ class MutationCharge:
         if self._is_strict:
             self.throttle_ms = self._quotas.throttle_ms(self._applied)
             if self.throttle_ms:
+                self._quotas.counts.add("mutation", self.throttle_ms)
                 raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED)
         self._quotas.take(partitions, self._applied)
         self._taken += partitions
         if not self._is_strict:
             self.throttle_ms = self._quotas.throttle_ms(self._applied)
+            if self.throttle_ms:
+                self._quotas.counts.add("mutation", self.throttle_ms)

@@ -7,6 +7,7 @@ from tidelog.base.config.config import BrokerConfig
 from tidelog.base.ports import Clock
 from tidelog.broker.security.client_quotas import ClientQuotas, limits_clients, of_addresses
 from tidelog.broker.security.mutation_quotas import MutationQuotas
+from tidelog.broker.security.throttle_counts import ThrottleCounts
 from tidelog.security.quotas.entity import Quotas
 
 
@@ -15,6 +16,7 @@ class Charging(Protocol):
 
     throttle: ClientQuotas | None
     mutations: MutationQuotas | None
+    throttled: ThrottleCounts
 
 
 class QuotaSwitch:
@@ -24,11 +26,13 @@ class QuotaSwitch:
             clock,
             windows=config.int("quota.window.num"),
             window_ms=config.int("quota.window.size.seconds") * 1000,
+            counts=services.throttled,
         )
         self._mutations = MutationQuotas(
             clock,
             windows=config.int("controller.quota.window.num"),
             window_ms=config.int("controller.quota.window.size.seconds") * 1000,
+            counts=services.throttled,
         )
         self._quotas: Quotas = {}
         self.address_rates: Mapping[str | None, float] = {}

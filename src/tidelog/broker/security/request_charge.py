@@ -36,6 +36,8 @@ class RequestCharge:
         limit = self._limits.produced_bytes
         if limit is not None:
             self.throttle_ms = limit.rate.charge(count, limit.limit, int(self._started * 1000))
+            if self.throttle_ms:
+                self._quotas.counts.add("produce", self.throttle_ms)
 
     def fetched(self, count: int) -> bool:
         """Returns False if the client has to come again for the records after a pause; then nothing counts.
@@ -49,7 +51,7 @@ class RequestCharge:
         now_ms = int(self._monotonic() * 1000)
         before = limit.rate.total(now_ms)
         throttle_ms = limit.charge(count, now_ms)
-        self._pause(throttle_ms)
+        self._pause(throttle_ms, "fetch")
         if throttle_ms and before > 0:
             limit.rate.record(-count, now_ms)
             return False
@@ -69,7 +71,7 @@ class RequestCharge:
             now = self._monotonic()
             share = (self._spent + now - self._started) * PERCENT
             # A pause of a window at most, as in Kafka: the next request is measured again.
-            self._pause(min(limit.charge(share, int(now * 1000)), self._quotas.window_ms))
+            self._pause(min(limit.charge(share, int(now * 1000)), self._quotas.window_ms), "request")
             self._started = now
         return self.throttle_ms
 
@@ -80,5 +82,8 @@ class RequestCharge:
             now = self._monotonic()
             limit.rate.record((now - self._started) * PERCENT, int(now * 1000))
 
-    def _pause(self, throttle_ms: int) -> None:
-        self.throttle_ms = max(self.throttle_ms, throttle_ms)
+    def _pause(self, throttle_ms: int, quota: str) -> None:
+        """Of several quotas the longest pause counts."""
+        if throttle_ms > self.throttle_ms:
+            self._quotas.counts.add(quota, throttle_ms - self.throttle_ms)
+            self.throttle_ms = throttle_ms

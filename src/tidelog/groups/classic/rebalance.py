@@ -66,6 +66,7 @@ def complete(step: Step, group: ClassicGroup) -> None:
         group.join_timer.start(step.after_ms(group.rebalance_timeout_ms))
         return
     group.next_generation(step.now_ms)
+    step.context.counters.rebalances += 1
     step.note(f"group {group.id} has {len(group.members)} members in generation {group.generation}")
     if group.is_empty:
         step.append(group.record({}))

@@ -12,6 +12,7 @@ class Draft(EpochDraft[ConsumerGroup, Subscription, Uuid]):
 
     def put_epoch(self, epoch: int, metadata_hash: int) -> None:
         value = GroupEpoch(epoch, metadata_hash)
+        self.step.context.counters.rebalances += 1
         self.write(Key.GROUP, None, formats.encode_group(value)).put_epoch(value)
 
     def put_target_epoch(self, epoch: int) -> None:

@@ -17,6 +17,7 @@ class Draft(EpochDraft[StreamsGroup, StreamsMember, Duty]):
     __slots__ = ()
 
     def put_epoch(self, value: StreamsEpoch) -> None:
+        self.step.context.counters.rebalances += 1
         self.write(Key.GROUP, None, formats.encode_group(value)).put_epoch(value)
 
     def put_topology(self, topology: Topology) -> None:

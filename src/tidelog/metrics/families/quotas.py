@@ -11,7 +11,10 @@ THROTTLED = counter(
 THROTTLE_SECONDS = counter("tidelog_throttle_seconds_total", "Time that quotas held requests back.", "quota")
 QUOTA_ENTITIES = gauge("tidelog_quota_entities", "Clients whose quota this broker keeps account of.")
 DENIALS = counter(
-    "tidelog_authorization_denials_total", "Requests refused by ACLs.", "operation", "resource_type"
+    "tidelog_authorization_denials_total",
+    "Permissions that clients asked for and did not have.",
+    "operation",
+    "resource_type",
 )
 AUDIT_EVENTS = counter("tidelog_audit_events_total", "Events in the audit record.")
 AUDIT_LOST = counter("tidelog_audit_lost_events_total", "Audit events that could not be written.")

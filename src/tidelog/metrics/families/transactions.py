@@ -14,7 +14,7 @@ OLDEST_OPEN_SECONDS = gauge(
 )
 MARKERS_WAITING = gauge(
     "tidelog_transaction_markers_waiting",
-    "Markers that other brokers have not confirmed.",
+    "Ended transactions whose markers are not in every partition yet.",
     kafka="kafka.server:type=TransactionMarkerChannelManager,name=UnknownDestinationQueueSize",
 )
 PRODUCERS = gauge(

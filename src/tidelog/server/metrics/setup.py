@@ -12,15 +12,17 @@ from tidelog.base.settings.metrics import FREE_PORT
 from tidelog.broker.client_metrics import ClientMetrics
 from tidelog.broker.health import Health
 from tidelog.broker.requests.context import Services
+from tidelog.server.disk_threads import DiskThreads
 from tidelog.server.http.health_app import health_app
 from tidelog.server.http.metrics_app import MetricsApp
 from tidelog.server.http.paths import Paths
 from tidelog.server.http.server import HttpServer
+from tidelog.server.metrics.disk_threads import disk_thread_metrics
 from tidelog.server.metrics.gc_pauses import GcPauses
 from tidelog.server.metrics.loop_lag import LoopLag
 from tidelog.server.metrics.network import network_metrics
 from tidelog.server.metrics.process import process_metrics
-from tidelog.server.node_ports import Serving
+from tidelog.server.node_ports import Serving, Threads
 from tidelog.server.server import Server
 
 
@@ -43,7 +45,7 @@ class MetricsPort:
 
 
 def open_metrics(
-    opened: AsyncExitStack, config: BrokerConfig, services: Services, server: Serving
+    opened: AsyncExitStack, config: BrokerConfig, services: Services, server: Serving, threads: Threads
 ) -> MetricsPort:
     """Raises ListenError where the port is taken."""
     port = config.int("metrics.port")
@@ -60,6 +62,8 @@ def open_metrics(
     collectors.add("process", process_metrics)
     if isinstance(server, Server):
         collectors.add("network", network_metrics(server))
+    if isinstance(threads, DiskThreads):
+        collectors.add("disk threads", disk_thread_metrics(threads))
     lag, pauses = LoopLag(asyncio.get_running_loop()), GcPauses()
     for name, measured in (("loop", lag), ("gc", pauses)):
         measured.start()

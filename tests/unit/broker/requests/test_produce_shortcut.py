@@ -86,6 +86,7 @@ class Broker:
             metadata=SimpleNamespace(image=SimpleNamespace(topic_by_id={TOPIC_ID: TOPIC}.get)),
             authorizer=authorizer,
             audit=None,
+            denials={},
         )
         self.shortcut = CountedShortcut(services)
         self.dispatcher = Dispatcher(services, Routes({ApiKey.PRODUCE: self.shortcut}))

@@ -55,6 +55,11 @@ class ServedPartition(Generic[ShardT]):
         return self._shard
 
     @property
+    def shard_as_written(self) -> ShardT:
+        """To read from alone: what is gathered stays so, and is missing."""
+        return self._shard
+
+    @property
     def now(self) -> tuple[float, TimestampMs]:
         """The two times that calls into the shard take: monotonic seconds, wall clock milliseconds."""
         return self._clock.monotonic(), self._clock.now_ms()

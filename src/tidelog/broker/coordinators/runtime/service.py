@@ -49,6 +49,10 @@ class CoordinatorService(Generic[ShardT]):
         self._epochs: dict[int, Epoch] = {}
         """The leader epoch under which each partition is served or being loaded."""
         self._loading: dict[int, asyncio.Task[None]] = {}
+        self._failing: set[int] = set()
+        """Of these, those that could not be loaded so far."""
+        self.load_seconds_max = 0.0
+        """The longest time that a shard took to load."""
         self._waits = CoordinatorWaits(metadata, registration.topic, self._serving.__contains__)
         self._closed = False
 
@@ -59,6 +63,12 @@ class CoordinatorService(Generic[ShardT]):
     @property
     def is_loading(self) -> bool:
         return bool(self._loading)
+
+    @property
+    def states(self) -> dict[str, int]:
+        """The number of shards that this broker serves, or ought to, by state."""
+        loading, failed = len(self._loading), len(self._failing)
+        return {"loading": loading - failed, "active": len(self._serving), "failed": failed}
 
     def of(self, key: str) -> ServedPartition[ShardT]:
         """Returns the partition that holds `key`. KafkaError tells the client to look elsewhere, or later."""
@@ -140,6 +150,7 @@ class CoordinatorService(Generic[ShardT]):
         task = self._loading.pop(index, None)
         if task is not None:
             task.cancel()
+            self._failing.discard(index)
         serving = self._serving.pop(index, None)
         if serving is not None:
             serving.close()
@@ -156,6 +167,7 @@ class CoordinatorService(Generic[ShardT]):
     def _loaded(self, index: int, task: "asyncio.Task[None]") -> None:
         if self._loading.get(index) is task:
             del self._loading[index]
+            self._failing.discard(index)
 
     async def _load(self, partition: Partition) -> None:
         """Read the log once all of it is committed: a client may have been told of any record in it."""
@@ -170,11 +182,13 @@ class CoordinatorService(Generic[ShardT]):
             except Exception as error:
                 if not partition.is_leader:
                     return  # the broker that leads now loads it
+                self._failing.add(partition.index)
                 report_failure(self._log, partition, mine.name, error)
             await asyncio.sleep(LOAD_RETRY_SECONDS)
             failed, shard = shard, mine.new_shard(partition.leader_epoch)
             mine.on_load_retried(failed, shard)
         seconds = self._clock.monotonic() - began
+        self.load_seconds_max = max(self.load_seconds_max, seconds)
         place = f"{partition.topic}-{partition.index}"
         self._log.info("%s: loaded %d records of %s in %.2f s", place, count, mine.name, seconds)
         self._serve(partition, shard)

@@ -19,6 +19,11 @@ class AuditSink(Protocol):
         """Take a line. Neither waits nor raises."""
         ...
 
+    @property
+    def lost_lines(self) -> int:
+        """Lines that were dropped since the start."""
+        ...
+
     async def flush(self) -> None:
         """Bring the lines to where they belong, as far as that is possible now."""
         ...
@@ -36,6 +41,12 @@ class Audit:
         self._clock = clock
         self._node_id = node_id
         self._repeats = Repeats()
+        self.events = 0
+        """Recorded since the start, repeated ones too."""
+
+    @property
+    def lost_lines(self) -> int:
+        return sum(sink.lost_lines for sink in self._sinks)
 
     def wants(self, kind: AuditKind) -> bool:
         return kind in self._kinds
@@ -83,6 +94,7 @@ class Audit:
         await self.end_interval()
 
     def _write(self, event: AuditEvent, repeated: int = 0) -> None:
+        self.events += max(1, repeated)
         line = line_of(event, self._clock.now_ms(), self._node_id, repeated)
         for sink in self._sinks:
             sink.write(line)
@@ -97,13 +109,14 @@ class Backlog:
         self._lines: list[bytes] = []
         self._bytes = 0
         self._dropped = 0
+        self.lost_lines = 0
 
     def __bool__(self) -> bool:
         return bool(self._lines or self._dropped)
 
     def add(self, line: bytes) -> None:
         if self._bytes + len(line) > self._bytes_max:
-            self._dropped += 1
+            self.lost(1)
         else:
             self._lines.append(line)
             self._bytes += len(line)
@@ -117,6 +130,7 @@ class Backlog:
     def lost(self, count: int) -> None:
         """So many lines that were taken cannot be written at all."""
         self._dropped += count
+        self.lost_lines += count
 
     def give_back(self, lines: Iterable[bytes]) -> None:
         """They could not be written: they come first the next time."""

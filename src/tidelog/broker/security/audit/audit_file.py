@@ -42,6 +42,10 @@ class AuditFile:
         if self._writing is None:
             self._start()
 
+    @property
+    def lost_lines(self) -> int:
+        return self._backlog.lost_lines
+
     async def flush(self) -> None:
         if self._writing is None and self._backlog:
             self._start()

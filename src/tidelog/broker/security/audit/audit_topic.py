@@ -56,6 +56,10 @@ class AuditTopic:
     def write(self, line: bytes) -> None:
         self._backlog.add(line)
 
+    @property
+    def lost_lines(self) -> int:
+        return self._backlog.lost_lines
+
     async def flush(self) -> None:
         """Send what waits; what cannot be sent now stays, and may have been written nevertheless."""
         if self._is_sending:
