@@ -1,6 +1,6 @@
 # What a newcomer types. Everything is installed into .venv, once, and again when pyproject.toml changes.
 .DEFAULT_GOAL := help
-.PHONY: help up test unit sim mutants chaos interop lint fmt bench bench-quick docs zipapp clean
+.PHONY: help up test unit sim mutants chaos interop lint fmt bench bench-quick docs zipapp manifests kube-tools kube-test clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -64,6 +64,12 @@ docs: $(DEV) ## Regenerate the reference pages from the code
 
 zipapp: $(DEV) ## Tidelog in one file, dist/tidelog.pyz, for hosts with this Python but without pip
 	@$(BIN)/python -m tools.zipapp
+
+manifests: $(DEV) ## Render deploy/kubernetes from the Helm chart
+	@$(BIN)/python -m tools.manifests
+
+kube-tools: $(DEV) ## Build helm and kubeconform with Go into .cache/kube, for the tests of the chart
+	@$(BIN)/python -m tools.kube_tools
 
 clean: ## Remove what was installed and cached; your data in ./data stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
