@@ -1,4 +1,4 @@
-"""helm and kubeconform: where they are, and how they are built. `make kube-tools` builds them with Go, once."""
+"""helm and kubeconform: where they are, and how `make kube-tools` builds them, once, with Go."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ def build(root: Path) -> int:
         path = root / built_path(name)
         if path.exists():
             continue
-        print(f"Building {module} into {path.relative_to(root)}…", file=sys.stderr)
+        sys.stderr.write(f"Building {module} into {path.relative_to(root)}…\n")
         environment = {**os.environ, "GOBIN": str(path.parent.resolve()), "GOFLAGS": "-mod=mod"}
         done = subprocess.run(
             ["go", "install", "-ldflags=-s -w", module], env=environment, cwd=root, check=False

@@ -54,12 +54,12 @@ def manifest(helm: str, file: str) -> str:
 def main() -> int:
     helm = find_tool("helm", ROOT)
     if helm is None:
-        print("There is no helm. Build it, with Go: make kube-tools", file=sys.stderr)
+        sys.stderr.write("There is no helm. Build it, with Go: make kube-tools\n")
         return 1
     (ROOT / DIRECTORY).mkdir(exist_ok=True)
     for file in VALUES:
         (ROOT / DIRECTORY / file).write_text(manifest(helm, file))
-        print(f"wrote {DIRECTORY / file}")
+        sys.stdout.write(f"wrote {DIRECTORY / file}\n")
     return 0
 
 

@@ -380,7 +380,7 @@ class BrokerNode:
             NO_EPOCH,
             self._incarnation,
             {endpoint.listener: endpoint for endpoint in self._endpoints},
-            self.config.optional_text("broker.rack"),
+            self.config.optional_text("broker.rack") or None,  # an empty variable is no rack
             tuple(log_dirs.ids),
             features=SUPPORTED_FEATURES,
         )

@@ -2,9 +2,10 @@
 
     python -m tests.kube.schema_files SWAGGER CRD…
 
-SWAGGER is `api/openapi-spec/swagger.json` of Kubernetes, each CRD a definition of the Prometheus operator. The
-results are strict: a misspelt field is an error, where the server itself would drop it silently. Descriptions
-are left out, and each file holds what its kind needs and no more, so that no test downloads anything.
+SWAGGER is `api/openapi-spec/swagger.json` of Kubernetes, each CRD a definition of the Prometheus operator.
+The results are strict: a misspelt field is an error, where the server itself would drop it silently.
+Descriptions are left out, and each file holds what its kind needs and no more, so that no test downloads
+anything.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Writes the zone of this pod's node into a file, which the broker reads as its rack; nothing where there is no zone."""
+"""Writes the zone of this pod's node into a file, which the broker reads as its rack."""
 
 import json
 import os

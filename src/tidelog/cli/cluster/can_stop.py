@@ -104,7 +104,7 @@ def _places(found: Sequence[StopObstacle]) -> str:
 
 
 @click.command("can-stop")
-@click.argument("broker", type=click.IntRange(min=0))
+@click.argument("broker", type=click.IntRange(min=0), envvar="TIDELOG_NODE_ID")
 @click.option(
     "--wait",
     "wait_s",
@@ -126,7 +126,8 @@ def can_stop(session: Session, broker: int, wait_s: float, tolerate_unavoidable:
 
     A broker may be stopped while every partition keeps a leader and min.insync.replicas in-sync replicas, and
     the quorum a majority of its voters. The answer holds for one broker at a time. Kubernetes' pre-stop hook
-    and rolling restarts wait for it with --wait.
+    and rolling restarts wait for it with --wait. Without BROKER it is the one of TIDELOG_NODE_ID, as in the
+    container of a broker.
     """
     direct = DirectCluster(session)
     check = wait_for_stop(lambda: ask_can_stop(direct, broker, tolerate_unavoidable), wait_s)
