@@ -116,6 +116,7 @@ class ProcessCluster:
         self, directory: Path, brokers: int = 3, settings: Mapping[str, object] | None = None
     ) -> None:
         self.links = PeerLinks()
+        self._directory = directory
         ports = free_ports(2 * brokers)
         wanted = {**ALL_CLUSTERS, **SOON_NOTICED, **(settings or {})}
         self.settings = {name: value for name, value in wanted.items() if value is not None}
@@ -123,13 +124,23 @@ class ProcessCluster:
         """The first that was created: the one that faults aim at."""
         self.members: dict[int, Member] = {}
         for node_id in range(1, brokers + 1):
-            pair = ports[2 * node_id - 2], ports[2 * node_id - 1]
-            member = Member(directory / f"broker-{node_id}", node_id, pair, self.settings)
-            member.links_port = self.links.add(node_id, member.peer_port)
-            self.members[node_id] = member
+            self._add(node_id, (ports[2 * node_id - 2], ports[2 * node_id - 1]))
         self.voters = ",".join(f"{m.node_id}@{HOST}:{m.links_port}" for m in self.members.values())
         for member in self.members.values():
             member.voters = self.voters
+
+    def _add(self, node_id: int, ports: tuple[int, int]) -> Member:
+        member = Member(self._directory / f"broker-{node_id}", node_id, ports, self.settings)
+        member.links_port = self.links.add(node_id, member.peer_port)
+        self.members[node_id] = member
+        return member
+
+    def add(self, node_id: int) -> Member:
+        """One more broker, not started yet, with the voter list of the others."""
+        first, second = free_ports(2)
+        member = self._add(node_id, (first, second))
+        member.voters = self.voters
+        return member
 
     @property
     def bootstrap_servers(self) -> str:

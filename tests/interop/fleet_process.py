@@ -69,6 +69,14 @@ class FleetProcess:
         return self.out.read_text(errors="replace") + self.err.read_text(errors="replace")
 
 
+def run_tidelog(servers: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """A command in a process of its own."""
+    command = [console_script(), "-b", servers, *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=False, env=clean_environment()
+    )
+
+
 def clean_environment() -> dict[str, str]:
     """TIDELOG_… in the environment are settings of brokers: none of ours, and none of this machine's."""
     return {name: text for name, text in os.environ.items() if not name.startswith("TIDELOG_")}

@@ -12,17 +12,10 @@ from typing import Any
 import pytest
 
 from tests.interop.broker_process import console_script, free_port
-from tests.interop.fleet_process import PATIENCE_S, clean_environment
+from tests.interop.fleet_process import PATIENCE_S, clean_environment, run_tidelog
 from tests.interop.waiting import eventually
 
 pytestmark = pytest.mark.timeout(180)
-
-
-def tidelog(servers: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [console_script(), "-b", servers, *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=120, check=False, env=clean_environment()
-    )
 
 
 class Machine:
@@ -101,7 +94,7 @@ class Machines:
         return self.all[node]
 
     def tidelog(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return tidelog(self.servers, *arguments)
+        return run_tidelog(self.servers, *arguments)
 
     def json(self, *arguments: str) -> Any:
         done = self.tidelog(*arguments, "--json")
@@ -177,20 +170,20 @@ def test_a_single_broker_grows_into_a_cluster(tmp_path: Path) -> None:
         first.start("up")
         first.wait()
         servers = f"localhost:{first.port}"
-        assert tidelog(servers, "topic", "create", "t", "-r", "1").returncode == 0
-        assert tidelog(servers, "produce", "t", "kept", "--acks", "1").returncode == 0
+        assert run_tidelog(servers, "topic", "create", "t", "-r", "1").returncode == 0
+        assert run_tidelog(servers, "produce", "t", "kept", "--acks", "1").returncode == 0
         for other in others:
             other.start()
         for other in others:
             other.wait()
-            assert tidelog(servers, "cluster", "add-voter", str(other.node)).returncode == 0
-        assert tidelog(servers, "topic", "reassign", "t", "-r", "3").returncode == 0
+            assert run_tidelog(servers, "cluster", "add-voter", str(other.node)).returncode == 0
+        assert run_tidelog(servers, "topic", "reassign", "t", "-r", "3").returncode == 0
         first.stop(signal.SIGKILL)
         rest = ",".join(f"localhost:{other.port}" for other in others)
         # Nobody has missed the leader yet: the command waits for the next one, but not for ever.
-        done = tidelog(rest, "consume", "t")
+        done = run_tidelog(rest, "consume", "t")
         assert (done.returncode, done.stdout) == (0, "kept\n"), done.stderr
-        voters = json.loads(tidelog(rest, "cluster", "status", "--json").stdout)["quorum"]["voters"]
+        voters = json.loads(run_tidelog(rest, "cluster", "status", "--json").stdout)["quorum"]["voters"]
         assert voters == [1, 2, 3]
     finally:
         for machine in (first, *others):
