@@ -8,12 +8,14 @@ from pathlib import Path
 
 from tidelog.monitoring.alerts.alert import Alert
 from tidelog.monitoring.alerts.catalogue import ALERTS
+from tidelog.monitoring.dashboards.catalogue import DASHBOARDS
 from tidelog.monitoring.rules import rules_text
 from tools.pages import run
 
 ROOT = Path(__file__).parents[1]
 RULES = ROOT / "deploy" / "prometheus" / "tidelog-alerts.yml"
 
+DASHBOARD_DIR = ROOT / "deploy" / "grafana" / "dashboards"
 ALERTS_PAGE = ROOT / "docs" / "reference" / "alerts.md"
 
 INTRODUCTION = """\
@@ -42,7 +44,11 @@ def _row(alert: Alert) -> str:
     return f"| {name} | {alert.severity.value} | {alert.hold} | `{expression}` |"
 
 
-PAGES = {RULES: rules_text, ALERTS_PAGE: alerts_page}
+PAGES = {
+    RULES: rules_text,
+    ALERTS_PAGE: alerts_page,
+    **{DASHBOARD_DIR / f"{dashboard.name}.json": dashboard.text for dashboard in DASHBOARDS},
+}
 
 if __name__ == "__main__":
     sys.exit(run(PAGES, sys.argv[1:]))

@@ -8,6 +8,8 @@ from tidelog.metrics.family import Family, Kind
 
 OF_EVERY_SERIES = {"job", "instance"}
 """What Prometheus adds to each series that it scrapes."""
+OF_ALERTS = {"alertname", "alertstate", "severity"}
+"""What the series ALERTS has besides, which Prometheus itself makes of the rules."""
 
 _METRIC = re.compile(r"\b((?:tidelog|process)_\w+)(?:\{([^}]*)\})?")
 _MATCHER = re.compile(r"(\w+)\s*(?:=~|!~|!=|=)")
@@ -25,7 +27,7 @@ def family_of(name: str) -> Family | None:
 
 def faults(expression: str) -> Iterator[str]:
     """Yields what is wrong with an expression; nothing where all is well."""
-    known = {"le"} | OF_EVERY_SERIES
+    known = {"le"} | OF_EVERY_SERIES | (OF_ALERTS if "ALERTS" in expression else set())
     for name, matchers in _METRIC.findall(expression):
         family = family_of(name)
         if family is None:

@@ -107,7 +107,7 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
         ["context"],
         ["direct"],
         ["spark"],
-        ["config"],
+        ["config", "monitoring"],
         ["topic"],
         ["cluster", "records"],
         ["log/dump"],

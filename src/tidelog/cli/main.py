@@ -55,6 +55,11 @@ COMMANDS = {
     "plan": Entry(
         "tidelog.cli.plan.command", "plan_command", "Say how many brokers, disks and partitions a load needs."
     ),
+    "monitoring": Entry(
+        "tidelog.cli.monitoring.commands",
+        "monitoring",
+        "Write alert rules and dashboards to files, and read runbooks.",
+    ),
     "completion": Entry("tidelog.cli.completion", "completion", "Print a shell completion script."),
 }
 

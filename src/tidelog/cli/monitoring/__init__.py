@@ -1,0 +1,1 @@
+"""`tidelog monitoring`: alert rules, dashboards and runbooks, as files and on the screen."""
