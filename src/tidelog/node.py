@@ -75,7 +75,7 @@ from tidelog.server.connection.limits import ConnectionLimits
 from tidelog.server.disk_threads import DiskThreads
 from tidelog.server.log_dir_disk import disk_with_keys
 from tidelog.server.node_ports import NodeNetwork, Serving, Threads
-from tidelog.server.open_files import raise_open_file_limit
+from tidelog.server.open_files import file_limits, raise_open_file_limit
 from tidelog.server.peer_connections.peer_network import PeerNetwork
 from tidelog.server.process_memory import give_back_large_blocks
 from tidelog.server.tcp_network import TcpNetwork
@@ -290,13 +290,16 @@ class BrokerNode:
     def _open_log_dirs(self) -> LogDirs:
         paths = _absolute(self.config.list("log.dirs"))
         self._disk = disk_with_keys(self._disk_below, paths, self.config)
-        return LogDirs.open(
+        log_dirs = LogDirs.open(
             self._disk,
             paths,
             cluster_id=self.config.optional_text("cluster.id"),
             node_id=self.node_id,
             random=self._random,
         )
+        limits = file_limits()
+        log_dirs.reserve_descriptors(limits.logs, limits.sealed_segments)
+        return log_dirs
 
     async def _serve(
         self,

@@ -24,6 +24,7 @@ class Faults:
     def __init__(self, services: Services, flusher: Flusher, clock: Clock, quorum: Quorum) -> None:
         self._partitions = services.partitions
         self._quorum = quorum
+        self._flusher = flusher
         log_dirs, metadata = services.partitions.log_dirs, services.metadata
         self.log_dirs = LogDirWatch(
             log_dirs, clock, services.run_in_thread, lambda: metadata.config, self._log_dir_failed
@@ -40,9 +41,14 @@ class Faults:
 
     def collect(self, page: Page) -> Iterator[None]:
         """The collector of the metrics of faults."""
-        from tidelog.broker.metrics.log_dirs import collect_log_dirs  # without metrics it is not needed
+        # Without metrics these are not needed.
+        from tidelog.broker.metrics.log_dirs import collect_log_dirs
+        from tidelog.metrics.families.faults import OPEN_FILES_SHORT
 
-        yield from collect_log_dirs(page, self._partitions.log_dirs, self.log_dirs)
+        log_dirs = self._partitions.log_dirs
+        yield from collect_log_dirs(page, log_dirs, self.log_dirs)
+        page.add(OPEN_FILES_SHORT, sum(log_dir.descriptor_shortages for log_dir in log_dirs), "log")
+        page.add(OPEN_FILES_SHORT, self._flusher.postponed, "sync")
 
     def _log_dir_failed(self, log_dir: LogDir, error: OSError) -> None:
         self._partitions.fail_log_dir(log_dir, error)

@@ -62,7 +62,7 @@ class Leader:
         """
         partition, log, leadership = self._partition, self._partition.log, self._leadership
         if (
-            log.offline is not None and not log.is_full
+            log.offline is not None and not log.is_short
         ):  # a full log is still read, so that others get all of it
             raise refusals.offline(partition)
         progress = leadership.follower(replica)

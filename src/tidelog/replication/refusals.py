@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.metadata.image.entities import NO_LEADER
+from tidelog.storage.shortages import remedy
 
 if TYPE_CHECKING:
     from tidelog.replication.partition import Partition
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
 def offline(partition: "Partition") -> KafkaError:
     log = partition.log
-    what = "takes no more records, make room on the disk" if log.is_full else "is offline"
+    what = f"takes no more records, {remedy(log.offline)}" if log.is_short else "is offline"
     return KafkaError(
         ErrorCode.KAFKA_STORAGE_ERROR,
         f"{partition.topic}-{partition.index} {what} after a disk error: {log.offline}",

@@ -14,7 +14,8 @@ from tidelog.server.connection.plain_transport import PlainTransport
 from tidelog.server.connection.shared_state import RequestDispatcher, SharedState, log
 from tidelog.server.connection.writer import SocketWriter
 from tidelog.server.counters import Counters
-from tidelog.server.listener import ListeningSocket
+from tidelog.server.listener import SHORTAGE_PAUSE_SECONDS, ListeningSocket
+from tidelog.server.open_files import file_limits
 
 if TYPE_CHECKING:  # a broker without TLS does not import it
     from tidelog.server.tls.accepted_clients import TlsClients
@@ -45,6 +46,7 @@ class Server:
         self._admission = Admission()
         self._leaving: dict[socket.socket, asyncio.TimerHandle] = {}  # refused, and closed a little later
         self._last_id = 0
+        self._files_max = file_limits().clients
         self._tick: asyncio.TimerHandle | None = None
         self._emptied: asyncio.Event = asyncio.Event()
 
@@ -182,6 +184,16 @@ class Server:
         state = self._state
         self._last_id += 1
         client = ClientConnection(host, port, at.name, self._last_id)
+        if sock.fileno() >= self._files_max and at.name != self._limits.protected_listener:
+            state.counters.refused_by_reason[OPEN_FILES] += 1
+            state.refuse(
+                "open files",
+                f"{client} refused on port {at.port}: the process has {sock.fileno()} files open, and keeps "
+                "the rest of its limit for segments and brokers. Raise the limit of open files (ulimit -n) "
+                "or lower max.connections.",
+            )
+            sock.close()
+            return SHORTAGE_PAUSE_SECONDS
         verdict = self._admission.decide(self._limits, at.name, host, int(state.loop.time() * 1000))
         pause = verdict.listener_pause_ms / 1000
         if verdict.refusal is not None:

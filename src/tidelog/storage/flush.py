@@ -7,6 +7,7 @@
 from tidelog.base.ids import Offset
 from tidelog.base.ports import Disk, File
 from tidelog.storage.file_names import LOG
+from tidelog.storage.shortages import is_descriptor_shortage
 
 
 class Unsynced:
@@ -60,6 +61,11 @@ class Flush:
         self._active = active
         self.seals = any(path.endswith(LOG) and path != active.path for path in self._files)
         """It syncs a segment for good, and not the newest batches alone."""
+
+    @property
+    def is_postponed(self) -> bool:
+        """No descriptor was free. Nothing is known to be synced, and nothing failed."""
+        return is_descriptor_shortage(self.error)
 
     def run(self) -> None:
         """Never raises: `finish_flush` looks at `error`."""

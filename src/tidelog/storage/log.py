@@ -13,7 +13,6 @@ from tidelog.base.ids import NO_EPOCH, Epoch, Offset, TimestampMs
 from tidelog.base.ports import Disk
 from tidelog.storage import leader_epochs, retention
 from tidelog.storage.compaction.log_compaction import LogCompaction
-from tidelog.storage.disk_full import is_disk_full
 from tidelog.storage.file_names import LEADER_EPOCHS
 from tidelog.storage.flush import Flush
 from tidelog.storage.leader_epochs import LeaderEpochs
@@ -33,6 +32,7 @@ from tidelog.storage.segment.segments import SegmentList, out_of_place
 from tidelog.storage.segment.time_lookup import TimestampOffset
 from tidelog.storage.segment.warm import WarmSegments
 from tidelog.storage.segment_deletion import SegmentDeletion, mark_for_deletion
+from tidelog.storage.shortages import is_shortage
 
 __all__ = ["Appended", "Batches", "LogRead", "PartitionLog", "TimestampOffset"]
 
@@ -166,8 +166,8 @@ class PartitionLog:
         return self.health.offline
 
     @property
-    def is_full(self) -> bool:
-        return self.health.is_full
+    def is_short(self) -> bool:
+        return self.health.is_short
 
     # Reading
 
@@ -269,7 +269,12 @@ class PartitionLog:
             return Flush(self.files.disk, self.end, self.truncations, active.file, self.unsynced)
 
     def finish_flush(self, flush: Flush) -> None:
-        """Move the recovery point, or go offline: after a failed fsync the disk may hold anything."""
+        """Move the recovery point, or go offline: after a failed fsync the disk may hold anything.
+
+        Without a descriptor to open a file with, no fsync failed: everything stays unsynced, to try again.
+        """
+        if flush.is_postponed:
+            return
         if flush.error is not None:
             self.health.sync_failed = True
             self.health.go_offline(flush.error)
@@ -376,7 +381,7 @@ class PartitionLog:
         `limit`: none that reaches above (the high watermark: followers may still need it), or into a
         transaction that is open, of which no consumer could read anything yet.
         """
-        if self.offline is not None and (not self.health.is_full or self.compaction.copies_under_way):
+        if self.offline is not None and (not self.health.is_short or self.compaction.copies_under_way):
             return []
         segments = self.segments
         limit = self.end if limit is None else limit
@@ -387,7 +392,7 @@ class PartitionLog:
         )
         if not count:
             return []
-        if self.health.is_full:  # there is no room for a new one
+        if self.health.is_short:  # there is no room for a new one
             count = min(count, len(segments) - 1)
         elif count == len(segments):
             self.roll(now_ms)
@@ -398,7 +403,7 @@ class PartitionLog:
             try:
                 self._move_start(max(self.start, self.segment_list.first_base))
             except OSError as error:
-                if not is_disk_full(error):
+                if not is_shortage(error):
                     raise
                 self.health.go_offline(error)  # but what is removed makes room
             return deletions

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.storage.disk_full import is_disk_full
+from tidelog.storage.shortages import is_descriptor_shortage, is_shortage, remedy
 from tidelog.storage.space_reserve import NO_RESERVE, SpaceReserve
 
 log = logging.getLogger("tidelog.storage")
@@ -27,9 +27,9 @@ class LogHealth:
         """Of the log dir: it says whether clients' records may be appended."""
 
     @property
-    def is_full(self) -> bool:
-        """Offline, but only for want of room: what the log has is there, and it goes on later."""
-        return self.offline is not None and is_disk_full(self.offline)
+    def is_short(self) -> bool:
+        """Offline, but only for want of space or descriptors: what the log has is there, and it goes on."""
+        return self.offline is not None and is_shortage(self.offline)
 
     def check(self) -> None:
         if self.offline is not None:
@@ -58,13 +58,15 @@ class LogHealth:
         if self.offline is not None:
             return
         self.offline = error
-        until = "there is room on it" if self.is_full else "it is repaired and the broker restarted"
+        until = "it is repaired and the broker restarted"
+        if self.is_short:
+            until = "a descriptor is free" if is_descriptor_shortage(error) else "there is room on it"
         log.error("%s is offline after an error of its disk, until %s: %s", self._path, until, error)
 
     def error(self) -> KafkaError:
-        what = "make room on it, and the log goes on"
-        if not self.is_full:
-            what = "repair it, then restart the broker"
+        what = "repair it, then restart the broker"
+        if self.is_short:
+            what = f"{remedy(self.offline)}, and the log goes on"
         return KafkaError(
             ErrorCode.KAFKA_STORAGE_ERROR,
             f"{self._path} is offline since an error of its disk: {self.offline}; {what}",

@@ -21,6 +21,7 @@ from tidelog.raft.entries import Entry
 from tidelog.raft.errors import ChangeRefused, NotLeader
 from tidelog.raft.messages import Addressed, AnyMessage, AppendEntries
 from tidelog.raft.ready import ReadTicket, Ready, Snapshot
+from tidelog.storage.shortages import remedy
 
 INBOX_MAX = 10_000
 INBOX_BYTES_MAX = 64 << 20
@@ -276,10 +277,10 @@ class Quorum:
         this node meanwhile, and no caller should wait for it."""
         self._heartbeats.end()
         if self.disk_full is None:
-            log.critical("the disk of the metadata log is full, and metadata cannot be changed: %s", error)
+            log.critical("the metadata log cannot be written now, so metadata cannot change: %s", error)
             self.disk_full = KafkaError(
                 ErrorCode.KAFKA_STORAGE_ERROR,
-                f"the cluster's metadata cannot be written: {error}; free space on the disk",
+                f"the cluster's metadata cannot be written: {error}; {remedy(error)}",
             )
             self._is_behind = len(self.raft.configuration.voters) > 1 or not self.raft.is_voter
             self._committed.on_role()
@@ -290,7 +291,7 @@ class Quorum:
         if self.disk_full is not None:
             self.disk_full = self._other_leader = None
             self._leader_commit = None  # wait for the current one
-            log.warning("the disk of the metadata log has space again")
+            log.warning("the metadata log can be written again")
 
     def _resolve_read(self, asked: "asyncio.Future[int]", index: int | None) -> None:
         if asked.done():

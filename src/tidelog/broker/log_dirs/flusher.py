@@ -45,6 +45,8 @@ class Flusher:
         """Since when."""
         self.slow_seconds = math.inf
         """Syncs that take longer are kept for `take_slow`."""
+        self.postponed = 0
+        """Syncs that had no file descriptor, and were tried again."""
         self._slow: deque[tuple[str, float]] = deque(maxlen=SLOW_MAX)
         self._quiet_syncing = 0
         self._idle: asyncio.Event = asyncio.Event()
@@ -124,6 +126,9 @@ class Flusher:
         if seconds > self.slow_seconds:
             self._slow.append((synced.directory, seconds))
         self._quiet_syncing -= is_quiet
+        if flush.is_postponed:
+            self._postpone(partition, synced)
+            return
         try:
             future.result()
             synced.finish_flush(flush)
@@ -150,6 +155,21 @@ class Flusher:
         slow = list(self._slow)
         self._slow.clear()
         return slow
+
+    def _postpone(self, partition: Partition, synced: PartitionLog) -> None:
+        """No descriptor was free: try again soon."""
+        if not self.postponed:
+            log.error(
+                "%s-%d cannot be synced: too many open files; trying again. Raise the limit (ulimit -n)",
+                *(partition.topic, partition.index),
+            )
+        self.postponed += 1
+        if synced is partition.log:
+            self._waiting[partition] = None
+        if not self._scheduled:
+            self._scheduled = True
+            asyncio.get_running_loop().call_later(BUSY_SECONDS, self._start)
+        self._update_idle()
 
     def _update_idle(self) -> None:
         if not self._waiting and not self._quiet and not self._syncing:

@@ -163,7 +163,7 @@ class HostedPartitions:
         self.start_progress.note_opened()
         if isinstance(opened, Unopened):
             self._unusable.update(dict.fromkeys(keys, opened.why))
-            if opened.is_disk_full:
+            if opened.is_shortage:
                 self._without_space[topic.id, image.index] = opened.is_new
             return
         for key in keys:
@@ -329,7 +329,7 @@ class HostedPartitions:
         """Log dirs with a log that a disk error took offline, and those whose disk failed as a whole."""
         found: dict[Uuid, None] = dict.fromkeys(self.log_dirs.offline_ids)
         for partition in self:
-            if partition.log.offline is not None and not partition.log.is_full:
+            if partition.log.offline is not None and not partition.log.is_short:
                 log_dirs = (log_dir for log_dir in self.log_dirs if log_dir.holds(partition.log.directory))
                 found.update((log_dir.known_id, None) for log_dir in log_dirs if log_dir.known_id is not None)
         return list(found)
@@ -357,7 +357,7 @@ class HostedPartitions:
             if one.log.lost is not None
             or (
                 (
-                    one.log.is_full
+                    one.log.is_short
                     or one.log.health.reserve.is_refusing
                     or any(log_dir.holds(one.log.directory) for log_dir in hanging)
                 )
@@ -390,7 +390,7 @@ class HostedPartitions:
                     and (topic := self._image.topics_by_id.get(topic_id)) is not None
                     and (image := topic.partition(index)) is not None
                 ]
-                await self._opening.open(replicas, self._config, self._host, new=new)
+                await self._opening.open(replicas, self._config, self._host, new=new, again=True)
 
     # Checkpoints and the end
 

@@ -3,9 +3,11 @@
 A log dir whose disk fails is offline; partitions in the others go on.
 """
 
+import errno
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,7 +19,7 @@ from tidelog.replication.partition import Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.log_dir.checkpoints import TopicPartition
-from tidelog.storage.log_dir.files import LogDirFiles, LogDirIdentity, PartitionDir
+from tidelog.storage.log_dir.files import META, LogDirFiles, LogDirIdentity, PartitionDir
 from tidelog.storage.log_dir.partition_dir import read_topic_id, write_topic_id
 from tidelog.storage.recovery import lost_range
 from tidelog.storage.space_reserve import SpaceReserve
@@ -51,6 +53,8 @@ class LogDir:
         self.hangs = False
         """A sync takes so long that no request should wait for this disk."""
         self.slow_syncs = 0
+        self.descriptor_shortages = 0
+        """Logs that could not be opened, each attempt counted."""
         self._closed_cleanly = False
         self._files: LogDirFiles | None = None
         self.checkpoints = LogDirCheckpoints()
@@ -136,7 +140,7 @@ class LogDir:
                 log.warning("%s is identified as %s-%d by its name; writing the topic id", path, topic, index)
             else:
                 self._clear_way(path, topic_id, is_new)
-            self.files.create_partition(topic, index, topic_id)
+            self._create(path, topic, topic_id, index, is_first=not known)
             self.partition_dirs[topic_id, index] = PartitionDir(path, topic, index, False)
             self._without_topic_id.discard((topic, index))
         key, checkpoints = (topic, index), self.checkpoints
@@ -152,6 +156,28 @@ class LogDir:
         )
         opened.compaction.cleaned_to = checkpoints.cleaned_to.get(key) if known else None
         return opened
+
+    def _create(self, path: str, topic: str, topic_id: Uuid, index: int, *, is_first: bool) -> None:
+        try:
+            self.files.create_partition(topic, index, topic_id)
+        except OSError:
+            if is_first:  # else each attempt would set the directory of the one before aside
+                with suppress(OSError):
+                    self._disk.remove_tree(path)
+            raise
+
+    def check_descriptors(self, files_max: int) -> None:
+        """OSError where a log would take one of the last descriptors: EMFILE, before anything is made."""
+        file = self._disk.open(f"{self.path}/{META}")
+        number = file.fileno()
+        file.close()
+        if number >= files_max:
+            self.descriptor_shortages += 1
+            raise OSError(
+                errno.EMFILE,
+                f"{number} files are open, and the rest of the limit is reserved; raise it (ulimit -n)",
+                self.path,
+            )
 
     def begin_copy(self, partition: Partition, now_ms: int) -> PartitionLog:
         """An empty log beside the others, for the copy of one that lives in another log dir."""

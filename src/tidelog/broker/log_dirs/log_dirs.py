@@ -3,6 +3,7 @@
 Partition directories of unknown topics are renamed, never deleted: the metadata may be what was lost.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tidelog.base.errors import StorageError, TidelogError
@@ -26,6 +27,8 @@ class LogDirs:
         self._log_dirs = list(log_dirs)
         self.warm = warm
         """What the logs that are served share; those that a thread works on are not among them."""
+        self.files_max = sys.maxsize
+        """No log is opened with a descriptor from this one on: the rest is for what the broker must do."""
         self.broker_epoch: Callable[[], Epoch] = lambda: NO_EPOCH
         """Of this process, once it is registered: what a clean end is marked with."""
         epochs = {log_dir.clean_epoch for log_dir in log_dirs if log_dir.offline is None}
@@ -93,6 +96,11 @@ class LogDirs:
             if (topic_id, index) in log_dir.partition_dirs:
                 return log_dir.checkpoints.high_watermarks.get((topic, index))
         return None
+
+    def reserve_descriptors(self, files_max: int, warm_max: int) -> None:
+        """Logs leave the descriptors from `files_max` on; sealed segments share `warm_max` of them."""
+        self.files_max = files_max
+        self.warm.files_max = min(self.warm.files_max, warm_max)
 
     @property
     def ids(self) -> list[Uuid]:

@@ -15,9 +15,9 @@ from tidelog.broker.log_dirs.flusher import BUSY_SECONDS, RunInThread
 from tidelog.broker.log_dirs.log_dirs import LogDirs
 from tidelog.broker.log_dirs.recovery_progress import RecoveryProgress
 from tidelog.metadata.image.entities import PartitionImage, TopicImage
-from tidelog.storage.disk_full import is_disk_full
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
+from tidelog.storage.shortages import is_shortage
 
 CHUNK = 32
 """Logs that one job opens where each takes about a millisecond."""
@@ -30,7 +30,8 @@ class Unopened(NamedTuple):
     """A log that cannot be used."""
 
     why: str
-    is_disk_full: bool
+    is_shortage: bool
+    """Of space or file descriptors: it is opened later."""
     is_new: bool
     """It was created just now: it may begin in any log dir."""
 
@@ -63,14 +64,16 @@ class LogOpening:
         host: Callable[[Replica, Opened], None],
         *,
         new: bool = False,
+        again: bool = False,
     ) -> None:
         """Open or create each log; `host` is called on the loop for each.
 
         `new`: these were created just now, so one that is in no log dir we can look into is in none at all.
+        `again`: it failed before, and the reason is logged.
         """
         for first in range(0, len(replicas), CHUNK):
             chunk = replicas[first : first + CHUNK]
-            opened = await self._in_thread(partial(self._open_some, chunk, config, new))
+            opened = await self._in_thread(partial(self._open_some, chunk, config, new, again))
             for replica, result in zip(chunk, opened, strict=True):
                 host(replica, result)
 
@@ -86,7 +89,7 @@ class LogOpening:
         async def one(replica: Replica) -> None:
             nonlocal logged_at
             async with room:
-                [opened] = await self._in_thread(partial(self._open_some, [replica], config, False))
+                [opened] = await self._in_thread(partial(self._open_some, [replica], config, False, False))
             host(replica, opened)
             progress.checked_logs += 1
             if not isinstance(opened, Unopened):
@@ -126,11 +129,13 @@ class LogOpening:
             opened: list[Opened] = await opening
             return opened
 
-    def _open_some(self, replicas: Sequence[Replica], config: BrokerConfig, new: bool) -> list[Opened]:
-        return [self._open_one(topic, partition, config, new) for topic, partition in replicas]
+    def _open_some(
+        self, replicas: Sequence[Replica], config: BrokerConfig, new: bool, again: bool
+    ) -> list[Opened]:
+        return [self._open_one(topic, partition, config, new, again) for topic, partition in replicas]
 
     def _open_one(
-        self, topic: TopicImage, partition: PartitionImage, config: BrokerConfig, new: bool
+        self, topic: TopicImage, partition: PartitionImage, config: BrokerConfig, new: bool, again: bool
     ) -> Opened:
         index = partition.index
         try:
@@ -138,6 +143,7 @@ class LogOpening:
             log_dir = self._log_dirs.log_dir_for(
                 topic.name, topic.id, index, may_be_new=new, is_damaged=is_damaged
             )
+            log_dir.check_descriptors(self._log_dirs.files_max)
             settings = log_config(topic, config)
             is_synced_first = _is_synced_first(topic, config)
             opened = log_dir.open_log(
@@ -155,8 +161,9 @@ class LogOpening:
                 _sync(opened)
             return opened
         except (OSError, StorageError, KafkaError) as error:
-            log.error("%s-%d cannot be opened and is offline: %s", topic.name, index, error)
-            return Unopened(f"{topic.name}-{index} cannot be opened: {error}", is_disk_full(error), new)
+            level = logging.DEBUG if again else logging.ERROR
+            log.log(level, "%s-%d cannot be opened and is offline: %s", topic.name, index, error)
+            return Unopened(f"{topic.name}-{index} cannot be opened: {error}", is_shortage(error), new)
 
 
 def _begin_epochs(led: Sequence[tuple[PartitionLog, Epoch]]) -> list[Opened]:

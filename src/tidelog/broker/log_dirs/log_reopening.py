@@ -1,5 +1,5 @@
-"""Reopens logs that a full disk took offline, once there is space, and creates those that it kept from being
-created.
+"""Reopens logs that a full disk, or too many open files, took offline, once there is space and a descriptor,
+and creates those that could not be created.
 
 Such a log is opened again, as after a crash: what was not known to be synced is read and checked, and a
 partly written batch is truncated. Until then its records are served from the old log.
@@ -42,9 +42,9 @@ class LogReopening:
         """Free space alone does not help these."""
 
     async def run_once(self) -> None:
-        full = [one async for piece in in_turns(self._partitions) for one in piece if one.log.is_full]
-        self._given_up = {one: self._given_up[one] for one in full if self._given_up.get(one) is one.log}
-        for partition in full:
+        short = [one async for piece in in_turns(self._partitions) for one in piece if one.log.is_short]
+        self._given_up = {one: self._given_up[one] for one in short if self._given_up.get(one) is one.log}
+        for partition in short:
             if partition in self._given_up:
                 continue
             log_dir = self._log_dir_of(partition)
@@ -68,7 +68,7 @@ class LogReopening:
         try:
             opened: PartitionLog = await self._run_in_thread(lambda: self._open_anew(partition, stopped))
         except (OSError, StorageError, KafkaError) as error:
-            log.debug("%s-%d still has no disk space: %s", partition.topic, partition.index, error)
+            log.debug("%s-%d cannot be reopened yet: %s", partition.topic, partition.index, error)
             return
         finally:
             stopped.compaction.copies_under_way -= 1
@@ -142,7 +142,7 @@ class LogReopening:
                 opened.begin_epoch(partition.leader_epoch)
         except KafkaError:
             return  # full again, and logged there
-        log.warning("%s-%d accepts records again: its disk has space", partition.topic, partition.index)
+        log.warning("%s-%d accepts records again", partition.topic, partition.index)
         self._partitions.checkpoint_now()
         partition.advance()
         partition.watchers.look_again()

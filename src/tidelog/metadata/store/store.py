@@ -22,7 +22,7 @@ from tidelog.metadata.store.snapshot_files import SnapshotFiles, SnapshotId, Sna
 from tidelog.metadata.store.write import Write
 from tidelog.raft.entries import Configuration, Entry, Index, Term
 from tidelog.raft.ready import HardState, Ready, Snapshot
-from tidelog.storage.disk_full import is_disk_full
+from tidelog.storage.shortages import is_shortage
 
 __all__ = [
     "DIRECTORY",
@@ -125,10 +125,10 @@ class QuorumStore:
         return self._write
 
     def must_wait(self, write: Write) -> bool:
-        """The disk was too full for it. Nothing else is written meanwhile, and it may run again: each of its
-        steps then starts where it started the first time."""
+        """The disk was too full for it, or no descriptor was free. Nothing else is written meanwhile, and it
+        may run again: each of its steps then starts where it started the first time."""
         invariant(write is self._write and write.done, "a write out of order")
-        return is_disk_full(write.error)
+        return is_shortage(write.error)
 
     def finish(self, write: Write) -> None:
         """After `write.run`: all of it is durable; or KafkaError, and what is durable is unknown."""

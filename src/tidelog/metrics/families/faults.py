@@ -27,7 +27,9 @@ LOG_DIR_HANGS = gauge(
 )
 SLOW_SYNCS = counter("tidelog_slow_syncs_total", "Syncs that took longer than the limit.", "log_dir")
 OPEN_FILES_SHORT = counter(
-    "tidelog_open_files_exhausted_total", "Times that the process had no file descriptor left.", "what"
+    "tidelog_open_files_exhausted_total",
+    "Logs that were not opened, or synced, for want of a descriptor.",
+    "what",
 )
 CLOCK_JUMPS = counter(
     "tidelog_clock_jumps_total", "Jumps of the system's clock against the time that passed."

@@ -17,10 +17,10 @@ class Coolable(Protocol):
 
 
 class WarmSegments:
-    __slots__ = ("_files_max", "_index_bytes", "_index_bytes_max", "_warm")
+    __slots__ = ("_index_bytes", "_index_bytes_max", "_warm", "files_max")
 
     def __init__(self, files_max: int = FILES_MAX, index_bytes_max: int = INDEX_BYTES_MAX) -> None:
-        self._files_max = files_max
+        self.files_max = files_max
         self._index_bytes_max = index_bytes_max
         self._index_bytes = 0
         self._warm: dict[Coolable, int] = {}
@@ -33,7 +33,7 @@ class WarmSegments:
         self._warm[segment] = self._warm.pop(segment, 0) + index_bytes
         self._index_bytes += index_bytes
         while len(self._warm) > 1 and (
-            len(self._warm) > self._files_max or self._index_bytes > self._index_bytes_max
+            len(self._warm) > self.files_max or self._index_bytes > self._index_bytes_max
         ):
             oldest = next(iter(self._warm))
             self.forget(oldest)
