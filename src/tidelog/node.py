@@ -1,5 +1,6 @@
 """A broker: real ports wired to the rooms, started and stopped in order. Nothing else wires them."""
 
+import asyncio
 import logging
 import os
 from collections.abc import Callable, Sequence
@@ -58,7 +59,7 @@ from tidelog.broker.requests.forwarded_once import ForwardedOnce
 from tidelog.broker.requests.forwarding import Forwarding
 from tidelog.broker.requests.internal_requests import InternalRequests
 from tidelog.broker.requests.produce_shortcut import ProduceShortcut
-from tidelog.broker.requests.routes import Routes
+from tidelog.broker.requests.routes import Routes, WatchResponses
 from tidelog.broker.security.authorizer import Authorizer, authorizer_of
 from tidelog.broker.security.quota_switch import QuotaSwitch
 from tidelog.groups.counters import GroupCounters
@@ -72,6 +73,7 @@ from tidelog.replication.log_sync import Durability
 from tidelog.replication.traffic import TrafficBook
 from tidelog.server.clock import SystemClock, SystemRandom
 from tidelog.server.connection.limits import ConnectionLimits
+from tidelog.server.connection.shared_state import RequestDispatcher
 from tidelog.server.disk_threads import DiskThreads
 from tidelog.server.log_dir_disk import disk_with_keys
 from tidelog.server.node_ports import NodeNetwork, Serving, Threads
@@ -83,6 +85,7 @@ from tidelog.server.tickers import Chore, Tickers
 from tidelog.wire.apis import ApiKey
 
 if TYPE_CHECKING:  # a broker without metrics does not import it
+    from tidelog.broker.metrics.request_metrics import RequestMetrics
     from tidelog.server.metrics.setup import MetricsPort
 
 log = logging.getLogger("tidelog.node")
@@ -207,23 +210,14 @@ class BrokerNode:
         )
         if any(protocol.is_sasl for protocol in config.security_protocols().values()):
             services.put_gate = self._gates(opened, metadata, threads)
-        routes = self._routes(opened)
+        measured = self._request_metrics()
+        routes = self._routes(opened, None if measured is None else measured.counting)
         dispatcher = Dispatcher(services, routes)
         internal = InternalRequests(services, routes)
         services.peers.call_here = internal.call
         services.answer_forwarded = internal.answer_forwarded
         applier.on_role_change = services.controller.on_role_change
-        # Listening comes first: voters need each other to elect a leader. Clients with a listener of their
-        # own are refused until this broker can serve them; others wait.
-        server = network.listen(
-            dispatcher,
-            config.listeners(),
-            ConnectionLimits.from_config(config),
-            first=services.inter_broker_listener,
-        )
-        opened.push_async_callback(server.drain, 0.0)
-        self._on_abort.insert(0, server.close)
-        self._open_metrics(opened, server, threads)
+        server = self._listen(opened, network, dispatcher, threads, measured)
         self._endpoints = _endpoints(config.advertised_listeners(), server.addresses)
         me = inter_broker_endpoint(config, self._endpoints)
         raft = raft_of(config, store, storage_id=log_dirs.first.id, me=me, clock=clock, random=self._random)
@@ -241,25 +235,63 @@ class BrokerNode:
         retire_bootstrap(self._disk, log_dirs.first.path, bootstrap, metadata.image)
         await self._serve(opened, network, server, dispatcher, flusher)
 
-    def _open_metrics(self, opened: AsyncExitStack, server: Serving, threads: Threads) -> None:
+    def _listen(
+        self,
+        opened: AsyncExitStack,
+        network: NodeNetwork,
+        dispatcher: Dispatcher,
+        threads: Threads,
+        measured: "RequestMetrics | None",
+    ) -> Serving:
+        """Before anything else: voters need each other to elect a leader. Clients with a listener of their
+        own are refused until this broker can serve them; others wait."""
+        serving: RequestDispatcher = dispatcher
+        if measured is not None:
+            from tidelog.broker.metrics.measured_dispatcher import MeasuredDispatcher
+
+            serving = MeasuredDispatcher(dispatcher, measured, asyncio.get_running_loop())
+        server = network.listen(
+            serving,
+            self.config.listeners(),
+            ConnectionLimits.from_config(self.config),
+            first=self.services.inter_broker_listener,
+        )
+        opened.push_async_callback(server.drain, 0.0)
+        self._on_abort.insert(0, server.close)
+        if measured is not None:
+            self._open_metrics(opened, server, threads, measured)
+        return server
+
+    def _open_metrics(
+        self, opened: AsyncExitStack, server: Serving, threads: Threads, requests: "RequestMetrics"
+    ) -> None:
         """From now on: probes see a broker that waits for its cluster, and one that stops."""
-        if not self.config.int("metrics.port"):
-            return
         from tidelog.broker.metrics.setup import add_collectors
         from tidelog.server.metrics.setup import open_metrics
 
         add_collectors(self.services)
-        self._metrics = open_metrics(opened, self.config, self.services, server, threads)
+        self._metrics = open_metrics(opened, self.config, self.services, server, threads, requests=requests)
         self._on_abort.insert(0, self._metrics.abort)
 
-    def _routes(self, opened: AsyncExitStack) -> Routes:
+    def _request_metrics(self) -> "RequestMetrics | None":
+        """Only where metrics are served; without them, requests pay nothing for them."""
+        if not self.config.int("metrics.port"):
+            return None
+        from tidelog.broker.metrics.request_metrics import RequestMetrics
+
+        measured = RequestMetrics()
+        self.services.count_error = measured.count_error
+        self.services.collectors.add("requests", measured.collect)
+        return measured
+
+    def _routes(self, opened: AsyncExitStack, watch_responses: WatchResponses | None) -> Routes:
         services, config = self.services, self.config
         if not (config["audit.file"] or config["audit.topic"]):
-            return Routes({ApiKey.PRODUCE: ProduceShortcut(services)})
+            return Routes({ApiKey.PRODUCE: ProduceShortcut(services)}, None, watch_responses)
         from tidelog.broker.requests.audit_setup import audited_routes, open_audit
 
         services.audit = open_audit(opened, services, config)
-        return audited_routes(services, services.audit)
+        return audited_routes(services, services.audit, watch_responses)
 
     def _gates(
         self, opened: AsyncExitStack, metadata: MetadataService, threads: Threads

@@ -11,6 +11,7 @@ from tidelog.server.admission import Admission
 from tidelog.server.connection.connection import ServerConnection
 from tidelog.server.connection.limits import ConnectionLimits
 from tidelog.server.connection.plain_transport import PlainTransport
+from tidelog.server.connection.send_times import SendTimes
 from tidelog.server.connection.shared_state import RequestDispatcher, SharedState, log
 from tidelog.server.connection.writer import SocketWriter
 from tidelog.server.counters import Counters
@@ -115,6 +116,10 @@ class Server:
         if self._shared is not None:
             self._shared.limits = limits
 
+    def measure_sends(self, times: SendTimes) -> None:
+        """On connections from now on."""
+        self._state.send_times = times
+
     def stop_accepting(self) -> None:
         for listener in self._listeners:
             listener.close()
@@ -209,7 +214,8 @@ class Server:
             return pause
         connection = ServerConnection(state, client, at.port)
         transport = PlainTransport(state.loop, sock, connection)
-        connection.start(transport, SocketWriter(state.loop, sock, connection.output, connection.wake))
+        writer = SocketWriter(state.loop, sock, connection.output, connection.wake, state.send_times)
+        connection.start(transport, writer)
         return pause
 
     def _turn_away(self, sock: socket.socket, seconds: float) -> None:

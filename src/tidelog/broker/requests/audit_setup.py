@@ -9,7 +9,7 @@ from tidelog.broker.coordinators.internal_topics import AS_THE_CLUSTER, Internal
 from tidelog.broker.requests.audited import audited
 from tidelog.broker.requests.context import Services
 from tidelog.broker.requests.produce_shortcut import ProduceShortcut
-from tidelog.broker.requests.routes import Routes
+from tidelog.broker.requests.routes import Routes, WatchResponses
 from tidelog.broker.security.audit.audit import Audit, AuditSink
 from tidelog.broker.security.audit.audit_file import AuditFile
 from tidelog.broker.security.audit.audit_topic import AuditTopic
@@ -64,7 +64,9 @@ def open_audit(opened: AsyncExitStack, services: Services, config: BrokerConfig)
     return Audit((AuditKind(name) for name in config.list("audit.events")), sinks, clock, node_id)
 
 
-def audited_routes(services: Services, audit: Audit) -> Routes:
+def audited_routes(services: Services, audit: Audit, watch_responses: WatchResponses | None = None) -> Routes:
     """Where writes are recorded, none may take a way around its handler."""
     fast_paths = {ApiKey.PRODUCE: ProduceShortcut(services)}
-    return Routes({} if audit.wants(AuditKind.WROTE) else fast_paths, partial(audited, audit))
+    return Routes(
+        {} if audit.wants(AuditKind.WROTE) else fast_paths, partial(audited, audit), watch_responses
+    )

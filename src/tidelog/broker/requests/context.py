@@ -84,6 +84,8 @@ class Services:
     """Every part adds its own; only a scrape asks them."""
     client_metrics: "ClientMetrics | None" = None
     """None while metrics are off: then clients are not offered to push theirs."""
+    count_error: Callable[[int, int], None] | None = None
+    """Takes the API and the error code of responses that no route encodes; None without metrics."""
     put_gate: Callable[[ClientConnection], None] | None = None
     """Puts a gate on a new connection whose listener has SASL; None where no listener has."""
     throttle: ClientQuotas | None = None

@@ -255,7 +255,7 @@ class FrontMatcher:
             )
         except KafkaError as error:
             services.partitions.note_refused(front.topic, front.index)
-            out = _encoded(version, front.topic, refused(front.index, error, log_start))
+            out = _refusal(services, front, refused(front.index, error, log_start))
             return _sent(out, correlation_id, charge)
         if front.all_replicas and produced.committed_at > partition.high_watermark:
             answer = PartitionProduceResponse(
@@ -269,7 +269,8 @@ class FrontMatcher:
                 charge.rest()
             delayed = DelayedProduce(ProduceResponse(), uncommitted, front.timeout_ms)
             return LateReply(
-                delayed.future, lambda _: _sent_late(_filled_late(front, answer), correlation_id, charge)
+                delayed.future,
+                lambda _: _sent_late(_filled_late(services, front, answer), correlation_id, charge),
             )
         out = _filled(front, produced.base_offset, produced.append_time_ms, log_start)
         return _sent(out, correlation_id, charge)
@@ -281,11 +282,18 @@ def _filled(front: Front, base: Offset, append_time: TimestampMs, log_start: Off
     return out
 
 
-def _filled_late(front: Front, answer: PartitionProduceResponse) -> bytearray:
+def _filled_late(services: Services, front: Front, answer: PartitionProduceResponse) -> bytearray:
     """The append may have failed before it was committed."""
     if answer.error_code:
-        return _encoded(front.version, front.topic, answer)
+        return _refusal(services, front, answer)
     return _filled(front, answer.base_offset, answer.log_append_time, answer.log_start_offset)
+
+
+def _refusal(services: Services, front: Front, answer: PartitionProduceResponse) -> bytearray:
+    """The route's own writer, which counts errors where they are counted, is on the long path only."""
+    if services.count_error is not None:
+        services.count_error(PRODUCE, answer.error_code)
+    return _encoded(front.version, front.topic, answer)
 
 
 def _sent_late(out: bytearray, correlation_id: int, charge: RequestCharge | None) -> Reply:

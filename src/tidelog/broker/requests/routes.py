@@ -15,6 +15,8 @@ from tidelog.wire.message import Message, Part
 
 Handler = Callable[[Context, Any], HandlerAnswer]
 Watch = Callable[[ApiKey, Handler], Handler]
+Write = Callable[[int, Any], list[Part]]
+WatchResponses = Callable[[int, type[Message], Write], Write]
 
 
 class FastPaths(Protocol):
@@ -31,17 +33,24 @@ class Route(NamedTuple):
     handle: Handler
     decode: Callable[[memoryview, int, bool], Any]
     response_class: type
-    write: Callable[[int, Any], list[Part]]
+    write: Write
     fast_paths: FastPaths | None
     check_here: Callable[[Context, Any], Message | None] | None
     """For requests that are forwarded: a refusal that only the client's own broker can decide on."""
 
 
 class Routes:
-    def __init__(self, fast_paths: Mapping[ApiKey, FastPaths], watch: Watch | None = None) -> None:
-        """`watch` may wrap a handler, and is called when the handler is first used."""
+    def __init__(
+        self,
+        fast_paths: Mapping[ApiKey, FastPaths],
+        watch: Watch | None = None,
+        watch_responses: WatchResponses | None = None,
+    ) -> None:
+        """`watch` may wrap a handler, and is called when the handler is first used; so may `watch_responses`
+        with what encodes the responses of an API."""
         self._fast_paths = fast_paths
         self._watch = watch
+        self._watch_responses = watch_responses
         self._routes: dict[tuple[int, int], Route] = {}
 
     def find(self, api_key: int, version: int) -> Route | None:
@@ -62,13 +71,16 @@ class Routes:
             if api_key == ApiKey.API_VERSIONS:
                 return None
             raise ProtocolError(f"version {version} of {spec.name} is not offered by this broker")
+        write = response_writer(api_key, version)
+        if self._watch_responses is not None:
+            write = self._watch_responses(api_key, spec.response_class(), write)
         route = Route(
             spec.name,
             api_key,
             handle if self._watch is None else self._watch(ApiKey(api_key), handle),
             decoder(spec.request_class(), version),
             spec.response_class(),
-            response_writer(api_key, version),
+            write,
             self._fast_paths.get(ApiKey(api_key)),
             load_check(ApiKey(api_key)) if api_key in HANDLERS else None,
         )

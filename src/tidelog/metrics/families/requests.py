@@ -16,15 +16,15 @@ REQUEST_ERRORS = counter(
 )
 REQUEST_SECONDS = histogram(
     "tidelog_request_seconds",
-    "From the arrival of a request to the moment when its answer is sent.",
+    "From the moment when a request is taken up to its answer; queue, throttle and send are not part of it.",
     "api",
     kafka=_KAFKA.format("TotalTimeMs"),
 )
 REQUEST_PART_SECONDS = histogram(
     "tidelog_request_part_seconds",
-    "Parts of the time of requests: queue (before it was taken up), local (in this broker), remote (waiting "
-    "for followers, other brokers or more data), throttle (held back by a quota), send (until the kernel had "
-    "the answer).",
+    "Parts of the time of requests: queue (behind others in a turn of the loop; of a sample of requests), "
+    "local (in this broker), remote (waiting for followers, disks, other brokers or more data), throttle "
+    "(held back by a quota), send (until a client whose socket was full has taken the answer).",
     "api",
     "part",
     kafka=_KAFKA.format("RequestQueueTimeMs|LocalTimeMs|RemoteTimeMs|ThrottleTimeMs|ResponseSendTimeMs"),

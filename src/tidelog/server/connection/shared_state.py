@@ -12,6 +12,7 @@ from tidelog.server.connection.limits import ConnectionLimits
 from tidelog.server.connection.memory_budget import MemoryBudget
 from tidelog.server.connection.outbox import ResponseOutbox
 from tidelog.server.connection.receive_buffer import CHUNK_BYTES, CUP_BYTES, SIP_BYTES
+from tidelog.server.connection.send_times import SendTimes
 from tidelog.server.counters import Counters
 from tidelog.server.log_gate import LogGate
 
@@ -57,6 +58,8 @@ class SharedState:
         self.dispatcher = dispatcher
         self.limits = limits
         self.on_end = on_end
+        self.send_times: SendTimes | None = None
+        """Measures responses that wait for their clients; None without metrics."""
         self.counters = Counters()
         self.budget = MemoryBudget(
             limits.held_bytes_max, limits.memory_patience_seconds, limits.stall_seconds

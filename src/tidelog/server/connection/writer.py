@@ -9,6 +9,7 @@ from collections.abc import Callable
 from tidelog.base.ports import FileSlice
 from tidelog.server.connection.cold_slices import ColdSlices
 from tidelog.server.connection.output_queue import BUFFERS_MAX, OutputQueue, goes_alone, truncated
+from tidelog.server.connection.send_times import SendTimes, SendWait
 
 # What one connection may send before the others get their turn.
 TURN_BYTES = 4 * 1024 * 1024
@@ -42,7 +43,16 @@ def _closed() -> None:
 class SocketWriter:
     """Sends from the output queue of a connection."""
 
-    __slots__ = ("_cold", "_loop", "_on_writable", "_output", "_socket", "_waiting", "waits_for_disk")
+    __slots__ = (
+        "_cold",
+        "_loop",
+        "_on_writable",
+        "_output",
+        "_socket",
+        "_wait_time",
+        "_waiting",
+        "waits_for_disk",
+    )
 
     def __init__(
         self,
@@ -50,12 +60,14 @@ class SocketWriter:
         sock: socket.socket,
         output: OutputQueue,
         on_writable: Callable[[], None],
+        times: SendTimes | None = None,
     ) -> None:
         self._output = output
         self._loop = loop
         self._socket = sock
         self._on_writable = on_writable
         self._waiting = False
+        self._wait_time = None if times is None else SendWait(times)
         self._cold: ColdSlices | None = None  # most connections never send a file
         self.waits_for_disk = False
 
@@ -96,9 +108,13 @@ class SocketWriter:
     def _writable(self) -> None:
         self._stop_waiting()
         self._on_writable()
+        if self._wait_time is not None and not self._waiting:
+            self._wait_time.ends()
 
     def _wait(self) -> None:
         self._waiting = True
+        if self._wait_time is not None:
+            self._wait_time.begins()
         self._loop.add_writer(self._socket.fileno(), self._writable)
 
     def _stop_waiting(self) -> None:

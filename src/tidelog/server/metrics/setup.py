@@ -11,6 +11,7 @@ from tidelog.base.listener import Listener
 from tidelog.base.settings.metrics import FREE_PORT
 from tidelog.broker.client_metrics import ClientMetrics
 from tidelog.broker.health import Health
+from tidelog.broker.metrics.request_metrics import RequestMetrics
 from tidelog.broker.requests.context import Services
 from tidelog.server.disk_threads import DiskThreads
 from tidelog.server.http.health_app import health_app
@@ -45,7 +46,13 @@ class MetricsPort:
 
 
 def open_metrics(
-    opened: AsyncExitStack, config: BrokerConfig, services: Services, server: Serving, threads: Threads
+    opened: AsyncExitStack,
+    config: BrokerConfig,
+    services: Services,
+    server: Serving,
+    threads: Threads,
+    *,
+    requests: RequestMetrics,
 ) -> MetricsPort:
     """Raises ListenError where the port is taken."""
     port = config.int("metrics.port")
@@ -62,6 +69,7 @@ def open_metrics(
     collectors.add("process", process_metrics)
     if isinstance(server, Server):
         collectors.add("network", network_metrics(server))
+        server.measure_sends(requests)
     if isinstance(threads, DiskThreads):
         collectors.add("disk threads", disk_thread_metrics(threads))
     lag, pauses = LoopLag(asyncio.get_running_loop()), GcPauses()

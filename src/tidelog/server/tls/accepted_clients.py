@@ -50,7 +50,14 @@ class TlsClients:
         state = self._state
         connection = ServerConnection(state, client, port)
         transport = TlsTransport(state.loop, session, connection)
-        writer = TlsWriter(state.loop, session, connection.output, connection.wake, self._scratch)
+        writer = TlsWriter(
+            state.loop,
+            session,
+            connection.output,
+            connection.wake,
+            self._scratch,
+            times=state.send_times,
+        )
         connection.start(transport, writer)
 
     def failed(self, client: ClientConnection, port: int, reason: str, *, of_certificate: bool) -> None:

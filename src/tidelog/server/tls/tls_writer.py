@@ -14,6 +14,7 @@ from collections.abc import Callable
 from tidelog.base.ports import Buffer, FileSlice
 from tidelog.server.connection.cold_slices import ColdSlices
 from tidelog.server.connection.output_queue import OutputQueue, goes_alone, truncated
+from tidelog.server.connection.send_times import SendTimes, SendWait
 from tidelog.server.connection.writer import TURN_BYTES
 
 CHUNK_BYTES = 256 * 1024
@@ -30,6 +31,7 @@ class TlsWriter:
         "_on_writable",
         "_output",
         "_socket",
+        "_wait_time",
         "_waiting",
         "waits_for_disk",
     )
@@ -41,6 +43,8 @@ class TlsWriter:
         output: OutputQueue,
         on_writable: Callable[[], None],
         chunk: memoryview,
+        *,
+        times: SendTimes | None = None,
     ) -> None:
         """`chunk` is scratch memory that all connections of the loop share."""
         self._loop = loop
@@ -50,6 +54,7 @@ class TlsWriter:
         self._chunk = chunk
         self._cold: ColdSlices | None = None
         self._waiting = False
+        self._wait_time = None if times is None else SendWait(times)
         self.waits_for_disk = False
 
     def flush(self) -> None:
@@ -120,6 +125,8 @@ class TlsWriter:
     def _writable(self) -> None:
         self._stop_waiting()
         self._wake()
+        if self._wait_time is not None and not self._waiting:
+            self._wait_time.ends()
 
     def _wake(self) -> None:
         if self._on_writable is not None:
@@ -127,6 +134,8 @@ class TlsWriter:
 
     def _wait(self) -> None:
         self._waiting = True
+        if self._wait_time is not None:
+            self._wait_time.begins()
         self._loop.add_writer(self._socket.fileno(), self._writable)
 
     def _stop_waiting(self) -> None:

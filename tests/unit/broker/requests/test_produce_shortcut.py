@@ -87,10 +87,16 @@ class Broker:
             authorizer=authorizer,
             audit=None,
             denials={},
+            count_error=self.count_error,
         )
+        self.errors: list[int] = []
         self.shortcut = CountedShortcut(services)
         self.dispatcher = Dispatcher(services, Routes({ApiKey.PRODUCE: self.shortcut}))
         self.dispatcher.is_open = True
+
+    def count_error(self, api_key: int, code: int) -> None:
+        assert api_key == ApiKey.PRODUCE
+        self.errors.append(code)
 
     @property
     def short(self) -> int:
@@ -331,6 +337,8 @@ def test_a_deleted_topic_is_missed() -> None:
     _, answer = read_response(ApiKey.PRODUCE, 12, broker.send(frame(batch()), connection)[4:])
     code = answer.responses[0].partition_responses[0].error_code
     assert code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert broker.short == 1
+    assert broker.errors == [code]  # the long path counts where a route encodes
 
 
 def test_what_is_remembered_is_bounded() -> None:

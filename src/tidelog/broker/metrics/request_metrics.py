@@ -1,0 +1,100 @@
+"""Metrics of requests, by API: what `MeasuredDispatcher` observes, and error codes as they are encoded."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from tidelog.base.errors import ErrorCode
+from tidelog.broker.metrics.api_times import ApiTimes
+from tidelog.broker.metrics.response_errors import errors_of
+from tidelog.broker.requests.client_connection import ClientConnection
+from tidelog.metrics.families.requests import REQUEST_ERRORS, REQUESTS_IN_FLIGHT, SLOW_REQUESTS
+from tidelog.metrics.page import Page
+from tidelog.wire.apis import API
+from tidelog.wire.message import Message, Part
+
+NO_API, NO_KEY = "none", -1
+"""For frames that are no Kafka requests: bare SASL tokens."""
+
+Write = Callable[[int, Any], list[Part]]
+
+
+class SlowRequest(NamedTuple):
+    """A request that took longer than the limit, and where its time went, in seconds."""
+
+    api: str
+    connection: ClientConnection
+    request_bytes: int
+    local: float
+    remote: float
+    throttle: float
+    """The pause after the answer, which is no part of the total."""
+
+    @property
+    def total(self) -> float:
+        return self.local + self.remote
+
+
+class RequestMetrics:
+    def __init__(self) -> None:
+        self._times: dict[int, ApiTimes] = {}
+        self._errors: Counter[tuple[int, int]] = Counter()
+        self.in_flight = 0
+        """Requests that wait for their answer."""
+        self.slow_seconds = float("inf")
+        """From this total on a request is slow."""
+        self.on_slow: Callable[[SlowRequest], None] | None = None
+        self.replied = self.of(NO_KEY)
+        """The API of the newest reply."""
+
+    def of(self, api_key: int) -> ApiTimes:
+        times = self._times.get(api_key)
+        if times is None:
+            spec = API.get(api_key)
+            if spec is None:
+                return self._times.setdefault(NO_KEY, ApiTimes(NO_API))
+            times = self._times[api_key] = ApiTimes(spec.name)
+        return times
+
+    def count_error(self, api_key: int, code: int) -> None:
+        self._errors[api_key, code] += 1
+
+    def counting(self, api_key: int, response_class: type[Message], write: Write) -> Write:
+        """Returns `write`, which encodes responses, with a look at their error codes before."""
+        find = errors_of(response_class)
+        if find is None:
+            return write
+        errors_in, errors = find, self._errors
+
+        def write_and_count(correlation_id: int, response: Any) -> list[Part]:
+            codes = errors_in(response)
+            if codes:
+                for code in set(codes):
+                    errors[api_key, code] += 1
+            return write(correlation_id, response)
+
+        return write_and_count
+
+    def slow(self, request: SlowRequest, times: ApiTimes) -> None:
+        times.slow += 1
+        if self.on_slow is not None:
+            self.on_slow(request)
+
+    def send_begins(self) -> tuple[ApiTimes, float]:
+        """The kernel does not take the whole newest reply. Returns what `send_ends` wants back."""
+        return self.replied, perf_counter()
+
+    def send_ends(self, begun: tuple[ApiTimes, float]) -> None:
+        times, since = begun
+        times.send.observe(perf_counter() - since)
+
+    def collect(self, page: Page) -> Iterator[None]:
+        page.add(REQUESTS_IN_FLIGHT, self.in_flight)
+        for times in list(self._times.values()):
+            if not times.requests:
+                continue
+            yield from times.collect(page)
+            page.add(SLOW_REQUESTS, times.slow, times.name)
+        for (api_key, code), count in list(self._errors.items()):
+            page.add(REQUEST_ERRORS, count, API[api_key].name, ErrorCode.of(code).name)
