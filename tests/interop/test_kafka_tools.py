@@ -76,6 +76,25 @@ def test_kafka_configs_of_a_broker(tool: Tool, reference: Any) -> None:
     assert "num.partitions=1" in described
 
 
+def test_kafka_configs_of_loggers(tool: Tool, reference: Any) -> None:
+    """They are another name here, and follow the same rules."""
+    [broker] = reference.describe_cluster().brokers
+    entity = ["--entity-type", "broker-loggers", "--entity-name", str(broker)]
+    logger = next(
+        name
+        for line in tool(CONFIGS, "--describe", *entity).splitlines()
+        if (name := line.strip().partition("=")[0]).endswith((".isr", "AdminManager"))
+    )
+    assert "Completed updating config" in tool(CONFIGS, "--alter", *entity, "--add-config", f"{logger}=DEBUG")
+    eventually(lambda: f"{logger}=DEBUG" in tool(CONFIGS, "--describe", *entity))
+    tool(CONFIGS, "--alter", *entity, "--delete-config", logger)
+    eventually(lambda: f"{logger}=DEBUG" not in tool(CONFIGS, "--describe", *entity))
+    with pytest.raises(ToolFailed, match="not a supported log level"):
+        tool(CONFIGS, "--alter", *entity, "--add-config", f"{logger}=LOUD")
+    with pytest.raises(ToolFailed, match="Invalid broker logger"):
+        tool(CONFIGS, "--alter", *entity, "--add-config", "no.such=DEBUG")
+
+
 def test_the_limit_of_moves_between_directories_is_a_setting(tool: Tool, reference: Any) -> None:
     [broker] = reference.describe_cluster().brokers
     entity = ["--entity-type", "brokers", "--entity-name", str(broker)]

@@ -98,3 +98,15 @@ def test_an_upgrade_waits_for_brokers_that_are_away(cluster: Cluster, tidelog: T
         assert "Broker 3 is registered and does not answer" in refused.err
     finally:
         cluster.restart(3)
+
+
+def test_log_levels_are_seen_and_changed(tidelog: Tidelog) -> None:
+    changed = tidelog("log-level", "tidelog.broker.isr=debug", "--json").json
+    assert changed == [{"broker": id, "levels": {"tidelog.broker.isr": "DEBUG"}} for id in (1, 2, 3)]
+    assert tidelog("log-level", "2", "tidelog.broker.isr").out.splitlines()[1].split()[1] == "DEBUG"
+    assert tidelog("log-level", "tidelog.broker.isr=default").code == Exit.OK
+    levels = tidelog("log-level", "1", "--json").json[0]["levels"]
+    assert levels["tidelog.broker.isr"] == levels["root"]
+    refused = tidelog("log-level", "no.such=debug")
+    assert refused.code == Exit.REFUSED
+    assert "Logger no.such does not exist!" in refused.err

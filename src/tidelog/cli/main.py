@@ -26,6 +26,9 @@ COMMANDS = {
         "tidelog.cli.spark.lake", "lake", "Keep Delta, Iceberg or Parquet tables up to date with topics."
     ),
     "cluster": Entry("tidelog.cli.cluster.commands", "cluster", "See and change the brokers of a cluster."),
+    "log-level": Entry(
+        "tidelog.cli.log_level", "log_level", "Show or change the log levels of running brokers."
+    ),
     "context": Entry(
         "tidelog.cli.context.commands",
         "context",

@@ -100,5 +100,11 @@ def load_check(key: ApiKey) -> "Callable[[Any, Any], Message | None] | None":
     return check
 
 
+def load_exception(key: ApiKey) -> "Callable[[Any], bool] | None":
+    """Returns what tells which requests for the controller this broker handles itself."""
+    stays_here: Callable[[Any], bool] | None = getattr(_module(key), "stays_here", None)
+    return stays_here
+
+
 def _module(key: ApiKey) -> Any:
     return importlib.import_module(f"{__name__}.{HANDLERS[key]}")

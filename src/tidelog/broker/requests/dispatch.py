@@ -85,7 +85,7 @@ class Dispatcher:
                 services, connection, client_id, api_key, version=version, request_bytes=len(frame)
             )
         request = route.decode(frame, body_at, True)
-        if api_key in FORWARDED:
+        if api_key in FORWARDED and (route.stays_here is None or not route.stays_here(request)):
             refusal = None if route.check_here is None else route.check_here(context, request)
             if refusal is not None:
                 return _reply(refusal, route, correlation_id, context)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from tidelog.base.errors import ProtocolError
-from tidelog.broker.handlers import HANDLERS, load, load_check
+from tidelog.broker.handlers import HANDLERS, load, load_check, load_exception
 from tidelog.broker.requests.answer import HandlerAnswer
 from tidelog.broker.requests.context import Context
 from tidelog.broker.requests.not_offered import refusal_of
@@ -37,6 +37,8 @@ class Route(NamedTuple):
     fast_paths: FastPaths | None
     check_here: Callable[[Context, Any], Message | None] | None
     """For requests that are forwarded: a refusal that only the client's own broker can decide on."""
+    stays_here: Callable[[Any], bool] | None
+    """For requests that are forwarded: whether this one is about the client's own broker."""
 
 
 class Routes:
@@ -83,6 +85,7 @@ class Routes:
             write,
             self._fast_paths.get(ApiKey(api_key)),
             load_check(ApiKey(api_key)) if api_key in HANDLERS else None,
+            load_exception(ApiKey(api_key)) if api_key in HANDLERS else None,
         )
         self._routes[api_key, version] = route
         return route

@@ -14,6 +14,7 @@ class Kind(IntEnum):
     TOPIC = 2
     BROKER = 4
     CLIENT_METRICS = 16
+    BROKER_LOGGER = 8
 
 
 OWN_SOURCES = (1, 2)  # set on the topic itself, on the broker itself
@@ -23,18 +24,23 @@ def read_settings(
     cluster: DirectCluster,
     kind: Kind,
     names: Iterable[str],
-    keys: Sequence[str],
+    keys: Sequence[str] | None,
     *,
     address: Address | None = None,
     own_only: bool = False,
 ) -> dict[str, dict[str, str]]:
-    """Returns {resource: {setting: value}}, without settings that the resource does not have or show."""
+    """Returns {resource: {setting: value}}, without settings that the resource does not have or show.
+
+    `keys` of None: all settings.
+    """
     from tidelog.wire.messages import describe_configs as wire
 
     request = wire.DescribeConfigsRequest(
         resources=[
             wire.DescribeConfigsResource(
-                resource_type=kind, resource_name=name, configuration_keys=list(keys)
+                resource_type=kind,
+                resource_name=name,
+                configuration_keys=None if keys is None else list(keys),
             )
             for name in names
         ]

@@ -10,9 +10,19 @@ from tidelog.base.config.config import (
     describe_group,
     describe_topic,
 )
+from tidelog.base.config.values import ConfigSource
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import NodeId
 from tidelog.broker.handlers.configs.permissions import check_settings
-from tidelog.broker.requests.config_resources import BROKER, CLIENT_METRICS, GROUP, TOPIC, broker_named
+from tidelog.broker.log_levels import logger_levels
+from tidelog.broker.requests.config_resources import (
+    BROKER,
+    BROKER_LOGGER,
+    CLIENT_METRICS,
+    GROUP,
+    TOPIC,
+    broker_named,
+)
 from tidelog.broker.requests.context import Context
 from tidelog.metadata.topics.names import why_illegal
 from tidelog.security.acls.vocabulary import Operation
@@ -73,7 +83,20 @@ def _entries(context: Context, asked: DescribeConfigsResource) -> list[ConfigEnt
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty")
         texts = services.metadata.image.client_metrics.get(asked.resource_name, {})
         return describe_client_metrics(texts, services.config, names)
+    if asked.resource_type == BROKER_LOGGER:
+        return _loggers(services.metadata.node_id, asked.resource_name, names)
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type {asked.resource_type}")
+
+
+def _loggers(node_id: NodeId, name: str, names: Collection[str] | None) -> list[ConfigEntry]:
+    if not broker_named(node_id, name):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
+    source = ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG
+    return [
+        ConfigEntry(logger, level, False, source, False, 0, "", ())
+        for logger, level in logger_levels().items()
+        if names is None or logger in names
+    ]
 
 
 def _shown(request: DescribeConfigsRequest, entry: ConfigEntry) -> DescribeConfigsResourceResult:
