@@ -1,13 +1,15 @@
 """Commands of operators on a real cluster of three brokers."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.interop.command_line import Done, Tidelog, run_here
 from tests.interop.waiting import eventually
+from tidelog import Producer
 from tidelog.cli.exits import Exit
-from tidelog.testing import Cluster
+from tidelog.testing import Broker, Cluster
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -110,3 +112,63 @@ def test_log_levels_are_seen_and_changed(tidelog: Tidelog) -> None:
     refused = tidelog("log-level", "no.such=debug")
     assert refused.code == Exit.REFUSED
     assert "Logger no.such does not exist!" in refused.err
+
+
+def codes(done: Done) -> dict[str, str]:
+    return {finding["code"]: finding["severity"] for finding in done.json["findings"]}
+
+
+@pytest.mark.usefixtures("topics")
+def test_the_doctor_of_a_cluster_in_order(tidelog: Tidelog) -> None:
+    assert tidelog("cluster", "status", "--wait", "60").code == Exit.OK
+    done = tidelog("doctor", "--json")
+    found = codes(done)
+    of_this_machine = {"disk-nearly-full", "low-file-limit"}
+    assert {code: severity for code, severity in found.items() if code not in of_this_machine} == {
+        "single-replica": "low",
+        "min-in-sync-above-replicas": "medium",
+    }
+    assert done.json["skipped"] == []
+
+
+@pytest.mark.usefixtures("topics")
+def test_the_doctor_of_a_cluster_with_a_broker_down(cluster: Cluster, tidelog: Tidelog) -> None:
+    cluster.stop_broker(3)
+    try:
+        done = tidelog("doctor", "--json")
+    finally:
+        cluster.restart(3)
+    assert done.code == 2
+    found = codes(done)
+    assert found["broker-away"] == "serious"
+    assert found["no-voter-to-spare"] == "serious"
+    assert found["replicas-lag"] == "medium"
+    mends = {finding["code"]: finding["mend"] for finding in done.json["findings"]}
+    assert "tidelog cluster drain 3" in mends["broker-away"]
+
+
+def test_the_doctor_of_a_stopped_broker(tmp_path: Path, tidelog: Tidelog) -> None:
+    with Broker(data_dir=tmp_path) as broker, Producer(broker.client_config()) as producer:
+        producer.send("orders", "one").result(20)
+        running = tidelog("doctor", "--data", str(tmp_path))
+        assert running.code == Exit.FAILED
+        assert "A broker uses" in running.err
+    assert "unclean-stop" not in codes(tidelog("doctor", "--data", str(tmp_path), "--json"))
+    [segment] = tmp_path.glob("orders-0/*.log")
+    segment.write_bytes(b"\xff" * segment.stat().st_size)
+    done = tidelog("doctor", "--data", str(tmp_path), "--json")
+    assert (done.code, codes(done)["logs-damaged"]) == (2, "serious")
+
+
+def test_the_status_line_of_a_pipe(
+    cluster: Cluster, tidelog: Tidelog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sleep(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tidelog.cli.watch.time.sleep", sleep)
+    done = tidelog("cluster", "status", "--watch")
+    assert done.code == Exit.INTERRUPTED
+    [line] = done.out.splitlines()
+    assert " brokers=3/3 controller=" in line
+    assert "group_lag=" in line

@@ -118,6 +118,8 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
         ["security/checks"],
         ["up"],
         ["transactions", "fleet"],
+        ["doctor/checks"],
+        ["doctor"],
     ],
 }
 

@@ -29,6 +29,11 @@ COMMANDS = {
     "log-level": Entry(
         "tidelog.cli.log_level", "log_level", "Show or change the log levels of running brokers."
     ),
+    "doctor": Entry(
+        "tidelog.cli.doctor.command",
+        "doctor",
+        "Say what is wrong with a cluster, why it matters, and what to do.",
+    ),
     "context": Entry(
         "tidelog.cli.context.commands",
         "context",

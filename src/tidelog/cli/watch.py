@@ -46,8 +46,9 @@ def show(
     *,
     watch: bool,
     interval_s: float,
+    line: Callable[[Value], str] | None = None,
 ) -> None:
-    """Print what `look` finds, once or until Ctrl-C."""
+    """Print what `look` finds, once or until Ctrl-C. `line`: what a pipe gets of a turn instead of all."""
     if not watch:
         found = look()
         print_json(as_json(found)) if session.json else draw(found)
@@ -69,6 +70,8 @@ def show(
                     screen.draw(lambda: draw(found))  # noqa: B023 - called at once
                 elif session.json:
                     print_json_line(as_json(found))
+                elif line is not None:
+                    print(line(found))
                 else:
                     draw(found)
                     print()

@@ -9,6 +9,7 @@ from tidelog.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirTopic,
 )
 from tidelog.wire.messages.can_stop_broker import CanStopBrokerRequest
+from tidelog.wire.messages.describe_broker_state import DescribeBrokerStateRequest
 from tidelog.wire.messages.describe_cluster import DescribeClusterRequest
 from tidelog.wire.messages.describe_log_dirs import DescribeLogDirsRequest
 from tidelog.wire.messages.describe_quorum import DescribeQuorumRequest
@@ -28,6 +29,7 @@ SAMPLES = [
     Sample(ApiKey.ALTER_REPLICA_LOG_DIRS, AlterReplicaLogDirsRequest(dirs=[_MOVE])),
     Sample(ApiKey.DESCRIBE_QUORUM, DescribeQuorumRequest()),
     Sample(ApiKey.CAN_STOP_BROKER, CanStopBrokerRequest(broker_id=9)),
+    Sample(ApiKey.DESCRIBE_BROKER_STATE, DescribeBrokerStateRequest()),
     Sample(ApiKey.ADD_RAFT_VOTER, AddRaftVoterRequest(voter_id=9)),
     Sample(ApiKey.REMOVE_RAFT_VOTER, RemoveRaftVoterRequest(voter_id=9)),
     Sample(ApiKey.UNREGISTER_BROKER, UnregisterBrokerRequest(broker_id=9)),

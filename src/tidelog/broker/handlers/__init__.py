@@ -71,6 +71,7 @@ HANDLERS: dict[ApiKey, str] = {
     ApiKey.UNREGISTER_BROKER: "cluster.unregister_broker",
     ApiKey.DESCRIBE_QUORUM: "cluster.describe_quorum",
     ApiKey.CAN_STOP_BROKER: "cluster.can_stop_broker",
+    ApiKey.DESCRIBE_BROKER_STATE: "cluster.broker_state",
     ApiKey.ADD_RAFT_VOTER: "cluster.add_raft_voter",
     ApiKey.REMOVE_RAFT_VOTER: "cluster.remove_raft_voter",
     ApiKey.CREATE_DELEGATION_TOKEN: "authentication.create_delegation_token",

@@ -131,6 +131,23 @@ class HostedPartitions:
         """While logs are checked after an unclean shutdown; None before and after."""
         return self._opening.recovery
 
+    @property
+    def recovered_logs(self) -> int:
+        """The logs that the start checked, since the broker had not been stopped cleanly."""
+        return self._opening.recovered_logs
+
+    def damage(self) -> dict[tuple[str, int], str]:
+        """Partitions of this broker whose logs cannot be used, with the reasons."""
+        found = {
+            (topic, index): why for (topic, index), why in self._unusable.items() if isinstance(topic, str)
+        }
+        for one in self:
+            if one.log.offline is not None:
+                found[one.topic, one.index] = str(one.log.offline)
+            elif one.log.lost is not None:
+                found[one.topic, one.index] = f"records of the offsets {one.log.lost} are lost"
+        return found
+
     async def open_all(self, image: ClusterImage, config: BrokerConfig) -> None:
         """At start: open what the image says is ours, in threads where logs must be scanned.
 

@@ -56,6 +56,7 @@ class LogOpening:
         self._run_in_thread = run_in_thread
         self.recovery: RecoveryProgress | None = None
         """While logs are checked after an unclean shutdown."""
+        self.recovered_logs = 0
 
     async def open(
         self,
@@ -103,6 +104,7 @@ class LogOpening:
             await asyncio.gather(*map(one, replicas))
         finally:
             self.recovery = None
+            self.recovered_logs = progress.checked_logs
         if replicas:
             log.warning(
                 "unclean shutdown: checked the unsynced part of %d logs, %.1f MB, in %.2f s",

@@ -129,6 +129,7 @@ OPERATIONS: dict[ApiKey, tuple[Question, ...]] = {
     ApiKey.ALTER_REPLICA_LOG_DIRS: (Question(_ALTER, _CLUSTER),),
     ApiKey.DESCRIBE_QUORUM: (Question(_DESCRIBE, _CLUSTER),),
     ApiKey.CAN_STOP_BROKER: (Question(_DESCRIBE, _CLUSTER),),
+    ApiKey.DESCRIBE_BROKER_STATE: (Question(_DESCRIBE, _CLUSTER),),
     ApiKey.ADD_RAFT_VOTER: (Question(_ALTER, _CLUSTER),),
     ApiKey.REMOVE_RAFT_VOTER: (Question(_ALTER, _CLUSTER),),
     ApiKey.UNREGISTER_BROKER: (Question(_ALTER, _CLUSTER),),

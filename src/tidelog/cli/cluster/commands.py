@@ -7,9 +7,10 @@ import click
 from tidelog.cli.cluster.can_stop import can_stop
 from tidelog.cli.cluster.elections import elect_leaders_command
 from tidelog.cli.cluster.health import Health, Report
+from tidelog.cli.cluster.live import LiveStatus, show_live
 from tidelog.cli.cluster.log_dir_sizes import look_at_log_dirs
 from tidelog.cli.cluster.quorum import Quorum, look_at_quorum
-from tidelog.cli.cluster.tables import broker_rows, member_rows, show_brokers, show_quorum, show_status
+from tidelog.cli.cluster.tables import Row, broker_rows, member_rows, show_brokers, show_quorum, show_status
 from tidelog.cli.cluster.upgrade import features, upgrade
 from tidelog.cli.cluster.view import look_at_brokers, look_at_cluster
 from tidelog.cli.cluster.voters import add_voter, remove_voter
@@ -53,10 +54,17 @@ def status(session: Session, check: bool, wait_s: float | None, watch: bool, int
     direct = DirectCluster(session)
     found = look_until_healthy(direct, wait_s or 0)
 
-    def look() -> Report:
-        return look_at_health(direct) if watch else found
-
-    show(session, look, Report.as_json, show_status, watch=watch, interval_s=interval)
+    if watch:
+        show(
+            session,
+            lambda: look_at_live(session, direct),
+            LiveStatus.as_json,
+            show_live,
+            watch=True,
+            interval_s=interval,
+            line=lambda live: live.line(time.strftime("%H:%M:%S")),
+        )
+    show(session, lambda: found, Report.as_json, show_status, watch=False, interval_s=interval)
     asked = check or wait_s is not None
     return Exit.FAILED if asked and found.health is not Health.HEALTHY else Exit.OK
 
@@ -132,6 +140,28 @@ def look_at_health(direct: DirectCluster) -> Report:
         reassigning=[] if quorum is None else list(list_reassignments(direct)),  # the controller knows
         min_in_sync={topic: int(found.get(MIN_IN_SYNC, 1)) for topic, found in settings.items()},
     )
+
+
+def look_at_live(session: Session, direct: DirectCluster) -> LiveStatus:
+    report = look_at_health(direct)
+    silent: set[int] = set()
+    stored = look_at_log_dirs(direct, report.view.alive, silent=silent)
+    return LiveStatus(report, stored, frozenset(silent), _group_lags(session))
+
+
+def _group_lags(session: Session) -> list[Row] | None:
+    from tidelog.cli.connection import Cluster
+    from tidelog.cli.group.admin import find_groups, list_groups, standings
+    from tidelog.cli.group.lag import By, lag_rows
+
+    cluster = Cluster(session)
+    try:
+        infos = find_groups(cluster, [group.name for group in list_groups(cluster)])
+        return [
+            row for group in standings(cluster, list(infos.values())) for row in lag_rows(group, By.GROUP)
+        ]
+    except CliError:  # they may be denied, or their coordinators away: the rest is worth showing
+        return None
 
 
 def quorum_if_any(direct: DirectCluster) -> Quorum | None:

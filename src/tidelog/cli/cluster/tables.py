@@ -110,7 +110,7 @@ def show_brokers(rows: list[Row]) -> None:
             row["id"],
             f"{row['host']}:{row['port']}",
             row["rack"],
-            _state(row),
+            broker_state(row),
             row["leaders"],
             row["replicas"],
             row["not_in_sync"],
@@ -126,7 +126,7 @@ def show_brokers(rows: list[Row]) -> None:
     print_table(columns, shown)
 
 
-def _state(row: Row) -> str:
+def broker_state(row: Row) -> str:
     state = "alive" if row["answers"] else "does not answer" if row["alive"] else "fenced"
     if row["controller"]:
         state += ", controller"

@@ -77,6 +77,11 @@ def check(session: Session, log_dirs: tuple[str, ...], verbose: bool) -> int:
     return Exit.FAILED if damaged else Exit.OK
 
 
+def checked_dirs(path: str) -> Iterator[Checked]:
+    """What is in a log dir of a stopped broker, or in one partition directory. CliError if it is neither."""
+    return _checked(path, _Progress(quiet=True))
+
+
 def _checked(path: str, progress: "_Progress") -> Iterator[Checked]:
     if not os.path.isdir(path):
         raise CliError(f"There is no directory {path}.", code=Exit.NOT_FOUND)

@@ -91,6 +91,7 @@ class ApiKey(IntEnum):
     DESCRIBE_ROLES = 20002
     ALTER_ROLES = 20003
     CAN_STOP_BROKER = 20004
+    DESCRIBE_BROKER_STATE = 20005
 
 
 ROWS: tuple[tuple[int, str, str, int, int, int | None], ...] = (
@@ -181,4 +182,5 @@ ROWS: tuple[tuple[int, str, str, int, int, int | None], ...] = (
     (20002, "DescribeRoles", "describe_roles", 0, 0, 0),
     (20003, "AlterRoles", "alter_roles", 0, 0, 0),
     (20004, "CanStopBroker", "can_stop_broker", 0, 0, 0),
+    (20005, "DescribeBrokerState", "describe_broker_state", 0, 0, 0),
 )

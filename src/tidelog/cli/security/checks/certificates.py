@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+from tidelog.cli.findings import CheckFinding, Severity
 from tidelog.cli.security.certificate import facts_of
 from tidelog.cli.security.checks.broker_facts import BrokerFacts, ListenerFacts
-from tidelog.cli.security.checks.finding import SecurityFinding, Severity
 from tidelog.cli.security.checks.handshake import Handshake, Handshaker
 
 SOON_DAYS, VERY_SOON_DAYS = 30, 7
@@ -13,7 +13,7 @@ SOON_DAYS, VERY_SOON_DAYS = 30, 7
 
 def check_certificates(
     broker: BrokerFacts, shake: Handshaker, now: datetime, soon_days: int = SOON_DAYS
-) -> Iterator[SecurityFinding]:
+) -> Iterator[CheckFinding]:
     for listener in broker.listeners():
         if listener.protocol.is_tls:
             where = f"{broker.name}, {listener.advertised}"
@@ -23,10 +23,10 @@ def check_certificates(
 
 def _judge(
     where: str, listener: ListenerFacts, result: Handshake, now: datetime, soon_days: int
-) -> Iterator[SecurityFinding]:
+) -> Iterator[CheckFinding]:
     renew = "tidelog security cert renew; brokers read the new file by themselves"
     if result.certificate is None:
-        yield SecurityFinding(
+        yield CheckFinding(
             "no-handshake",
             Severity.SERIOUS,
             where,
@@ -38,7 +38,7 @@ def _judge(
     facts = facts_of(result.certificate, where)
     days = facts.days_left(now)
     if now > facts.ends:
-        yield SecurityFinding(
+        yield CheckFinding(
             "certificate-expired",
             Severity.SERIOUS,
             where,
@@ -47,7 +47,7 @@ def _judge(
             renew,
         )
     elif days < soon_days:
-        yield SecurityFinding(
+        yield CheckFinding(
             "certificate-ends-soon",
             Severity.SERIOUS if days < VERY_SOON_DAYS else Severity.MEDIUM,
             where,
@@ -56,7 +56,7 @@ def _judge(
             renew,
         )
     if not result.is_trusted and now <= facts.ends:
-        yield SecurityFinding(
+        yield CheckFinding(
             "certificate-not-trusted",
             Severity.SERIOUS if "ostname" in str(result.problem) else Severity.MEDIUM,
             where,
@@ -66,7 +66,7 @@ def _judge(
             "-X ssl.ca.location=ca.pem for this command",
         )
     if result.weak_cipher is not None:
-        yield SecurityFinding(
+        yield CheckFinding(
             "weak-cipher",
             Severity.MEDIUM,
             where,

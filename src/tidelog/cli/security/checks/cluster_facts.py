@@ -27,8 +27,7 @@ class ClusterFacts:
 
 
 def read_cluster(cluster: DirectCluster) -> ClusterFacts:
-    view = look_at_brokers(cluster)
-    brokers = tuple(_broker(cluster, broker) for broker in sorted(view.alive, key=lambda found: found.id))
+    brokers = read_brokers(cluster)
     has_acls = all(broker.setting("authorizer.class.name") for broker in brokers)
     return ClusterFacts(
         brokers,
@@ -36,6 +35,11 @@ def read_cluster(cluster: DirectCluster) -> ClusterFacts:
         _users(cluster),
         tuple(list_roles_if_any(cluster)) if has_acls else (),
     )
+
+
+def read_brokers(cluster: DirectCluster) -> tuple[BrokerFacts, ...]:
+    view = look_at_brokers(cluster)
+    return tuple(_broker(cluster, broker) for broker in sorted(view.alive, key=lambda found: found.id))
 
 
 def _broker(cluster: DirectCluster, broker: Broker) -> BrokerFacts:

@@ -8,11 +8,11 @@ import click
 
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.output import coloured, print_json
+from tidelog.cli.findings import CheckFinding, Severity, merged, print_findings
+from tidelog.cli.output import print_json
 from tidelog.cli.security.checks.broker_facts import BrokerFacts
 from tidelog.cli.security.checks.certificates import SOON_DAYS, check_certificates
 from tidelog.cli.security.checks.cluster_facts import ClusterFacts, read_cluster, read_file_facts
-from tidelog.cli.security.checks.finding import SecurityFinding, Severity, merged
 from tidelog.cli.security.checks.handshake import Handshaker, TlsProbe
 from tidelog.cli.security.checks.key_files import check_file, check_key_files
 from tidelog.cli.security.checks.listeners import check_listeners
@@ -21,7 +21,6 @@ from tidelog.cli.security.checks.users import check_users
 from tidelog.cli.security.issuing import now
 from tidelog.cli.session import Session, broker_options, pass_session
 
-COLOURS = {Severity.SERIOUS: "red", Severity.MEDIUM: "yellow", Severity.LOW: "cyan"}
 HANDSHAKE_TIMEOUT_S = 5.0
 
 
@@ -54,7 +53,7 @@ def check(session: Session, file: str | None, within_days: int) -> int:
     tidelog security check --config /etc/tidelog/broker.yaml --json
     """
     cluster = DirectCluster(session)
-    probe = TlsProbe(_context(session), min(session.timeout_s, HANDSHAKE_TIMEOUT_S))
+    probe = tls_probe(session)
     facts = read_cluster(cluster)
     found = list(findings(facts, probe, now(), within_days))
     if file is not None:
@@ -64,13 +63,15 @@ def check(session: Session, file: str | None, within_days: int) -> int:
     if session.json:
         print_json({"serious": serious, "findings": [finding.as_json() for finding in shown]})
     else:
-        _print(shown, len(facts.brokers))
+        brokers = len(facts.brokers)
+        machines = "1 broker" if brokers == 1 else f"{brokers} brokers"
+        print_findings(shown, machines, "Nothing is open that should not be")
     return Exit.FAILED if serious else Exit.OK
 
 
 def findings(
     facts: ClusterFacts, shake: Handshaker, moment: datetime, within_days: int = SOON_DAYS
-) -> Iterator[SecurityFinding]:
+) -> Iterator[CheckFinding]:
     for broker in facts.brokers:
         yield from of_settings(broker)
         yield from check_certificates(broker, shake, moment, within_days)
@@ -79,17 +80,21 @@ def findings(
     yield from check_users(facts.users)
 
 
-def of_settings(broker: BrokerFacts) -> Iterator[SecurityFinding]:
+def of_settings(broker: BrokerFacts) -> Iterator[CheckFinding]:
     yield from check_listeners(broker)
     yield from check_authorizer(broker)
     yield from check_key_files(broker)
 
 
-def file_findings(file: str) -> list[SecurityFinding]:
+def file_findings(file: str) -> list[CheckFinding]:
     broker = read_file_facts(file)
     has_secrets = any("password" in name or name.endswith("jaas.config") for name in broker.settings)
     own = list(check_file(file, "a settings file with passwords")) if has_secrets else []
     return [*of_settings(broker), *own]
+
+
+def tls_probe(session: Session) -> TlsProbe:
+    return TlsProbe(_context(session), min(session.timeout_s, HANDSHAKE_TIMEOUT_S))
 
 
 def _context(session: Session) -> ssl.SSLContext:
@@ -103,20 +108,3 @@ def _context(session: Session) -> ssl.SSLContext:
         return tls.context
     except SecurityError as error:
         raise CliError(f"{error}.", code=Exit.USAGE) from error
-
-
-def _print(shown: list[SecurityFinding], brokers: int) -> None:
-    for finding in shown:
-        name = f"{finding.severity.name:<8}"
-        head = click.style(name, fg=COLOURS[finding.severity], bold=True) if coloured() else name
-        click.echo(f"{head} {finding.where}: {finding.what}.")
-        click.echo(f"         Why: {finding.why}")
-        click.echo(f"         Mend: {finding.mend}")
-        click.echo()
-    count = {severity: sum(each.severity is severity for each in shown) for severity in Severity}
-    machines = "1 broker" if brokers == 1 else f"{brokers} brokers"
-    if not shown:
-        click.echo(f"Nothing is open that should not be: {machines} checked.")
-        return
-    figures = ", ".join(f"{count[severity]} {severity.name.lower()}" for severity in reversed(Severity))
-    click.echo(f"{len(shown)} {'finding' if len(shown) == 1 else 'findings'} at {machines}: {figures}.")

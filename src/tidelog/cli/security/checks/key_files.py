@@ -4,27 +4,27 @@ import os
 import stat
 from collections.abc import Iterator
 
+from tidelog.cli.findings import CheckFinding, Severity
 from tidelog.cli.security.checks.broker_facts import BrokerFacts
-from tidelog.cli.security.checks.finding import SecurityFinding, Severity
 
 STORES = ("ssl.keystore.location", "ssl.truststore.location")
 
 
-def check_key_files(broker: BrokerFacts) -> Iterator[SecurityFinding]:
+def check_key_files(broker: BrokerFacts) -> Iterator[CheckFinding]:
     """Of the brokers that run here: on other machines the same paths are other files, or none."""
     for name, path in sorted(broker.settings.items()):
         if name.endswith("ssl.keystore.location") and path:
             yield from check_file(path, "the key of a broker")
 
 
-def check_file(path: str, what: str) -> Iterator[SecurityFinding]:
+def check_file(path: str, what: str) -> Iterator[CheckFinding]:
     try:
         mode = stat.S_IMODE(os.stat(path).st_mode)
     except OSError:
         return
     readers = "every user" if mode & stat.S_IROTH else "its group" if mode & stat.S_IRGRP else None
     if readers is not None:
-        yield SecurityFinding(
+        yield CheckFinding(
             "readable-secret",
             Severity.SERIOUS if mode & stat.S_IROTH else Severity.LOW,
             path,

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from tidelog.base.listener_settings import name_for
 from tidelog.base.security_protocol import SecurityProtocol
+from tidelog.cli.findings import CheckFinding, Severity
 from tidelog.cli.security.checks.broker_facts import BrokerFacts, ListenerFacts
-from tidelog.cli.security.checks.finding import SecurityFinding, Severity
 
 GUIDE = "docs/security.md, 'Listeners'"
 
 
-def check_listeners(broker: BrokerFacts) -> Iterator[SecurityFinding]:
+def check_listeners(broker: BrokerFacts) -> Iterator[CheckFinding]:
     for listener in broker.listeners():
         yield from _CHECKS[listener.protocol](broker, listener)
 
@@ -19,8 +19,8 @@ def _where(broker: BrokerFacts, listener: ListenerFacts) -> str:
     return f"{broker.name}, {listener.listener}"
 
 
-def _plaintext(broker: BrokerFacts, listener: ListenerFacts) -> Iterator[SecurityFinding]:
-    yield SecurityFinding(
+def _plaintext(broker: BrokerFacts, listener: ListenerFacts) -> Iterator[CheckFinding]:
+    yield CheckFinding(
         "plain-listener",
         Severity.SERIOUS,
         _where(broker, listener),
@@ -31,11 +31,11 @@ def _plaintext(broker: BrokerFacts, listener: ListenerFacts) -> Iterator[Securit
     )
 
 
-def _sasl_plaintext(broker: BrokerFacts, listener: ListenerFacts) -> Iterator[SecurityFinding]:
+def _sasl_plaintext(broker: BrokerFacts, listener: ListenerFacts) -> Iterator[CheckFinding]:
     mechanisms = broker.listener_setting(listener.listener.name, "sasl.enabled.mechanisms", "GSSAPI")
     mend = f"listener.security.protocol.map={listener.listener.name}:SASL_SSL ({GUIDE})"
     if "PLAIN" in {mechanism.strip() for mechanism in mechanisms.split(",")}:
-        yield SecurityFinding(
+        yield CheckFinding(
             "passwords-in-the-clear",
             Severity.SERIOUS,
             _where(broker, listener),
@@ -43,7 +43,7 @@ def _sasl_plaintext(broker: BrokerFacts, listener: ListenerFacts) -> Iterator[Se
             "passwords travel as they are: every reader of the network learns them.",
             mend,
         )
-    yield SecurityFinding(
+    yield CheckFinding(
         "sasl-without-tls",
         Severity.MEDIUM,
         _where(broker, listener),
@@ -53,14 +53,14 @@ def _sasl_plaintext(broker: BrokerFacts, listener: ListenerFacts) -> Iterator[Se
     )
 
 
-def _ssl(broker: BrokerFacts, listener: ListenerFacts) -> Iterator[SecurityFinding]:
+def _ssl(broker: BrokerFacts, listener: ListenerFacts) -> Iterator[CheckFinding]:
     name = listener.listener.name
     demand = broker.listener_setting(name, "ssl.client.auth", "none").lower()
     if demand == "required":
         return
     setting = f"listener.name.{name.lower()}.ssl.client.auth=required"
     if listener.is_inter_broker:
-        yield SecurityFinding(
+        yield CheckFinding(
             "brokers-without-certificates",
             Severity.SERIOUS,
             _where(broker, listener),
@@ -69,7 +69,7 @@ def _ssl(broker: BrokerFacts, listener: ListenerFacts) -> Iterator[SecurityFindi
             f"{setting}, with certificates of tidelog security cert issue --broker ID",
         )
     else:
-        yield SecurityFinding(
+        yield CheckFinding(
             "anonymous-tls",
             Severity.MEDIUM,
             _where(broker, listener),
@@ -79,13 +79,13 @@ def _ssl(broker: BrokerFacts, listener: ListenerFacts) -> Iterator[SecurityFindi
         )
 
 
-def _sasl_ssl(broker: BrokerFacts, listener: ListenerFacts) -> Iterator[SecurityFinding]:
+def _sasl_ssl(broker: BrokerFacts, listener: ListenerFacts) -> Iterator[CheckFinding]:
     """Certificates count beside passwords only where they are set for the listener itself (KIP-684)."""
     name = "ssl.client.auth"
     own = name_for(name, listener.listener.name)
     demand = broker.setting(name, "none").lower()
     if demand != "none" and own not in broker.settings:
-        yield SecurityFinding(
+        yield CheckFinding(
             "client-auth-without-effect",
             Severity.LOW,
             _where(broker, listener),

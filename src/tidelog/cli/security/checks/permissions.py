@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from tidelog.base.settings.authorization import STANDARD_AUTHORIZER
 from tidelog.cli.acl.resources import ResourcePattern, option_for
+from tidelog.cli.findings import CheckFinding, Severity
 from tidelog.cli.security.checks.broker_facts import BrokerFacts
-from tidelog.cli.security.checks.finding import SecurityFinding, Severity
 from tidelog.metadata.image.security import Role
 from tidelog.security.acls.acl import Acl
 from tidelog.security.acls.vocabulary import Operation, Permission, ResourceType
@@ -18,9 +18,9 @@ EVERY_RESOURCE = "*"
 HARMLESS = (Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS, Operation.READ)
 
 
-def check_authorizer(broker: BrokerFacts) -> Iterator[SecurityFinding]:
+def check_authorizer(broker: BrokerFacts) -> Iterator[CheckFinding]:
     if not broker.setting("authorizer.class.name"):
-        yield SecurityFinding(
+        yield CheckFinding(
             "no-authorizer",
             Severity.SERIOUS,
             broker.name,
@@ -30,7 +30,7 @@ def check_authorizer(broker: BrokerFacts) -> Iterator[SecurityFinding]:
         )
         return
     if broker.setting("allow.everyone.if.no.acl.found").lower() == "true":
-        yield SecurityFinding(
+        yield CheckFinding(
             "open-by-default",
             Severity.SERIOUS,
             broker.name,
@@ -40,7 +40,7 @@ def check_authorizer(broker: BrokerFacts) -> Iterator[SecurityFinding]:
         )
     users = [user.strip() for user in broker.setting("super.users").split(";")]
     if ANONYMOUS in users:
-        yield SecurityFinding(
+        yield CheckFinding(
             "anonymous-super-user",
             Severity.SERIOUS,
             broker.name,
@@ -50,7 +50,7 @@ def check_authorizer(broker: BrokerFacts) -> Iterator[SecurityFinding]:
         )
 
 
-def check_acls(acls: Iterable[Acl]) -> Iterator[SecurityFinding]:
+def check_acls(acls: Iterable[Acl]) -> Iterator[CheckFinding]:
     for acl in acls:
         if acl.permission is not Permission.ALLOW:
             continue
@@ -60,7 +60,7 @@ def check_acls(acls: Iterable[Acl]) -> Iterator[SecurityFinding]:
             yield _all_on_all(acl)
 
 
-def check_roles(roles: Iterable[Role]) -> Iterator[SecurityFinding]:
+def check_roles(roles: Iterable[Role]) -> Iterator[CheckFinding]:
     """By the ACLs that they amount to; a role without a principal lets nobody in."""
     for role in roles:
         for acl in role.acls():
@@ -75,10 +75,10 @@ def check_roles(roles: Iterable[Role]) -> Iterator[SecurityFinding]:
                 )
 
 
-def _for_all(acl: Acl) -> SecurityFinding:
+def _for_all(acl: Acl) -> CheckFinding:
     is_harmless = acl.operation in HARMLESS and acl.resource_type is not ResourceType.CLUSTER
     group = "every user" if acl.principal == EVERY_USER else "clients without a user"
-    return SecurityFinding(
+    return CheckFinding(
         "acl-for-everyone",
         Severity.MEDIUM if is_harmless else Severity.SERIOUS,
         _text(acl),
@@ -88,8 +88,8 @@ def _for_all(acl: Acl) -> SecurityFinding:
     )
 
 
-def _all_on_all(acl: Acl) -> SecurityFinding:
-    return SecurityFinding(
+def _all_on_all(acl: Acl) -> CheckFinding:
+    return CheckFinding(
         "acl-on-everything",
         Severity.MEDIUM,
         _text(acl),

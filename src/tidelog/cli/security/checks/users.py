@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 
-from tidelog.cli.security.checks.finding import SecurityFinding, Severity
+from tidelog.cli.findings import CheckFinding, Severity
 from tidelog.cli.security.credentials import ITERATIONS, ListedUser
 
 
-def check_users(users: Iterable[ListedUser]) -> Iterator[SecurityFinding]:
+def check_users(users: Iterable[ListedUser]) -> Iterator[CheckFinding]:
     for user in users:
         fewest = min(user.iterations.values(), default=ITERATIONS)
         if fewest < ITERATIONS:
-            yield SecurityFinding(
+            yield CheckFinding(
                 "few-iterations",
                 Severity.LOW,
                 f"user '{user.name}'",

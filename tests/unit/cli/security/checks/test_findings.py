@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tidelog.cli.findings import CheckFinding, Severity, merged
 from tidelog.cli.security.checks.broker_facts import BrokerFacts
 from tidelog.cli.security.checks.certificates import check_certificates
 from tidelog.cli.security.checks.cluster_facts import ClusterFacts, read_file_facts
 from tidelog.cli.security.checks.command import file_findings, findings
-from tidelog.cli.security.checks.finding import SecurityFinding, Severity, merged
 from tidelog.cli.security.checks.handshake import Handshake, Handshaker
 from tidelog.cli.security.checks.key_files import check_key_files
 from tidelog.cli.security.checks.listeners import check_listeners
@@ -238,8 +238,8 @@ def test_a_settings_file_is_judged_like_a_broker(tmp_path: Path) -> None:
 
 
 def test_the_same_at_several_brokers_is_one_finding() -> None:
-    def found(where: str, severity: Severity = Severity.LOW) -> SecurityFinding:
-        return SecurityFinding("c", severity, where, "what", "why", "mend")
+    def found(where: str, severity: Severity = Severity.LOW) -> CheckFinding:
+        return CheckFinding("c", severity, where, "what", "why", "mend")
 
     assert [
         (finding.severity, finding.where)
