@@ -10,6 +10,8 @@ import sys
 import time
 from typing import TextIO
 
+from tidelog.server.repeated_lines import RepeatedLines
+
 _COLOURS = {"DEBUG": "2", "INFO": "32", "WARNING": "33", "ERROR": "31", "CRITICAL": "1;31"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 LOGGER = "tidelog"
@@ -19,6 +21,7 @@ def set_up_logging(level: str = "info", style: str = "text", stream: TextIO | No
     """Write the logs of `tidelog.*` to `stream` (standard error); a second call replaces the first."""
     target = stream or sys.stderr
     handler = logging.StreamHandler(target)
+    handler.addFilter(RepeatedLines())
     handler.setFormatter(JsonLines() if style == "json" else TextLines(colour=target.isatty()))
     logger = logging.getLogger(LOGGER)
     for old in list(logger.handlers):
