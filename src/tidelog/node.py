@@ -269,7 +269,7 @@ class BrokerNode:
         from tidelog.broker.metrics.setup import add_collectors
         from tidelog.server.metrics.setup import open_metrics
 
-        add_collectors(self.services)
+        add_collectors(opened, self.services)
         self._metrics = open_metrics(opened, self.config, self.services, server, threads, requests=requests)
         self._on_abort.insert(0, self._metrics.abort)
 

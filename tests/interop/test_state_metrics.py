@@ -1,5 +1,6 @@
 """The metrics of a real cluster agree with what its clients did and with each other."""
 
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -7,7 +8,8 @@ import pytest
 
 from tests.interop.waiting import eventually
 from tests.rigs.scrape import Scraped, scrape
-from tidelog import Admin, Consumer, Producer, TransactionalProducer
+from tidelog import Admin, Consumer, Producer, TopicPartition, TransactionalProducer
+from tidelog.broker.metrics import end_offsets
 from tidelog.testing.cluster import Cluster
 
 RECORDS = 50
@@ -16,8 +18,10 @@ VALUE = b"x" * 100
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    with Cluster(brokers=3, settings={"metrics.port": -1}) as running:
-        yield running
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(end_offsets, "SAMPLE_SECONDS", 0.1)
+        with Cluster(brokers=3, settings={"metrics.port": -1}) as running:
+            yield running
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +74,37 @@ def test_transactions_and_commits_are_counted(cluster: Cluster, config: dict[str
     assert total(cluster, "tidelog_group_rebalances_total") >= 1
     assert total(cluster, "tidelog_groups") == 1
     assert total(cluster, "tidelog_coordinator_shards", state="active") == 100
+
+
+def test_lag_in_records_and_seconds_at_the_coordinator(cluster: Cluster, config: dict[str, object]) -> None:
+    with Admin(config) as admin:
+        admin.create_topic("lagging", partitions=6, replication_factor=3)
+        places = {TopicPartition("lagging", index): 0 for index in range(6)}
+        admin.set_group_offsets("behind", places)
+    # The coordinator asks the leaders of all partitions, of which it leads a third itself.
+    eventually(lambda: len(lags(cluster, "records")) == 6)
+    assert lags(cluster, "records") == [0] * 6
+    assert lags(cluster, "seconds") == [0] * 6
+    began = time.monotonic()
+    with Producer(config) as producer:
+        for index in range(6):
+            for _ in range(index):
+                producer.send("lagging", VALUE, partition=index).result()
+    eventually(lambda: sorted(lags(cluster, "records")) == [0, 1, 2, 3, 4, 5])
+    assert total(cluster, "tidelog_group_total_lag_records", group="behind") == 15
+    time.sleep(1)
+    slowest = max(lags(cluster, "seconds"))
+    assert 1 <= slowest <= time.monotonic() - began + 0.5
+    assert total(cluster, "tidelog_group_lag_seconds_max", group="behind") >= slowest
+    with Admin(config) as admin:
+        admin.set_group_offsets("behind", {TopicPartition("lagging", 5): 3, TopicPartition("lagging", 4): 4})
+    eventually(lambda: sorted(lags(cluster, "records")) == [0, 0, 1, 2, 2, 3])
+    assert total(cluster, "tidelog_group_lag_unknown_partitions") == 0
+
+
+def lags(cluster: Cluster, unit: str) -> list[float]:
+    pages = scrapes(cluster)
+    return [lag for one in pages for lag in one.values(f"tidelog_group_lag_{unit}", group="behind")]
 
 
 def test_sums_of_partitions_agree_with_the_controller(cluster: Cluster) -> None:

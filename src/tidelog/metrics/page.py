@@ -38,8 +38,8 @@ class Page:
         """Returns the labels as text, for `add_rows`: families with the same labels share it."""
         return self._braces(family, labels)
 
-    def add_rows(self, family: Family, rows: Sequence[tuple[str, int]]) -> None:
-        """Adds many samples at once, each with the text of its labels and a whole number."""
+    def add_rows(self, family: Family, rows: Sequence[tuple[str, float]]) -> None:
+        """Adds many samples at once, each with the text of its labels and a finite number."""
         if len(rows) > self._room:
             self.left_out += len(rows) - self._room
             rows = rows[: self._room]

@@ -108,6 +108,10 @@ class HostedPartitions:
         """Partitions that are ours but cannot be opened."""
         return len(self._unusable) // 2  # each under the topic's name and under its id
 
+    def led(self, topic: str, index: int) -> Partition | None:
+        """The partition if this broker leads it."""
+        return self._by_key.get((topic, index))
+
     def current(self, topic_id: Uuid, index: int) -> Partition | None:
         return self._any_by_key.get((topic_id, index))
 

@@ -1,8 +1,12 @@
 """The collectors of a broker's state, added in one place; only a broker that serves metrics imports it."""
 
+from contextlib import AsyncExitStack
+
 from tidelog.broker.metrics.cluster import ClusterCollector
+from tidelog.broker.metrics.end_offsets import EndOffsets
 from tidelog.broker.metrics.groups import GroupsCollector
 from tidelog.broker.metrics.image_changes import ImageChanges
+from tidelog.broker.metrics.lag import LagCollector
 from tidelog.broker.metrics.partitions import PartitionsCollector
 from tidelog.broker.metrics.quotas import QuotasCollector
 from tidelog.broker.metrics.raft import RaftCollector
@@ -11,16 +15,20 @@ from tidelog.broker.metrics.transactions import TransactionsCollector
 from tidelog.broker.requests.context import Services
 
 
-def add_collectors(services: Services) -> None:
+def add_collectors(opened: AsyncExitStack, services: Services) -> None:
     """From now on a scrape shows the state of this broker, and counts what changes."""
     collectors, metadata = services.collectors, services.metadata
     changes = ImageChanges(metadata.node_id)
     metadata.on_change(changes.on_change)
+    ends = EndOffsets(services)
+    ends.start()
+    opened.push_async_callback(ends.close)
     collectors.add("cluster", ClusterCollector(services).collect)
     collectors.add("quorum", RaftCollector(metadata).collect)
     collectors.add("metadata changes", changes.collect)
     collectors.add("partitions", PartitionsCollector(services).collect)
     collectors.add("storage", StorageCollector(services.partitions, services.clock).collect)
     collectors.add("groups", GroupsCollector(services).collect)
+    collectors.add("lag", LagCollector(services, ends, services.clock).collect)
     collectors.add("transactions", TransactionsCollector(services.transactions, services.clock).collect)
     collectors.add("quotas", QuotasCollector(services).collect)

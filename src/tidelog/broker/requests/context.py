@@ -209,6 +209,11 @@ class Context:
         is_between_brokers = self.connection.listener == self.services.inter_broker_listener
         return is_between_brokers and self.allows_on_cluster(Operation.CLUSTER_ACTION)
 
+    def may_come_from_broker(self) -> bool:
+        """As `comes_from_broker`, where False refuses nothing: a client may send the same."""
+        is_between_brokers = self.connection.listener == self.services.inter_broker_listener
+        return is_between_brokers and self.may(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
+
     def charge_mutations(self, *, strict_since: int) -> MutationCharge | None:
         """Returns what counts the partitions that the request creates or deletes; None without a quota.
 

@@ -12,9 +12,20 @@ GROUPS = gauge(
     kafka="kafka.server:type=group-coordinator-metrics,name=group-count",
 )
 MEMBERS = gauge("tidelog_group_members", "Members of a group.", "group")
+TOTAL_LAG_RECORDS = gauge(
+    "tidelog_group_total_lag_records", "Lag of a group in records, over all partitions.", "group", kafka=_LAG
+)
+LAG_SECONDS_MAX = gauge(
+    "tidelog_group_lag_seconds_max", "The largest lag of a group in a partition, in seconds.", "group"
+)
+LAG_UNKNOWN = gauge(
+    "tidelog_group_lag_unknown_partitions",
+    "Committed offsets without a lag, since it is not known here where their partition ends.",
+)
 LAG_RECORDS = gauge(
     "tidelog_group_lag_records",
-    "Records between the committed offset of a group and the end that its readers can see.",
+    "Records between the committed offset of a group and the high watermark of the partition, at the "
+    "group's coordinator. Records of open transactions count, too.",
     "group",
     "topic",
     "partition",
@@ -22,7 +33,8 @@ LAG_RECORDS = gauge(
 )
 LAG_SECONDS = gauge(
     "tidelog_group_lag_seconds",
-    "How long ago the partition's end was where the group is now.",
+    "How long the next record for the group has been in the partition; for a group that was behind already "
+    "when its coordinator began to watch, the time since then.",
     "group",
     "topic",
     "partition",

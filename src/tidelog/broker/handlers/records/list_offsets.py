@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import Offset
+from tidelog.base.ids import ANY_REPLICA, Offset
 from tidelog.broker.requests.context import Context
 from tidelog.broker.requests.readable import not_readable_yet, until_readable
 from tidelog.replication.partition import Partition
@@ -56,9 +56,14 @@ def handle(
 
 
 def _not_allowed(context: Context, request: ListOffsetsRequest) -> dict[str, ErrorCode]:
-    """The topics that the client may not ask about. Only a replica may see offsets that are not committed."""
+    """The topics that the client may not ask about. Only a replica may see offsets that are not committed.
+
+    A broker that is none asks for the lag of its groups: it sees what consumers do, of every topic.
+    """
     if request.replica_id >= 0 and not context.comes_from_broker():
         return dict.fromkeys((topic.name for topic in request.topics), ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    if request.replica_id == ANY_REPLICA and context.may_come_from_broker():
+        return {}
     return {
         topic.name: ErrorCode.TOPIC_AUTHORIZATION_FAILED
         for topic in request.topics

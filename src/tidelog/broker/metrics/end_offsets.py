@@ -1,0 +1,145 @@
+"""Learns where the partitions end that groups of this broker read, also those that other brokers lead.
+
+A sampler asks every few seconds: itself, or the leader with one ListOffsets request for all of its
+partitions. The end is the high watermark, up to which every consumer can read that does not wait for the
+end of transactions. Runs only on brokers that serve metrics.
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Iterator
+
+from tidelog.base.errors import ErrorCode, TidelogError
+from tidelog.base.ids import ANY_REPLICA, NodeId, Offset
+from tidelog.broker.metrics.end_history import EndHistory
+from tidelog.broker.requests.context import Services
+from tidelog.broker.turns import in_turns
+from tidelog.replication.partition import Partition
+from tidelog.wire.apis import ApiKey
+from tidelog.wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+
+SAMPLE_SECONDS = 5.0
+PARTITIONS_MAX = 20_000
+"""With a history of some 700 bytes each, 14 MB. Others have no lag in the metrics, and are counted."""
+PARTITIONS_A_REQUEST = 2_000
+ANSWER_SECONDS = 4.0
+LANE = "lag"
+VERSION = 6
+LATEST = -1
+READ_UNCOMMITTED = 0
+
+Place = tuple[str, int]
+
+log = logging.getLogger("tidelog.broker.lag")
+
+
+class EndOffsets:
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._histories: dict[Place, EndHistory] = {}
+        self._round = 0
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run(), name="ends of partitions")
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def __len__(self) -> int:
+        return len(self._histories)
+
+    def find(self, place: Place) -> tuple[Offset, EndHistory] | None:
+        """Returns the end, as far as is known, and the history; None where nothing is known yet."""
+        history = self._histories.get(place)
+        if history is None or not len(history):
+            return None
+        partition = self._led_here(place)
+        return (history.end if partition is None else partition.high_watermark), history
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self.sample()
+            except Exception:
+                log.exception("the ends of partitions could not be sampled; again in %g s", SAMPLE_SECONDS)
+            await asyncio.sleep(SAMPLE_SECONDS)
+
+    async def sample(self) -> None:
+        """One round: what groups read now, here and at the other leaders."""
+        elsewhere = await self._sample_here()
+        asking = [
+            self._ask(leader, places[first : first + PARTITIONS_A_REQUEST])
+            for leader, places in elsewhere.items()
+            for first in range(0, len(places), PARTITIONS_A_REQUEST)
+        ]
+        if asking:
+            await asyncio.gather(*asking)
+        for place in [place for place, one in self._histories.items() if one.wanted_in != self._round]:
+            del self._histories[place]
+
+    async def _sample_here(self) -> dict[NodeId, list[Place]]:
+        """Returns the partitions that others lead, by leader."""
+        self._round += 1
+        now, image = self._services.clock.monotonic(), self._services.metadata.image
+        elsewhere: defaultdict[NodeId, list[Place]] = defaultdict(list)
+        async for places in in_turns(self._wanted(), 200):
+            for place in places:
+                history = self._history(place)
+                if history is None or history.wanted_in == self._round:
+                    continue
+                history.wanted_in = self._round
+                partition = self._led_here(place)
+                if partition is not None:
+                    if partition.high_watermark_is_current:
+                        history.add(now, partition.high_watermark)
+                elif (found := image.partition(*place)) is not None and found.leader >= 0:
+                    elsewhere[found.leader].append(place)
+        return elsewhere
+
+    def _wanted(self) -> Iterator[Place]:
+        for served in self._services.groups:
+            offsets = served.shard_as_written.durable.offsets
+            for group_id in list(offsets.group_ids()):
+                for topic, partitions in list(offsets.of_group(group_id).items()):
+                    for partition in list(partitions):
+                        yield topic, partition
+
+    def _history(self, place: Place) -> EndHistory | None:
+        history = self._histories.get(place)
+        if history is None and len(self._histories) < PARTITIONS_MAX:
+            history = self._histories[place] = EndHistory()
+        return history
+
+    def _led_here(self, place: Place) -> Partition | None:
+        return self._services.partitions.led(*place)
+
+    async def _ask(self, leader: NodeId, places: list[Place]) -> None:
+        topics: dict[str, ListOffsetsTopic] = {}
+        for topic, index in places:
+            asked = topics.setdefault(topic, ListOffsetsTopic(name=topic, partitions=[]))
+            asked.partitions.append(ListOffsetsPartition(partition_index=index, timestamp=LATEST))
+        request = ListOffsetsRequest(
+            replica_id=ANY_REPLICA, isolation_level=READ_UNCOMMITTED, topics=list(topics.values())
+        )
+        try:
+            answer: ListOffsetsResponse = await self._services.peers.call(
+                leader, ApiKey.LIST_OFFSETS, VERSION, request, timeout=ANSWER_SECONDS, lane=LANE
+            )
+        except (OSError, TidelogError) as error:
+            log.debug("broker %d did not say where %d partitions end: %s", leader, len(places), error)
+            return
+        now = self._services.clock.monotonic()
+        for answered in answer.topics:
+            for one in answered.partitions:
+                history = self._histories.get((answered.name, one.partition_index))
+                if history is not None and one.error_code == ErrorCode.NONE and one.offset >= 0:
+                    history.add(now, one.offset)
