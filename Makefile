@@ -59,7 +59,7 @@ bench-quick: $(DEV) ## The same with a tenth of the load: a look, not a result
 	$(BIN)/python -m benches.versus --quick
 
 docs: $(DEV) ## Regenerate the reference pages from the code
-	@for page in settings commands python authorization; do $(BIN)/python -m tools.$${page}_reference || exit 1; done
+	@for page in settings commands python authorization metrics; do $(BIN)/python -m tools.$${page}_reference || exit 1; done
 	@$(BIN)/python -m tools.monitoring_files
 
 zipapp: $(DEV) ## Tidelog in one file, dist/tidelog.pyz, for hosts with this Python but without pip

@@ -48,6 +48,8 @@ class Flusher:
         self.postponed = 0
         """Syncs that had no file descriptor, and were tried again."""
         self._slow: deque[tuple[str, float]] = deque(maxlen=SLOW_MAX)
+        self.on_synced: Callable[[str, float], None] | None = None
+        """Called with the directory of a log and the time of its sync, where metrics are served."""
         self._quiet_syncing = 0
         self._idle: asyncio.Event = asyncio.Event()
         self._idle.set()
@@ -123,6 +125,8 @@ class Flusher:
     ) -> None:
         began = self._syncing.pop(partition)
         seconds = asyncio.get_running_loop().time() - began
+        if self.on_synced is not None:
+            self.on_synced(synced.directory, seconds)
         if seconds > self.slow_seconds:
             self._slow.append((synced.directory, seconds))
         self._quiet_syncing -= is_quiet

@@ -453,6 +453,10 @@ class HostedPartitions:
                     is_written = False
         return is_written
 
+    def watch_syncs(self, on_synced: Callable[[str, float], None]) -> None:
+        """From now on this is called with the directory of each log that was synced, and the time it took."""
+        self._flusher.on_synced = on_synced
+
     def wake_readers(self) -> None:
         """Fetches that wait for more are answered with what there is: the broker is about to stop."""
         for partition in self:

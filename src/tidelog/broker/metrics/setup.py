@@ -11,6 +11,7 @@ from tidelog.broker.metrics.partitions import PartitionsCollector
 from tidelog.broker.metrics.quotas import QuotasCollector
 from tidelog.broker.metrics.raft import RaftCollector
 from tidelog.broker.metrics.storage import StorageCollector
+from tidelog.broker.metrics.syncs import SyncTimes
 from tidelog.broker.metrics.transactions import TransactionsCollector
 from tidelog.broker.requests.context import Services
 
@@ -28,6 +29,7 @@ def add_collectors(opened: AsyncExitStack, services: Services) -> None:
     collectors.add("metadata changes", changes.collect)
     collectors.add("partitions", PartitionsCollector(services).collect)
     collectors.add("storage", StorageCollector(services.partitions, services.clock).collect)
+    collectors.add("syncs", SyncTimes(services.partitions).collect)
     collectors.add("groups", GroupsCollector(services).collect)
     collectors.add("lag", LagCollector(services, ends, services.clock).collect)
     collectors.add("transactions", TransactionsCollector(services.transactions, services.clock).collect)

@@ -20,7 +20,7 @@ LOG_DIR_OFFLINE = gauge(
 )
 FSYNC_SECONDS = histogram(
     "tidelog_fsync_seconds",
-    "Time of syncs of logs to the disk.",
+    "Time of syncs of logs to the disk, with the wait for a disk thread.",
     "log_dir",
     kafka="kafka.log:type=LogFlushStats,name=LogFlushRateAndTimeMs",
 )

@@ -6,13 +6,13 @@ _KAFKA = "kafka.server:type=BrokerTopicMetrics,name={},topic=*"
 
 RECEIVED_BYTES = counter(
     "tidelog_topic_received_bytes_total",
-    "Bytes of record batches that producers sent.",
+    "Bytes that leaders appended: batches of producers and coordinators, and markers of transactions.",
     "topic",
     kafka=_KAFKA.format("BytesInPerSec"),
 )
 RECEIVED_RECORDS = counter(
     "tidelog_topic_received_records_total",
-    "Records that producers sent.",
+    "Records that leaders appended, without markers of transactions.",
     "topic",
     kafka=_KAFKA.format("MessagesInPerSec"),
 )
@@ -24,7 +24,7 @@ SENT_BYTES = counter(
 )
 REFUSED_BATCHES = counter(
     "tidelog_topic_refused_batches_total",
-    "Record batches of producers that were refused.",
+    "Record batches of producers that were refused, for whatever reason.",
     "topic",
     kafka=_KAFKA.format("FailedProduceRequestsPerSec"),
 )
