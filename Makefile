@@ -1,6 +1,6 @@
 # What a newcomer types. Everything is installed into .venv, once, and again when pyproject.toml changes.
 .DEFAULT_GOAL := help
-.PHONY: help up test unit sim mutants chaos interop lint fmt bench bench-quick docs zipapp manifests kube-tools kube-test clean
+.PHONY: help up test unit sim mutants chaos interop lint fmt bench bench-quick docs zipapp image-test manifests kube-tools kube-test clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -64,6 +64,9 @@ docs: $(DEV) ## Regenerate the reference pages from the code
 
 zipapp: $(DEV) ## Tidelog in one file, dist/tidelog.pyz, for hosts with this Python but without pip
 	@$(BIN)/python -m tools.zipapp
+
+image-test: $(DEV) ## Build the image with buildah and run a cluster of it with podman, as root; SPARK=yes builds the second one too
+	$(BIN)/pytest tests/deploy/images.py $(if $(filter yes,$(SPARK)),tests/deploy/spark_image.py) -s
 
 manifests: $(DEV) ## Render deploy/kubernetes from the Helm chart
 	@$(BIN)/python -m tools.manifests

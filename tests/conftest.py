@@ -21,6 +21,7 @@ TOGETHER = {
     "tests/spark/": "Spark",
     "tests/deploy/test_packages.py": "packages",
     "tests/deploy/test_man_pages.py": "man pages",
+    "tests/deploy/test_docker_files.py": "Docker's files",
     "tests/interop/cluster/": "a cluster",
     "tests/interop/test_cluster_cli_apache.py": "a cluster of Apache Kafka",
     "tests/interop/test_up_secure.py": "a secured cluster",
