@@ -76,7 +76,7 @@ kube-tools: $(DEV) ## Build helm and kubeconform with Go into .cache/kube, for t
 
 kube-test: $(DEV) ## The Helm chart on a real control plane, which is built with Go first: a quarter of an hour, once
 	@$(BIN)/python -m tools.kube_tools control-plane
-	$(BIN)/pytest tests/kube/test_chart.py tests/kube/control_plane/upgrade_and_scale.py -s
+	$(BIN)/pytest tests/kube/test_chart.py tests/kube/control_plane/secured.py tests/kube/control_plane/upgrade_and_scale.py
 
 clean: ## Remove what was installed and cached; your data in ./data stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -16,7 +16,7 @@ class Refused(Exception):
 
 class Api:
     def __init__(self, port: int, token: str) -> None:
-        self._port, self._token = port, token
+        self.port, self._token = port, token
         self._context = ssl.create_default_context()
         self._context.check_hostname = False  # the server made its certificate itself, a moment ago
         self._context.verify_mode = ssl.CERT_NONE
@@ -38,7 +38,7 @@ class Api:
         return self._ask("DELETE", path, body)
 
     def _ask(self, method: str, path: str, body: Item | None = None, kind: str = "application/json") -> Item:
-        connection = http.client.HTTPSConnection("127.0.0.1", self._port, timeout=30, context=self._context)
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=30, context=self._context)
         try:
             headers = {"Authorization": f"Bearer {self._token}", "Content-Type": kind}
             connection.request(method, path, None if body is None else json.dumps(body), headers)

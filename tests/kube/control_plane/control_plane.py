@@ -27,6 +27,7 @@ class ControlPlane:
         self._token = secrets.token_hex(16)
         self.kubeconfig = directory / "kubeconfig"
         self.api = Api(self._port, self._token)
+        self.authority = directory / "certificates" / "apiserver.crt"
 
     def start(self) -> None:
         self._directory.mkdir(parents=True, exist_ok=True)
