@@ -258,7 +258,7 @@ class BrokerNode:
         )
         opened.push_async_callback(server.drain, 0.0)
         self._on_abort.insert(0, server.close)
-        if measured is not None:
+        if measured is not None and self.config.int("metrics.port"):
             self._open_metrics(opened, server, threads, measured)
         return server
 
@@ -274,12 +274,16 @@ class BrokerNode:
         self._on_abort.insert(0, self._metrics.abort)
 
     def _request_metrics(self) -> "RequestMetrics | None":
-        """Only where metrics are served; without them, requests pay nothing for them."""
-        if not self.config.int("metrics.port"):
+        """Only where metrics are served or slow requests logged; else requests pay nothing for them."""
+        slow_ms = self.config.int("log.slow.requests.ms")
+        if not self.config.int("metrics.port") and not slow_ms:
             return None
         from tidelog.broker.metrics.request_metrics import RequestMetrics
+        from tidelog.broker.metrics.slow_requests import log_slow_request
 
         measured = RequestMetrics()
+        if slow_ms:
+            measured.slow_seconds, measured.on_slow = slow_ms / 1000, log_slow_request
         self.services.count_error = measured.count_error
         self.services.collectors.add("requests", measured.collect)
         return measured

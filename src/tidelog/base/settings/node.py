@@ -106,4 +106,17 @@ SETTINGS = (
         importance=Importance.LOW,
         ours=True,
     ),
+    Setting(
+        "log.slow.requests.ms",
+        Kind.INT,
+        0,
+        "Requests that take longer are logged, each with its client and the parts of its time. Of a fetch "
+        "that waits for records, and of a member that waits for its group, only the time counts that the "
+        "broker itself spends.",
+        unit=Unit.MILLISECONDS,
+        minimum=0,
+        importance=Importance.LOW,
+        special="0: no request is logged for its time",
+        ours=True,
+    ),
 )

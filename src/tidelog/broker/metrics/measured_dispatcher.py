@@ -12,14 +12,18 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
+from tidelog.base.errors import ProtocolError
 from tidelog.broker.metrics.api_times import ApiTimes
-from tidelog.broker.metrics.request_metrics import NO_API, NO_KEY, RequestMetrics, SlowRequest
+from tidelog.broker.metrics.request_metrics import NO_API, NO_KEY, RequestMetrics
+from tidelog.broker.metrics.slow_requests import SlowRequest
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.dispatch import Dispatcher
 from tidelog.broker.requests.reply import PendingReply, Reply
 from tidelog.metrics.family import SECONDS
+from tidelog.wire.frame import read_request_header
 
 SAMPLED_EVERY = 50
+NEVER = float("inf")
 
 
 class MeasuredDispatcher:
@@ -60,6 +64,8 @@ class MeasuredDispatcher:
         if outcome is not None:
             if not isinstance(outcome, Reply):
                 self._metrics.in_flight += 1
+                if connection.client_id is None and self._metrics.slow_seconds < NEVER:
+                    _note_client(frame, connection)
                 return MeasuredReply(self, outcome, times, connection, size=size, began=began, took=took)
             parts = outcome.parts
             times.response_bytes += len(parts[0]) if len(parts) == 1 else sum(map(len, parts))
@@ -69,6 +75,7 @@ class MeasuredDispatcher:
         at_once.counts[bisect_left(SECONDS, took)] += 1
         at_once.sum += took
         if took >= self._metrics.slow_seconds:
+            _note_client(frame, connection)
             pause = 0.0 if outcome is None else outcome.throttle_ms / 1000
             self._metrics.slow(SlowRequest(times.name, connection, size, took, 0.0, pause), times)
         return outcome
@@ -112,6 +119,14 @@ class MeasuredDispatcher:
 
     def _turn_ends(self) -> None:
         self._turn_began = None
+
+
+def _note_client(frame: memoryview, connection: ClientConnection) -> None:
+    """The log of slow requests names the client; a connection keeps its client id."""
+    try:
+        connection.client_id = read_request_header(frame)[0].client_id or ""
+    except (ProtocolError, IndexError):  # a bare SASL token
+        connection.client_id = ""
 
 
 class MeasuredReply:

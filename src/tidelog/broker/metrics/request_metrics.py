@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.metrics.api_times import ApiTimes
 from tidelog.broker.metrics.response_errors import errors_of
-from tidelog.broker.requests.client_connection import ClientConnection
+from tidelog.broker.metrics.slow_requests import SlowRequest, is_slow
 from tidelog.metrics.families.requests import REQUEST_ERRORS, REQUESTS_IN_FLIGHT, SLOW_REQUESTS
 from tidelog.metrics.page import Page
 from tidelog.wire.apis import API
@@ -18,22 +18,6 @@ NO_API, NO_KEY = "none", -1
 """For frames that are no Kafka requests: bare SASL tokens."""
 
 Write = Callable[[int, Any], list[Part]]
-
-
-class SlowRequest(NamedTuple):
-    """A request that took longer than the limit, and where its time went, in seconds."""
-
-    api: str
-    connection: ClientConnection
-    request_bytes: int
-    local: float
-    remote: float
-    throttle: float
-    """The pause after the answer, which is no part of the total."""
-
-    @property
-    def total(self) -> float:
-        return self.local + self.remote
 
 
 class RequestMetrics:
@@ -77,6 +61,8 @@ class RequestMetrics:
         return write_and_count
 
     def slow(self, request: SlowRequest, times: ApiTimes) -> None:
+        if not is_slow(request, self.slow_seconds):
+            return
         times.slow += 1
         if self.on_slow is not None:
             self.on_slow(request)

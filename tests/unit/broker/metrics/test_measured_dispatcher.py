@@ -8,7 +8,8 @@ import pytest
 
 from tidelog.base.errors import ErrorCode, ProtocolError
 from tidelog.broker.metrics.measured_dispatcher import SAMPLED_EVERY, MeasuredDispatcher
-from tidelog.broker.metrics.request_metrics import RequestMetrics, SlowRequest
+from tidelog.broker.metrics.request_metrics import RequestMetrics
+from tidelog.broker.metrics.slow_requests import SlowRequest
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.reply import LateReply, Reply
 from tidelog.metrics.page import Page
@@ -193,23 +194,26 @@ def test_slow_requests_are_reported_with_their_parts(rig: Rig) -> None:
     reported: list[SlowRequest] = []
     rig.metrics.slow_seconds, rig.metrics.on_slow = 0.1, reported.append
 
-    async def late() -> None:
+    async def late(key: ApiKey) -> None:
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        waiting = rig.ask(LateReply(future, lambda _: Reply([b""])), seconds=0.01, key=ApiKey.FETCH)
+        waiting = rig.ask(LateReply(future, lambda _: Reply([b""])), seconds=0.01, key=key)
         rig.now += 0.5
         future.set_result("answer")
         waiting.result()
 
     rig.ask(Reply([b""]), seconds=0.09)
     rig.ask(Reply([b""], throttle_ms=40), seconds=0.2)
-    asyncio.run(late())
+    asyncio.run(late(ApiKey.PRODUCE))
+    asyncio.run(late(ApiKey.FETCH))  # it waits for records: nothing is slow
     assert [(slow.api, round(slow.local, 3), round(slow.remote, 3), slow.throttle) for slow in reported] == [
         ("Metadata", 0.2, 0.0, 0.04),
-        ("Fetch", 0.01, 0.5, 0.0),
+        ("Produce", 0.01, 0.5, 0.0),
     ]
     assert reported[0].total == pytest.approx(0.2)
     assert reported[0].connection is CLIENT
-    assert rig.samples()['slow_requests_total{api="Fetch"}'] == 1
+    samples = rig.samples()
+    assert samples['slow_requests_total{api="Produce"}'] == 1
+    assert samples['slow_requests_total{api="Fetch"}'] == 0
 
 
 def test_errors_are_counted_once_a_response_and_code(rig: Rig) -> None:
