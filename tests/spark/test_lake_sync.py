@@ -105,8 +105,10 @@ def test_the_command_ends_with_a_table_that_is_up_to_date(broker, topics, tmp_pa
     topics.fill(topic, [order(number) for number in range(100)])
     command = [sys.executable, "-m", "tidelog.cli.main", "-b", broker.bootstrap_servers, "--json"]
     wish = ["lake", "sync", topic, "--to", str(tmp_path / "table"), "--columns", "value,offset,partition"]
+    wish += ["--metrics-port", "0"]
     done = subprocess.run([*command, *wish], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[0])["url"].startswith("http://localhost:")
     last = json.loads(done.stdout.splitlines()[-1])
     assert (last["event"], last["records"]) == ("finished", 100)
     assert DeltaTable(str(tmp_path / "table")).to_pyarrow_table().num_rows == 100

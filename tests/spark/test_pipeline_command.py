@@ -9,9 +9,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
+from tests.interop.broker_process import free_port
 from tests.spark.broker_topics import Topics
 from tests.spark.read_back import counted
 from tidelog.spark.pipeline.records import PipelineRecord
@@ -104,6 +106,13 @@ def until(found: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
+def scraped(port: int) -> dict[str, float]:
+    with urlopen(f"http://localhost:{port}/metrics", timeout=10) as page:
+        lines = page.read().decode().splitlines()
+    samples = [line.rpartition(" ") for line in lines if line.startswith("tidelog_pipeline_")]
+    return {name: float(value) for name, _, value in samples}
+
+
 def order(country: str, cents: int) -> bytes:
     return json.dumps({"country": country, "cents": cents}).encode()
 
@@ -111,10 +120,17 @@ def order(country: str, cents: int) -> bytes:
 @pytest.mark.timeout(2 * PATIENCE_S)
 def test_run_look_stop_go_on(home: Home, broker: Broker, topics: Topics) -> None:
     topics.fill(home.topic, [order("DE", 5000), order("FR", 10), order("XX", 9000)])
-    running = home.start("totals.yaml")
+    port = free_port()
+    running = home.start("totals.yaml", "--metrics-port", str(port))
     try:
         until(lambda: running.poll() is not None or home.rows() == 3)
         status = home.status()
+        shown, query = scraped(port), f'pipeline="totals",query="{status["queries"][0]["name"]}"'
+        assert shown[f"tidelog_pipeline_up{{{query}}}"] == 1
+        assert shown[f"tidelog_pipeline_input_rows_total{{{query}}}"] == 3
+        assert shown[f"tidelog_pipeline_batches_total{{{query}}}"] >= 1
+        assert shown[f"tidelog_pipeline_last_batch_time_seconds{{{query}}}"] > time.time() - PATIENCE_S
+        assert shown[f'tidelog_pipeline_lag_records{{{query},topic="{home.topic}"}}'] == 0
         assert status["state"] == "running", running.communicate(timeout=10)
         assert status["queries"][0]["lag"] == 0
         assert home.run("list").stdout.split()[6:8] == ["totals", "running"]
@@ -127,7 +143,7 @@ def test_run_look_stop_go_on(home: Home, broker: Broker, topics: Topics) -> None
         out, errors = running.communicate(timeout=PATIENCE_S)
         assert running.returncode == 0, errors
         events = [json.loads(line)["event"] for line in out.splitlines()]
-        assert events[:2] == ["starting", "running"]
+        assert events[:3] == ["metrics", "starting", "running"]
         assert events[-1] == "stopped"
     finally:
         running.kill()
@@ -172,3 +188,10 @@ def test_what_spark_refuses_is_refused_before_a_topic_is_made(home: Home, topics
     assert refused.returncode == 2
     assert "sinks[0]: 'mode: append' is not possible here" in refused.stderr
     assert f"{home.topic}-large" not in topics.names()
+
+
+def test_a_port_for_metrics_that_is_taken(home: Home, broker: Broker) -> None:
+    refused = home.run("run", "totals.yaml", "-b", home.servers, "--metrics-port", str(broker.port))
+    assert refused.returncode != 0
+    assert "another --metrics-port" in refused.stderr
+    assert "Starting Spark" not in refused.stderr

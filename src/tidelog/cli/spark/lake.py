@@ -5,6 +5,7 @@ import click
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session, broker_options, parse_pair, pass_session
 from tidelog.cli.spark.install import require_spark
+from tidelog.cli.spark.metrics_port import address_of, metrics_options
 from tidelog.spark.lake.options import FORMATS
 
 RECORD_COLUMNS = "key,value,headers,timestamp,offset,partition"
@@ -105,6 +106,7 @@ def lake() -> None:
 @click.option(
     "-c", "--conf", "pairs", multiple=True, metavar="NAME=VALUE", help="A setting of Spark. Repeatable."
 )
+@metrics_options
 @broker_options
 @pass_session
 def sync(
@@ -130,6 +132,8 @@ def sync(
     table_pairs: tuple[str, ...],
     master: str | None,
     pairs: tuple[str, ...],
+    metrics_port: int | None,
+    metrics_host: str | None,
 ) -> int:
     """Bring a table up to date with a topic: it holds each record once.
 
@@ -168,6 +172,7 @@ def sync(
         table_options=dict(map(parse_pair, table_pairs)),
         master=master,
         settings=dict(map(parse_pair, pairs)),
+        metrics=address_of(metrics_port, metrics_host),
     )
     return LakeSync(session, request).run()
 

@@ -12,11 +12,14 @@ from tidelog.blocking.errors import BrokersUnreachable
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
 from tidelog.cli.spark.client_options import check_connection, client_options
+from tidelog.cli.spark.metrics_port import MetricsAddress
+from tidelog.cli.spark.metrics_server import served
 from tidelog.cli.spark.pipeline_view import PipelineView
 from tidelog.cli.spark.stop_flag import StopFlag
 from tidelog.spark.engine.session import SparkMissing, spark_session
 from tidelog.spark.errors import OptionError
 from tidelog.spark.lake.sync_claim import SPARK_LOG, AlreadySyncing, Claim, SyncRefused, claim, locked
+from tidelog.spark.pipeline.metrics import PipelineMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +58,7 @@ class SyncRequest:
     table_options: Mapping[str, str]
     master: str | None
     settings: Mapping[str, str]
+    metrics: MetricsAddress | None = None
 
 
 class LakeSync:
@@ -65,6 +69,7 @@ class LakeSync:
         self.view = PipelineView(as_json=session.json)
         self._stop = StopFlag()
         self._done: list[QueryProgress] = []
+        self._metrics = PipelineMetrics(f"sync-{request.topic}")
 
     def run(self) -> int:
         with _as_refusals():
@@ -74,7 +79,8 @@ class LakeSync:
             try:
                 with locked(self.checkpoint):
                     self._stop.listen()
-                    return self._with_spark(sync, topic_id)
+                    with served(self._metrics, self.request.metrics, self.view.say):
+                        return self._with_spark(sync, topic_id)
             except AlreadySyncing as error:
                 raise CliError(
                     f"{_sentence(error)}.",
@@ -206,6 +212,7 @@ class LakeSync:
 
     def _report(self, found: "list[QueryProgress]") -> None:
         self._done = found
+        self._metrics.take(found)
         self.view.progress(found)
 
     def _sum_up(self, sync: "Sync", outcome: str, took_s: float) -> None:

@@ -10,6 +10,7 @@ from tidelog.cli.moments import span_text
 from tidelog.cli.output import print_json, print_table, say
 from tidelog.cli.session import Session, broker_options, json_option, parse_pair, pass_session
 from tidelog.cli.spark.install import require_spark
+from tidelog.cli.spark.metrics_port import metrics_options
 from tidelog.cli.watch import show, watch_options
 from tidelog.spark.pipeline.records import PipelineRecord, records, state_directory
 
@@ -40,6 +41,7 @@ def pipeline() -> None:
     metavar="NAME=VALUE",
     help="A setting of Spark, such as spark.driver.memory=2g. Repeatable.",
 )
+@metrics_options
 @broker_options
 @pass_session
 def run(
@@ -50,6 +52,8 @@ def run(
     master: str | None,
     remote: str | None,
     pairs: tuple[str, ...],
+    metrics_port: int | None,
+    metrics_host: str | None,
 ) -> int:
     """Run a pipeline until it is stopped; it resumes from its checkpoint.
 
@@ -71,7 +75,14 @@ def run(
         )
     settings = dict(map(parse_pair, pairs))
     return PipelineRun(
-        session, file, once=once, checkpoint=checkpoint, master=master, remote=remote, settings=settings
+        session,
+        file,
+        once=once,
+        checkpoint=checkpoint,
+        master=master,
+        remote=remote,
+        settings=settings,
+        metrics=(metrics_port, metrics_host),
     ).run()
 
 

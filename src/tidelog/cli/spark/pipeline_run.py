@@ -10,12 +10,15 @@ from tidelog.base.errors import TidelogError
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
 from tidelog.cli.spark.client_options import check_connection, client_options
+from tidelog.cli.spark.metrics_port import address_of
+from tidelog.cli.spark.metrics_server import served
 from tidelog.cli.spark.pipeline_view import PipelineView
 from tidelog.cli.spark.stop_flag import StopFlag
 from tidelog.spark.engine.session import SparkMissing, spark_session
 from tidelog.spark.pipeline.faults import InvalidPipeline
 from tidelog.spark.pipeline.identity import WrongCheckpoint, claim_by_spark, claim_directory, identity_of
 from tidelog.spark.pipeline.load import Loaded, load_pipeline, with_secrets
+from tidelog.spark.pipeline.metrics import PipelineMetrics
 from tidelog.spark.pipeline.records import VARIABLE, AlreadyRuns, NoRoom, PipelineRecord, state_directory
 from tidelog.spark.pipeline.spec import Source
 from tidelog.spark.secrets import by_reference, by_value
@@ -40,6 +43,7 @@ class PipelineRun:
         master: str | None,
         remote: str | None,
         settings: Mapping[str, str],
+        metrics: tuple[int | None, str | None] = (None, None),
     ) -> None:
         self.session = session
         # Before Spark starts, which inherits the environment that secrets may move to.
@@ -53,6 +57,9 @@ class PipelineRun:
         spec = self.loaded.spec
         given = checkpoint or (spec.checkpoint if spec is not None else None)
         self.checkpoint = _place(given, self.loaded.directory if checkpoint is None else Path())
+        of_file = (None, None) if spec is None else (spec.metrics_port, spec.metrics_host)
+        self._metrics_address = address_of(*metrics, of_file)
+        self._metrics = PipelineMetrics(self.loaded.name)
         self.view = PipelineView(as_json=session.json)
         self._stop = StopFlag()
         self._status: dict[str, Any] = {}
@@ -61,7 +68,8 @@ class PipelineRun:
         try:
             with self.record.running():
                 self._stop.listen()
-                return self._run_and_tell()
+                with served(self._metrics, self._metrics_address, self.view.say):
+                    return self._run_and_tell()
         except AlreadyRuns as error:
             raise CliError(
                 f"{_sentence(error)}.", attempt=f"tidelog pipeline stop {self.loaded.name}"
@@ -216,6 +224,7 @@ class PipelineRun:
         self.view.say(f"Note: {text}", event="note", note=text)
 
     def _report(self, found: "list[QueryProgress]") -> None:
+        self._metrics.take(found)
         self.view.progress(found)
         self._tell("running", queries=[query.as_json() for query in found])
 

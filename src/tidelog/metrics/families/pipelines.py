@@ -36,6 +36,13 @@ STATE_ROWS = gauge(
     "pipeline",
     "query",
 )
+STATE_BYTES = gauge("tidelog_pipeline_state_bytes", "Memory that this state takes.", "pipeline", "query")
+DROPPED_LATE = counter(
+    "tidelog_pipeline_late_rows_total",
+    "Rows that came after the watermark, and were dropped.",
+    "pipeline",
+    "query",
+)
 LAST_BATCH_TIME = gauge(
     "tidelog_pipeline_last_batch_time_seconds",
     "When the last micro-batch ended, in seconds since 1970.",

@@ -2,8 +2,9 @@
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from math import isfinite
 from typing import Any
 
 RATE_WINDOW_S = 10.0
@@ -24,6 +25,18 @@ class QueryProgress:
     state_bytes: int = 0
     dropped_late: int = 0
     watermark: str | None = None
+    batches: int = 0
+    """Since this run began, as all that adds up here."""
+    output_rows: int = 0
+    """As far as the sink says it."""
+    input_per_s: float = 0.0
+    """As Spark measured the last batch."""
+    processed_per_s: float = 0.0
+    lag_by_topic: Mapping[str, int] = field(default_factory=dict)
+    ended_s: float | None = None
+    """When the last batch ended, in seconds since 1970."""
+    restarts: int = 0
+    is_active: bool = True
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -38,7 +51,13 @@ class Meter:
         self._recent: deque[tuple[float, int]] = deque()
         self._began_s: float | None = None
 
-    def take(self, reports: Iterable[Mapping[str, Any]], now_s: float) -> QueryProgress:
+    def restarted(self) -> None:
+        """The query was started again after a failure."""
+        self._now = replace(self._now, restarts=self._now.restarts + 1)
+
+    def take(
+        self, reports: Iterable[Mapping[str, Any]], now_s: float, *, is_active: bool = True
+    ) -> QueryProgress:
         """`reports` as Spark keeps them, oldest first; `now_s` by the clock that they were stamped with."""
         for report in reports:
             stamp = (str(report["timestamp"]), int(report["batchId"]))
@@ -47,7 +66,7 @@ class Meter:
                 self._add(report)
         while self._recent and self._recent[0][0] < now_s - RATE_WINDOW_S:
             self._recent.popleft()
-        self._now = _with_rate(self._now, self._rate(now_s))
+        self._now = replace(self._now, rows_per_s=round(self._rate(now_s), 1), is_active=is_active)
         return self._now
 
     def _rate(self, now_s: float) -> float:
@@ -63,9 +82,17 @@ class Meter:
         self._began_s = began_s if self._began_s is None else self._began_s
         self._recent.append((began_s + took_ms / 1000, rows))
         operators = report.get("stateOperators") or []
-        self._now = QueryProgress(
-            name=self._now.name,
+        is_batch = rows > 0 or int(report["batchId"]) != self._now.batch
+        self._now = replace(
+            self._now,
             batch=int(report["batchId"]),
+            batches=self._now.batches + is_batch,
+            output_rows=self._now.output_rows
+            + max(0, int((report.get("sink") or {}).get("numOutputRows") or 0)),
+            input_per_s=_rate_of(report, "inputRowsPerSecond"),
+            processed_per_s=_rate_of(report, "processedRowsPerSecond"),
+            lag_by_topic=lag_by_topic(report.get("sources") or []),
+            ended_s=began_s + took_ms / 1000 if is_batch else self._now.ended_s,
             rows=self._now.rows + rows,
             lag=lag_of(report.get("sources") or []),
             # An idle query reports too; the time of its last batch says more than that of doing nothing.
@@ -94,6 +121,29 @@ def lag_of(sources: Iterable[Mapping[str, Any]]) -> int | None:
     return total
 
 
+def lag_by_topic(sources: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Of all topics whose end is known: how far the query is behind it."""
+    lags: dict[str, int] = {}
+    for source in sources:
+        read, latest = as_offsets(source.get("endOffset")), as_offsets(source.get("latestOffset"))
+        for topic, ends in latest.items():
+            if topic.startswith("@") or not isinstance(ends, Mapping):
+                continue
+            done = as_offsets(read.get(topic))
+            behind = sum(max(0, int(end) - int(done.get(partition, 0))) for partition, end in ends.items())
+            lags[topic] = lags.get(topic, 0) + behind
+    return lags
+
+
+def _rate_of(report: Mapping[str, Any], key: str) -> float:
+    """Spark says nothing, or "NaN", of a batch without rows."""
+    try:
+        rate = float(report.get(key) or 0.0)
+    except (TypeError, ValueError):
+        return 0.0
+    return rate if isfinite(rate) else 0.0
+
+
 def as_offsets(value: Any) -> Mapping[str, Any]:
     """Spark hands offsets over as JSON, or as a text that holds JSON."""
     if isinstance(value, str):
@@ -104,9 +154,3 @@ def as_offsets(value: Any) -> Mapping[str, Any]:
         except ValueError:
             return {}
     return value if isinstance(value, Mapping) else {}
-
-
-def _with_rate(progress: QueryProgress, rate: float) -> QueryProgress:
-    from dataclasses import replace
-
-    return replace(progress, rows_per_s=round(rate, 1))

@@ -141,7 +141,7 @@ class Run:
     def progress(self) -> list[QueryProgress]:
         now_s = time.time()
         return [
-            self._meters[name].take(_reports(query.recentProgress), now_s)
+            self._meters[name].take(_reports(query.recentProgress), now_s, is_active=query.isActive)
             for name, query in self._queries.items()
         ]
 
@@ -156,6 +156,7 @@ class Run:
         if SLOW_START not in said or self._built is None or self._slow_starts == SLOW_STARTS_MAX:
             return False
         self._slow_starts += 1
+        self._meters[name].restarted()
         [query] = [query for query in self._built.queries if query.name == name]
         self._queries[name] = self._started(query, self._built)
         return True

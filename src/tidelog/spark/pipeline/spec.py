@@ -115,6 +115,8 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
     brokers: str | None = None
     checkpoint: str | None = None
     every: str | None = None
+    metrics_port: int | None = None
+    metrics_host: str | None = None
     settings: dict[str, Scalar] = {}
     sources: dict[str, Source]
     steps: list[Step] = []

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tidelog.spark.pipeline.progress import Meter, lag_of
+from tidelog.spark.pipeline.progress import Meter, lag_by_topic, lag_of
 
 START_S = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 
@@ -53,3 +53,29 @@ def test_lag_is_the_sum_of_the_sources_that_say_it() -> None:
         lag_of([{"latestOffset": {"@lag": 2}}, {"latestOffset": '{"@lag":5}'}, {"latestOffset": None}]) == 7
     )
     assert lag_of([{"latestOffset": "damaged"}]) is None
+
+
+def test_lag_by_topic_is_the_distance_to_the_end_of_each() -> None:
+    orders = {
+        "endOffset": '{"orders":{"0":5,"1":9},"@topicIds":{"orders":"x"}}',
+        "latestOffset": '{"orders":{"0":9,"1":9,"2":3},"users":{"0":4},"@lag":7}',
+    }
+    again = {"endOffset": {"orders": {"0": 9}}, "latestOffset": {"orders": {"0": 10}}}
+    assert lag_by_topic([orders, again, {"endOffset": None, "latestOffset": "damaged"}]) == {
+        "orders": 4 + 0 + 3 + 1,
+        "users": 4,
+    }
+
+
+def test_batches_rates_and_output_add_up() -> None:
+    meter = Meter("q")
+    sunk = {"sink": {"numOutputRows": 40}, "inputRowsPerSecond": 12.5, "processedRowsPerSecond": "NaN"}
+    first = report(0, 0, 100, **sunk)
+    idle = report(0, 5, 0, sink={"numOutputRows": -1})
+    seen = meter.take([first, idle, report(1, 9, 10, **sunk)], START_S + 10, is_active=False)
+    assert (seen.batches, seen.output_rows) == (2, 80)
+    assert (seen.input_per_s, seen.processed_per_s) == (12.5, 0.0)
+    assert seen.ended_s == START_S + 9.5
+    assert not seen.is_active
+    meter.restarted()
+    assert meter.take([], START_S + 11).restarts == 1
