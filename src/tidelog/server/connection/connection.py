@@ -100,6 +100,9 @@ class ServerConnection:
         elif state is not LINGERING and self._receive.received(nbytes):
             self._run()
 
+    def expects_more(self) -> bool:
+        return self._receive.writable() is not None
+
     def eof_received(self) -> None:
         self._close()
 

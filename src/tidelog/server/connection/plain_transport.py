@@ -81,8 +81,10 @@ class PlainTransport:
             if not count:
                 protocol.eof_received()
                 return
+            is_full = count == len(buffer)
+            del buffer  # the pool takes a frame's buffer back only if no view of it is left
             protocol.buffer_updated(count)
-            if count < len(buffer) or not self.reading:
+            if not (is_full and self.reading):
                 return
 
 

@@ -16,8 +16,8 @@ from tidelog.server.connection.plain_transport import drop_on_close, has_left, h
 from tidelog.server.connection.transport import Receiver
 
 RECORD_BYTES = 16 * 1024
-RECEIVES_PER_TURN = 16
-"""Of a record each: 256 KiB, then the others have their turn."""
+RECEIVES_PER_TURN = 32
+"""Of a record each: 512 KiB at most, then the others have their turn."""
 
 
 class TlsTransport:
@@ -106,11 +106,13 @@ class TlsTransport:
             if not count:
                 protocol.eof_received()
                 return
+            del buffer  # the pool takes a frame's buffer back only if no view of it is left
             protocol.buffer_updated(count)
             if not self.reading:
                 return
-            # A full record is seldom the last one; after a small one the loop may as well be asked.
-            if count < RECORD_BYTES and not (pending() or self._is_over):
+            # A full record is seldom the last one, and neither is one within a large frame: librdkafka sends a
+            # record for each message of a batch. After another small one the loop may as well be asked.
+            if count < RECORD_BYTES and not (pending() or self._is_over or protocol.expects_more()):
                 return
         if not self._is_over and pending():
             self._schedule()
