@@ -146,7 +146,7 @@ def test_two_thousand_silent_connections(
 def test_a_client_that_never_reads_its_answers(
     start: Callable[..., Running], caplog: pytest.LogCaptureFixture, tmp_path: Path, request_body: bytes
 ) -> None:
-    running = start(unread_answer_seconds=0.3)
+    running = start(unread_answer_seconds=0.8)
     running.dispatcher.slices = make_slices(tmp_path, bytes(8 * MIB), [(0, 8 * MIB)])
     flood = frame(request_body) * (24 * MIB // len(frame(request_body)))
     before = resident_bytes()
