@@ -110,8 +110,8 @@ class TlsTransport:
             protocol.buffer_updated(count)
             if not self.reading:
                 return
-            # A full record is seldom the last one, and neither is one within a large frame: librdkafka sends a
-            # record for each message of a batch. After another small one the loop may as well be asked.
+            # A full record is seldom the last one, and neither is one within a large frame: librdkafka sends
+            # a record for each message of a batch. After another small one the loop may as well be asked.
             if count < RECORD_BYTES and not (pending() or self._is_over or protocol.expects_more()):
                 return
         if not self._is_over and pending():
