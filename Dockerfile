@@ -9,6 +9,7 @@ RUN python3 -m venv /build
 WORKDIR /source
 COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY docs/reference/commands.md docs/reference/
+COPY docs/runbooks docs/runbooks
 COPY tools/man_pages.py tools/
 COPY share share
 COPY src src

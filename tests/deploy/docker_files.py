@@ -37,6 +37,12 @@ def only(name: str, path: Path = DOCKERFILE) -> str:
     return found
 
 
+def copied() -> list[tuple[list[str], str]]:
+    """What goes from this repository into the build, as sources and destination."""
+    words = [one.rest.split() for one in instructions() if one.name == "COPY" and "--from" not in one.rest]
+    return [(sources, destination) for *sources, destination in words]
+
+
 def image_environment() -> dict[str, str]:
     """The settings that the image brings; its PATH is another matter."""
     pairs = [word.partition("=") for word in shlex.split(only("ENV"))]

@@ -20,9 +20,9 @@ from tests.deploy.docker_files import (
     SPARK_DOCKERFILE,
     broker_environment,
     compose,
+    copied,
     image_command,
     image_environment,
-    instructions,
     last_stage,
     only,
 )
@@ -69,10 +69,7 @@ def test_the_image_alone_is_a_broker_for_its_host() -> None:
 def test_all_that_is_copied_reaches_the_build() -> None:
     ignored = (ROOT / ".dockerignore").read_text().splitlines()
     let_through = [line[1:] for line in ignored if line.startswith("!")]
-    copied = [
-        one.rest.split()[:-1] for one in instructions() if one.name == "COPY" and "--from" not in one.rest
-    ]
-    for source in (source for sources in copied for source in sources):
+    for source in (source for sources, _ in copied() for source in sources):
         assert (ROOT / source).exists(), source
         assert any(fnmatch.fnmatch(source, pattern) for pattern in let_through), source
 

@@ -1,5 +1,6 @@
 """The wheel, the sdist and the single file: two builds are alike, and each runs a broker on its own."""
 
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.commands import broker, passes_a_record_on, run
+from tests.deploy.docker_files import copied
 from tests.deploy.wheelhouse import ROOT, wheelhouse
 from tidelog import __version__
 
@@ -41,6 +43,23 @@ def test_two_builds_and_one_of_the_sdist_are_alike(built: tuple[Path, Path], tmp
         archive.extractall(tmp_path, filter="data")
     from_sdist, _ = build(tmp_path / "from-sdist", tmp_path / f"tidelog-{__version__}")
     assert from_sdist.read_bytes() == wheel.read_bytes()
+
+
+def test_what_the_dockerfile_copies_makes_the_same_wheel(built: tuple[Path, Path], tmp_path: Path) -> None:
+    for sources, destination in copied():
+        for source in sources:
+            target = tmp_path / destination
+            if destination.startswith("/"):
+                continue
+            if (ROOT / source).is_dir():
+                shutil.copytree(ROOT / source, target, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                target.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / source, target)
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "--target", "wheel"], cwd=tmp_path, check=True
+    )
+    assert next((tmp_path / "dist").glob("*.whl")).read_bytes() == built[0].read_bytes()
 
 
 def test_the_wheel_holds_man_pages_completions_and_no_tests(built: tuple[Path, Path]) -> None:

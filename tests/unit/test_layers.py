@@ -117,7 +117,7 @@ SUB_ROOMS: dict[str, list[list[str]]] = {
         ["security"],
         ["security/checks"],
         ["up"],
-        ["transactions", "fleet"],
+        ["transactions", "fleet", "service"],
         ["doctor/checks"],
         ["doctor"],
     ],

@@ -68,6 +68,7 @@ COMMANDS = {
         "monitoring",
         "Write alert rules and dashboards to files, and read runbooks.",
     ),
+    "service": Entry("tidelog.cli.service.commands", "service", "Run a broker as a service of systemd."),
     "completion": Entry("tidelog.cli.completion", "completion", "Print a shell completion script."),
 }
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tidelog.base.config.config import BrokerConfig
     from tidelog.cli.security.local import LocalSecurity
     from tidelog.node import BrokerNode
+    from tidelog.server.service_manager import ServiceManager
 
 FAILURE_CHECK_S = 1.0
 CONFIRM_TIMEOUT_S = 30.0
@@ -48,6 +49,7 @@ class Running:
         self.security = security
         self._stop = asyncio.Event()
         self._signals = StopSignals()
+        self._manager: ServiceManager | None = None
 
     def run(self) -> int:
         from tidelog.server.event_loop import loop_factory
@@ -65,6 +67,12 @@ class Running:
             loop.add_signal_handler(number, self._on_signal, number)
         if self.until_stdin_closes:
             loop.add_reader(0, self._on_stdin)
+        if "NOTIFY_SOCKET" in os.environ:
+            from tidelog.server.service_manager import ServiceManager
+
+            self._manager = ServiceManager.of_environment(os.environ)
+        if self._manager is not None:
+            self._manager.starting()
         node = await self._start()
         if node is None:
             return Exit.OK
@@ -161,6 +169,8 @@ class Running:
             facts |= self.security.facts()
         if self.ready_file is not None:
             write_ready_file(self.ready_file, facts)
+        if self._manager is not None:
+            self._manager.ready(node.bootstrap_servers)
         if self.json:
             # A supervisor that is gone reads no more; the end of stdin then stops this broker cleanly.
             with contextlib.suppress(BrokenPipeError):
@@ -173,7 +183,11 @@ class Running:
 
     async def _end(self, node: "BrokerNode") -> None:
         began = time.monotonic()
+        if self._manager is not None:
+            self._manager.stopping()
         await node.stop()
+        if self._manager is not None:
+            self._manager.close()
         if self.ready_file is not None:
             remove_ready_file(self.ready_file)
         seconds = time.monotonic() - began
