@@ -62,6 +62,7 @@ from tidelog.broker.requests.produce_shortcut import ProduceShortcut
 from tidelog.broker.requests.routes import Routes, WatchResponses
 from tidelog.broker.security.authorizer import Authorizer, authorizer_of
 from tidelog.broker.security.quota_switch import QuotaSwitch
+from tidelog.broker.trusted_clock import TrustedClock
 from tidelog.groups.counters import GroupCounters
 from tidelog.metadata.brokers.features import SUPPORTED_FEATURES
 from tidelog.metadata.brokers.registration_rules import CRASHED_SYNCED
@@ -71,7 +72,7 @@ from tidelog.metadata.security.bootstrap import Bootstrap
 from tidelog.metadata.store.store import DIRECTORY, QuorumStore
 from tidelog.replication.log_sync import Durability
 from tidelog.replication.traffic import TrafficBook
-from tidelog.server.clock import SystemClock, SystemRandom
+from tidelog.server.clock import SystemClock, SystemRandom, elapsed_seconds
 from tidelog.server.connection.limits import ConnectionLimits
 from tidelog.server.connection.shared_state import RequestDispatcher
 from tidelog.server.disk_threads import DiskThreads
@@ -367,15 +368,15 @@ class BrokerNode:
         opened.push_async_callback(services.replication.close)
         opened.push_async_callback(self._drain, server, partitions)
         opened.push_async_callback(services.lifecycle.stop)
-        self._faults = Faults(services, flusher, self._clock, self.quorum)
+        self._faults = Faults(services, flusher, self._clock, self._trusted, self.quorum)
         services.collectors.add("faults", self._faults.collect)
         await self._faults.look()
         await self._join()
         dispatcher.open()
         server.open()
-        cleaner = LogCleaner(partitions, self._clock, lambda: metadata.config, threads, partitions.counters)
+        cleaner = LogCleaner(partitions, self._trusted, lambda: metadata.config, threads, partitions.counters)
         opened.push_async_callback(cleaner.close)
-        chores = Housekeeping(partitions, flusher, self._clock, threads)
+        chores = Housekeeping(partitions, flusher, self._trusted, threads)
         opened.callback(chores.close)
         tickers = self._start_chores(chores, cleaner)
         opened.push_async_callback(tickers.stop)
@@ -466,6 +467,8 @@ class BrokerNode:
         bootstrap: Bootstrap | None,
     ) -> Services:
         config, clock, random = self.config, self._clock, self._random
+        elapsed = elapsed_seconds if isinstance(clock, SystemClock) else clock.monotonic
+        self._trusted = TrustedClock(clock, elapsed, lambda: metadata.config.int("clock.jump.hold.ms"))
         self._incarnation = uuid_from_random(random.bytes(16))
         listener = config.inter_broker_listener()
         peers = Peers(
@@ -480,7 +483,7 @@ class BrokerNode:
             metadata,
             partitions,
             InternalTopics(metadata, forwarding),
-            clock=clock,
+            clock=self._trusted,
             run_in_thread=threads.run,
         )
         lifecycle = BrokerLifecycle(
@@ -497,7 +500,7 @@ class BrokerNode:
         groups = register_groups(coordinators, random, group_counters)
         transactions = Transactions(
             coordinators,
-            clock=clock,
+            clock=self._trusted,
             take_id=producer_ids.take,
             send_markers=lambda node, markers: peers.call(
                 node, ApiKey.WRITE_TXN_MARKERS, 2, markers, timeout=TRANSACTION_CALL_SECONDS
@@ -507,7 +510,9 @@ class BrokerNode:
             clock=clock,
             random=random,
             metadata=metadata,
-            controller=Controller(metadata, clock, random, config.optional_text("cluster.id"), bootstrap),
+            controller=Controller(
+                metadata, self._trusted, random, config.optional_text("cluster.id"), bootstrap
+            ),
             peers=peers,
             forwarding=forwarding,
             forwarded_once=ForwardedOnce(),

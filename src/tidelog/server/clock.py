@@ -7,6 +7,8 @@ import time
 from tidelog.base.ids import TimestampMs
 from tidelog.base.ports import Clock, Random
 
+_ELAPSED = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
 
 class SystemClock:
     __slots__ = ()
@@ -16,6 +18,11 @@ class SystemClock:
 
     def monotonic(self) -> float:
         return time.monotonic()
+
+
+def elapsed_seconds() -> float:
+    """Time that passes, also while the machine sleeps; the monotonic clock of Linux stands still then."""
+    return time.clock_gettime(_ELAPSED)
 
 
 class SystemRandom:

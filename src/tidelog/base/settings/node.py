@@ -2,7 +2,7 @@
 
 import re
 
-from tidelog.base.config.setting import Importance, Kind, Setting, Unit, Value
+from tidelog.base.config.setting import Dynamic, Importance, Kind, Setting, Unit, Value
 
 _CLUSTER_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -68,6 +68,20 @@ SETTINGS = (
         minimum=1,
         maximum=256,
         importance=Importance.HIGH,
+    ),
+    Setting(
+        "clock.jump.hold.ms",
+        Kind.LONG,
+        86_400_000,
+        "How long the broker does not believe a system clock that jumped forward by more than a minute. "
+        "Meanwhile retention, compaction, committed offsets and transactions keep to the time before the "
+        "jump, so that nothing is deleted too early. It ends early when the clock is set back, or with a "
+        "restart.",
+        minimum=0,
+        unit=Unit.MILLISECONDS,
+        dynamic=Dynamic.CLUSTER_WIDE,
+        special="0: a jump is believed at once",
+        ours=True,
     ),
     Setting(
         "event.loop",

@@ -35,6 +35,10 @@ CLOCK_JUMPS = counter(
     "tidelog_clock_jumps_total", "Jumps of the system's clock against the time that passed."
 )
 CLOCK_JUMP_SECONDS = gauge("tidelog_clock_jump_seconds", "The last jump of the system's clock, in seconds.")
+CLOCK_HELD = gauge(
+    "tidelog_clock_held",
+    "1 while a jump of the system's clock is not believed: what expires by age keeps to the time before it.",
+)
 MEMORY_LIMIT_BYTES = gauge(
     "tidelog_memory_limit_bytes", "The memory limit of this process's cgroup; the machine's without one."
 )
