@@ -44,6 +44,8 @@ def test_install_upgrade_and_scale(release: Release) -> None:
         crowd.until_writing()
         scale_in(release)
         crowd.until_writing()
+        enlarge_volumes(release)
+        crowd.until_writing()
         crowd.finish()
     finally:
         crowd.abandon()
@@ -137,6 +139,27 @@ def scale_in(release: Release) -> None:
     assert all(row["voter"] for row in rows)
     claims = release.plane.api.items(f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims")
     assert len(claims) == 5, "volumes stay"
+
+
+def enlarge_volumes(release: Release) -> None:
+    """As docs/kubernetes.md says: the StatefulSet is made anew around its pods, which go on."""
+    first = len(release.kubelet.machine.events)
+    path = f"/apis/apps/v1/namespaces/{NAMESPACE}/statefulsets/tidelog"
+    release.plane.api.delete(path, {"propagationPolicy": "Orphan"})
+
+    def is_gone() -> bool:
+        try:
+            release.plane.api.get(path)
+        except Refused as error:
+            return error.code == 404
+        return False
+
+    eventually(is_gone, lambda: "the StatefulSet is deleted")
+    release.helm("upgrade", "persistence.size=200Gi")
+    release.until_rolled_out(3)
+    [template] = release.stateful_set["spec"]["volumeClaimTemplates"]
+    assert template["spec"]["resources"]["requests"]["storage"] == "200Gi"
+    assert release.kubelet.machine.events[first:] == [], "no broker is restarted"
 
 
 def pods(release: Release) -> list[Item]:
