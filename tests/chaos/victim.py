@@ -27,6 +27,10 @@ class Victim:
         self._process: subprocess.Popen[bytes] | None = None
         self.is_paused = False
 
+    def set(self, name: str, value: object) -> None:
+        """A setting of this broker alone, from its next start on."""
+        self._settings[name] = str(value)
+
     @property
     def address(self) -> str:
         return f"127.0.0.1:{self._port}"

@@ -71,6 +71,11 @@ class Server:
         return self._state.counters
 
     @property
+    def tls_listeners(self) -> "Mapping[str, TlsListener]":
+        """The listeners that speak TLS, by name."""
+        return self._tls
+
+    @property
     def held_bytes(self) -> int:
         """Request and response bytes in memory, over all connections."""
         return self._state.budget.held

@@ -50,6 +50,7 @@ LAG = f'{BROKER},group="billing",topic="orders"'
 OF_GROUP = {**OF_CLUSTER, "group": "billing", "topic": "orders"}
 ERRORS = f'tidelog_request_errors_total{{{BROKER},api="Produce"'
 SASL = 'listener="SASL",mechanism="PLAIN"'
+DAY = 86_400
 GB = 1_000_000_000
 
 BROKERS = [
@@ -234,6 +235,7 @@ STORAGE = [
     ),
     gauge("TidelogDiskBelowReserve", "tidelog_log_dir_refusing", (1, 0), OF_LOG_DIR, ',log_dir="/data"'),
     gauge("TidelogLogDirOffline", "tidelog_log_dir_offline", (1, 0), OF_LOG_DIR, ',log_dir="/data"'),
+    gauge("TidelogLogDirHangs", "tidelog_log_dir_hangs", (1, 0), OF_LOG_DIR, ',log_dir="/data"'),
     slow("TidelogFsyncSlow", "tidelog_fsync_seconds", LOG_DIR, OF_LOG_DIR, "0.25"),
     gauge("TidelogCleanerFailed", "tidelog_cleaner_failed_logs", (2, 0), OF_BROKER),
 ]
@@ -275,6 +277,21 @@ REQUESTS = [
         {f'tidelog_connections_refused_total{{{BROKER},reason="max.connections"}}': "0+600x120"},
         {**OF_BROKER, "reason": "max.connections"},
         {f'tidelog_connections_refused_total{{{BROKER},reason="max.connections"}}': "0+6x120"},
+    ),
+    # Time begins at 0 here, and it is two hours later.
+    gauge(
+        "TidelogCertificateExpiring",
+        "tidelog_certificate_expiry_time_seconds",
+        (DAY, 20 * DAY),
+        {**OF_BROKER, "listener": "SSL"},
+        ',listener="SSL"',
+    ),
+    gauge(
+        "TidelogCertificateExpired",
+        "tidelog_certificate_expiry_time_seconds",
+        (60, 10 * DAY),
+        {**OF_BROKER, "listener": "SSL"},
+        ',listener="SSL"',
     ),
     Case(
         "TidelogAuditEventsLost",

@@ -23,7 +23,7 @@ _SETTING = re.compile(r"`([a-z]+(?:\.[a-z]+)+)`")
 _OF_TOPICS_AND_CLIENTS = {
     *("retention.ms", "retention.bytes", "cleanup.policy"),
     *("linger.ms", "fetch.min.bytes", "delivery.timeout.ms", "transaction.timeout.ms"),
-    *("tidelog.metrics", "metrics.port", "metrics.host", "metrics.partitions.max"),
+    *("tidelog.metrics",),
 }
 
 

@@ -29,6 +29,11 @@ AUTHENTICATION_FAILURES = counter(
     kafka=_KAFKA.format("failed-authentication-total"),
 )
 HANDSHAKES_FAILED = counter("tidelog_tls_handshakes_failed_total", "TLS handshakes that failed.")
+CERTIFICATE_EXPIRY = gauge(
+    "tidelog_certificate_expiry_time_seconds",
+    "When the certificate of a TLS listener ends, in seconds since 1970.",
+    "listener",
+)
 PROTOCOL_ERRORS = counter(
     "tidelog_protocol_errors_total", "Connections closed since they broke the protocol."
 )

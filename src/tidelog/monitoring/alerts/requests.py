@@ -47,6 +47,22 @@ CONNECTIONS_REFUSED = warning(
     "{{ $labels.instance }} of {{ $labels.job }} turns {{ $value | humanize }} connections a second away: "
     "{{ $labels.reason }}.",
 )
+CERTIFICATE_EXPIRING = warning(
+    "TidelogCertificateExpiring",
+    "tidelog_certificate_expiry_time_seconds - time() < 14 * 86400",
+    "0m",
+    "The certificate of {{ $labels.listener }} on {{ $labels.instance }} ends soon",
+    "The certificate of listener {{ $labels.listener }} on {{ $labels.instance }} of {{ $labels.job }} "
+    "ends in {{ $value | humanizeDuration }}.",
+)
+CERTIFICATE_EXPIRED = critical(
+    "TidelogCertificateExpired",
+    "tidelog_certificate_expiry_time_seconds - time() < 86400",
+    "0m",
+    "The certificate of {{ $labels.listener }} on {{ $labels.instance }} ends today, or has ended",
+    "The certificate of listener {{ $labels.listener }} on {{ $labels.instance }} of {{ $labels.job }} "
+    "ends in {{ $value | humanizeDuration }} (negative: it has ended, and clients refuse it).",
+)
 AUDIT_LOST = critical(
     "TidelogAuditEventsLost",
     "increase(tidelog_audit_lost_events_total[15m]) > 0",

@@ -34,6 +34,14 @@ LOG_DIR_OFFLINE = critical(
     "{{ $labels.instance }} of {{ $labels.job }} took {{ $labels.log_dir }} out of service after an error "
     "of the disk; other replicas lead its partitions now.",
 )
+LOG_DIR_HANGS = critical(
+    "TidelogLogDirHangs",
+    "tidelog_log_dir_hangs == 1",
+    "0m",
+    "Log dir {{ $labels.log_dir }} on {{ $labels.instance }} hangs",
+    "A sync of {{ $labels.log_dir }} on {{ $labels.instance }} of {{ $labels.job }} does not come back; "
+    "other replicas lead its partitions until it does.",
+)
 FSYNC_SLOW = warning(
     "TidelogFsyncSlow",
     "histogram_quantile(0.99, sum by (job, instance, log_dir, le) "

@@ -147,11 +147,9 @@ PROCESS = Row(
         ),
         graph(
             "Memory",
-            "Resident memory, memory in use under the limit of the container or machine, and that limit.",
+            "Resident memory of the process.",
             "bytes",
             (f"process_resident_memory_bytes{{{_IT}}}", "resident"),
-            (f"tidelog_memory_used_bytes{{{_IT}}}", "used"),
-            (f"tidelog_memory_limit_bytes{{{_IT}}}", "limit"),
         ),
         graph(
             "Memory of requests",

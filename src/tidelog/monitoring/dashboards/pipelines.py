@@ -89,6 +89,12 @@ PROGRESS = Row(
             (f"tidelog_pipeline_watermark_lag_seconds{{{_IT}}}", _NAME),
         ),
         graph(
+            "Late rows",
+            "Rows dropped a second, since they came after the watermark.",
+            "cps",
+            (f"rate(tidelog_pipeline_late_rows_total{{{_IT}}}[$__rate_interval])", _NAME),
+        ),
+        graph(
             "State",
             "Rows in the state of windows, joins and aggregations. Growth without end: a watermark is "
             "missing.",

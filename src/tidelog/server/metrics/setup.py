@@ -18,6 +18,7 @@ from tidelog.server.http.health_app import health_app
 from tidelog.server.http.metrics_app import MetricsApp
 from tidelog.server.http.paths import Paths
 from tidelog.server.http.server import HttpServer
+from tidelog.server.metrics.certificates import certificate_metrics
 from tidelog.server.metrics.disk_threads import disk_thread_metrics
 from tidelog.server.metrics.gc_pauses import GcPauses
 from tidelog.server.metrics.loop_lag import LoopLag
@@ -70,6 +71,7 @@ def open_metrics(
     if isinstance(server, Server):
         collectors.add("network", network_metrics(server))
         server.measure_sends(requests)
+        collectors.add("certificates", certificate_metrics(server.tls_listeners))
     if isinstance(threads, DiskThreads):
         collectors.add("disk threads", disk_thread_metrics(threads))
     lag, pauses = LoopLag(asyncio.get_running_loop()), GcPauses()

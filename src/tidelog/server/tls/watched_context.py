@@ -45,6 +45,11 @@ class WatchedContext:
             log.info("%s: certificate of %s", self._what, self._facts)
         self._warn(datetime.now(UTC))
 
+    @property
+    def expires_at(self) -> datetime | None:
+        """When the certificate in use ends; None without a certificate."""
+        return None if self._facts is None else self._facts.expires_at
+
     def follow(self, settings: TlsSettings) -> None:
         """The settings that the next `refresh` applies."""
         self._wanted = settings
