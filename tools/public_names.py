@@ -49,6 +49,13 @@ SECTIONS = [
         "never passed to them: a record without a key or value stays without.",
     ),
     Section(
+        "Traces",
+        "tidelog",
+        "consumer_span trace_context",
+        "Traces through records, with OpenTelemetry: `pip install 'tidelog[otel]'`, and `tracing=True` in "
+        "the `ProducerConfig`.",
+    ),
+    Section(
         "Errors",
         "tidelog",
         "TidelogError ClientError ConfigurationError ClientClosed UsageError ConnectionFailed "

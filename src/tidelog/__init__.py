@@ -88,6 +88,8 @@ if TYPE_CHECKING:
     from tidelog.clients.serializers import json_serializer as json_serializer
     from tidelog.clients.serializers import text_deserializer as text_deserializer
     from tidelog.clients.serializers import text_serializer as text_serializer
+    from tidelog.clients.tracing import consumer_span as consumer_span
+    from tidelog.clients.tracing import trace_context as trace_context
 
 # The same names again, for run time; a test compares the two.
 _MODULES = {
@@ -115,6 +117,7 @@ _MODULES = {
     "clients.records": "Message OffsetAndMetadata Receipt TimestampType TopicPartition",
     "clients.serializers": "bytes_deserializer bytes_serializer json_deserializer json_serializer "
     "text_deserializer text_serializer",
+    "clients.tracing": "consumer_span trace_context",
     "clients.producer.transaction": "Transaction",
     "clients.producer.transactional_producer": "AsyncTransactionalProducer TransactionalProducer",
 }

@@ -211,7 +211,7 @@ class BrokerNode:
         )
         if any(protocol.is_sasl for protocol in config.security_protocols().values()):
             services.put_gate = self._gates(opened, metadata, threads)
-        measured = self._request_metrics()
+        measured = self._request_metrics(opened)
         routes = self._routes(opened, None if measured is None else measured.counting)
         dispatcher = Dispatcher(services, routes)
         internal = InternalRequests(services, routes)
@@ -274,17 +274,23 @@ class BrokerNode:
         self._metrics = open_metrics(opened, self.config, self.services, server, threads, requests=requests)
         self._on_abort.insert(0, self._metrics.abort)
 
-    def _request_metrics(self) -> "RequestMetrics | None":
-        """Only where metrics are served or slow requests logged; else requests pay nothing for them."""
+    def _request_metrics(self, opened: AsyncExitStack) -> "RequestMetrics | None":
+        """Only where metrics are served or slow requests logged or traced; else requests pay nothing."""
         slow_ms = self.config.int("log.slow.requests.ms")
-        if not self.config.int("metrics.port") and not slow_ms:
+        endpoint = self.config.text("tracing.otlp.endpoint")
+        if not self.config.int("metrics.port") and not slow_ms and not endpoint:
             return None
         from tidelog.broker.metrics.request_metrics import RequestMetrics
         from tidelog.broker.metrics.slow_requests import log_slow_request
 
         measured = RequestMetrics()
         if slow_ms:
-            measured.slow_seconds, measured.on_slow = slow_ms / 1000, log_slow_request
+            measured.counted_seconds = slow_ms / 1000
+            measured.watch_slow(slow_ms / 1000, log_slow_request)
+        if endpoint:
+            from tidelog.server.tracing import open_tracing
+
+            open_tracing(opened, self.config, self.services, measured)
         self.services.count_error = measured.count_error
         self.services.collectors.add("requests", measured.collect)
         return measured

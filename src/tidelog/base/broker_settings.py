@@ -21,6 +21,7 @@ from tidelog.base.settings import (
     telemetry,
     tls,
     topics,
+    tracing,
     transactions,
 )
 
@@ -42,6 +43,7 @@ BROKER_THEMES: dict[str, tuple[Setting, ...]] = {
     "Streams groups": streams_groups.SETTINGS,
     "Transactions": transactions.SETTINGS,
     "Clients' metrics": telemetry.SETTINGS,
+    "Traces": tracing.SETTINGS,
 }
 
 BROKER_SETTINGS: dict[str, Setting] = {

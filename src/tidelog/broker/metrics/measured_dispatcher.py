@@ -20,6 +20,7 @@ from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.dispatch import Dispatcher
 from tidelog.broker.requests.reply import PendingReply, Reply
 from tidelog.metrics.family import SECONDS
+from tidelog.wire.apis import ApiKey
 from tidelog.wire.frame import read_request_header
 
 SAMPLED_EVERY = 50
@@ -66,7 +67,10 @@ class MeasuredDispatcher:
                 self._metrics.in_flight += 1
                 if connection.client_id is None and self._metrics.slow_seconds < NEVER:
                     _note_client(frame, connection)
-                return MeasuredReply(self, outcome, times, connection, size=size, began=began, took=took)
+                late = MeasuredReply(self, outcome, times, connection, size=size, began=began, took=took)
+                if key == ApiKey.PRODUCE and self._metrics.trace_of is not None:
+                    late.trace = self._metrics.trace_of(frame)  # the frame is gone when the reply is there
+                return late
             parts = outcome.parts
             times.response_bytes += len(parts[0]) if len(parts) == 1 else sum(map(len, parts))
             if outcome.throttle_ms:
@@ -77,7 +81,9 @@ class MeasuredDispatcher:
         if took >= self._metrics.slow_seconds:
             _note_client(frame, connection)
             pause = 0.0 if outcome is None else outcome.throttle_ms / 1000
-            self._metrics.slow(SlowRequest(times.name, connection, size, took, 0.0, pause), times)
+            trace_of = self._metrics.trace_of if key == ApiKey.PRODUCE else None
+            trace = "" if trace_of is None else trace_of(frame)
+            self._metrics.slow(SlowRequest(times.name, connection, size, took, 0.0, pause, trace), times)
         return outcome
 
     def answered(self, late: "MeasuredReply", reply: Reply | None, resumed: float) -> None:
@@ -96,7 +102,7 @@ class MeasuredDispatcher:
         times.remote.observe(remote)
         times.total.observe(total := local + remote)
         if total >= self._metrics.slow_seconds:
-            slow = SlowRequest(times.name, late.connection, late.size, local, remote, pause)
+            slow = SlowRequest(times.name, late.connection, late.size, local, remote, pause, late.trace)
             self._metrics.slow(slow, times)
 
     def ended(self) -> None:
@@ -132,7 +138,7 @@ def _note_client(frame: memoryview, connection: ClientConnection) -> None:
 class MeasuredReply:
     """A reply that comes later."""
 
-    __slots__ = ("_dispatcher", "_pending", "began", "connection", "size", "times", "took")
+    __slots__ = ("_dispatcher", "_pending", "began", "connection", "size", "times", "took", "trace")
 
     def __init__(
         self,
@@ -152,6 +158,7 @@ class MeasuredReply:
         self.size = size
         self.began = began
         self.took = took
+        self.trace = ""
 
     def done(self) -> bool:
         return self._pending.done()

@@ -27,8 +27,12 @@ class RequestMetrics:
         self.in_flight = 0
         """Requests that wait for their answer."""
         self.slow_seconds = float("inf")
-        """From this total on a request is slow."""
-        self.on_slow: Callable[[SlowRequest], None] | None = None
+        """From this total on a request is slow: the least that a watch asks for."""
+        self._slow_watches: list[tuple[float, Callable[[SlowRequest], None]]] = []
+        self.counted_seconds = float("inf")
+        """From this total on a slow request is counted."""
+        self.trace_of: Callable[[memoryview], str] | None = None
+        """Finds the trace context of a produce request; None without traces."""
         self.replied = self.of(NO_KEY)
         """The API of the newest reply."""
 
@@ -60,12 +64,17 @@ class RequestMetrics:
 
         return write_and_count
 
+    def watch_slow(self, seconds: float, watch: Callable[[SlowRequest], None]) -> None:
+        """Calls `watch` with every request that takes so long."""
+        self._slow_watches.append((seconds, watch))
+        self.slow_seconds = min(self.slow_seconds, seconds)
+
     def slow(self, request: SlowRequest, times: ApiTimes) -> None:
-        if not is_slow(request, self.slow_seconds):
-            return
-        times.slow += 1
-        if self.on_slow is not None:
-            self.on_slow(request)
+        if is_slow(request, self.counted_seconds):
+            times.slow += 1
+        for seconds, watch in self._slow_watches:
+            if is_slow(request, seconds):
+                watch(request)
 
     def send_begins(self) -> tuple[ApiTimes, float]:
         """The kernel does not take the whole newest reply. Returns what `send_ends` wants back."""

@@ -26,6 +26,8 @@ class SlowRequest(NamedTuple):
     remote: float
     throttle: float
     """The pause after the answer, which is no part of the total."""
+    trace: str = ""
+    """The W3C trace context of its first record, where it is a produce request with one and traces are on."""
 
     @property
     def total(self) -> float:

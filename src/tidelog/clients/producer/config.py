@@ -54,6 +54,8 @@ class ProducerConfig(ClientConfig):
         transactional_id: The name under which transactions continue after a restart; see
             `TransactionalProducer`.
         transaction_timeout_ms: The broker aborts a transaction that is open for longer. None: a minute.
+        tracing: Add OpenTelemetry's current trace context to the headers of each record; see
+            `consumer_span`. Needs `pip install 'tidelog[otel]'`.
     """
 
     acks: AckMode = AckMode.ALL
@@ -71,6 +73,7 @@ class ProducerConfig(ClientConfig):
     partitioner: Partitioner = Partitioner.MURMUR2_RANDOM
     transactional_id: str | None = None
     transaction_timeout_ms: int | None = None
+    tracing: bool = False
 
     @property
     def is_idempotent(self) -> bool:

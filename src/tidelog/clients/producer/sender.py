@@ -22,6 +22,7 @@ from tidelog.clients.records import Headers
 from tidelog.clients.retrying import retry_while_passing
 from tidelog.clients.serializers import serialize, serialize_headers
 from tidelog.clients.timestamps import milliseconds
+from tidelog.clients.tracing import TraceInjector
 from tidelog.clients.trouble import Trouble
 
 FOR_EVER = -1.0
@@ -51,6 +52,7 @@ class Sender:
         """Of the first record that failed since a transaction began."""
         self.transaction: UnderWay | None = None
         self._has_transactions = False
+        self._with_trace = TraceInjector() if config.tracing else None
         self._lock = threading.Lock()
         self.unacknowledged = 0
         """Records without an outcome yet."""
@@ -91,6 +93,8 @@ class Sender:
                     f"There is no partition {partition}.", attempt="leave it out to let the key decide."
                 )
             record["partition"] = partition
+        if self._with_trace is not None:
+            headers = self._with_trace(headers)
         if headers:
             record["headers"] = serialize_headers(headers, topic)
         if timestamp is not None:

@@ -192,7 +192,8 @@ def test_a_client_whose_socket_is_full_lets_its_answer_wait(rig: Rig) -> None:
 
 def test_slow_requests_are_reported_with_their_parts(rig: Rig) -> None:
     reported: list[SlowRequest] = []
-    rig.metrics.slow_seconds, rig.metrics.on_slow = 0.1, reported.append
+    rig.metrics.watch_slow(0.1, reported.append)
+    rig.metrics.counted_seconds = 0.1
 
     async def late(key: ApiKey) -> None:
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -214,6 +215,33 @@ def test_slow_requests_are_reported_with_their_parts(rig: Rig) -> None:
     samples = rig.samples()
     assert samples['slow_requests_total{api="Produce"}'] == 1
     assert samples['slow_requests_total{api="Fetch"}'] == 0
+
+
+def test_watches_of_slow_requests_have_limits_of_their_own(rig: Rig) -> None:
+    traced: list[SlowRequest] = []
+    logged: list[SlowRequest] = []
+    rig.metrics.watch_slow(0.1, traced.append)
+    rig.metrics.watch_slow(0.5, logged.append)
+    rig.metrics.counted_seconds = 0.5
+    rig.metrics.trace_of = lambda frame: "trace"
+
+    async def late() -> None:
+        future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        waiting = rig.ask(LateReply(future, lambda _: Reply([b""])), seconds=0.01, key=ApiKey.PRODUCE)
+        rig.now += 0.5
+        future.set_result("answer")
+        waiting.result()
+
+    rig.ask(Reply([b""]), seconds=0.2)
+    rig.ask(Reply([b""]), seconds=0.3, key=ApiKey.PRODUCE)
+    asyncio.run(late())
+    assert [(slow.api, slow.trace) for slow in traced] == [
+        ("Metadata", ""),
+        ("Produce", "trace"),
+        ("Produce", "trace"),
+    ]
+    assert [slow.api for slow in logged] == ["Produce"]
+    assert rig.samples()['slow_requests_total{api="Produce"}'] == 1
 
 
 def test_errors_are_counted_once_a_response_and_code(rig: Rig) -> None:
