@@ -45,7 +45,7 @@ def trace_context(message: Message[Any, Any]) -> "Context":
         def handle(message):
             tracer = trace.get_tracer("shop")
             with tracer.start_as_current_span("handle order", context=trace_context(message)):
-                print(message.value)
+                return message.value
 
     Args:
         message: The record.
@@ -66,12 +66,14 @@ def consumer_span(message: Message[Any, Any]) -> "Iterator[Span]":
     """A span around the work on a record, as a part of the trace that the record carries.
 
     Example:
-        from tidelog import Consumer, ConsumerConfig, consumer_span
+        from tidelog import Consumer, Producer, consumer_span
 
-        config = ConsumerConfig(bootstrap_servers=["localhost:9092"], group_id="shop")
-        with Consumer(config) as consumer:
-            consumer.subscribe(["orders"])
-            for message in consumer.poll():
+        servers = {"bootstrap.servers": "localhost:9092"}
+        with Producer({**servers, "tracing": True}) as producer:
+            producer.send("traced-orders", "one book").result()
+        with Consumer({**servers, "group.id": "shop", "auto.offset.reset": "earliest"}) as consumer:
+            consumer.subscribe(["traced-orders"])
+            for message in consumer.poll(10_000):
                 with consumer_span(message):
                     print(message.value)
 
