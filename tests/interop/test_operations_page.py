@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.interop.command_line import run_here
 from tests.rigs.repository import ROOT
+from tidelog.base.settings.authorization import STANDARD_AUTHORIZER
 from tidelog.testing import Cluster
 
 PAGE = (ROOT / "docs" / "operations.md").read_text()
@@ -25,7 +26,7 @@ FINDS_SOMETHING = ("tidelog doctor", "tidelog security check")
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    settings = {"authorizer.class.name": "StandardAuthorizer", "super.users": "User:ANONYMOUS"}
+    settings = {"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": "User:ANONYMOUS"}
     with Cluster(brokers=3, settings=settings, data_dir=tmp_path_factory.mktemp("operations")) as running:
         where = {"bootstrap.servers": running.bootstrap_servers}
         admin = AdminClient(where)
