@@ -6,6 +6,7 @@ No image is pulled: the base is a Debian by debootstrap, with its Python 3.11, w
 
 import json
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from tests.interop.broker_process import free_port
 BASE, IMAGE, SPARK_IMAGE = (f"localhost/tidelog-test{end}" for end in ("-base", "", "-spark"))
 NETWORK = "tidelog-test"
 SUBNET = "10.89.77"
-OF_DEBIAN = ("--only-binary=:all:", "--implementation", "cp", "--python-version", "3.11")
+FOR_DEBIAN = ("download", "--only-binary=:all:", "--implementation", "cp", "--python-version", "3.11")
 PIP_CONF = "[global]\nno-index = true\nfind-links = /wheels\n"
 # runc cannot raise limits beyond those that this machine may have.
 LIMITS = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024")
@@ -56,7 +57,12 @@ def make_base() -> None:
 
 def build(image: str, dockerfile: Path, argument: str, *extras: str) -> None:
     """With wheels from a directory and no network, but with the Dockerfile as it is."""
-    wheels = wheelhouse(*extras, pip_options=OF_DEBIAN)
+    if "spark" in extras:
+        # PySpark is to be had as sources only, which pip builds for the Python that it runs on.
+        assert sys.version_info[:2] == (3, 11), "the wheels must be those of Debian's Python 3.11"
+        wheels = wheelhouse(*extras)
+    else:
+        wheels = wheelhouse(*extras, pip_command=FOR_DEBIAN)
     with tempfile.NamedTemporaryFile("w", suffix=".conf") as conf:
         conf.write(PIP_CONF)
         conf.flush()

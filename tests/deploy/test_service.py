@@ -65,9 +65,10 @@ def test_an_installation_into_an_image_and_back(tmp_path: Path) -> None:
     assert (root / "etc/systemd/system/multi-user.target.wants/tidelog.service").is_symlink()
     assert f"{NAME}:x:" in (root / "etc/passwd").read_text()
     settings = root / "etc/tidelog/broker.yaml"
-    settings.write_text("node.id: 7\n")
+    settings.write_text("log.dirs: /disk1\n")
     assert run(*install).returncode == 0
-    assert settings.read_text() == "node.id: 7\n", "an existing file stays"
+    assert settings.read_text() == "log.dirs: /disk1\n", "an existing file stays"
+    assert "\nReadWritePaths=/disk1\n" in (root / UNIT_PATH[1:]).read_text()
     assert run(console_script(), "service", "uninstall", "--root", root).returncode == 0
     assert not (root / UNIT_PATH[1:]).exists()
     assert not (root / "etc/systemd/system/multi-user.target.wants/tidelog.service").is_symlink()

@@ -26,15 +26,16 @@ def requirements(*extras: str) -> list[str]:
     )
 
 
-def wheelhouse(*extras: str, pip_options: tuple[str, ...] = ()) -> Path:
+def wheelhouse(*extras: str, pip_command: tuple[str, ...] = ("wheel",)) -> Path:
+    """`pip wheel` also builds what is there as sources only; `pip download` can fetch for other Pythons."""
     wanted = requirements(*extras)
-    key = hashlib.sha256("\n".join([sys.version, *wanted, *pip_options]).encode()).hexdigest()[:16]
+    key = hashlib.sha256("\n".join([sys.version, *wanted, *pip_command]).encode()).hexdigest()[:16]
     directory = ROOT / ".cache" / "wheels" / key
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in several processes
         if not (directory / "complete").exists():
-            pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
-            subprocess.run([*pip, *pip_options, "--dest", directory, *wanted], check=True)
+            pip = [sys.executable, "-m", "pip", *pip_command, "--quiet", "--disable-pip-version-check"]
+            subprocess.run([*pip, *wanted], cwd=directory, check=True)
             (directory / "complete").touch()
     return directory

@@ -70,7 +70,8 @@ def install(
 
     path = os.path.abspath(command) if command else machine.own_command()
     config = os.path.abspath(config)
-    wanted = Service(path, config, user, alone, _writable(config))
+    settings = os.path.join(root, config.lstrip("/")) if root else config
+    wanted = Service(path, config, user, alone, _writable(settings))
     steps = plan_install(wanted, root, enable=not no_enable)
     if not dry_run:
         machine.check_systemd(root)
