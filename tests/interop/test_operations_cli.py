@@ -123,8 +123,8 @@ def test_the_doctor_of_a_cluster_in_order(tidelog: Tidelog) -> None:
     assert tidelog("cluster", "status", "--wait", "60").code == Exit.OK
     done = tidelog("doctor", "--json")
     found = codes(done)
-    of_this_machine = {"disk-nearly-full", "low-file-limit"}
-    assert {code: severity for code, severity in found.items() if code not in of_this_machine} == {
+    passing = {"disk-nearly-full", "low-file-limit", "not-preferred-leaders", "unclean-stop"}
+    assert {code: severity for code, severity in found.items() if code not in passing} == {
         "single-replica": "low",
         "min-in-sync-above-replicas": "medium",
     }
@@ -145,6 +145,32 @@ def test_the_doctor_of_a_cluster_with_a_broker_down(cluster: Cluster, tidelog: T
     assert found["replicas-lag"] == "medium"
     mends = {finding["code"]: finding["mend"] for finding in done.json["findings"]}
     assert "tidelog cluster drain 3" in mends["broker-away"]
+
+
+@pytest.mark.usefixtures("topics")
+def test_the_doctor_after_a_kill(cluster: Cluster, tidelog: Tidelog) -> None:
+    cluster.kill(3)
+    cluster.restart(3)
+    found = [one for one in tidelog("doctor", "--json").json["findings"] if one["code"] == "unclean-stop"]
+    assert [(one["where"], one["severity"]) for one in found] == [("broker 3", "low")]
+
+
+def test_the_doctor_of_a_cluster_with_tls(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It makes a handshake with every listener, and finds nothing wrong with good certificates."""
+    with Cluster(brokers=1, security="ssl") as secured:
+        config = secured.client_config()
+        options = [
+            word
+            for name, value in config.items()
+            if name != "log_level"
+            for word in ("-X", f"{name}={value}")
+        ]
+        done = run_here(
+            capsys, monkeypatch, ["-b", secured.bootstrap_servers, "doctor", "--json", *options], b"", None
+        )
+    assert not {code for code in codes(done) if "certificate" in code or code == "no-handshake"}
 
 
 def test_the_doctor_of_a_stopped_broker(tmp_path: Path, tidelog: Tidelog) -> None:

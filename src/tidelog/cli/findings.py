@@ -56,6 +56,10 @@ def worst(findings: Iterable[CheckFinding]) -> Severity | None:
     return max((finding.severity for finding in findings), default=None)
 
 
+def brokers_text(count: int) -> str:
+    return "1 broker" if count == 1 else f"{count} brokers"
+
+
 def print_findings(shown: Sequence[CheckFinding], looked_at: str, all_well: str) -> None:
     """`looked_at`: such as `3 brokers`."""
     for finding in shown:

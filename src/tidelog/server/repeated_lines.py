@@ -1,8 +1,9 @@
 """Bounds how often the broker's log says the same: lines that a client or a loop can cause again and again.
 
 Two limits, by what is said: a line with the very same text comes a few times and then once a minute, and one
-place in the code writes a hundred lines in ten seconds at most. The next line that passes names the number of
-lines left out. Lines below INFO are not limited: an operator who asks for them wants all of them.
+place in the code writes a hundred lines in ten seconds at most, or a thousand where they are errors: each of
+these may name another log that lost records. The next line that passes names the number of lines left out.
+Lines below INFO are not limited: an operator who asks for them wants all of them.
 """
 
 import logging
@@ -10,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Hashable
 
 SAME_LINES_MAX, SAME_SECONDS = 3, 60.0
-PLACE_LINES_MAX, PLACE_SECONDS = 100, 10.0
+PLACE_LINES_MAX, PLACE_ERRORS_MAX, PLACE_SECONDS = 100, 1_000, 10.0
 KEYS_MAX = 2_000
 
 
@@ -58,6 +59,7 @@ class RepeatedLines(logging.Filter):
         super().__init__()
         self._same = _Limit(SAME_LINES_MAX, SAME_SECONDS)
         self._place = _Limit(PLACE_LINES_MAX, PLACE_SECONDS)
+        self._errors = _Limit(PLACE_ERRORS_MAX, PLACE_SECONDS)
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno < logging.INFO:
@@ -66,7 +68,8 @@ class RepeatedLines(logging.Filter):
         same = self._same.admit((record.name, text), record.created)
         if same is None:
             return False
-        here = self._place.admit((record.pathname, record.lineno), record.created)
+        limit = self._place if record.levelno < logging.ERROR else self._errors
+        here = limit.admit((record.pathname, record.lineno), record.created)
         if here is None:
             return False
         if same or here:

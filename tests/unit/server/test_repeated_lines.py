@@ -8,6 +8,7 @@ import pytest
 from tidelog.server.logging_setup import set_up_logging
 from tidelog.server.repeated_lines import (
     KEYS_MAX,
+    PLACE_ERRORS_MAX,
     PLACE_LINES_MAX,
     PLACE_SECONDS,
     SAME_LINES_MAX,
@@ -48,6 +49,11 @@ def test_one_place_in_the_code_has_a_limit_whatever_it_says() -> None:
     assert passed(lines, record("client x", PLACE_SECONDS + 0.1)) == [
         "client x [50 more lines like this one were left out]"
     ]
+
+
+def test_errors_have_more_room_since_each_may_name_another_loss() -> None:
+    errors = [record(f"log {number} is lost", 1.0, level=logging.ERROR) for number in range(5_000)]
+    assert len(passed(RepeatedLines(), *errors)) == PLACE_ERRORS_MAX
 
 
 def test_debug_lines_and_a_clock_that_jumps_back_are_not_held_back() -> None:

@@ -127,7 +127,8 @@ class Report:
             found.append(
                 Finding(
                     Health.IMPAIRED,
-                    f"{_count(unusable)} without a leader, with a damaged replica: {_places(unusable)}.",
+                    f"{counted(unusable)} without a leader, with a damaged replica: "
+                    f"{places_shown(unusable)}.",
                     f"see what is lost in the log of broker {self._holders(unusable)}; start the brokers "
                     "whose replicas may have it",
                 )
@@ -136,7 +137,7 @@ class Report:
             found.append(
                 Finding(
                     Health.IMPAIRED,
-                    f"{_count(away)} without a leader: {_places(away)}.",
+                    f"{counted(away)} without a leader: {places_shown(away)}.",
                     "start the brokers that hold them; if they are lost for good: "
                     "tidelog cluster elect-leaders --unclean TOPIC:PARTITION, which may lose records",
                 )
@@ -145,8 +146,8 @@ class Report:
             found.append(
                 Finding(
                     Health.IMPAIRED,
-                    f"{_count(below)} with fewer in-sync replicas than min.insync.replicas, so that "
-                    f"acks=all is refused: {_places(below)}.",
+                    f"{counted(below)} with fewer in-sync replicas than min.insync.replicas, so that "
+                    f"acks=all is refused: {places_shown(below)}.",
                     "start the brokers that are down",
                 )
             )
@@ -154,7 +155,7 @@ class Report:
             found.append(
                 Finding(
                     Health.DEGRADED,
-                    f"{_count(under)} with replicas that are not in sync: {_places(under)}.",
+                    f"{counted(under)} with replicas that are not in sync: {places_shown(under)}.",
                     "wait until they have caught up"
                     if len(self.view.alive) == len(self.view.brokers)
                     else "start the brokers that are down, then wait until they have caught up",
@@ -195,11 +196,11 @@ class Report:
         }
 
 
-def _count(partitions: Sequence[Partition]) -> str:
+def counted(partitions: Sequence[Partition]) -> str:
     return f"{len(partitions)} partition{'s' if len(partitions) != 1 else ''}"
 
 
-def _places(partitions: Sequence[Partition]) -> str:
+def places_shown(partitions: Sequence[Partition]) -> str:
     more = f" and {len(partitions) - PLACES_SHOWN} more" if len(partitions) > PLACES_SHOWN else ""
     return places_text(part.place for part in partitions[:PLACES_SHOWN]) + more
 

@@ -17,7 +17,7 @@ from tidelog.cli.doctor.checks.transactions import check_transactions
 from tidelog.cli.doctor.looking import look_at_everything
 from tidelog.cli.doctor.stopped import check_log_dir
 from tidelog.cli.exits import CliError
-from tidelog.cli.findings import CheckFinding, Severity, merged, print_findings, worst
+from tidelog.cli.findings import CheckFinding, Severity, brokers_text, merged, print_findings, worst
 from tidelog.cli.output import note, print_json
 from tidelog.cli.session import Session, broker_options, pass_session
 
@@ -36,6 +36,13 @@ CHECKS = (
     check_topic_settings,
     check_broker_settings,
 )
+CERTIFICATE_CODES = (
+    "no-handshake",
+    "certificate-expired",
+    "certificate-ends-soon",
+    "certificate-not-trusted",
+)
+"""The other findings of these checks are for `tidelog security check`."""
 EXIT_CODES = {None: 0, Severity.LOW: 0, Severity.MEDIUM: 1, Severity.SERIOUS: 2}
 
 
@@ -77,8 +84,7 @@ def doctor(session: Session, log_dirs: Sequence[str], observe_s: float) -> int:
         facts = look_at_everything(session, observe_s)
         found = [*findings(facts), *certificate_findings(session)]
         skipped = facts.skipped
-        brokers = len(facts.report.view.brokers)
-        looked_at = "1 broker" if brokers == 1 else f"{brokers} brokers"
+        looked_at = brokers_text(len(facts.report.view.brokers))
     shown = merged(found)
     if session.json:
         print_json({"findings": [finding.as_json() for finding in shown], "skipped": list(skipped)})
@@ -108,4 +114,5 @@ def certificate_findings(session: Session) -> list[CheckFinding]:
     if not any(listener.protocol.is_tls for broker in brokers for listener in broker.listeners()):
         return []
     probe, moment = tls_probe(session), now()
-    return [finding for broker in brokers for finding in check_certificates(broker, probe, moment)]
+    found = [finding for broker in brokers for finding in check_certificates(broker, probe, moment)]
+    return [finding for finding in found if finding.code in CERTIFICATE_CODES]

@@ -1,14 +1,12 @@
 """Partitions without a leader, without enough in-sync replicas, or with replicas that lag; uneven leaders."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from tidelog.cli.cluster.view import Partition
+from tidelog.cli.cluster.health import counted, places_shown
 from tidelog.cli.doctor.checks.facts import DoctorFacts
 from tidelog.cli.findings import CheckFinding, Severity
-from tidelog.cli.partition_choice import places_text
 
-SHOWN_MAX = 10
 UNEVEN_FACTOR = 1.5
 UNEVEN_MIN = 6
 """Fewer partitions than that to a broker are no load worth moving."""
@@ -21,8 +19,8 @@ def check_partitions(facts: DoctorFacts) -> Iterator[CheckFinding]:
         yield CheckFinding(
             "partitions-offline",
             Severity.SERIOUS,
-            _places(leaderless),
-            f"{_count(leaderless)} without a leader",
+            places_shown(leaderless),
+            f"{counted(leaderless)} without a leader",
             "they can be neither read nor written.",
             "start the brokers that hold them; if these are lost for good: tidelog cluster "
             "elect-leaders --unclean TOPIC:PARTITION, which may lose records",
@@ -32,8 +30,8 @@ def check_partitions(facts: DoctorFacts) -> Iterator[CheckFinding]:
         yield CheckFinding(
             "below-min-in-sync",
             Severity.SERIOUS,
-            _places(below),
-            f"{_count(below)} with fewer in-sync replicas than min.insync.replicas",
+            places_shown(below),
+            f"{counted(below)} with fewer in-sync replicas than min.insync.replicas",
             "producers with acks=all are refused.",
             "start the brokers that are down, or see why their replicas lag",
         )
@@ -44,8 +42,8 @@ def check_partitions(facts: DoctorFacts) -> Iterator[CheckFinding]:
         yield CheckFinding(
             "replicas-lag",
             Severity.MEDIUM,
-            _places(lagging),
-            f"{_count(lagging)} with replicas that are not in sync: {brokers}",
+            places_shown(lagging),
+            f"{counted(lagging)} with replicas that are not in sync: {brokers}",
             "the loss of another broker may stop writes.",
             "start the brokers that are down; on one that is up, see its disk, its network and "
             "replica.lag.time.max.ms",
@@ -58,8 +56,8 @@ def check_leaders(facts: DoctorFacts) -> Iterator[CheckFinding]:
         yield CheckFinding(
             "not-preferred-leaders",
             Severity.LOW,
-            _places(electable),
-            f"{_count(electable)} led by another than the preferred leader",
+            places_shown(electable),
+            f"{counted(electable)} led by another than the preferred leader",
             "the load is not where it was planned.",
             "tidelog cluster elect-leaders",
         )
@@ -79,12 +77,3 @@ def check_leaders(facts: DoctorFacts) -> Iterator[CheckFinding]:
             "it does more than its part of the work, and its clients wait for it.",
             "tidelog cluster rebalance",
         )
-
-
-def _count(partitions: Sequence[Partition]) -> str:
-    return f"{len(partitions)} partition{'s' if len(partitions) != 1 else ''}"
-
-
-def _places(partitions: Sequence[Partition]) -> str:
-    more = f" and {len(partitions) - SHOWN_MAX} more" if len(partitions) > SHOWN_MAX else ""
-    return places_text(part.place for part in partitions[:SHOWN_MAX]) + more

@@ -8,7 +8,7 @@ import click
 
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.findings import CheckFinding, Severity, merged, print_findings
+from tidelog.cli.findings import CheckFinding, Severity, brokers_text, merged, print_findings
 from tidelog.cli.output import print_json
 from tidelog.cli.security.checks.broker_facts import BrokerFacts
 from tidelog.cli.security.checks.certificates import SOON_DAYS, check_certificates
@@ -63,9 +63,7 @@ def check(session: Session, file: str | None, within_days: int) -> int:
     if session.json:
         print_json({"serious": serious, "findings": [finding.as_json() for finding in shown]})
     else:
-        brokers = len(facts.brokers)
-        machines = "1 broker" if brokers == 1 else f"{brokers} brokers"
-        print_findings(shown, machines, "Nothing is open that should not be")
+        print_findings(shown, brokers_text(len(facts.brokers)), "Nothing is open that should not be")
     return Exit.FAILED if serious else Exit.OK
 
 
