@@ -133,6 +133,22 @@ def test_a_broker_comes_and_goes(machines: Machines) -> None:
     assert machines.tidelog("consume", "t").stdout == "kept\n"
 
 
+def test_the_controller_itself_is_drained_and_its_vote_goes_to_another(machines: Machines) -> None:
+    machines.tidelog("topic", "create", "t", "-p", "6")
+    assert machines.tidelog("produce", "t", "kept").returncode == 0
+    machines.add(4)
+    controller = machines.json("cluster", "quorum")["leader"]
+    done = machines.tidelog("cluster", "drain", str(controller))
+    assert done.returncode == 0, done.stderr
+    assert f"In place of broker {controller}, broker 4 votes on the metadata." in done.stdout
+    assert machines.all[controller].stop() == 0
+    machines.healthy()
+    rest = sorted({1, 2, 3, 4} - {controller})
+    rows = machines.json("cluster", "brokers")
+    assert [row["id"] for row in rows if row["voter"]] == [row["id"] for row in rows] == rest
+    assert machines.tidelog("consume", "t").stdout == "kept\n"
+
+
 def test_a_voter_that_lost_its_disk_comes_back_with_an_empty_one(machines: Machines) -> None:
     machines.tidelog("topic", "create", "t", "-p", "3")
     assert machines.tidelog("produce", "t", "kept").returncode == 0

@@ -47,7 +47,7 @@ class Drain:
         view, moves = self._plan()  # refused before anything has changed
         votes = [] if self.keep_vote else self._inheritance(view)
         asks = not self.how.yes and sys.stdin.isatty()
-        if self.how.dry_run or asks:
+        if self.how.dry_run or (asks and not self.direct.session.json):
             self._move(view, moves, replace(self.how, dry_run=True))
             self._say_votes(votes, planned=True)
         if self.how.dry_run:
@@ -56,16 +56,19 @@ class Drain:
             raise CliError("Nothing was changed.")
         self._cordon(view)
         self._hand_over(view, votes)
-        moved = False
-        for _ in range(LOOKS_MAX):
+        for look in range(LOOKS_MAX):
             view, moves = self._plan()
             if not moves:
-                break
+                self._end(view, moved=look > 0)
+                return
             self._move(view, moves, replace(self.how, yes=True))
-            moved = True
             if not self.how.wait:
                 return
-        self._end(view, moved=moved)
+        raise CliError(
+            f"{_named(self.leaving)} new replicas time and again.",
+            cause="a reassignment or another tool places them there.",
+            attempt="tidelog topic reassign --status",
+        )
 
     def _await_earlier_moves(self) -> None:
         """The command may have been interrupted, and its moves go on."""
