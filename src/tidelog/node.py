@@ -1,6 +1,7 @@
 """A broker: real ports wired to the rooms, started and stopped in order. Nothing else wires them."""
 
 import asyncio
+import gc
 import logging
 import os
 from collections.abc import Callable, Sequence
@@ -73,10 +74,11 @@ from tidelog.metadata.store.store import DIRECTORY, QuorumStore
 from tidelog.replication.log_sync import Durability
 from tidelog.replication.traffic import TrafficBook
 from tidelog.server.clock import SystemClock, SystemRandom, elapsed_seconds
-from tidelog.server.connection.limits import ConnectionLimits
 from tidelog.server.connection.shared_state import RequestDispatcher
 from tidelog.server.disk_threads import DiskThreads
 from tidelog.server.log_dir_disk import disk_with_keys
+from tidelog.server.memory_limits import memory_source
+from tidelog.server.memory_watch import MemoryWatch, give_back_free_memory
 from tidelog.server.node_ports import NodeNetwork, Serving, Threads
 from tidelog.server.open_files import file_limits, raise_open_file_limit
 from tidelog.server.peer_connections.peer_network import PeerNetwork
@@ -117,6 +119,7 @@ class BrokerNode:
         self._random = random or SystemRandom()
         self._network = network
         self._threads = threads
+        self._memory = MemoryWatch(memory_source() if threads is None else None)
         self._opened = AsyncExitStack()
         self._endpoints: list[Endpoint] = []
         self._on_abort: list[Callable[[], None]] = []
@@ -254,7 +257,7 @@ class BrokerNode:
         server = network.listen(
             serving,
             self.config.listeners(),
-            ConnectionLimits.from_config(self.config),
+            self._memory.fitting(self.config),
             first=self.services.inter_broker_listener,
         )
         opened.push_async_callback(server.drain, 0.0)
@@ -360,8 +363,7 @@ class BrokerNode:
 
         def change_limits() -> None:
             self._quotas.follow(metadata.image.security.quotas)
-            limits = ConnectionLimits.from_config(metadata.config, self._quotas.address_rates)
-            server.change_limits(limits)
+            server.change_limits(self._memory.fitting(metadata.config, self._quotas.address_rates))
             network.follow(metadata.config)
 
         await partitions.open_all(metadata.image, metadata.config)
@@ -376,6 +378,7 @@ class BrokerNode:
         opened.push_async_callback(services.lifecycle.stop)
         self._faults = Faults(services, flusher, self._clock, self._trusted, self.quorum)
         services.collectors.add("faults", self._faults.collect)
+        services.collectors.add("memory", self._memory.collect)
         await self._faults.look()
         await self._join()
         dispatcher.open()
@@ -384,6 +387,7 @@ class BrokerNode:
         opened.push_async_callback(cleaner.close)
         chores = Housekeeping(partitions, flusher, self._trusted, threads)
         opened.callback(chores.close)
+        self._memory.begin(lambda is_short: self._relieve(server, is_short))
         tickers = self._start_chores(chores, cleaner)
         opened.push_async_callback(tickers.stop)
         if services.audit is not None:
@@ -391,6 +395,13 @@ class BrokerNode:
         opened.push_async_callback(self._leave)
         if self._metrics is not None:
             await self._metrics.ready()
+
+    def _relieve(self, server: Serving, is_short: bool) -> None:
+        server.relieve(is_short)
+        if is_short:
+            self.services.partitions.log_dirs.warm.cool_all()
+            gc.collect()
+            self.services.run_in_thread(give_back_free_memory)
 
     async def _join(self) -> None:
         """Register, take the roles that the metadata assigns, and wait until this broker is unfenced."""
@@ -590,6 +601,9 @@ class BrokerNode:
         tickers.every(lambda: REPORT_SECONDS, reports.send, "log dir reports")
         tickers.every(lambda: REPAIR_SECONDS, repair.run_once, "repair of damaged logs")
         tickers.every(lambda: LOOK_SECONDS, revival.run_once, "logs without room")
+        tickers.every(
+            lambda: FAULTS_SECONDS, lambda: self._memory.run_once(services.run_in_thread), "memory in use"
+        )
         for name, chore in self._faults.chores().items():
             tickers.every(lambda: FAULTS_SECONDS, chore, name)
         tickers.every(lambda: FLUSH_RULES_SECONDS, chores.sync_by_topic_rules, "flush rules")

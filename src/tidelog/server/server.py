@@ -125,6 +125,10 @@ class Server:
         """On connections from now on."""
         self._state.send_times = times
 
+    def relieve(self, is_short: bool) -> None:
+        """Memory has become short, or is enough again."""
+        self._state.relieve(is_short)
+
     def stop_accepting(self) -> None:
         for listener in self._listeners:
             listener.close()

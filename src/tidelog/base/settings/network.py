@@ -148,7 +148,9 @@ SETTINGS = (
         Kind.LONG,
         256 * 1024 * 1024,
         "The maximum memory for all requests together, from their first byte to their response. At the "
-        "limit the broker stops reading from connections until it has answered some requests.",
+        "limit the broker stops reading from connections until it has answered some requests. Never more "
+        "than a quarter of the memory limit of the broker's cgroup, if it has one; "
+        "`socket.request.max.bytes` is lowered with it.",
         minimum=-1,
         unit=Unit.BYTES,
         special="-1: no limit",

@@ -42,6 +42,13 @@ class BufferPool:
             self._free.setdefault(size, []).append(buffer)
             self.kept_bytes += size
 
+    def keep(self, bytes_max: int) -> None:
+        """Keep no more than this from now on; 0 gives everything back."""
+        self._kept_bytes_max = bytes_max
+        if self.kept_bytes > bytes_max:
+            self._free.clear()
+            self.kept_bytes = 0
+
     def tick(self) -> None:
         """Drop all buffers after a tick without use: an idle broker holds none."""
         if not self._used:

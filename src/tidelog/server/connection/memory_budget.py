@@ -81,6 +81,13 @@ class MemoryBudget:
         self._admitted: dict[Waiter, _Claim] = {}
         self._now = 0.0  # as of the last tick: when claims are granted
 
+    def resize(self, limit: int) -> None:
+        """From now on; frames that were admitted keep what they have."""
+        self.limit, self.half = limit, limit // 2
+        for line, share in zip(self._lines, (limit, limit * 3 // 4, self.half), strict=True):
+            line.limit = share
+        self._grant()
+
     @property
     def exhausted(self) -> bool:
         return self.held >= self.limit

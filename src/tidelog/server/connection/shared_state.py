@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tidelog.server.connection.connection import ServerConnection
 
 POOL_BYTES_MAX = 16 * 1024 * 1024
+SHORT_SHARE = 4
 
 log = logging.getLogger("tidelog.server")
 
@@ -64,7 +65,8 @@ class SharedState:
         self.budget = MemoryBudget(
             limits.held_bytes_max, limits.memory_patience_seconds, limits.stall_seconds
         )
-        self.pool = BufferPool(min(POOL_BYTES_MAX, limits.held_bytes_max // 8))
+        self._held_bytes_max = limits.held_bytes_max
+        self.pool = BufferPool(self._pooled_bytes_max)
         self.gate = LogGate(log)
         self.connections: set[ServerConnection] = set()
         self.outbox = ResponseOutbox(loop)
@@ -72,6 +74,15 @@ class SharedState:
         self.now = loop.time()
         self.chunk = bytearray(CHUNK_BYTES)
         self._chunk_view = memoryview(self.chunk)
+
+    @property
+    def _pooled_bytes_max(self) -> int:
+        return min(POOL_BYTES_MAX, self._held_bytes_max // 8)
+
+    def relieve(self, is_short: bool) -> None:
+        """While memory is short, requests hold a quarter of what they may, and no buffer is kept."""
+        self.budget.resize(self._held_bytes_max // SHORT_SHARE if is_short else self._held_bytes_max)
+        self.pool.keep(0 if is_short else self._pooled_bytes_max)
 
     def chunk_window(self) -> memoryview:
         """Returns as much of the shared chunk as memory allows.

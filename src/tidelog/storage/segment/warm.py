@@ -39,6 +39,12 @@ class WarmSegments:
             self.forget(oldest)
             oldest.cool()
 
+    def cool_all(self) -> None:
+        """Memory is short: every sealed segment lets go of its index and file."""
+        for segment in tuple(self._warm):
+            self.forget(segment)
+            segment.cool()
+
     def take_over(self, other: "WarmSegments") -> None:
         """What another one counted, which is of no use after that."""
         for segment, index_bytes in other._warm.items():

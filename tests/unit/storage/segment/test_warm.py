@@ -36,6 +36,15 @@ def test_the_oldest_gives_way_when_indexes_take_too_much() -> None:
     assert second.cooled == 0
 
 
+def test_all_of_them_give_way_when_memory_is_short() -> None:
+    warm = WarmSegments()
+    first, second = Cooling(), Cooling()
+    warm.opened(first, 60)
+    warm.opened(second, 60)
+    warm.cool_all()
+    assert (first.cooled, second.cooled, len(warm)) == (1, 1, 0)
+
+
 def test_what_is_forgotten_makes_room() -> None:
     warm = WarmSegments(files_max=1)
     first, second = Cooling(), Cooling()

@@ -74,6 +74,9 @@ class SimServer:
     def change_limits(self, limits: object) -> None:
         """There are none here."""
 
+    def relieve(self, is_short: bool) -> None:
+        """Memory is never short here."""
+
     def stop_accepting(self) -> None:
         for listener in self.addresses:
             self._network.unbind(listener, self)
