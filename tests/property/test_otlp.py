@@ -61,7 +61,7 @@ def test_what_opentelemetry_writes_is_read(written: Any) -> None:
         if name
         for value, attributes in of_metric
     ]
-    assert list(data_points(encoded(written))) == expected
+    assert [point for point in data_points(encoded(written)) if point is not None] == expected
 
 
 def read(data: bytes) -> int:
@@ -69,8 +69,9 @@ def read(data: bytes) -> int:
     count = 0
     try:
         for point in data_points(data):
-            assert len(point.attributes) <= 2 * ATTRIBUTES_MAX
-            count += 1
+            if point is not None:
+                assert len(point.attributes) <= 2 * ATTRIBUTES_MAX
+                count += 1
     except BadProtobuf:
         pass
     return count

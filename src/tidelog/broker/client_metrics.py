@@ -30,7 +30,7 @@ EXPANSION_MAX = 4
 """A push may be this much larger than `telemetry.max.bytes` once it is decompressed."""
 WAITING_MAX = 32
 """Pushes that wait for their turn; a further client is asked to come back after its interval."""
-POINTS_PER_TURN = 100
+POINTS_PER_TURN = 25
 BYTES_PER_TURN = 64 * 1024
 RESERVED_IDS = frozenset(bytes(15) + bytes([last]) for last in (0, 1, 2))
 
@@ -133,7 +133,7 @@ class ClientMetrics:
         wants = instance.subscription.wants
         points: list[DataPoint] = []
         async for piece in in_turns(data_points(data), POINTS_PER_TURN):
-            points += (point for point in piece if wants(point.metric))
+            points += (point for point in piece if point is not None and wants(point.metric))
         return points
 
     def collect(self, page: Page) -> Iterator[None]:

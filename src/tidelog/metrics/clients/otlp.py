@@ -13,7 +13,7 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tidelog.metrics.clients.protobuf import BadProtobuf, Field, fields
+from tidelog.metrics.clients.protobuf import BadProtobuf, check_bytes, each_field, fields
 
 _DOUBLE = struct.Struct("<d")
 _INT64 = struct.Struct("<q")
@@ -21,6 +21,8 @@ _DELTA = 1
 TEXT_CHARS_MAX = 200
 """Of a name, a key or a value: what is beyond is dropped. They become labels."""
 ATTRIBUTES_MAX = 32
+POINTS_MAX = 20_000
+"""Of one metric."""
 
 Attributes = tuple[tuple[str, str], ...]
 
@@ -34,99 +36,124 @@ class DataPoint(NamedTuple):
     is_delta: bool
 
 
-def data_points(data: bytes) -> Iterator[DataPoint]:
-    """Raises BadProtobuf, possibly after some points."""
-    for resource_metrics in fields(data, 0, len(data)):
-        if resource_metrics.number != 1:
-            continue
-        _check_message(resource_metrics)
-        parts = list(fields(data, resource_metrics.start, resource_metrics.end))
-        resource: list[tuple[str, str]] = []
-        for part in parts:
-            if part.number == 1:
-                _check_message(part)
-                resource += _attributes(data, part, 1)
-        for part in parts:
-            if part.number == 2:
-                _check_message(part)
-                for metric in fields(data, part.start, part.end):
-                    if metric.number == 2:
-                        _check_message(metric)
-                        yield from _of_metric(data, metric, resource[:ATTRIBUTES_MAX])
+def data_points(data: bytes) -> Iterator[DataPoint | None]:
+    """Yields the points, and None after work that gave none: the caller may pause at each.
+
+    Raises BadProtobuf, possibly after some points.
+    """
+    for number, start, end, varint in each_field(data, 0, len(data)):
+        if number == 1:
+            check_bytes(number, start, varint)
+            yield from _of_resource(data, start, end)
+        yield None
 
 
-def _of_metric(data: bytes, metric: Field, resource: list[tuple[str, str]]) -> Iterator[DataPoint]:
-    name, is_sum, is_delta, is_monotonic = "", False, False, False
-    points: list[Field] = []
-    for part in fields(data, metric.start, metric.end):
-        if part.number == 1:
-            name = _text(data, part)
-        elif part.number in (5, 7):
-            _check_message(part)
-            is_sum = part.number == 7
-            for inner in fields(data, part.start, part.end):
-                if inner.number == 1:
-                    _check_message(inner)
-                    points.append(inner)
-                elif inner.number == 2:
-                    is_delta = inner.varint == _DELTA
-                elif inner.number == 3:
-                    is_monotonic = inner.varint == 1
-    if not name:
+def _of_resource(data: bytes, start: int, end: int) -> Iterator[DataPoint | None]:
+    """Its attributes may stand behind its metrics, so they are looked for first."""
+    resource: list[tuple[str, str]] = []
+    for number, begin, stop, varint in each_field(data, start, end):
+        if number == 1:
+            check_bytes(number, begin, varint)
+            resource += _attributes(data, begin, stop)
+            del resource[ATTRIBUTES_MAX:]
+        yield None
+    for number, begin, stop, varint in each_field(data, start, end):
+        if number == 2:
+            check_bytes(number, begin, varint)
+            for inner, metric, metric_stop, value in each_field(data, begin, stop):
+                if inner == 2:
+                    check_bytes(inner, metric, value)
+                    yield from _of_metric(data, metric, metric_stop, resource)
+                yield None
+        yield None
+
+
+def _of_metric(
+    data: bytes, start: int, end: int, resource: list[tuple[str, str]]
+) -> Iterator[DataPoint | None]:
+    name, held = "", None
+    for number, begin, stop, varint in fields(data, start, end):
+        if number == 1:
+            check_bytes(number, begin, varint)
+            name = _text(data, begin, stop)
+        elif number in (5, 7):
+            check_bytes(number, begin, varint)
+            held = (number == 7, begin, stop)
+    if not name or held is None:
         return
-    for point in points:
-        value = _value(data, point)
-        if value is not None:
-            attributes = (*resource, *_attributes(data, point, 7))[: 2 * ATTRIBUTES_MAX]
-            yield DataPoint(name, attributes, value, is_sum and is_monotonic, is_sum and is_delta)
+    is_sum, begin, stop = held
+    is_delta = is_monotonic = False
+    points: list[tuple[int, int]] = []
+    for number, at, point_stop, varint in each_field(data, begin, stop):
+        if number == 1:
+            check_bytes(number, at, varint)
+            points.append((at, point_stop))
+            if len(points) > POINTS_MAX:
+                raise BadProtobuf(f"a metric of more than {POINTS_MAX} points")
+        elif number == 2:
+            is_delta = varint == _DELTA
+        elif number == 3:
+            is_monotonic = varint == 1
+        yield None
+    for at, point_stop in points:
+        value, labels = _of_point(data, at, point_stop)
+        if value is None:
+            yield None
+        else:
+            yield DataPoint(name, (*resource, *labels), value, is_sum and is_monotonic, is_sum and is_delta)
 
 
-def _value(data: bytes, point: Field) -> float | None:
-    for part in fields(data, point.start, point.end):
-        if part.number in (4, 6) and part.end - part.start == 8 and part.varint == -1:
-            number: float = (_DOUBLE if part.number == 4 else _INT64).unpack_from(data, part.start)[0]
-            return number
-    return None
+def _of_point(data: bytes, start: int, end: int) -> tuple[float | None, list[tuple[str, str]]]:
+    value: float | None = None
+    labels: list[tuple[str, str]] = []
+    for number, begin, stop, varint in fields(data, start, end):
+        if number == 7:
+            check_bytes(number, begin, varint)
+            if len(labels) < ATTRIBUTES_MAX:
+                labels.append(_pair(data, begin, stop))
+        elif value is None and number in (4, 6) and stop - begin == 8 and varint == -1:
+            value = (_DOUBLE if number == 4 else _INT64).unpack_from(data, begin)[0]
+    return value, labels
 
 
-def _attributes(data: bytes, holder: Field, number: int) -> list[tuple[str, str]]:
+def _attributes(data: bytes, start: int, end: int) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
-    for pair in fields(data, holder.start, holder.end):
-        if pair.number == number and len(found) < ATTRIBUTES_MAX:
-            _check_message(pair)
-            key, text = "", ""
-            for part in fields(data, pair.start, pair.end):
-                if part.number == 1:
-                    key = _text(data, part)
-                elif part.number == 2:
-                    _check_message(part)
-                    text = _any_value(data, part)
-            found.append((key, text))
+    for number, begin, stop, varint in fields(data, start, end):
+        if number == 1:
+            check_bytes(number, begin, varint)
+            found.append(_pair(data, begin, stop))
     return found
 
 
-def _any_value(data: bytes, value: Field) -> str:
+def _pair(data: bytes, start: int, end: int) -> tuple[str, str]:
+    key, text = "", ""
+    for number, begin, stop, varint in fields(data, start, end):
+        if number == 1:
+            check_bytes(number, begin, varint)
+            key = _text(data, begin, stop)
+        elif number == 2:
+            check_bytes(number, begin, varint)
+            text = _any_value(data, begin, stop)
+    return key, text
+
+
+def _any_value(data: bytes, start: int, end: int) -> str:
     """Lists and maps have no text."""
-    for part in fields(data, value.start, value.end):
-        if part.number == 1:
-            return _text(data, part)
-        if part.number == 2 and part.varint >= 0:
-            return "true" if part.varint else "false"
-        if part.number == 3 and part.varint >= 0:
-            return str(part.varint - (1 << 64) if part.varint >> 63 else part.varint)
-        if part.number == 4 and part.end - part.start == 8:
-            return str(_DOUBLE.unpack_from(data, part.start)[0])
+    for number, begin, stop, varint in each_field(data, start, end):
+        if number == 1:
+            check_bytes(number, begin, varint)
+            return _text(data, begin, stop)
+        if number == 2 and varint >= 0:
+            return "true" if varint else "false"
+        if number == 3 and varint >= 0:
+            return str(varint - (1 << 64) if varint >> 63 else varint)
+        if number == 4 and stop - begin == 8:
+            return str(_DOUBLE.unpack_from(data, begin)[0])
+        break
     return ""
 
 
-def _text(data: bytes, part: Field) -> str:
-    _check_message(part)
+def _text(data: bytes, start: int, end: int) -> str:
     # Four bytes are the longest character of UTF-8.
-    return data[part.start : min(part.end, part.start + 4 * TEXT_CHARS_MAX)].decode(errors="replace")[
-        :TEXT_CHARS_MAX
-    ]
-
-
-def _check_message(part: Field) -> None:
-    if part.varint != -1:
-        raise BadProtobuf(f"field {part.number} at byte {part.start} is a number")
+    stop = min(end, start + 4 * TEXT_CHARS_MAX)
+    return data[start:stop].decode(errors="replace")[:TEXT_CHARS_MAX]

@@ -154,7 +154,7 @@ def test_a_push_replaces_values_and_adds_differences() -> None:
             counter("c", point(value)),
             counter("d", point(value), temporality=DELTA),
         )
-        instances.take(instance, list(data_points(data)), series_max=100)
+        instances.take(instance, [point for point in data_points(data) if point is not None], series_max=100)
     assert instance.values == {("g", ()): (7, False), ("c", ()): (7, True), ("d", ()): (12, True)}
     instances.take(instance, [], series_max=100)
     assert instance.values == {}

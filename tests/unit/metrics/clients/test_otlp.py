@@ -3,8 +3,14 @@
 import pytest
 
 from tests.rigs.otlp import DELTA, counter, field, gauge, metrics_data, number, point, varint
-from tidelog.metrics.clients.otlp import ATTRIBUTES_MAX, TEXT_CHARS_MAX, DataPoint, data_points
-from tidelog.metrics.clients.protobuf import BadProtobuf
+from tidelog.metrics.clients import otlp
+from tidelog.metrics.clients.otlp import ATTRIBUTES_MAX, POINTS_MAX, TEXT_CHARS_MAX, DataPoint
+from tidelog.metrics.clients.protobuf import FIELDS_MAX, BadProtobuf
+
+
+def data_points(data: bytes) -> list[DataPoint]:
+    return [point for point in otlp.data_points(data) if point is not None]
+
 
 LATENCY = "org.apache.kafka.producer.node.request.latency.avg"
 
@@ -72,8 +78,18 @@ def test_values_of_attributes_have_a_text() -> None:
         number(1, 5),  # a number in place of a message
         metrics_data(gauge("m", point(1)))[:-3],
         field(1, field(2, field(2, number(1, 7)))),  # a number in place of a name
+        metrics_data(field(1, b"m") + number(20, 1) * FIELDS_MAX),  # more than any client writes
+        metrics_data(gauge("m", *[b""] * (POINTS_MAX + 1))),
     ],
 )
 def test_what_is_no_otlp(data: bytes) -> None:
     with pytest.raises(BadProtobuf):
         list(data_points(data))
+
+
+def test_work_that_gives_no_point_can_be_paused() -> None:
+    """Bytes without a single point take turns as well."""
+    assert len(list(otlp.data_points(number(9, 1) * 1000))) == 1000
+    assert len(list(otlp.data_points(metrics_data(*[b""] * 1000)))) >= 1000
+    assert len(list(otlp.data_points(field(1, number(9, 1) * 1000)))) >= 1000
+    assert len(list(otlp.data_points(metrics_data(gauge("m", *[b""] * 1000))))) >= 1000
