@@ -3,17 +3,34 @@
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from tests.interop.waiting import eventually
 from tests.rigs.scrape import Scraped, scrape
-from tidelog import Admin, Consumer, Producer, TopicPartition, TransactionalProducer
+from tidelog import Admin, AuthorizationFailed, Consumer, Producer, TopicPartition, TransactionalProducer
 from tidelog.broker.metrics import end_offsets
+from tidelog.metrics.catalogue import FAMILIES
+from tidelog.metrics.families import faults, pipelines
+from tidelog.metrics.family import Family
+from tidelog.testing import Broker, Security
 from tidelog.testing.cluster import Cluster
 
 RECORDS = 50
 VALUE = b"x" * 100
+
+PIPELINE = "pipelines serve these, and no broker"
+ELSEWHERE = {
+    "tidelog_connections_refused_total": "appears with the first refusal",
+    "tidelog_authentication_failures_total": "appears with the first failure",
+    "tidelog_metrics_collector_errors_total": "appears with the first fault of our own",
+    "tidelog_client_metric": "what clients push",
+    "tidelog_client_metric_total": "what clients push",
+    **{family.name: PIPELINE for family in vars(pipelines).values() if isinstance(family, Family)},
+    **{family.name: "tests of faults" for family in vars(faults).values() if isinstance(family, Family)},
+}
+"""Metrics that this cluster need not show; those of them that exist have tests of their own."""
 
 
 @pytest.fixture(scope="module")
@@ -108,9 +125,10 @@ def lags(cluster: Cluster, unit: str) -> list[float]:
 
 
 def test_sums_of_partitions_agree_with_the_controller(cluster: Cluster) -> None:
+    eventually(lambda: total(cluster, "tidelog_active_controller") == 1)
     seen = scrapes(cluster)
     [controller] = [one for one in seen if one.value("tidelog_active_controller")]
-    assert total(cluster, "tidelog_leaders") == controller.value("tidelog_partitions")
+    assert sum(one.value("tidelog_leaders") for one in seen) == controller.value("tidelog_partitions")
     assert controller.value("tidelog_brokers", state="active") == 3
     assert controller.value("tidelog_offline_partitions") == 0
     assert controller.value("tidelog_topics") == len(controller.values("tidelog_topic_partitions"))
@@ -139,3 +157,20 @@ def test_a_dead_broker_shows_in_the_sets_of_the_others(cluster: Cluster) -> None
     cluster.restart(1)
     eventually(lambda: total(cluster, "tidelog_under_replicated_partitions") == 0)
     assert total(cluster, "tidelog_isr_expands_total") >= partitions
+
+
+def test_clients_that_are_held_back_or_refused(tmp_path: Path, cluster: Cluster) -> None:
+    """And then every metric has been seen, on one broker or another."""
+    settings = {"metrics.port": -1, "audit.file": str(tmp_path / "audit.log")}
+    with Broker(settings=settings, security=Security(users=["ann"], acls=[])) as broker:
+        with Admin(broker.client_config("admin")) as admin:
+            admin.create_topic("secret")
+        with Producer(broker.client_config("ann")) as producer, pytest.raises(AuthorizationFailed):
+            producer.send("secret", b"mine").result()
+        page = scrape(broker)
+    assert page.total("tidelog_authorization_denials_total", resource_type="topic") >= 1
+    assert page.value("tidelog_audit_events_total") >= 1
+    assert page.value("tidelog_audit_lost_events_total") == 0
+    seen = page.families.union(*(one.families for one in scrapes(cluster)))
+    assert set(FAMILIES) - seen <= set(ELSEWHERE)
+    assert seen <= set(FAMILIES)
