@@ -10,6 +10,7 @@ import pytest
 from tidelog.base.ids import NO_EPOCH
 from tidelog.broker.handlers.acls import create_acls
 from tidelog.broker.handlers.records.fetch import FetchJob
+from tidelog.broker.metrics.partitions import PartitionSums
 from tidelog.broker.requests.fetch_sessions import Wanted
 from tidelog.broker.security.authorizer import Authorizer
 from tidelog.groups.shard import GroupShard
@@ -95,6 +96,18 @@ def test_a_sync_that_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     problems_until(
         "lost write|unseen|was acknowledged up to", lambda seed: rough(seed, "power", durability="fsync")
     )
+
+
+def test_metrics_that_miss_a_change_of_the_leader(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = PartitionSums.count_led
+
+    def count_first(self: PartitionSums, partition: Partition) -> None:
+        if partition.leader_epoch == 0:
+            count(self, partition)
+
+    monkeypatch.setattr(PartitionSums, "count_led", count_first)
+    problems = problems_until("tidelog_leaders", lambda seed: rough(seed, "kill"))
+    assert any("tidelog_leaders of all brokers is" in problem for problem in problems)
 
 
 def test_a_retry_that_is_written_again(monkeypatch: pytest.MonkeyPatch) -> None:

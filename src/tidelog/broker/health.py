@@ -63,7 +63,8 @@ class Health:
     stopping: bool = False
 
     @classmethod
-    def of(cls, services: Services) -> "Health":
+    def of(cls, services: Services, failed_log_dirs: int | None = None) -> "Health":
+        """`failed_log_dirs`: their number where the caller knows it, which spares a look at every log."""
         metadata, lifecycle, partitions = services.metadata, services.lifecycle, services.partitions
         now = services.clock.monotonic()
         if not metadata.has_quorum:
@@ -84,7 +85,9 @@ class Health:
             metadata_wait_s=0.0 if waiting_since is None else now - waiting_since,
             metadata_stale=metadata.may_be_stale,
             log_dirs=len(partitions.log_dirs),
-            failed_log_dirs=len(partitions.failed_log_dirs()),
+            failed_log_dirs=(
+                len(partitions.failed_log_dirs()) if failed_log_dirs is None else failed_log_dirs
+            ),
             stopping=services.is_stopping,
         )
 

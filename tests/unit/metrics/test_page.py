@@ -108,3 +108,11 @@ def test_a_collector_that_fails_leaves_the_others(caplog: pytest.LogCaptureFixtu
     assert 'tidelog_metrics_collector_errors_total{collector="logs"} 2' in text(page)
     assert "seen_total 1" in text(page)
     assert caplog.text.count("the metrics of logs cannot be collected") == 1
+
+
+def test_rows_share_the_text_of_their_labels_and_keep_the_limit() -> None:
+    page = Page(series_max=2)
+    rows = [(page.braces(LAG, group, "t"), group / 2) for group in range(3)]
+    page.add_rows(LAG, rows)
+    assert page.lines[LAG] == ['lag{group="0",topic="t"} 0.0', 'lag{group="1",topic="t"} 0.5']
+    assert page.left_out == 1

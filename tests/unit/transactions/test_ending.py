@@ -201,3 +201,14 @@ def test_nothing_holds_of_an_end_that_could_not_be_written(coordinator: Coordina
     assert coordinator.found.state is State.ONGOING
     assert coordinator.mark_all() == []
     assert coordinator.end(producer, commit=False).error is E.NONE
+
+
+def test_ends_are_counted_by_how_they_came(coordinator: Coordinator) -> None:
+    for commit in (True, False, True):
+        producer = begun(coordinator)
+        coordinator.end(producer, commit=commit)
+        coordinator.mark_all()
+    begun(coordinator)
+    coordinator.wait(61)
+    ended = coordinator.shard._ended
+    assert (ended.committed, ended.aborted, ended.timed_out) == (2, 1, 1)

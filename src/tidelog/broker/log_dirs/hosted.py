@@ -349,8 +349,10 @@ class HostedPartitions:
     def failed_log_dirs(self) -> list[Uuid]:
         """Log dirs with a log that a disk error took offline, and those whose disk failed as a whole."""
         found: dict[Uuid, None] = dict.fromkeys(self.log_dirs.offline_ids)
-        for partition in self:
-            if partition.log.offline is not None and not partition.log.is_short:
+        # Heartbeats and scrapes ask, and nearly always there is none.
+        offline = [one for one in self._partitions.values() if one.log.health.offline is not None]
+        for partition in offline:
+            if not partition.log.is_short:
                 log_dirs = (log_dir for log_dir in self.log_dirs if log_dir.holds(partition.log.directory))
                 found.update((log_dir.known_id, None) for log_dir in log_dirs if log_dir.known_id is not None)
         return list(found)

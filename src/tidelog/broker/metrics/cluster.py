@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from tidelog import __version__
 from tidelog.base.ids import NodeId
-from tidelog.broker.health import Health
 from tidelog.broker.requests.context import Services
 from tidelog.metadata.image.entities import NO_LEADER, BrokerImage, TopicImage
 from tidelog.metadata.image.image import ClusterImage
@@ -28,7 +27,6 @@ class ClusterCollector:
         rack = services.config.optional_text("broker.rack") or ""
         python = platform.python_version()
         page.add(families.INFO, 1, __version__, python, image.cluster_id, metadata.node_id, rack)
-        page.add(families.READY, Health.of(services).ready().ok)
         if not metadata.has_quorum:
             return
         page.add(families.ACTIVE_CONTROLLER, metadata.is_controller)

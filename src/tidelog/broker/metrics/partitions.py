@@ -4,12 +4,14 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from tidelog.base.ids import NO_OFFSET
+from tidelog.broker.health import Health
 from tidelog.broker.metrics.topics import TopicSums, add_topics
 from tidelog.broker.requests.context import Services
 from tidelog.metadata.image.entities import PartitionImage
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metrics.families import partitions as families
-from tidelog.metrics.families.storage import LOG_DIR_LOG_BYTES
+from tidelog.metrics.families.cluster import READY
+from tidelog.metrics.families.storage import LOG_DIR_LOG_BYTES, LOG_DIR_OFFLINE
 from tidelog.metrics.families.transactions import PRODUCERS
 from tidelog.metrics.family import Family
 from tidelog.metrics.page import Page
@@ -29,53 +31,68 @@ class PartitionsCollector:
     def collect(self, page: Page) -> Iterator[None]:
         services = self._services
         hosted, image = services.partitions, services.metadata.image
-        sums = _Sums(image)
+        sums = PartitionSums(image)
         for piece in _pieces(hosted, SUMS_A_TURN):
-            for partition in piece:
-                sums.count(partition)
+            sums.count(piece)
             yield
         sums.add(page, damaged=hosted.unusable)
+        failed = 0
         for log_dir in hosted.log_dirs:
+            is_offline = log_dir.offline is not None or log_dir.path in sums.failed_log_dirs
+            failed += is_offline
+            page.add(LOG_DIR_OFFLINE, is_offline, log_dir.path)
             page.add(LOG_DIR_LOG_BYTES, sums.log_dirs.get(log_dir.path, 0), log_dir.path)
+        page.add(READY, Health.of(services, failed).ready().ok)
         yield
         yield from add_topics(page, hosted.traffic, sums.topics, services.replication.fetches.sent_bytes)
         if len(hosted) <= services.config.int("metrics.partitions.max"):
             yield from _add_details(page, hosted)
 
 
-class _Sums:
+class PartitionSums:
     def __init__(self, image: ClusterImage) -> None:
         self._topics = image.topics_by_id
         self.replicas = self.leaders = self.under_replicated = self.under_min_isr = self.at_min_isr = 0
         self.reassigning = self.damaged = self.lag_max = self.producers = 0
         self.topics: TopicSums = {}
         self.log_dirs: dict[str, int] = {}
+        self.failed_log_dirs: set[str] = set()
 
-    def count(self, partition: Partition) -> None:
-        log = partition.log
-        size = log.segment_list.size_bytes
-        self.replicas += 1
-        self.producers += len(log.producer_state.producers)
-        if log.health.offline is not None or log.lost is not None:
-            self.damaged += 1
-        topic = self.topics.get(partition.traffic)
-        if topic is None:
-            topic = self.topics[partition.traffic] = [0, 0]
-        topic[0] += size
-        log_dir = log.files.path.rpartition("/")[0]
-        self.log_dirs[log_dir] = self.log_dirs.get(log_dir, 0) + size
-        if partition.is_leader:
-            topic[1] += 1
-            self._count_led(partition)
-        else:
-            lag = partition.follower.leader_high_watermark - log.end
-            self.lag_max = max(self.lag_max, lag)
+    def count(self, piece: list[Partition]) -> None:
+        """A loop with as few calls as can be: it is most of a scrape of ten thousand partitions."""
+        topics, log_dirs = self.topics, self.log_dirs
+        producers = damaged = 0
+        for partition in piece:
+            log = partition.log
+            segments = log.segment_list
+            size = segments.active.size + segments.sealed_bytes
+            producers += len(log.producer_state.producers)
+            log_dir = log.files.path.rpartition("/")[0]
+            if log.health.offline is not None or log.lost is not None:
+                damaged += 1
+                if log.health.offline is not None and not log.health.is_short:
+                    self.failed_log_dirs.add(log_dir)
+            topic = topics.get(partition.traffic)
+            if topic is None:
+                topic = topics[partition.traffic] = [0, 0]
+            topic[0] += size
+            log_dirs[log_dir] = log_dirs.get(log_dir, 0) + size
+            if partition.is_leader:
+                topic[1] += 1
+                self.count_led(partition)
+            else:
+                lag = partition.follower.leader_high_watermark - log.end
+                self.lag_max = max(self.lag_max, lag)
+        self.replicas += len(piece)
+        self.producers += producers
+        self.damaged += damaged
 
-    def _count_led(self, partition: Partition) -> None:
+    def count_led(self, partition: Partition) -> None:
         in_sync, replicas = len(partition.isr), len(partition.replicas)
-        needed = min(partition.min_insync_replicas, replicas)
+        needed = partition.min_insync_replicas
         self.leaders += 1
         if in_sync <= needed:
+            needed = min(needed, replicas)
             self.under_min_isr += in_sync < needed
             # A single replica cannot fall behind itself.
             self.at_min_isr += in_sync == needed and replicas > 1

@@ -31,10 +31,7 @@ class StorageCollector:
 
     def _add_log_dirs(self, page: Page) -> None:
         log_dirs = self._partitions.log_dirs
-        failed = set(self._partitions.failed_log_dirs())
         for log_dir in log_dirs:
-            is_offline = log_dir.offline is not None or log_dir.known_id in failed
-            page.add(families.LOG_DIR_OFFLINE, is_offline, log_dir.path)
             reserve = log_dir.reserve
             if reserve.total_bytes >= 0:  # measured, at least once
                 page.add(families.LOG_DIR_FREE_BYTES, reserve.free_bytes, log_dir.path)

@@ -14,13 +14,13 @@ from tidelog.wire.batch import BatchHeader
 
 
 class SegmentList:
-    __slots__ = ("_bases", "_sealed_bytes", "active", "sealed")
+    __slots__ = ("_bases", "active", "sealed", "sealed_bytes")
 
     def __init__(self, sealed: list[Segment], active: ActiveSegment) -> None:
         self.sealed = sealed
         self.active = active
         self._bases = [segment.base for segment in sealed]
-        self._sealed_bytes = sum(segment.size for segment in sealed)
+        self.sealed_bytes = sum(segment.size for segment in sealed)
 
     @property
     def all(self) -> list[Segment]:
@@ -36,13 +36,13 @@ class SegmentList:
 
     @property
     def size_bytes(self) -> int:
-        return self._sealed_bytes + self.active.size
+        return self.sealed_bytes + self.active.size
 
     def push(self, sealed: Segment, active: ActiveSegment) -> None:
         """The active segment has been sealed, and a new one follows it."""
         self.sealed.append(sealed)
         self._bases.append(sealed.base)
-        self._sealed_bytes += sealed.size
+        self.sealed_bytes += sealed.size
         self.active = active
 
     def read_sealed(self, offset: Offset, max_bytes: int, end: Offset, min_one: bool) -> LogRead | None:
@@ -79,7 +79,7 @@ class SegmentList:
         deletions = []
         for _ in range(count):
             deletions.append(mark_for_deletion(self.sealed[0], remove_at_ms))
-            self._sealed_bytes -= self.sealed[0].size
+            self.sealed_bytes -= self.sealed[0].size
             del self.sealed[0], self._bases[0]
         return deletions
 
@@ -93,7 +93,7 @@ class SegmentList:
             deletions.append(mark_for_deletion(self.active, now_ms))
             del self._bases[-1]
             last = self.sealed.pop()
-            self._sealed_bytes -= last.size
+            self.sealed_bytes -= last.size
             self.active = activate(last)
         return deletions
 
@@ -109,13 +109,13 @@ class SegmentList:
     def replace_run(self, place: int, count: int, segment: Segment) -> None:
         self.sealed[place : place + count] = [segment]
         self._bases[place : place + count] = [segment.base]
-        self._sealed_bytes = sum(one.size for one in self.sealed)
+        self.sealed_bytes = sum(one.size for one in self.sealed)
 
     def restart(self, active: ActiveSegment) -> None:
         """Everything has been dropped; the log begins anew."""
         self.sealed.clear()
         self._bases.clear()
-        self._sealed_bytes = 0
+        self.sealed_bytes = 0
         self.active = active
 
 

@@ -24,6 +24,7 @@ from tidelog.testing.sim.cluster.view import views
 from tidelog.testing.sim.faults.nemesis import Nemesis
 from tidelog.testing.sim.faults.world import World
 from tidelog.testing.sim.rules.invariants import Invariants
+from tidelog.testing.sim.rules.metrics import metrics_differ
 from tidelog.testing.sim.runtime.loop import SimLoop, Stuck
 
 START_SECONDS = 20.0
@@ -163,6 +164,7 @@ class _Run:
                 return
             await asyncio.sleep(0.1)
         self._cluster.note("whole again")
+        self._result.problems += metrics_differ(views(self._cluster))
 
     async def _finish(self) -> None:
         """Producers end, and every consumer reads to the end."""

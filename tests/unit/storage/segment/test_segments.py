@@ -57,3 +57,21 @@ def test_a_batch_that_claims_an_offset_of_another_segment_is_not_served() -> Non
         log.read(10, 1000, end=log.end)
     assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
     assert first_offset(log, 20) == 20
+
+
+def test_the_size_of_a_log_is_that_of_its_segments_whatever_happens_to_them() -> None:
+    batches = [filled(first) for first in (0, 10, 20, 30)]
+    log = follower_log(MemoryDisk(), *batches)
+
+    def size() -> int:
+        assert log.size_bytes == sum(segment.size for segment in log.segments)
+        return log.size_bytes
+
+    assert size() == sum(map(len, batches))
+    log.truncate_to(30)
+    assert size() == sum(map(len, batches[:3]))
+    log.delete_before(15)
+    log.retire(NOW)
+    assert size() == sum(map(len, batches[1:3]))
+    log.truncate_fully_at(100)
+    assert size() == 0
