@@ -152,6 +152,10 @@ class BrokerNode:
         return address_of(_reachable_host(where), where.port)
 
     @property
+    def metrics_port(self) -> int | None:
+        return None if self._metrics is None else self._metrics.address.port
+
+    @property
     def failure(self) -> Exception | None:
         """Why this broker can no longer take part in its cluster and should be stopped; None if it can."""
         return failure_of(self.services)

@@ -13,6 +13,7 @@ from tests.faults.raw_client import DEADLINE_S, RawClient, wait_until
 class BrokerProcess:
     def __init__(self, directory: Path, **settings: object) -> None:
         ready = directory / "ready.json"
+        settings = {"metrics_port": 0, **settings}
         options = [f"{name.replace('_', '.')}={value}" for name, value in settings.items()]
         command = [sys.executable, "-c", "from tidelog.cli.main import main; main()", "up", "--port", "0"]
         command += ["--data", str(directory / "data"), "--ready-file", str(ready)]

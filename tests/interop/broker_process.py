@@ -48,6 +48,7 @@ class BrokerProcess:
         ready.unlink(missing_ok=True)
         # TIDELOG_… in the environment are settings of the broker: none of ours, and none of this machine's.
         environment = {name: text for name, text in os.environ.items() if not name.startswith("TIDELOG_")}
+        environment["TIDELOG_METRICS_PORT"] = "0"
         command = [console_script(), "up", *options]
         with log_file.open("ab") as log:
             process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.interop.broker_process import console_script
+from tests.interop.fleet_process import clean_environment
 from tests.interop.waiting import eventually
 from tidelog.cli.stop_signals import ECHO_S
 
@@ -24,10 +26,11 @@ class Up:
 
     def __init__(self, directory: Path, *options: str) -> None:
         self.out, self.err, self.ready_file = directory / "out", directory / "err", directory / "ready.json"
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("TIDELOG_")}
         command = [console_script(), "up", "--ready-file", str(self.ready_file), *options]
         with self.out.open("wb") as out, self.err.open("wb") as err:
-            self.process = subprocess.Popen(command, stdout=out, stderr=err, cwd=directory, env=environment)
+            self.process = subprocess.Popen(
+                command, stdout=out, stderr=err, cwd=directory, env=clean_environment()
+            )
 
     def ready(self) -> Any:
         deadline = time.monotonic() + PATIENCE_S
@@ -126,11 +129,28 @@ def test_settings_come_from_flag_and_file(up: Any, tmp_path: Path) -> None:
     assert {entry["source"] for entry in json.loads(shown.stdout)} == {"file"}
 
 
+def test_metrics_and_health_are_served_and_shown(up: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.interop.test_up.clean_environment", lambda: {"PATH": os.environ["PATH"]})
+    running = up("--port", "0")
+    [url] = running.ready()["metrics"]
+    with urllib.request.urlopen(url, timeout=PATIENCE_S) as page:
+        assert b"tidelog_requests_in_flight" in page.read()
+    with urllib.request.urlopen(url.replace("/metrics", "/readyz"), timeout=PATIENCE_S) as page:
+        assert json.loads(page.read()) == {"ok": True}
+    assert running.stop() == 0
+    assert f"  Metrics     {url}\n" in running.out.read_text()
+
+
 def refused(*options: str, directory: Path) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("TIDELOG_")}
     command = [console_script(), "up", *options]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=60, check=False, cwd=directory, env=environment
+        command,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=directory,
+        env=clean_environment(),
     )
 
 

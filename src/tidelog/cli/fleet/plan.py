@@ -2,7 +2,6 @@
 
 import errno
 import os
-import socket
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from tidelog.base.listener import Listener
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.fleet.record import Recorded
 from tidelog.cli.security.secured_settings import without_own
+from tidelog.cli.up.ports import bound, free_ports, metrics_ports, metrics_url
 from tidelog.cli.up.settings import given_config
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class MemberPlan:
     log_dir: str
     broker_port: int | None = None
     """Of the listener that brokers have for themselves, in a secured cluster."""
+    metrics_port: int = 0
 
     @property
     def address(self) -> str:
@@ -64,6 +65,12 @@ class FleetPlan:
     def broker_addresses(self) -> str:
         return ",".join(member.broker_address for member in self.members)
 
+    @property
+    def metrics_urls(self) -> list[str]:
+        """Where the brokers serve their metrics, as far as it is known before they start."""
+        host = self.config.text("metrics.host")
+        return [metrics_url(host, member.metrics_port) for member in self.members if member.metrics_port > 0]
+
     def settings_of(self, member: MemberPlan) -> dict[str, str]:
         """What the broker is given beside the settings file and the environment."""
         voters = [
@@ -83,6 +90,7 @@ class FleetPlan:
             "listeners": str(member.listener),
             "advertised.listeners": str(member.advertised),
             "log.dirs": member.log_dir,
+            "metrics.port": str(member.metrics_port),
             **self._secured(member),
         }
 
@@ -123,14 +131,16 @@ def plan_fleet(
                 attempt="another directory with --data, or leave cluster.id out",
                 code=Exit.USAGE,
             )
+    for_metrics = metrics_ports(config, len(recorded.ports), any_free=port == 0)
     members = tuple(
         MemberPlan(
             id,
             listener._replace(port=port),
             config.advertised_listeners()[0]._replace(port=port),
             os.path.join(data, f"node-{id}"),
+            metrics_port=metrics_port,
         )
-        for id, port in enumerate(recorded.ports, 1)
+        for id, (port, metrics_port) in enumerate(zip(recorded.ports, for_metrics, strict=True), 1)
     )
     return FleetPlan(data, recorded, is_new, members, config, file, dict(flags))
 
@@ -170,14 +180,14 @@ def _grown(
         return recorded
     first = max(recorded.ports) + 1
     in_a_row = recorded.ports == list(range(recorded.ports[0], recorded.ports[0] + known))
-    ports = list(range(first, first + more)) if in_a_row else _free_ports(listener.host, more)
+    ports = list(range(first, first + more)) if in_a_row else free_ports(listener.host, more)
     return Recorded(recorded.cluster_id, [*recorded.ports, *ports], recorded.voters)
 
 
 def _ports(listener: Listener, port: int | None, count: int) -> list[int]:
     first = listener.port if port is None else port
     if first == 0:
-        return _free_ports(listener.host, count)
+        return free_ports(listener.host, count)
     if first + count - 1 > 65535:
         raise CliError(
             f"{count} brokers from port {first} on would end at {first + count - 1}; 65535 is the last port.",
@@ -187,22 +197,13 @@ def _ports(listener: Listener, port: int | None, count: int) -> list[int]:
     return list(range(first, first + count))
 
 
-def _free_ports(host: str, count: int) -> list[int]:
-    # All are held until all are found, or the system might give one twice.
-    held = [_bound(host, 0) for _ in range(count)]
-    ports = [int(found.getsockname()[1]) for found in held]
-    for found in held:
-        found.close()
-    return ports
-
-
 def refuse_taken_ports(plan: FleetPlan) -> None:
     """Before anything is started: one broker without its port would leave half a cluster."""
     taken = []
     own = [Listener("", "localhost", member.broker_port) for member in plan.members if member.broker_port]
     for listener in (*(member.listener for member in plan.members), *own):
         try:
-            _bound(listener.host, listener.port).close()
+            bound(listener.host, listener.port).close()
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise CliError(f"Cannot listen at {listener}: {error.strerror}.") from error
@@ -227,18 +228,6 @@ def refuse_taken_ports(plan: FleetPlan) -> None:
         cause="other brokers, or other programs, run there.",
         attempt=free if plan.is_new else "stop what runs there: this cluster's brokers belong to these ports",
     )
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    family = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-    probe = socket.socket(family[0], socket.SOCK_STREAM)
-    try:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        probe.bind(family[4])
-    except OSError:
-        probe.close()
-        raise
-    return probe
 
 
 def _refuse_own_settings(config: BrokerConfig) -> None:

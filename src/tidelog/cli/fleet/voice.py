@@ -11,7 +11,15 @@ import click
 from tidelog import __version__
 from tidelog.cli.fleet.log import CombinedLog
 from tidelog.cli.fleet.plan import FleetPlan
-from tidelog.cli.up.banner import PROMISES, bold, command_name, context_flag, security_lines, short_path
+from tidelog.cli.up.banner import (
+    PROMISES,
+    bold,
+    command_name,
+    context_flag,
+    metrics_lines,
+    security_lines,
+    short_path,
+)
 
 
 class Voice:
@@ -108,6 +116,7 @@ def banner(plan: FleetPlan, started_s: float | None) -> str:
         ),
         f"  Replicas    {copies} of each partition by default",
         f"  Durability  {PROMISES[plan.config.text('durability')]}",
+        *metrics_lines(plan.metrics_urls),
         *(f"  Note        {warning}" for warning in plan.config.warnings),
         *security_lines(secured),
         "",
@@ -131,6 +140,7 @@ def ready_facts(plan: FleetPlan, pids: Mapping[int, int | None]) -> dict[str, An
         "pid": os.getpid(),
         "data": [member.log_dir for member in plan.members],
         "durability": plan.config.text("durability"),
+        "metrics": plan.metrics_urls,
         "brokers": [
             {
                 "node_id": member.id,

@@ -31,6 +31,7 @@ def banner(facts: Mapping[str, Any], warnings: Sequence[str], started_s: float |
         *_membership(facts),
         f"  Data        {', '.join(map(short_path, facts['data']))}",
         f"  Durability  {PROMISES[facts['durability']]}",
+        *metrics_lines(facts.get("metrics", ())),
         *(f"  Note        {warning}" for warning in warnings),
         *security_lines(facts),
         "",
@@ -43,6 +44,10 @@ def banner(facts: Mapping[str, Any], warnings: Sequence[str], started_s: float |
         "",
     ]
     return "\n".join(lines)
+
+
+def metrics_lines(urls: Sequence[str]) -> list[str]:
+    return [f"  Metrics     {', '.join(urls)}"] if urls else []
 
 
 def context_flag(facts: Mapping[str, Any]) -> str:

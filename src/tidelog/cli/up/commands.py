@@ -100,9 +100,12 @@ def up(
             demo=demo,
             demo_pipeline=demo_pipeline,
         ).run()
+    from tidelog.cli.up.ports import metrics_ports
     from tidelog.cli.up.running import Running
-    from tidelog.cli.up.settings import broker_config
+    from tidelog.cli.up.settings import broker_config, given_config
 
+    [metrics_port] = metrics_ports(given_config(file, pairs), 1, any_free=port == 0)
+    pairs["metrics.port"] = str(metrics_port)
     config = broker_config(file, data, port, pairs)
     security = None
     if secure or is_secured(config.list("log.dirs")[0]):

@@ -163,6 +163,7 @@ class Running:
             "pid": os.getpid(),
             "data": list(self.config.list("log.dirs")),
             "durability": self.config.text("durability"),
+            "metrics": self._metrics_urls(node),
             "voters": sorted(voter.id for voter in node.quorum.raft.configuration.voters),
         }
         if self.security is not None:
@@ -180,6 +181,13 @@ class Running:
 
             click.echo(banner(facts, self.config.warnings, started_s=age_s()))
             sys.stdout.flush()
+
+    def _metrics_urls(self, node: "BrokerNode") -> list[str]:
+        if node.metrics_port is None:
+            return []
+        from tidelog.cli.up.ports import metrics_url
+
+        return [metrics_url(self.config.text("metrics.host"), node.metrics_port)]
 
     async def _end(self, node: "BrokerNode") -> None:
         began = time.monotonic()

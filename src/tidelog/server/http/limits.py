@@ -7,7 +7,7 @@ KIB = 1024
 
 @dataclass(frozen=True, slots=True)
 class HttpLimits:
-    connections_max: int = 64
+    connections_max: int = 32
     full_pause_seconds: float = 0.05
     """A port that had to refuse a connection accepts nothing for this long."""
     head_bytes_max: int = 16 * KIB

@@ -10,6 +10,8 @@ import pytest
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.fleet.plan import FleetPlan, plan_fleet, refuse_taken_ports, stop_order, voter_ids
 from tidelog.cli.fleet.record import Recorded
+from tidelog.cli.up.ports import FIRST_METRICS_PORT, metrics_ports
+from tidelog.cli.up.settings import given_config
 
 RECORDED = Recorded("theirs", [9092, 9093, 9094], [1, 2, 3])
 
@@ -27,8 +29,9 @@ def planned(
     port: int | None = None,
     **flags: str,
 ) -> FleetPlan:
+    given = {"metrics_port": "9404", **flags}  # given, or the plan would depend on what listens here
     return plan_fleet(
-        recorded, brokers, data, port, None, {name.replace("_", "."): text for name, text in flags.items()}
+        recorded, brokers, data, port, None, {name.replace("_", "."): text for name, text in given.items()}
     )
 
 
@@ -44,6 +47,7 @@ def test_a_new_cluster() -> None:
         "listeners": "PLAINTEXT://localhost:9093",
         "advertised.listeners": "PLAINTEXT://localhost:9093",
         "log.dirs": "/nowhere/node-2",
+        "metrics.port": "9405",
         "default.replication.factor": "3",
         "min.insync.replicas": "2",
     }
@@ -152,3 +156,20 @@ def test_a_taken_port_between_brokers_is_named_as_such(tmp_path: Path) -> None:
         ) as told:
             refuse_taken_ports(replace(made, members=(replace(member, broker_port=port),)))
     assert f"lsof -i :{port}" in str(told.value.attempt)
+
+
+@pytest.mark.parametrize(
+    ("given", "ports"), [("0", [0, 0, 0]), ("-1", [-1, -1, -1]), ("9500", [9500, 9501, 9502])]
+)
+def test_each_broker_has_a_port_for_metrics(given: str, ports: list[int]) -> None:
+    plan = planned(metrics_port=given)
+    assert [member.metrics_port for member in plan.members] == ports
+    assert plan.metrics_urls == [f"http://localhost:{port}/metrics" for port in ports if port > 0]
+
+
+def test_without_the_setting_metrics_are_at_the_next_free_ports() -> None:
+    with socket.create_server(("localhost", 0)) as taken:
+        ports = metrics_ports(given_config(None, {}), 3, any_free=False)
+        assert taken.getsockname()[1] not in ports
+    assert all(port >= FIRST_METRICS_PORT for port in ports)
+    assert len(set(ports)) == 3

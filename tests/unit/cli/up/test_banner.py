@@ -29,3 +29,9 @@ def test_who_votes(id: int, voters: list[int], said: str) -> None:
 
 def test_a_broker_alone_says_nothing_of_votes() -> None:
     assert "vote" not in banner(facts(1, [1]), [], None)
+
+
+def test_the_address_of_metrics_is_shown() -> None:
+    urls = ["http://localhost:9404/metrics"]
+    shown = banner(facts(1, [1]) | {"metrics": urls}, [], None)
+    assert "  Metrics     http://localhost:9404/metrics\n" in shown
