@@ -20,6 +20,8 @@ from tests.rigs.partition import sole_leader
 from tests.rigs.sample_requests.records import BY_NAME, fetch, produce
 from tidelog.base.config.config import load
 from tidelog.base.disk import PosixDisk
+from tidelog.broker.metrics.measured_dispatcher import MeasuredDispatcher
+from tidelog.broker.metrics.request_metrics import RequestMetrics
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.dispatch import Dispatcher
 from tidelog.broker.requests.fetch_sessions import FetchSessions
@@ -47,9 +49,11 @@ OFFSET_BYTES = 8
 
 
 class Bench:
-    """A partition behind a dispatcher, with an authorizer or without."""
+    """A partition behind a dispatcher, with an authorizer or without, measured or not."""
 
-    def __init__(self, folder: str, authorizer: Authorizer | None) -> None:
+    def __init__(
+        self, folder: str, authorizer: Authorizer | None, measured: RequestMetrics | None = None
+    ) -> None:
         log = PartitionLog.open(
             PosixDisk(), folder, LogConfig(segment_bytes=2**31 - 1), now_ms=NOW_MS, warm=WarmSegments(16)
         )
@@ -63,19 +67,22 @@ class Bench:
             inter_broker_listener="BROKERS",
             authorizer=authorizer,
             audit=None,
+            denials={},
+            count_error=None if measured is None else measured.count_error,
         )
         self.shortcut = ProduceShortcut(services)
-        self.dispatcher = Dispatcher(services, Routes({ApiKey.PRODUCE: self.shortcut}))
-        self.dispatcher.is_open = True
+        watch = None if measured is None else measured.counting
+        dispatcher = Dispatcher(services, Routes({ApiKey.PRODUCE: self.shortcut}, None, watch))
+        dispatcher.is_open = True
+        self.send: Callable[[memoryview, ClientConnection], Any] = dispatcher.dispatch
+        if measured is not None:
+            self.send = MeasuredDispatcher(dispatcher, measured, asyncio.get_running_loop()).dispatch
 
     @staticmethod
     def connection() -> ClientConnection:
         made = ClientConnection("192.0.2.1", 1, "CLIENTS")
         made.principal = USER
         return made
-
-    def send(self, frame: memoryview, connection: ClientConnection) -> Any:
-        return self.dispatcher.dispatch(frame, connection)
 
 
 def with_acls() -> Authorizer:
@@ -96,7 +103,7 @@ def frame_of(key: ApiKey, request: Message, version: int = BY_NAME) -> bytearray
     return bytearray(b"".join(write_request(key, version, 7, "app", request)))[4:]  # type: ignore[arg-type]
 
 
-def compare(what: str, rounds: int, works: list[Callable[[], object]]) -> None:
+def compare(what: str, rounds: int, works: list[Callable[[], object]], added: str) -> None:
     """The cost of each work in us, and what the second adds to the first; in turns."""
     spent: list[list[float]] = [[], []]
     for turn in range(max(2, rounds // TURN)):
@@ -107,9 +114,9 @@ def compare(what: str, rounds: int, works: list[Callable[[], object]]) -> None:
                 work()
             spent[number].append((time.perf_counter() - began) / TURN * 1e6)
     without, with_one = map(min, spent)
-    show(f"{what}: without an authorizer", without, "us")
-    show(f"{what}: with an authorizer and {ACLS:,} ACLs", with_one, "us")
-    show(f"{what}: the authorizer adds", with_one - without, "us", at_most=1)
+    show(f"{what}: without {added}", without, "us")
+    show(f"{what}: with {added}", with_one, "us")
+    show(f"{what}: added", with_one - without, "us", at_most=1)
 
 
 def produced(bench: Bench, *, is_short: bool) -> Callable[[], object]:
@@ -158,12 +165,16 @@ def fetched(bench: Bench) -> Callable[[], object]:
     return work
 
 
+def compare_all(rounds: int, benches: list[Bench], added: str) -> None:
+    compare("produce, short way", rounds, [produced(bench, is_short=True) for bench in benches], added)
+    compare("produce, long way", rounds, [produced(bench, is_short=False) for bench in benches], added)
+    compare("fetch in a session", rounds, [fetched(bench) for bench in benches], added)
+
+
 async def run(rounds: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         benches = [Bench(f"{folder}/orders-0", None), Bench(f"{folder}/orders-1", with_acls())]
-        compare("produce, short way", rounds, [produced(bench, is_short=True) for bench in benches])
-        compare("produce, long way", rounds, [produced(bench, is_short=False) for bench in benches])
-        compare("fetch in a session", rounds, [fetched(bench) for bench in benches])
+        compare_all(rounds, benches, f"an authorizer and {ACLS:,} ACLs")
 
 
 def main() -> None:

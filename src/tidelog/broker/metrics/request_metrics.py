@@ -3,21 +3,18 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from time import perf_counter
-from typing import Any
 
 from tidelog.base.errors import ErrorCode
 from tidelog.broker.metrics.api_times import ApiTimes
-from tidelog.broker.metrics.response_errors import errors_of
+from tidelog.broker.metrics.response_errors import Write, counting_errors
 from tidelog.broker.metrics.slow_requests import SlowRequest, is_slow
 from tidelog.metrics.families.requests import REQUEST_ERRORS, REQUESTS_IN_FLIGHT, SLOW_REQUESTS
 from tidelog.metrics.page import Page
 from tidelog.wire.apis import API
-from tidelog.wire.message import Message, Part
+from tidelog.wire.message import Message
 
 NO_API, NO_KEY = "none", -1
 """For frames that are no Kafka requests: bare SASL tokens."""
-
-Write = Callable[[int, Any], list[Part]]
 
 
 class RequestMetrics:
@@ -50,19 +47,12 @@ class RequestMetrics:
 
     def counting(self, api_key: int, response_class: type[Message], write: Write) -> Write:
         """Returns `write`, which encodes responses, with a look at their error codes before."""
-        find = errors_of(response_class)
-        if find is None:
-            return write
-        errors_in, errors = find, self._errors
 
-        def write_and_count(correlation_id: int, response: Any) -> list[Part]:
-            codes = errors_in(response)
-            if codes:
-                for code in set(codes):
-                    errors[api_key, code] += 1
-            return write(correlation_id, response)
+        def count(codes: set[int]) -> None:
+            for code in codes:
+                self._errors[api_key, code] += 1
 
-        return write_and_count
+        return counting_errors(response_class, write, count)
 
     def watch_slow(self, seconds: float, watch: Callable[[SlowRequest], None]) -> None:
         """Calls `watch` with every request that takes so long."""

@@ -11,24 +11,28 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from tidelog.wire.message import Message
+from tidelog.wire.message import Message, Part
 from tidelog.wire.source import Source
 
 CODES = ("error_code", "partition_error_code")
 
-ErrorsOf: TypeAlias = Callable[[Any], tuple[int, ...]]
+Write: TypeAlias = Callable[[int, Any], list[Part]]
+Count: TypeAlias = Callable[[set[int]], None]
 
 
-def errors_of(response_class: type[Message]) -> ErrorsOf | None:
-    """Returns what lists the error codes of such responses, 0 left out; None if they have no code at all."""
+def counting_errors(response_class: type[Message], write: Write, count: Count) -> Write:
+    """Returns what calls `count` with the codes of a response if there are any but 0, then `write`."""
     if not _has_codes(response_class):
-        return None
+        return write
     source = Source()
-    with source.block("def errors(message):"):
+    source.names |= {"write": write, "count": count}
+    with source.block("def write_and_count(correlation_id, message):"):
         source.emit("found = ()")
         _emit(source, response_class, "message")
-        source.emit("return found")
-    made: ErrorsOf = source.function("errors", f"errors of {response_class.__name__}")
+        with source.block("if found:"):
+            source.emit("count(set(found))")
+        source.emit("return write(correlation_id, message)")
+    made: Write = source.function("write_and_count", f"errors of {response_class.__name__}")
     return made
 
 
@@ -36,27 +40,28 @@ def _emit(source: Source, struct: type[Message], name: str) -> None:
     for field in _codes(struct):
         with source.block(f"if {name}.{field}:"):
             source.emit(f"found += ({name}.{field},)")
-    for field, item in _lists(struct):
+    for field, item, is_optional in _lists(struct):
         if _has_codes(item):
             inner = source.fresh("item")
-            with source.block(f"for {inner} in {name}.{field} or ():"):
+            items = f"{name}.{field} or ()" if is_optional else f"{name}.{field}"
+            with source.block(f"for {inner} in {items}:"):
                 _emit(source, item, inner)
 
 
 def _has_codes(struct: type[Message]) -> bool:
-    return bool(_codes(struct)) or any(_has_codes(item) for _, item in _lists(struct))
+    return bool(_codes(struct)) or any(_has_codes(item) for _, item, _ in _lists(struct))
 
 
 def _codes(struct: type[Message]) -> list[str]:
     return [field for field in struct.__struct_fields__ if field in CODES]
 
 
-def _lists(struct: type[Message]) -> Iterator[tuple[str, type[Message]]]:
-    """The fields that are lists of structs, perhaps missing, with the type of their items."""
+def _lists(struct: type[Message]) -> Iterator[tuple[str, type[Message], bool]]:
+    """The fields that are lists of structs, with the type of their items, and whether they may be missing."""
     for field in msgspec.structs.fields(struct):
         kinds = typing.get_args(field.type) if isinstance(field.type, UnionType) else (field.type,)
         for kind in kinds:
             if typing.get_origin(kind) is list:
                 [item] = typing.get_args(kind)
                 if isinstance(item, type) and issubclass(item, Message):
-                    yield field.name, item
+                    yield field.name, item, len(kinds) > 1
