@@ -24,6 +24,7 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from benches.authorization import Bench, compare_all
 from benches.rig.report import machine, show
 from tidelog.broker.metrics.request_metrics import RequestMetrics
+from tidelog.server.garbage import ShortCollections
 from tidelog.server.http.scrape import Form, Scrape
 from tidelog.testing import Broker
 from tidelog.wire.apis import ApiKey
@@ -41,9 +42,9 @@ async def watched_scrape(broker_node: Any, form: Form) -> tuple[float, float, in
     async def watch() -> None:
         nonlocal longest
         while True:
-            began = time.perf_counter()
+            began = time.thread_time()  # other processes on this machine are no fault of the scrape
             await asyncio.sleep(0)
-            longest = max(longest, time.perf_counter() - began)
+            longest = max(longest, time.thread_time() - began)
 
     watching = asyncio.ensure_future(watch())
     await asyncio.sleep(0)
@@ -75,6 +76,8 @@ def scrapes(partitions: int, details: bool) -> int:
         asyncio.run_coroutine_threadsafe(create(), loop).result(600)
         while len(node.services.partitions) < partitions:
             time.sleep(0.1)
+        collections = ShortCollections()  # as in a process that is a broker
+        collections.begin()
         what = f"{partitions:,} partitions{'' if details else ', sums alone'}"
         for name, form in (("plain", Form(False, False)), ("gzip", Form(False, True))):
             results = [
@@ -91,7 +94,9 @@ def scrapes(partitions: int, details: bool) -> int:
             text = await Scrape(node.services.collectors).text(Form(False, False))
             return sum(line[:1] != b"#" for piece in text for line in piece.splitlines())
 
-        return asyncio.run_coroutine_threadsafe(count(), loop).result(60)
+        samples = asyncio.run_coroutine_threadsafe(count(), loop).result(60)
+        collections.end()
+        return samples
 
 
 def by_prometheus_client(samples: int) -> None:

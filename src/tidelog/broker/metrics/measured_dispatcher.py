@@ -27,7 +27,7 @@ from tidelog.wire.frame import read_request_header
 SAMPLED_EVERY = 50
 NEVER = float("inf")
 
-_size_of: Callable[[Any], tuple[int]] = Struct(">i").unpack_from  # type: ignore[assignment]
+_size_of: Callable[[Any], tuple[int]] = Struct(">i").unpack_from
 """Of a response of several parts, without the four bytes that say it: cheaper than the sum of its parts."""
 
 
@@ -56,10 +56,8 @@ class MeasuredDispatcher:
         began = clock()
         size = len(frame)
         outcome = self._dispatch(frame, connection)  # what raises is no request, and counted elsewhere
-        try:
-            times = self._times[frame[0] << 8 | frame[1]]
-        except (KeyError, IndexError):
-            times = self._times_of(frame)
+        key = frame[0] << 8 | frame[1] if size > 1 else NO_KEY
+        times = self._times.get(key) or self._times_of(key)
         times.request_bytes += size
         self._metrics.replied = times
         self._until_sample -= 1
@@ -76,9 +74,8 @@ class MeasuredDispatcher:
                     late.trace = self._metrics.trace_of(frame)  # the frame is gone when the reply is there
                 return late
             parts = outcome.parts
-            times.response_bytes += (
-                len(parts[0]) if len(parts) == 1 else _size_of(parts[0])[0] if parts else 0
-            )
+            if parts:
+                times.response_bytes += len(parts[0]) if len(parts) == 1 else _size_of(parts[0])[0]
             if outcome.throttle_ms:
                 times.throttle.observe(outcome.throttle_ms / 1000)
         at_once = times.at_once
@@ -118,8 +115,7 @@ class MeasuredDispatcher:
     def now(self) -> float:
         return self._clock()
 
-    def _times_of(self, frame: memoryview) -> ApiTimes:
-        key = frame[0] << 8 | frame[1] if len(frame) > 1 else NO_KEY
+    def _times_of(self, key: int) -> ApiTimes:
         times = self._metrics.of(key)
         if times.name != NO_API:  # clients choose other keys as they like: no entry for each
             self._times[key] = times

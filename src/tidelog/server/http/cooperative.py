@@ -12,11 +12,12 @@ ItemT = TypeVar("ItemT")
 
 
 class Turns:
-    def __init__(self, seconds: float = TURN_SECONDS, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(self, seconds: float = TURN_SECONDS, clock: Callable[[], float] = time.thread_time) -> None:
+        """`clock` counts the CPU time of the thread: what other processes take is no reason for a pause."""
         self._seconds = seconds
         self._clock = clock
         self.busy_seconds = 0.0
-        """What all turns took together."""
+        """The CPU time of all turns together."""
 
     async def run(self, steps: Iterable[ItemT]) -> list[ItemT]:
         """Returns what the steps yield. Once a turn is over, the loop does its other work before the next."""
