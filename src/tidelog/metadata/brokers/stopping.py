@@ -5,7 +5,7 @@ keeps a majority of voters that follow. The answer holds for this moment and for
 by one.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from enum import IntEnum
 
 import msgspec
@@ -55,18 +55,22 @@ def obstacles_to_stop(
     image: ClusterImage, broker_id: NodeId, quorum: FollowingVoters, config: BrokerConfig | None = None
 ) -> list[StopObstacle]:
     """Returns what forbids to stop the broker now, if anything. KafkaError for an unknown broker."""
+    return [one for one in look_for_obstacles(image, broker_id, quorum, config) if one is not None]
+
+
+def look_for_obstacles(
+    image: ClusterImage, broker_id: NodeId, quorum: FollowingVoters, config: BrokerConfig | None = None
+) -> Iterator[StopObstacle | None]:
+    """As `obstacles_to_stop`, with None for a partition that is no obstacle: a caller can look in turns."""
     broker = check_registered(image, broker_id)
-    found = _of_quorum(broker_id, quorum)
+    yield from _of_quorum(broker_id, quorum)
     if broker.fenced:
-        return found  # it leads nothing and is in no in-sync set that anything is left of
+        return  # it leads nothing and is in no in-sync set that anything is left of
     leaving: BrokerImage = msgspec.structs.replace(broker, shutting_down=True)
     rules = ElectionRules.of(image, config, leaving)
     for topic, partition in image.partitions():
-        if broker_id in partition.replicas:
-            obstacle = _of_partition(topic, partition, broker_id, rules)
-            if obstacle is not None:
-                found.append(obstacle)
-    return found
+        is_here = broker_id in partition.replicas
+        yield _of_partition(topic, partition, broker_id, rules) if is_here else None
 
 
 def _of_quorum(broker_id: NodeId, quorum: FollowingVoters) -> list[StopObstacle]:

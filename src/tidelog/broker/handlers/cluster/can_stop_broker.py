@@ -2,16 +2,18 @@
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
-from tidelog.metadata.brokers.stopping import FollowingVoters, obstacles_to_stop
+from tidelog.broker.turns import in_turns
+from tidelog.metadata.brokers.stopping import FollowingVoters, look_for_obstacles
 from tidelog.raft.status import QuorumStatus
 from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.messages.can_stop_broker import CanStopBrokerRequest, CanStopBrokerResponse, StopObstacle
 
+PARTITIONS_A_TURN = 500
 OBSTACLES_MAX = 1_000
 """A response names so many; the total counts the rest."""
 
 
-def handle(context: Context, request: CanStopBrokerRequest) -> CanStopBrokerResponse:
+async def handle(context: Context, request: CanStopBrokerRequest) -> CanStopBrokerResponse:
     if not context.allows_on_cluster(Operation.DESCRIBE):
         return CanStopBrokerResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     services = context.services
@@ -19,7 +21,10 @@ def handle(context: Context, request: CanStopBrokerRequest) -> CanStopBrokerResp
     try:
         services.controller.check_active()
         quorum = _voters(metadata.quorum.raft.status(), context)
-        found = obstacles_to_stop(metadata.image, request.broker_id, quorum, metadata.config)
+        looks = look_for_obstacles(metadata.image, request.broker_id, quorum, metadata.config)
+        found = [
+            one async for piece in in_turns(looks, PARTITIONS_A_TURN) for one in piece if one is not None
+        ]
     except KafkaError as error:
         return CanStopBrokerResponse(error_code=error.code, error_message=error.message)
     return CanStopBrokerResponse(
