@@ -43,6 +43,8 @@ class Flusher:
         """As `_waiting`, but only for the names and sizes of files."""
         self._syncing: dict[Partition, float] = {}
         """Since when."""
+        self._removed: set[Partition] = set()
+        """Of these, partitions that were removed since."""
         self.slow_seconds = math.inf
         """Syncs that take longer are kept for `take_slow`."""
         self.postponed = 0
@@ -74,6 +76,8 @@ class Flusher:
         """The partition was removed: a sync that has not started is not needed any more."""
         self._waiting.pop(partition, None)
         self._quiet.pop(partition, None)
+        if partition in self._syncing:
+            self._removed.add(partition)
         self._update_idle()
 
     async def drain(self) -> None:
@@ -124,6 +128,8 @@ class Flusher:
         future: "asyncio.Future[None]",
     ) -> None:
         began = self._syncing.pop(partition)
+        is_removed = partition in self._removed
+        self._removed.discard(partition)
         seconds = asyncio.get_running_loop().time() - began
         if self.on_synced is not None:
             self.on_synced(synced.directory, seconds)
@@ -131,7 +137,7 @@ class Flusher:
             self._slow.append((synced.directory, seconds))
         self._quiet_syncing -= is_quiet
         if flush.is_postponed:
-            self._postpone(partition, synced)
+            self._postpone(partition, is_needed=synced is partition.log and not is_removed)
             return
         try:
             future.result()
@@ -160,7 +166,7 @@ class Flusher:
         self._slow.clear()
         return slow
 
-    def _postpone(self, partition: Partition, synced: PartitionLog) -> None:
+    def _postpone(self, partition: Partition, *, is_needed: bool) -> None:
         """No descriptor was free: try again soon."""
         if not self.postponed:
             log.error(
@@ -168,7 +174,7 @@ class Flusher:
                 *(partition.topic, partition.index),
             )
         self.postponed += 1
-        if synced is partition.log:
+        if is_needed:
             self._waiting[partition] = None
         if not self._scheduled:
             self._scheduled = True

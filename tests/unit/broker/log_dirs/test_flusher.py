@@ -1,11 +1,12 @@
 import asyncio
+import errno
 from collections.abc import Callable
 from typing import Any
 
 from tests.rigs.partition import sole_leader
 from tests.rigs.virtual_time import run
 from tidelog.base.errors import ErrorCode, KafkaError, TidelogError
-from tidelog.broker.log_dirs.flusher import QUIET_SYNCS_MAX, SYNCS_MAX, Flusher
+from tidelog.broker.log_dirs.flusher import BUSY_SECONDS, QUIET_SYNCS_MAX, SYNCS_MAX, Flusher
 from tidelog.replication.partition import Partition
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
@@ -196,6 +197,30 @@ def test_records_do_not_wait_behind_a_thousand_new_logs() -> None:
         assert done == [None]
         while threads.jobs:
             await threads.finish()
+        await flusher.drain()
+
+    run(main())
+
+
+def test_a_sync_without_a_descriptor_is_tried_again_unless_the_partition_is_gone() -> None:
+    async def main() -> None:
+        threads, disk = Threads(), MemoryDisk()
+        flusher = Flusher(threads.run)
+        orders, gone = partition(disk, flusher), partition(disk, flusher, 1)
+        done: list[KafkaError | None] = []
+        orders.when_committed(produce(orders), done.append)
+        produce(gone)
+        await turns()
+        disk.fail("open", error=errno.EMFILE)
+        flusher.forget(gone)
+        await threads.finish(2)
+        assert (done, flusher.postponed) == ([], 2)
+        disk.heal()
+        await asyncio.sleep(BUSY_SECONDS)
+        await turns()
+        assert len(threads.jobs) == 1
+        await threads.finish()
+        assert done == [None]
         await flusher.drain()
 
     run(main())
