@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer
 
 from tests.interop.broker_process import console_script, free_port
 from tests.interop.fleet_process import PATIENCE_S, clean_environment, run_tidelog
@@ -131,6 +132,21 @@ def test_a_broker_comes_and_goes(machines: Machines) -> None:
     assert fourth.stop() == 0
     assert [row["id"] for row in machines.json("cluster", "brokers")] == [1, 2, 3]
     assert machines.tidelog("consume", "t").stdout == "kept\n"
+
+
+def test_a_group_begins_while_a_broker_is_drained(machines: Machines) -> None:
+    """The topic of its offsets has as many replicas as there are brokers that stay."""
+    machines.tidelog("topic", "create", "t", "-r", "2", "-c", "min.insync.replicas=1")
+    assert machines.tidelog("produce", "t", "kept").returncode == 0
+    done = machines.tidelog("cluster", "drain", "3")
+    assert done.returncode == 0, done.stderr
+    settings = {"bootstrap.servers": machines.servers, "group.id": "g", "auto.offset.reset": "earliest"}
+    with Consumer({**settings, "log_level": 0}) as consumer:
+        consumer.subscribe(["t"])
+        [message] = consumer.consume(1, timeout=60)
+        assert message.value() == b"kept"
+    [topic] = machines.json("topic", "describe", "__consumer_offsets")
+    assert {frozenset(partition["replicas"]) for partition in topic["partitions"]} == {frozenset({1, 2})}
 
 
 def test_the_controller_itself_is_drained_and_its_vote_goes_to_another(machines: Machines) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.controller.metadata_service import MetadataService
 from tidelog.broker.requests.forwarding import Forwarding
+from tidelog.metadata.topics.cordons import is_cordoned, open_brokers
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.create_topics import (
     CreatableTopic,
@@ -63,6 +64,9 @@ class InternalTopics:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, created.error_message or "")
 
     def _usual_factor(self) -> int:
-        """Returns three, or the size of a smaller cluster. Voters belong to it even before they are up."""
-        voters = len(self._metadata.quorum.raft.configuration.voters)
-        return max(1, min(REPLICAS, max(voters, len(self._metadata.image.brokers))))
+        """Returns three, or the size of a smaller cluster. Voters belong to it even before they are up, and
+        brokers that are being drained do not."""
+        image = self._metadata.image
+        voters = self._metadata.quorum.raft.configuration.voters
+        staying = [voter for voter in voters if not is_cordoned(image, voter.id)]
+        return max(1, min(REPLICAS, max(len(staying), len(open_brokers(image)))))
