@@ -32,6 +32,8 @@ WAITING_MAX = 32
 """Pushes that wait for their turn; a further client is asked to come back after its interval."""
 POINTS_PER_TURN = 25
 BYTES_PER_TURN = 64 * 1024
+STEPS_MAX = 200_000
+"""Of reading one push: a few for each data point of an honest client."""
 RESERVED_IDS = frozenset(bytes(15) + bytes([last]) for last in (0, 1, 2))
 
 log = logging.getLogger("tidelog.broker")
@@ -132,7 +134,11 @@ class ClientMetrics:
     async def _decode(self, instance: ClientInstance, data: bytes) -> list[DataPoint]:
         wants = instance.subscription.wants
         points: list[DataPoint] = []
+        steps = 0
         async for piece in in_turns(data_points(data), POINTS_PER_TURN):
+            steps += len(piece)
+            if steps > STEPS_MAX:
+                raise BadProtobuf(f"more than {STEPS_MAX} fields around its data points")
             points += (point for point in piece if point is not None and wants(point.metric))
         return points
 

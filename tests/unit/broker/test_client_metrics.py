@@ -185,6 +185,14 @@ def test_large_pushes_are_decompressed_on_a_thread_and_decoded_in_turns() -> Non
     with_rig(life)
 
 
+def test_bytes_that_only_cost_time_are_refused() -> None:
+    async def life(rig: Rig) -> None:
+        junk = compress(Codec.ZSTD, b"\x48\x01" * 210_000)
+        assert await rig.refusal(junk, codec=Codec.ZSTD) is ErrorCode.INVALID_RECORD
+
+    with_rig(life)
+
+
 def test_series_beyond_the_limit_are_counted() -> None:
     async def life(rig: Rig) -> None:
         rig.settings["metrics.clients.series.max"] = 1

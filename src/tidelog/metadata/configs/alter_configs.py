@@ -102,6 +102,7 @@ class _Decider:
         self._this_broker = ConfigResource(ResourceKind.BROKER, str(node_id))
         # As this request leaves them: what it sets for the cluster and for a broker must fit together.
         self._layers: dict[ConfigResource, Mapping[str, str]] = {}
+        self._subscriptions = set(image.client_metrics)  # with those that this request creates
 
     def decide(self, alterations: Sequence[ConfigAlteration], change: Change) -> Decision[AlteredConfig]:
         times = Counter((item.resource_type, item.resource_name) for item in alterations)
@@ -153,12 +154,13 @@ class _Decider:
                 f"The subscription's name has {len(name)} characters, at most {SUBSCRIPTION_NAME_CHARS_MAX} "
                 "are allowed."
             )
-        known = self._image.client_metrics
+        known = self._subscriptions
         if name not in known and len(known) >= SUBSCRIPTIONS_MAX:
             raise KafkaError(
                 ErrorCode.POLICY_VIOLATION,
                 f"There are {len(known)} client metrics subscriptions, which is the limit. Delete one first.",
             )
+        known.add(name)
         return ConfigResource(ResourceKind.CLIENT_METRICS, name)
 
     def _broker(self, name: str) -> ConfigResource:

@@ -1,7 +1,8 @@
 """What OTLP's MetricsData says: the gauges and sums, each data point with its attributes.
 
-Clients send only these two kinds (KIP-714); histograms and summaries are passed over. Field numbers, from the
-OpenTelemetry protocol's metrics/v1:
+A decoder of our own, since it is five small messages: a broker needs no protobuf package for them, and each
+step can be paused. Clients send only these two kinds (KIP-714); histograms and summaries are passed over.
+Field numbers, from the OpenTelemetry protocol's metrics/v1:
   MetricsData 1 resource_metrics        ResourceMetrics 1 resource, 2 scope_metrics
   Resource 1 attributes                 ScopeMetrics 2 metrics
   Metric 1 name, 5 gauge, 7 sum         Gauge, Sum 1 data_points; Sum 2 temporality, 3 is_monotonic

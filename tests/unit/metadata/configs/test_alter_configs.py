@@ -307,3 +307,6 @@ def test_client_metrics_subscriptions_are_bounded(image, monkeypatch):
     assert other.error is ErrorCode.POLICY_VIOLATION
     [same] = change(image, edit(CLIENT_METRICS, "s", ("metrics", ConfigOp.SET, "b"))).results
     assert same.error is ErrorCode.NONE
+    both = [edit(CLIENT_METRICS, name, ("metrics", ConfigOp.SET, "a")) for name in ("u", "v")]
+    monkeypatch.setattr("tidelog.metadata.configs.alter_configs.SUBSCRIPTIONS_MAX", 2)
+    assert [result.ok for result in change(image, *both).results] == [True, False]

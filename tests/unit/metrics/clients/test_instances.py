@@ -47,6 +47,11 @@ def test_a_character_beyond_ascii_is_any_character() -> None:
     assert subscription(client, metrics="a", match="client_id=b\\wro").metrics == ()
 
 
+def test_of_a_long_client_id_the_beginning_is_matched() -> None:
+    client = ORDERS._replace(client_id="a" * 30_000 + "b")
+    assert subscription(client, metrics="a", match="client_id=a{512}").metrics == ("a",)
+
+
 def test_subscriptions_are_joined() -> None:
     configs = [
         ClientMetricsConfig.of({"metrics": "b,a", "interval.ms": "5000"}),
