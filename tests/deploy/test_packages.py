@@ -62,7 +62,7 @@ def test_what_the_dockerfile_copies_makes_the_same_wheel(built: tuple[Path, Path
     assert next((tmp_path / "dist").glob("*.whl")).read_bytes() == built[0].read_bytes()
 
 
-def test_the_wheel_holds_man_pages_completions_and_no_tests(built: tuple[Path, Path]) -> None:
+def test_the_wheel_holds_man_pages_completions_runbooks_and_no_tests(built: tuple[Path, Path]) -> None:
     names = zipfile.ZipFile(built[0]).namelist()
     data = f"tidelog-{__version__}.data/data/share"
     for path in (
@@ -73,6 +73,7 @@ def test_the_wheel_holds_man_pages_completions_and_no_tests(built: tuple[Path, P
         "fish/vendor_completions.d/tidelog.fish",
     ):
         assert f"{data}/{path}" in names
+    assert "tidelog/monitoring/runbook_pages/TidelogBrokerDown.md" in names
     packages = {name.split("/")[0] for name in names if ".dist-info" not in name and ".data" not in name}
     assert packages == {"tidelog", "pyspark_tidelog", "pyspark_tidelog_lake"}
 

@@ -74,8 +74,8 @@ class Prometheus(ServerProcess):
     def __init__(self, directory: Path, jobs: Mapping[str, Sequence[int]], alertmanager_port: int) -> None:
         config = yaml.safe_load((DEPLOY / "prometheus.yml").read_text())
         config["global"] = {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"}
-        [alertmanager] = config["alerting"]["alertmanagers"]
-        alertmanager["static_configs"] = [{"targets": [f"{HOST}:{alertmanager_port}"]}]
+        static = [{"targets": [f"{HOST}:{alertmanager_port}"]}]
+        config["alerting"] = {"alertmanagers": [{"static_configs": static}]}
         config["scrape_configs"] = [
             {"job_name": job, "static_configs": [{"targets": [f"{HOST}:{port}" for port in ports]}]}
             for job, ports in jobs.items()

@@ -1,7 +1,10 @@
 """A real Prometheus scrapes a real cluster: dashboards have data, a broker dies, and a person hears of it."""
 
 import re
+import subprocess
 import threading
+import urllib.request
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -12,7 +15,7 @@ from tests.chaos.peer_links import free_ports
 from tests.chaos.process_cluster import ProcessCluster
 from tests.chaos.victim import wait_until
 from tests.faults.raw_client import RawClient
-from tests.interop.prometheus.servers import Alertmanager, Prometheus, Receiver, running
+from tests.interop.prometheus.servers import Alertmanager, Prometheus, Receiver, needed, running
 from tests.rigs.repository import ROOT
 from tidelog.cli.spark.metrics_port import MetricsAddress
 from tidelog.cli.spark.metrics_server import served
@@ -139,6 +142,15 @@ def monitored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monitored]:
             yield Monitored(cluster, prometheus, alertmanager, receiver, ports, pipeline)
     finally:
         cluster.end()
+
+
+def test_a_page_has_each_series_once_and_promtool_accepts_it(monitored: Monitored) -> None:
+    for port in monitored.ports.values():
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20) as answer:
+            text = answer.read()
+        subprocess.run([needed("promtool"), "check", "metrics"], input=text, check=True, capture_output=True)
+        series = [line.rpartition(" ")[0] for line in text.decode().splitlines() if line[0] != "#"]
+        assert [each for each, count in Counter(series).items() if count > 1] == []
 
 
 def test_the_queries_of_every_dashboard_find_data(monitored: Monitored) -> None:

@@ -1,4 +1,4 @@
-"""The metrics of log dirs: their space, and whether they refuse records, hang or are offline."""
+"""The metrics of log dirs: their space, and whether they refuse records or hang."""
 
 import math
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from tidelog.metrics.families.faults import (
     LOG_DIR_RESERVE_BYTES,
     SLOW_SYNCS,
 )
-from tidelog.metrics.families.storage import LOG_DIR_FREE_BYTES, LOG_DIR_OFFLINE, LOG_DIR_TOTAL_BYTES
+from tidelog.metrics.families.storage import LOG_DIR_FREE_BYTES, LOG_DIR_TOTAL_BYTES
 from tidelog.metrics.page import Page
 
 
@@ -21,7 +21,6 @@ def collect_log_dirs(page: Page, log_dirs: LogDirs, watch: LogDirWatch) -> Itera
     for log_dir in log_dirs:
         path, reserve = log_dir.path, log_dir.reserve
         is_offline = log_dir.offline is not None
-        page.add(LOG_DIR_OFFLINE, is_offline, path)
         page.add(SLOW_SYNCS, log_dir.slow_syncs, path)
         page.add(LOG_DIR_HANGS, log_dir.hangs, path)
         page.add(LOG_DIR_REFUSED_BATCHES, reserve.refused_requests, path)

@@ -1,4 +1,4 @@
-"""Log dirs, the start of the broker, compaction and retention."""
+"""The start of the broker, compaction and retention."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,6 @@ class StorageCollector:
         self._clock = clock
 
     def collect(self, page: Page) -> Iterator[None]:
-        self._add_log_dirs(page)
         started, counters = self._partitions.start_progress, self._partitions.counters
         page.add(families.RECOVERY_LOGS, started.logs, "total")
         page.add(families.RECOVERY_LOGS, started.opened_logs, "done")
@@ -28,11 +27,3 @@ class StorageCollector:
         page.add(families.RETIRED_SEGMENTS, counters.retired_segments)
         page.add(families.RETIRED_BYTES, counters.retired_bytes)
         yield
-
-    def _add_log_dirs(self, page: Page) -> None:
-        log_dirs = self._partitions.log_dirs
-        for log_dir in log_dirs:
-            reserve = log_dir.reserve
-            if reserve.total_bytes >= 0:  # measured, at least once
-                page.add(families.LOG_DIR_FREE_BYTES, reserve.free_bytes, log_dir.path)
-                page.add(families.LOG_DIR_TOTAL_BYTES, reserve.total_bytes, log_dir.path)

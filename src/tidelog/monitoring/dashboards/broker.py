@@ -147,9 +147,11 @@ PROCESS = Row(
         ),
         graph(
             "Memory",
-            "Resident memory of the process.",
+            "Resident memory, memory in use under the limit of the container or machine, and that limit.",
             "bytes",
             (f"process_resident_memory_bytes{{{_IT}}}", "resident"),
+            (f"tidelog_memory_used_bytes{{{_IT}}}", "used"),
+            (f"tidelog_memory_limit_bytes{{{_IT}}}", "limit"),
         ),
         graph(
             "Memory of requests",

@@ -42,6 +42,4 @@ def test_a_disk_that_fills_up_and_one_that_is_gone() -> None:
     assert f'tidelog_log_dir_reserve_bytes{{log_dir="/a"}} {10 * MIB}' in lines
     assert f'tidelog_log_dir_total_bytes{{log_dir="/a"}} {5 * MIB}' in lines
     assert 'tidelog_log_dir_refusing_in_seconds{log_dir="/a"} 0.0' in lines
-    assert 'tidelog_log_dir_offline{log_dir="/a"} 0' in lines
-    assert 'tidelog_log_dir_offline{log_dir="/b"} 1' in lines
     assert not any("free_bytes" in line and "/b" in line for line in lines)
