@@ -25,6 +25,7 @@ TOGETHER = {
     "tests/interop/cluster/": "a cluster",
     "tests/interop/test_cluster_cli_apache.py": "a cluster of Apache Kafka",
     "tests/interop/prometheus/test_live_cluster.py": "a cluster that Prometheus watches",
+    "tests/interop/test_state_metrics.py": "a cluster with metrics",
     "tests/interop/test_up_secure.py": "a secured cluster",
 }
 

@@ -13,7 +13,7 @@ SAMPLES_MAX = 32
 
 
 class EndHistory:
-    """Some 700 bytes for a partition, however long it is watched."""
+    """Less than a kilobyte for a partition, however long it is watched."""
 
     __slots__ = ("_ends", "_times", "wanted_in")
 
@@ -46,11 +46,13 @@ class EndHistory:
 
     def _forget_one(self, now: float) -> None:
         """Drop the sample whose absence matters least for its age; never the first or one of the last two."""
-        times = self._times
-        _, number = min(
-            ((times[at + 1] - times[at - 1]) / (now - times[at] + 1.0), at) for at in range(1, len(times) - 2)
-        )
-        del times[number], self._ends[number]
+        times = self._times.tolist()
+        gaps = [
+            (after - before) / (now - time + 1.0)
+            for before, time, after in zip(times, times[1:], times[2:-1], strict=False)
+        ]
+        number = gaps.index(min(gaps)) + 1
+        del self._times[number], self._ends[number]
 
     def age(self, offset: Offset, now: float, end: Offset) -> float:
         """Returns how long ago the partition, which ends at `end` now, ended at `offset`.
