@@ -2,9 +2,10 @@
 
     python -m benches.metrics [--partitions N] [--rounds N]
 
-The scrape is that of a real broker with many partitions, all of them in detail, and beside it the time that
-prometheus_client takes for as many series. Aims: 50 ms of CPU for 10,000 partitions, no turn of the loop
-longer than 5 ms, under 1 us for a request.
+The scrape is that of a real broker with many partitions, with their sums alone, as above
+`metrics.partitions.max`, and with all of them in detail; beside it the time that prometheus_client takes for
+as many series. Aims: 50 ms of CPU for 10,000 partitions, no turn of the loop longer than 5 ms, under 1 us for
+a request.
 """
 
 import argparse
@@ -85,7 +86,8 @@ def scrapes(partitions: int, details: bool) -> int:
                 for _ in range(SCRAPES)
             ]
             cpu, turns, sizes = zip(*results, strict=True)
-            show(f"{what}, {name}: CPU of a scrape, best", min(cpu) * 1e3, "ms", at_most=50)
+            aim = None if details else 50  # by default, so many partitions are sums alone
+            show(f"{what}, {name}: CPU of a scrape, best", min(cpu) * 1e3, "ms", at_most=aim)
             show(f"{what}, {name}: CPU of a scrape, median", statistics.median(cpu) * 1e3, "ms")
             show(f"{what}, {name}: longest turn, median", statistics.median(turns) * 1e3, "ms", at_most=5)
             show(f"{what}, {name}: text", sizes[0] / 2**20, "MiB")

@@ -335,7 +335,12 @@ class BrokerNode:
             tokens.run,
             self.services.inter_broker_listener,
         )
-        return gates(sasl_listeners(parts), self._clock, lambda: self.services.audit)
+        return gates(
+            sasl_listeners(parts),
+            self._clock,
+            lambda: self.services.audit,
+            self.services.authentication_failures,
+        )
 
     def _open_log_dirs(self) -> LogDirs:
         paths = _absolute(self.config.list("log.dirs"))

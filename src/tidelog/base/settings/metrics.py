@@ -27,6 +27,24 @@ SETTINGS = (
         ours=True,
     ),
     Setting(
+        "metrics.security.protocol",
+        Kind.ENUM,
+        "PLAINTEXT",
+        "Whether `metrics.port` speaks TLS (SSL), with the broker's certificate in `ssl.keystore.location`. "
+        "With `ssl.client.auth=required` clients need a certificate, probes of `/healthz` too.",
+        choices=("PLAINTEXT", "SSL"),
+        ours=True,
+    ),
+    Setting(
+        "metrics.token.file",
+        Kind.STRING,
+        None,
+        "A file with the token that clients of `/metrics` must send (`Authorization: Bearer`). A new token "
+        "counts without a restart. `/healthz` and `/readyz` want none.",
+        special="not set: no token",
+        ours=True,
+    ),
+    Setting(
         "metrics.partitions.max",
         Kind.INT,
         2_000,

@@ -1,5 +1,6 @@
 """What a handler gets beside the request: the broker's services, and the connection of the client."""
 
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -84,6 +85,8 @@ class Services:
     """Every part adds its own; only a scrape asks them."""
     client_metrics: "ClientMetrics | None" = None
     """None while metrics are off: then clients are not offered to push theirs."""
+    authentication_failures: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By listener and mechanism; SSL stands for certificates."""
     count_error: Callable[[int, int], None] | None = None
     """Takes the API and the error code of responses that no route encodes; None without metrics."""
     put_gate: Callable[[ClientConnection], None] | None = None

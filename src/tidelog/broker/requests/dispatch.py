@@ -57,6 +57,7 @@ class Dispatcher:
 
     def certificate_refused(self, connection: ClientConnection, reason: str) -> None:
         """A client was turned away by TLS already."""
+        self._services.authentication_failures[connection.listener, "SSL"] += 1
         audit = self._services.audit
         if audit is not None:
             actor = Actor(connection.principal, connection.host, connection.listener)

@@ -7,6 +7,7 @@ rest. Once a session has ended (KIP-368) it closes again, and takes the place of
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,13 +36,18 @@ def gates(
     listeners: Mapping[str, SaslListener],
     clock: Clock,
     audit: "Callable[[], Audit | None]" = lambda: None,
+    failures: Counter[tuple[str, str]] | None = None,
 ) -> Callable[[ClientConnection], None]:
-    """Returns what puts a gate on a new connection if its listener is one of these."""
+    """Returns what puts a gate on a new connection if its listener is one of these.
+
+    `failures` are counted by listener and mechanism.
+    """
+    counted: Counter[tuple[str, str]] = Counter() if failures is None else failures
 
     def put_gate(connection: ClientConnection) -> None:
         listener = listeners.get(connection.listener)
         if listener is not None:
-            Gate(connection, listener, Authentication(listener, clock), audit)
+            Gate(connection, listener, Authentication(listener, clock), audit, counted)
 
     return put_gate
 
@@ -59,6 +65,7 @@ class Gate:
     __slots__ = (
         "_audit",
         "_authentication",
+        "_failures",
         "_is_busy",
         "_listener",
         "_loop",
@@ -76,10 +83,12 @@ class Gate:
         listener: SaslListener,
         authentication: Authentication,
         audit: "Callable[[], Audit | None]",
+        failures: Counter[tuple[str, str]],
     ) -> None:
         self._listener = listener
         self._authentication = authentication
         self._audit = audit
+        self._failures = failures
         self._loop = asyncio.get_running_loop()
         self._since = self._loop.time()
         self._timer: asyncio.TimerHandle | None = None
@@ -215,6 +224,9 @@ class Gate:
         self._record_failure(connection, mechanism, error.user, str(error))
 
     def _record_failure(self, connection: ClientConnection, mechanism: str, user: str, reason: str) -> None:
+        # Clients choose the names of mechanisms that are not enabled: no label for each.
+        known = mechanism if mechanism in self._listener.mechanisms else "unknown"
+        self._failures[connection.listener, known] += 1
         audit = self._audit()
         if audit is not None:
             audit.authentication_failed(_actor(connection), mechanism, user, reason)

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 _CONNECTION = "tidelog.connection"
 
 
+class NotSentError(Exception):
+    """uvicorn refuses to send: the answer has no place in what the client has made of its connection."""
+
+
 class HttpProtocols:
     def __init__(self, app: App, limits: HttpLimits, log: logging.Logger) -> None:
         from uvicorn.config import Config
@@ -56,11 +60,16 @@ class HttpProtocols:
         async def watched(event: Event) -> None:
             nonlocal has_begun
             has_begun = True
-            await send(event)
+            try:
+                await send(event)
+            except Exception as error:
+                raise NotSentError from error
 
         connection.request_begins()
         try:
             await self._app(scope, receive, watched)
+        except NotSentError:
+            connection.abort()  # the client broke the protocol after the head of its request
         except Exception:
             self._log.exception("%s %s failed inside the broker", scope["method"], scope["path"])
             if has_begun:

@@ -1,9 +1,10 @@
 """Metrics of the Kafka port: connections, the bytes in and out, and the memory that requests hold."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tidelog.metrics.collectors import Collector
 from tidelog.metrics.families.connections import (
+    AUTHENTICATION_FAILURES,
     CONNECTIONS,
     CONNECTIONS_ACCEPTED,
     CONNECTIONS_REFUSED,
@@ -20,7 +21,9 @@ from tidelog.metrics.page import Page
 from tidelog.server.server import Server
 
 
-def network_metrics(server: Server) -> Collector:
+def network_metrics(server: Server, failures: Mapping[tuple[str, str], int]) -> Collector:
+    """`failures` of authentication, by listener and mechanism."""
+
     def collect(page: Page) -> Iterator[None]:
         counters = server.counters
         for name, count in server.connections_by_listener.items():
@@ -29,6 +32,8 @@ def network_metrics(server: Server) -> Collector:
             page.add(CONNECTIONS_ACCEPTED, count, name)
         for reason, count in counters.refused_by_reason.items():
             page.add(CONNECTIONS_REFUSED, count, reason)
+        for (name, mechanism), count in list(failures.items()):
+            page.add(AUTHENTICATION_FAILURES, count, name, mechanism)
         page.add(CONNECTIONS_TIMED_OUT, counters.connections_timed_out)
         page.add(HANDSHAKES_FAILED, counters.handshakes_failed)
         page.add(PROTOCOL_ERRORS, counters.protocol_errors)

@@ -5,6 +5,7 @@ Imported only where `metrics.port` is set; nothing is measured for metrics befor
 
 import asyncio
 from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.listener import Listener
@@ -14,6 +15,7 @@ from tidelog.broker.health import Health
 from tidelog.broker.metrics.request_metrics import RequestMetrics
 from tidelog.broker.requests.context import Services
 from tidelog.server.disk_threads import DiskThreads
+from tidelog.server.http.asgi import App
 from tidelog.server.http.health_app import health_app
 from tidelog.server.http.metrics_app import MetricsApp
 from tidelog.server.http.paths import Paths
@@ -26,6 +28,9 @@ from tidelog.server.metrics.network import network_metrics
 from tidelog.server.metrics.process import process_metrics
 from tidelog.server.node_ports import Serving, Threads
 from tidelog.server.server import Server
+
+if TYPE_CHECKING:  # only where the port speaks TLS
+    from tidelog.server.metrics.tls import MetricsTls
 
 
 class MetricsPort:
@@ -61,15 +66,16 @@ def open_metrics(
     collectors = services.collectors
     paths = Paths(
         {
-            "/metrics": MetricsApp(collectors),
+            "/metrics": _protected(config, MetricsApp(collectors)),
             "/healthz": health_app(lambda: Health.of(services).live()),
             "/readyz": health_app(lambda: Health.of(services).ready()),
         }
     )
-    http = HttpServer(address, paths)
+    tls = _tls(opened, config)
+    http = HttpServer(address, paths, tls=None if tls is None else tls.context)
     collectors.add("process", process_metrics)
     if isinstance(server, Server):
-        collectors.add("network", network_metrics(server))
+        collectors.add("network", network_metrics(server, services.authentication_failures))
         server.measure_sends(requests)
         collectors.add("certificates", certificate_metrics(server.tls_listeners))
     if isinstance(threads, DiskThreads):
@@ -86,3 +92,23 @@ def open_metrics(
     http.begin()
     opened.push_async_callback(http.close)
     return MetricsPort(http, pauses)
+
+
+def _protected(config: BrokerConfig, app: App) -> App:
+    path = config.optional_text("metrics.token.file")
+    if path is None:
+        return app
+    from tidelog.server.http.bearer import BearerToken
+
+    return BearerToken(path).protect(app)
+
+
+def _tls(opened: AsyncExitStack, config: BrokerConfig) -> "MetricsTls | None":
+    if config.text("metrics.security.protocol") != "SSL":
+        return None
+    from tidelog.server.metrics.tls import MetricsTls
+
+    tls = MetricsTls(config)
+    tls.start()
+    opened.push_async_callback(tls.close)
+    return tls
