@@ -5,8 +5,9 @@ keeps a majority of voters that follow. The answer holds for this moment and for
 by one.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from enum import IntEnum
+from operator import attrgetter
 
 import msgspec
 
@@ -73,6 +74,11 @@ def look_for_obstacles(
         yield _of_partition(topic, partition, broker_id, rules) if is_here else None
 
 
+def avoidable_first(obstacles: Iterable[StopObstacle]) -> list[StopObstacle]:
+    """For a list that is shortened: without an avoidable one in what remains, there is none at all."""
+    return sorted(obstacles, key=attrgetter("unavoidable"))
+
+
 def _of_quorum(broker_id: NodeId, quorum: FollowingVoters) -> list[StopObstacle]:
     if broker_id not in quorum.voters or broker_id not in quorum.following:
         return []
@@ -88,14 +94,17 @@ def _of_partition(
     topic: TopicImage, partition: PartitionImage, broker_id: NodeId, rules: ElectionRules
 ) -> StopObstacle | None:
     needed = rules.needed_in_sync(topic, partition.replicas)
-    unavoidable = len(partition.replicas) - 1 < needed
+    others = len(partition.replicas) - 1
+    unavoidable = others < needed
     remaining = [id for id in partition.isr if id != broker_id and rules.may_lead(partition, id)]
     if partition.leader == broker_id and not remaining:
-        rule = StopRule.KEEPS_LEADER
+        rule, unavoidable = StopRule.KEEPS_LEADER, not others  # any other replica can lead once it is in sync
     elif len(remaining) >= needed:
         return None
     elif broker_id in partition.isr:
         rule = StopRule.KEEPS_MIN_IN_SYNC
+    elif not rules.may_stay(partition, broker_id):
+        return None  # its log dir failed: the replica catches up after the broker's restart at the earliest
     else:
         rule, unavoidable = StopRule.CATCHES_UP, False
     return StopObstacle(rule, len(remaining), needed, topic.name, partition.index, unavoidable)

@@ -5,7 +5,13 @@ from msgspec.structs import replace
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.metadata.brokers.stopping import FollowingVoters, StopObstacle, StopRule, obstacles_to_stop
+from tidelog.metadata.brokers.stopping import (
+    FollowingVoters,
+    StopObstacle,
+    StopRule,
+    avoidable_first,
+    obstacles_to_stop,
+)
 from tidelog.metadata.image.entities import PartitionImage, TopicImage
 from tidelog.metadata.image.image import ClusterImage
 
@@ -57,6 +63,29 @@ def test_too_few_replicas_are_unavoidable(cluster, replicas, config):
     image = with_partition(cluster(3), replicas, replicas, 1)
     [found] = obstacles_to_stop(image, 1, ALL, config)
     assert found.unavoidable
+
+
+def test_a_lost_leader_is_avoidable_while_there_is_another_replica(cluster):
+    image = with_partition(cluster(3), (1, 2), (1,), 1)
+    assert obstacles_to_stop(image, 1, ALL, TWO) == [
+        StopObstacle(StopRule.KEEPS_LEADER, 0, 2, "t", 0, unavoidable=False)
+    ]
+
+
+def test_a_replica_in_a_failed_log_dir_is_not_waited_for(cluster):
+    image = with_partition(cluster(3), (1, 2, 3), (1,), 1)
+    good, failed = bytes(15) + b"g", bytes(15) + b"f"
+    image = replace(image, brokers={**image.brokers, 2: replace(image.brokers[2], directories=(good,))})
+    [partition] = image.topics["t"].partitions
+    topic = replace(image.topics["t"], partitions=(replace(partition, directories=(good, failed, good)),))
+    image = replace(image, topics={"t": topic})
+    assert obstacles_to_stop(image, 2, ALL, TWO) == []
+
+
+def test_a_shortened_list_shows_what_is_avoidable():
+    hopeless = StopObstacle(StopRule.KEEPS_MIN_IN_SYNC, 1, 2, "t", 0, unavoidable=True)
+    passing = StopObstacle(StopRule.KEEPS_MIN_IN_SYNC, 1, 2, "t", 1)
+    assert avoidable_first([hopeless, passing]) == [passing, hopeless]
 
 
 def test_the_topics_own_minimum_counts(cluster):

@@ -3,7 +3,7 @@
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.requests.context import Context
 from tidelog.broker.turns import in_turns
-from tidelog.metadata.brokers.stopping import FollowingVoters, look_for_obstacles
+from tidelog.metadata.brokers.stopping import FollowingVoters, avoidable_first, look_for_obstacles
 from tidelog.raft.status import QuorumStatus
 from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.messages.can_stop_broker import CanStopBrokerRequest, CanStopBrokerResponse, StopObstacle
@@ -40,7 +40,7 @@ async def handle(context: Context, request: CanStopBrokerRequest) -> CanStopBrok
                 partition=one.partition,
                 unavoidable=one.unavoidable,
             )
-            for one in found[:OBSTACLES_MAX]
+            for one in avoidable_first(found)[:OBSTACLES_MAX]
         ],
     )
 
