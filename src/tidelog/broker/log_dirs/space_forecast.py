@@ -4,7 +4,7 @@ from collections import deque
 
 SAMPLE_SECONDS = 10.0
 WINDOW_SECONDS = 600.0
-SPAN_SECONDS_MIN = 30.0
+SPAN_SECONDS_MIN = 120.0
 """Less says nothing: a single segment that is deleted, or rolled, would count for hours."""
 
 
