@@ -16,7 +16,8 @@ from tidelog.broker.log_dirs.flusher import RunInThread
 from tidelog.broker.turns import in_turns
 from tidelog.metrics.clients.instance import ClientInstance
 from tidelog.metrics.clients.instances import ClientInstances
-from tidelog.metrics.clients.otlp import DataPoint, data_points
+from tidelog.metrics.clients.labels import KeptPoint, kept
+from tidelog.metrics.clients.otlp import data_points
 from tidelog.metrics.clients.protobuf import BadProtobuf
 from tidelog.metrics.clients.samples import add_samples
 from tidelog.metrics.clients.subscription import ClientFacts
@@ -31,7 +32,6 @@ EXPANSION_MAX = 4
 WAITING_MAX = 32
 """Pushes that wait for their turn; a further client is asked to come back after its interval."""
 POINTS_PER_TURN = 25
-BYTES_PER_TURN = 64 * 1024
 STEPS_MAX = 200_000
 """Of reading one push: a few for each data point of an honest client."""
 RESERVED_IDS = frozenset(bytes(15) + bytes([last]) for last in (0, 1, 2))
@@ -111,9 +111,12 @@ class ClientMetrics:
         if self._waiting >= WAITING_MAX:
             raise _too_early()
         self._waiting += 1
+        series_max = self._metadata.config.int("metrics.clients.series.max")
         try:
             async with self._one_at_a_time:
-                points = await self._decode(instance, await self._decompress(codec, data))
+                points, left_out = await self._decode(
+                    instance, await self._decompress(codec, data), series_max
+                )
         except (BadProtobuf, KafkaError) as error:
             if isinstance(error, KafkaError) and error.code is ErrorCode.MESSAGE_TOO_LARGE:
                 raise KafkaError(ErrorCode.TELEMETRY_TOO_LARGE) from error
@@ -121,26 +124,31 @@ class ClientMetrics:
             raise KafkaError(ErrorCode.INVALID_RECORD) from error
         finally:
             self._waiting -= 1
-        series_max = self._metadata.config.int("metrics.clients.series.max")
-        self._left_out += self.instances.take(instance, points, series_max)
+        self._left_out += left_out + self.instances.take(instance, points, series_max)
 
     async def _decompress(self, codec: int, data: bytes) -> bytes:
-        limit = EXPANSION_MAX * self.bytes_max
-        if len(data) <= BYTES_PER_TURN:
-            return decompress(codec, data, limit)
+        if codec == Codec.NONE:
+            return bytes(data)
+        limit = EXPANSION_MAX * self.bytes_max  # which a few KiB can grow to
         plain: bytes = await self._run_in_thread(lambda: decompress(codec, data, limit))
         return plain
 
-    async def _decode(self, instance: ClientInstance, data: bytes) -> list[DataPoint]:
+    async def _decode(
+        self, instance: ClientInstance, data: bytes, points_max: int
+    ) -> tuple[list[KeptPoint], int]:
+        """Returns the points that the client is to push, and how many were left out beyond the limit."""
         wants = instance.subscription.wants
-        points: list[DataPoint] = []
-        steps = 0
+        points: list[KeptPoint] = []
+        steps = left_out = 0
         async for piece in in_turns(data_points(data), POINTS_PER_TURN):
             steps += len(piece)
             if steps > STEPS_MAX:
                 raise BadProtobuf(f"more than {STEPS_MAX} fields around its data points")
-            points += (point for point in piece if point is not None and wants(point.metric))
-        return points
+            wanted = [point for point in piece if point is not None and wants(point.metric)]
+            room = points_max - len(points)
+            points += map(kept, wanted[:room])
+            left_out += max(0, len(wanted) - room)
+        return points, left_out
 
     def collect(self, page: Page) -> Iterator[None]:
         self.instances.expire(self._now_ms())

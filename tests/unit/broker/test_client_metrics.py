@@ -11,6 +11,7 @@ from tests.rigs.otlp import counter, gauge, metrics_data, point
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.client_metrics import WAITING_MAX, ClientMetrics
+from tidelog.broker.handlers.telemetry.client_facts import facts_of
 from tidelog.metrics.clients.subscription import ClientFacts
 from tidelog.metrics.page import Page
 from tidelog.metrics.text_format import text_of
@@ -159,7 +160,7 @@ def test_a_changed_subscription_is_unknown_to_the_client() -> None:
     with_rig(life)
 
 
-def test_large_pushes_are_decompressed_on_a_thread_and_decoded_in_turns() -> None:
+def test_pushes_are_decompressed_on_a_thread_and_decoded_in_turns() -> None:
     many = metrics_data(gauge("producer.m", *(point(1.0, {"topic": f"t{n}"}) for n in range(5000))))
 
     async def life(rig: Rig) -> None:
@@ -174,9 +175,9 @@ def test_large_pushes_are_decompressed_on_a_thread_and_decoded_in_turns() -> Non
         beside = asyncio.ensure_future(others())
         await rig.push(many[:0])
         rig.seconds += 1
-        packed = compress(Codec.NONE, many)
+        packed = compress(Codec.GZIP, many)
         assert len(packed) < 200_000
-        await rig.push(packed)
+        await rig.push(packed, codec=Codec.GZIP)
         beside.cancel()
         assert rig.in_threads == 1
         assert turns > 20
@@ -201,6 +202,24 @@ def test_series_beyond_the_limit_are_counted() -> None:
         assert "tidelog_client_series 1" in rig.shown()
 
     with_rig(life)
+
+
+def test_points_beyond_the_limit_are_not_even_decoded_into_memory() -> None:
+    many = metrics_data(gauge("producer.m", *(point(1.0, {"topic": f"t{n}"}) for n in range(100))))
+
+    async def life(rig: Rig) -> None:
+        instance = rig.metrics.subscribe(ORDERS)
+        points, left_out = await rig.metrics._decode(instance, many, 3)
+        assert (len(points), left_out) == (3, 97)
+
+    with_rig(life)
+
+
+def test_a_long_client_id_is_not_kept() -> None:
+    connection = SimpleNamespace(software_name="n" * 9_000, software_version="v" * 9_000, host="h", port=1)
+    context: Any = SimpleNamespace(client_id="c" * 30_000, connection=connection)
+    facts = facts_of(context, bytes(16))
+    assert [len(facts.client_id), len(facts.software_name), len(facts.software_version)] == [512] * 3
 
 
 def test_a_flood_of_pushes_is_asked_to_come_back() -> None:

@@ -1,14 +1,14 @@
 """One client that pushes its metrics: its subscription, when it may ask and push again, its last values."""
 
 from tidelog.base.errors import ErrorCode
-from tidelog.metrics.clients.otlp import Attributes, DataPoint
+from tidelog.metrics.clients.labels import KeptPoint, Labels
 from tidelog.metrics.clients.subscription import ClientFacts, Subscription
 
 KEPT_MS_MIN = 60_000
 _KEPT_INTERVALS = 3
 _ASKS_AT_ONCE_AFTER = (ErrorCode.UNKNOWN_SUBSCRIPTION_ID, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
 
-SeriesKey = tuple[str, Attributes]
+SeriesKey = tuple[str, Labels]
 
 
 class ClientInstance:
@@ -67,11 +67,17 @@ class ClientInstance:
             kept_ms = max(kept_ms, _KEPT_INTERVALS * self.subscription.interval_ms)
         return now_ms - self._touched_ms > kept_ms
 
-    def take(self, points: list[DataPoint]) -> None:
-        """The values of a push replace those of the push before; what comes as a difference adds up."""
-        before, after = self.values, {}
+    def take(self, points: list[KeptPoint]) -> None:
+        """The values of a push replace those of the push before; what comes as a difference adds up.
+
+        Of points with the same labels the first counts: Prometheus refuses a page with a series twice.
+        """
+        before = self.values
+        after: dict[SeriesKey, tuple[float, bool]] = {}
         for point in points:
-            key = (point.metric, point.attributes)
+            key = (point.metric, point.labels)
+            if key in after:
+                continue
             known = before.get(key)
             value = point.value + known[0] if point.is_delta and known is not None else point.value
             after[key] = (value, point.is_counter)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from tidelog.base.client_metrics_settings import ClientMetricsConfig
 from tidelog.base.ids import Uuid
 from tidelog.metrics.clients.instance import ClientInstance
-from tidelog.metrics.clients.otlp import DataPoint
+from tidelog.metrics.clients.labels import KeptPoint
 from tidelog.metrics.clients.subscription import ClientFacts, subscription_of
 
 INSTANCES_MAX = 16_384
@@ -53,7 +53,7 @@ class ClientInstances:
         self._instances.move_to_end(client.instance_id)
         return instance
 
-    def take(self, instance: ClientInstance, points: list[DataPoint], series_max: int) -> int:
+    def take(self, instance: ClientInstance, points: list[KeptPoint], series_max: int) -> int:
         """Keeps the values of a push, and returns how many there was no room for."""
         if instance.client.instance_id not in self._instances:  # forgotten meanwhile
             return len(points)

@@ -8,8 +8,8 @@ from tidelog.base.client_metrics_settings import ALL_METRICS, INTERVAL_MS_DEFAUL
 from tidelog.base.ids import Uuid, uuid_text
 
 _BEYOND_ASCII = "\x7f"
-_MATCHED_CHARS_MAX = 512
-"""A client chooses its id, and pays for a long one with the broker's time."""
+FACT_CHARS_MAX = 512
+"""A client chooses its id, and a long one must cost the broker neither time nor memory."""
 
 
 class ClientFacts(NamedTuple):
@@ -44,7 +44,7 @@ class Subscription(NamedTuple):
 
 
 def subscription_of(configs: Iterable[ClientMetricsConfig], client: ClientFacts) -> Subscription:
-    facts = {key: _ascii(text[:_MATCHED_CHARS_MAX]) for key, text in client.by_key().items()}
+    facts = {key: _ascii(text[:FACT_CHARS_MAX]) for key, text in client.by_key().items()}
     metrics: set[str] = set()
     interval_ms = INTERVAL_MS_DEFAULT
     for config in configs:

@@ -6,7 +6,8 @@ from tests.rigs.otlp import DELTA, counter, gauge, metrics_data, point
 from tidelog.base.client_metrics_settings import ClientMetricsConfig
 from tidelog.base.errors import ErrorCode
 from tidelog.metrics.clients.instances import ClientInstances
-from tidelog.metrics.clients.otlp import DataPoint, data_points
+from tidelog.metrics.clients.labels import KeptPoint, kept, labels_of
+from tidelog.metrics.clients.otlp import data_points
 from tidelog.metrics.clients.subscription import ClientFacts, Subscription, subscription_of
 
 ID = bytes(range(16))
@@ -159,11 +160,13 @@ def test_a_push_replaces_values_and_adds_differences() -> None:
             counter("c", point(value)),
             counter("d", point(value), temporality=DELTA),
         )
-        instances.take(instance, [point for point in data_points(data) if point is not None], series_max=100)
-    assert instance.values == {("g", ()): (7, False), ("c", ()): (7, True), ("d", ()): (12, True)}
+        pushed = [kept(point) for point in data_points(data) if point is not None]
+        instances.take(instance, pushed, series_max=100)
+    none = labels_of(())
+    assert instance.values == {("g", none): (7, False), ("c", none): (7, True), ("d", none): (12, True)}
     instances.take(instance, [], series_max=100)
     assert instance.values == {}
 
 
-def points(count: int) -> list[DataPoint]:
-    return [DataPoint(f"m{number}", (), 1.0, False, False) for number in range(count)]
+def points(count: int) -> list[KeptPoint]:
+    return [KeptPoint(f"m{number}", (), 1.0, False, False) for number in range(count)]

@@ -1,7 +1,9 @@
 """A client's values on a page: its labels, and no series twice."""
 
 from tidelog.metrics.clients.instance import ClientInstance
-from tidelog.metrics.clients.samples import add_samples, labels_of
+from tidelog.metrics.clients.labels import kept, labels_of
+from tidelog.metrics.clients.otlp import DataPoint
+from tidelog.metrics.clients.samples import add_samples
 from tidelog.metrics.clients.subscription import ClientFacts, Subscription
 from tidelog.metrics.page import Page
 from tidelog.metrics.text_format import text_of
@@ -10,12 +12,13 @@ from tidelog.metrics.text_format import text_of
 def test_samples() -> None:
     client = ClientFacts(bytes(range(16)), 'a "b"', "librdkafka", "2.16.1")
     instance = ClientInstance(client, Subscription(1, ("*",), 1000), 0)
-    instance.values = {
-        ("records.lag", (("topic", "t"), ("partition", "3"), ("client-id", "a"))): (5.0, False),
-        ("latency", (("node-id", "1"), ("x", "y"), ("group.id", "g"))): (0.5, False),
-        ("latency", (("x", "y"), ("node_id", "1"), ("group_id", "g"))): (0.7, False),
-        ("creations", ()): (3, True),
-    }
+    points = [
+        DataPoint("records.lag", (("topic", "t"), ("partition", "3"), ("client-id", "a")), 5.0, False, False),
+        DataPoint("latency", (("node-id", "1"), ("x", "y"), ("group.id", "g")), 0.5, False, False),
+        DataPoint("latency", (("x", "y"), ("node_id", "1"), ("group_id", "g")), 0.7, False, False),
+        DataPoint("creations", (), 3, True, False),
+    ]
+    instance.take([kept(point) for point in points])
     page = Page()
     list(add_samples(page, instance))
     text = "".join(text_of(page, open_metrics=False))
@@ -31,3 +34,9 @@ def test_samples() -> None:
 
 def test_long_values_have_an_end() -> None:
     assert len(labels_of(tuple((f"k{number}", "v" * 50) for number in range(30)))[-1]) == 200
+
+
+def test_of_many_attributes_only_the_labels_are_kept() -> None:
+    attributes = tuple((f"{number:0200}", "v" * 200) for number in range(64))
+    point = kept(DataPoint("m", attributes, 1.0, is_counter=False, is_delta=False))
+    assert sum(map(len, point.labels)) <= 200
