@@ -31,6 +31,8 @@ class TrustedClock:
         self._before_ms: float | None = None
         """The offset before a jump back: a clock that returns to it is right again."""
         self._held_since: float | None = None
+        self._held_ms = 0.0
+        """The offset that is not believed, as seen last: a clock that jumps again is held anew."""
         self.jumps = 0
         self.last_jump_ms = 0
 
@@ -65,7 +67,9 @@ class TrustedClock:
     def _is_believed(self, offset: float, ahead: float, elapsed: float) -> bool:
         """Whether a jump forward is over: it took back an earlier jump, or it has lasted for long enough."""
         hold_ms = self._hold_ms()
-        if self._held_since is None:
+        is_another = abs(offset - self._held_ms) > TOLERANCE_MS
+        self._held_ms = offset
+        if self._held_since is None or is_another:
             self._jumped(ahead)
             if self._before_ms is not None and abs(offset - self._before_ms) <= TOLERANCE_MS:
                 self._before_ms = None

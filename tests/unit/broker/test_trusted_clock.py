@@ -53,6 +53,22 @@ def test_a_jump_forward_is_not_followed(caplog: pytest.LogCaptureFixture) -> Non
     assert caplog.text.count("the clock is back") == 1
 
 
+def test_a_second_jump_is_held_anew() -> None:
+    times = Times()
+    times.ahead_ms = HOUR_MS
+    assert times.look() == 0
+    times.seconds += 24 * 3600 - 1
+    assert times.look() == 0
+    times.ahead_ms = YEAR_MS
+    times.seconds += 3600
+    assert abs(times.look()) <= 1, "the first jump has lasted for a day, and the year has not"
+    times.seconds += 24 * 3600 - 1
+    assert abs(times.look()) <= 1
+    assert times.trusted.jumps == 2
+    times.seconds += 1
+    assert abs(times.look() - YEAR_MS) <= 1
+
+
 def test_a_jump_that_lasts_is_believed(caplog: pytest.LogCaptureFixture) -> None:
     times = Times()
     times.ahead_ms = YEAR_MS
