@@ -59,9 +59,13 @@ def replace(cluster: ProcessCluster, id: int, source: Path | None) -> None:
     cluster.until_whole()
 
 
+def run_cluster(servers: str, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", RUN_TIDELOG, "-b", servers, "cluster", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
 def raise_features(cluster: ProcessCluster) -> None:
-    command = [sys.executable, "-c", RUN_TIDELOG, "-b", cluster.bootstrap_servers, "cluster", "upgrade"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = run_cluster(cluster.bootstrap_servers, "upgrade")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -70,6 +74,9 @@ def test_brokers_are_replaced_one_by_one(
 ) -> None:
     crowd.goes_on()
     replace(cluster, 1, None)
+    # The controller is one of the others, and does not know what this broker would pass on to it.
+    asked = run_cluster(cluster.members[1].address, "can-stop", "2")
+    assert "of an earlier release, which does not know CanStopBroker" in asked.stderr, asked
     crowd.goes_on()
     replace(cluster, 1, source_of(releases()[-1]))  # the way back
     crowd.goes_on()

@@ -18,6 +18,7 @@ from tidelog.broker.requests.forwarding import (
     SIZE_BYTES,
     is_refused_as_controller,
 )
+from tidelog.broker.requests.not_offered import refusal_for_controller
 from tidelog.broker.requests.reply import LateReply, PendingReply, Reply, closing_reply
 from tidelog.broker.requests.request_order import may_overlap
 from tidelog.broker.requests.routes import Route, Routes
@@ -122,6 +123,8 @@ class Dispatcher:
             response: Any = await response_of(route.handle(context, request))
             if not is_refused_as_controller(response):
                 return _reply(response, route, correlation_id, context)
+        if (refuse := refusal_for_controller(self._services.metadata, ApiKey(route.api_key))) is not None:
+            return _reply(refuse(context, request), route, correlation_id, context)
         try:
             asked_for = getattr(request, "timeout_ms", 0) / 1000
             seconds = min(max(FORWARD_SECONDS, asked_for), FORWARD_SECONDS_MAX)

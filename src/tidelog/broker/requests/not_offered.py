@@ -2,6 +2,9 @@
 
 A client that asks for the offered APIs first never sends one. A client that assumes a broker version does,
 and gets an error that it can read: a closed connection would look like a failure of the network.
+
+The same holds for a controller of an earlier release, to which a request would be passed on: it closes the
+connection, on which other requests of this broker wait too, each time that the request is tried again.
 """
 
 from collections.abc import Callable
@@ -9,8 +12,10 @@ from importlib import import_module
 from typing import Any
 
 from tidelog.base.errors import ErrorCode
+from tidelog.broker.controller.metadata_service import MetadataService
 from tidelog.broker.requests.context import Context
-from tidelog.wire.apis import ApiKey, ApiSpec
+from tidelog.metadata.image.image import CLIENT_METRICS_VERSION, SECURITY_VERSION
+from tidelog.wire.apis import API, ApiKey, ApiSpec
 from tidelog.wire.message import Message
 
 Refuse = Callable[[Context, Any], Message]
@@ -18,6 +23,11 @@ Refuse = Callable[[Context, Any], Message]
 # Where the error belongs to each item of the request: the list in the response, the type of its items, and
 # the fields that identify each of them.
 _ITEMS: dict[ApiKey, tuple[str, str, Callable[[Any], list[dict[str, Any]]]]] = {
+    ApiKey.ALTER_ROLES: (
+        "results",
+        "RoleChangeResult",
+        lambda request: [{"name": change.name} for change in request.changes],
+    ),
     ApiKey.SHARE_GROUP_DESCRIBE: (
         "groups",
         "DescribedGroup",
@@ -30,12 +40,22 @@ _ITEMS: dict[ApiKey, tuple[str, str, Callable[[Any], list[dict[str, Any]]]]] = {
     ),
 }
 
+COMES_WITH = {
+    ApiKey.CREATE_DELEGATION_TOKEN: SECURITY_VERSION,
+    ApiKey.RENEW_DELEGATION_TOKEN: SECURITY_VERSION,
+    ApiKey.EXPIRE_DELEGATION_TOKEN: SECURITY_VERSION,
+    ApiKey.ALTER_ROLES: SECURITY_VERSION,
+    ApiKey.CAN_STOP_BROKER: CLIENT_METRICS_VERSION,
+}
+"""Forwarded requests that 0.1.0 does not respond to, with a feature that came in the same release: a broker
+registers those that it supports, which tells whether it knows the request."""
 
-def refusal_of(spec: ApiSpec) -> Refuse | None:
+
+def refusal_of(spec: ApiSpec, why: str = "") -> Refuse | None:
     """Returns the handler that refuses requests of this API; None if responses have no field for an error."""
     answer = spec.response_class()
     said: dict[str, Any] = {"error_code": ErrorCode.UNSUPPORTED_VERSION}
-    why = f"{spec.name} is not offered by this broker."
+    why = why or f"{spec.name} is not offered by this broker."
     if "error_code" in answer.__struct_fields__:
         if "error_message" in answer.__struct_fields__:
             said["error_message"] = why
@@ -46,3 +66,19 @@ def refusal_of(spec: ApiSpec) -> Refuse | None:
     item = getattr(import_module(answer.__module__), item_name)
     said["error_message"] = why
     return lambda _, request: answer(**{field: [item(**said, **what) for what in about(request)]})
+
+
+def refusal_for_controller(metadata: MetadataService, api_key: ApiKey) -> Refuse | None:
+    """Returns what refuses this request; None if the controller knows it, or its release is not known."""
+    feature = COMES_WITH.get(api_key)
+    if feature is None or metadata.controller_id is None:
+        return None
+    controller = metadata.image.brokers.get(metadata.controller_id)
+    if controller is None or any(supported.name == feature for supported in controller.features):
+        return None
+    spec = API[api_key]
+    return refusal_of(
+        spec,
+        f"The controller is broker {controller.id}, of an earlier release, which does not know {spec.name}. "
+        "Try again when all brokers run this version.",
+    )
