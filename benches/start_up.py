@@ -18,7 +18,7 @@ from benches.rig.report import machine, show
 
 IN_PROCESS = """
 import time
-import tidelog.node
+import tidelog.node.node
 from tidelog.testing import Broker
 began = time.perf_counter()
 with Broker():

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.faults.raw_client import DEADLINE_S, RawClient
 from tidelog.base.config.config import load
-from tidelog.node import BrokerNode
+from tidelog.node.node import BrokerNode
 from tidelog.testing.sim.runtime.memory_disk import MemoryDisk
 
 

@@ -168,7 +168,7 @@ PACKAGES = sorted(
 )
 SOURCES = sorted(
     path
-    for path in [*SRC.rglob("*/*.py"), SRC / "node.py"]
+    for path in SRC.rglob("*/*.py")
     if path.parent.name != "messages"  # generated
 )
 
@@ -312,7 +312,7 @@ def test_the_rule_can_be_broken(room: str, statement: str) -> None:
 
 def purpose(package: str) -> str:
     """The first line of a room's docstring."""
-    path = SRC / package / "__init__.py" if package != "node" else SRC / "node.py"
+    path = SRC / package / "__init__.py"
     text = ast.get_docstring(ast.parse(path.read_text())) or ""
     return text.partition("\n")[0]
 

@@ -1,6 +1,6 @@
 """Ports: what the core asks of the world, so that a simulator can stand in for it.
 
-Production wires real ports in `node.py`; tests wire faulty twins from `tidelog.testing`.
+Production wires real ports in `node/node.py`; tests wire faulty twins from `tidelog.testing`.
 Every method that touches a disk may raise OSError (ENOSPC, EIO); callers decide what that means.
 """
 

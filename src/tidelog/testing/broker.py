@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tidelog.base.config.config import BrokerConfig, load
 
 if TYPE_CHECKING:
-    from tidelog.node import BrokerNode
+    from tidelog.node.node import BrokerNode
     from tidelog.server.node_ports import NodeNetwork
     from tidelog.testing.security import SecuredFiles, Security
 
@@ -279,7 +279,7 @@ class _Life:
                 self.started.set_exception(error)
 
     async def _serve(self) -> None:
-        from tidelog.node import BrokerNode
+        from tidelog.node.node import BrokerNode
 
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         self.node = BrokerNode(self._config, network=self._network() if self._network is not None else None)

@@ -53,7 +53,8 @@ def test_importing_tidelog_loads_nothing() -> None:
 
 def test_a_broker_never_loads_librdkafka() -> None:
     code = (
-        "import sys, tidelog.node; print('confluent_kafka' in sys.modules, 'tidelog.clients' in sys.modules)"
+        "import sys, tidelog.node.node; "
+        "print('confluent_kafka' in sys.modules, 'tidelog.clients' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]

@@ -54,7 +54,7 @@ async def _not_wired(_frame: memoryview, _connection: ClientConnection, _tries: 
 
 @dataclass(slots=True)
 class Services:
-    """The parts of a broker that handlers use; wired once, in `node.py`."""
+    """The parts of a broker that handlers use; wired once, in `node/services.py`."""
 
     clock: Clock
     random: Random

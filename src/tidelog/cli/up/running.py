@@ -21,7 +21,7 @@ from tidelog.cli.up.ready_file import remove_ready_file, write_ready_file
 if TYPE_CHECKING:
     from tidelog.base.config.config import BrokerConfig
     from tidelog.cli.security.local import LocalSecurity
-    from tidelog.node import BrokerNode
+    from tidelog.node.node import BrokerNode
     from tidelog.server.service_manager import ServiceManager
 
 FAILURE_CHECK_S = 1.0
@@ -88,7 +88,7 @@ class Running:
     async def _start(self) -> "BrokerNode | None":
         """Returns None after a stop signal before the start: a cluster's broker may wait long for others."""
         from tidelog.base.errors import TidelogError
-        from tidelog.node import BrokerNode
+        from tidelog.node.node import BrokerNode
 
         node = BrokerNode(self.config)
         starting = asyncio.create_task(node.start(), name="start")

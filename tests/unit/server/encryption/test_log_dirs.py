@@ -139,7 +139,7 @@ def test_settings_that_do_not_fit_are_refused(given: dict[str, object]) -> None:
 
 def test_a_broker_without_it_imports_nothing_of_it() -> None:
     code = (
-        "import sys, tidelog.node; "
+        "import sys, tidelog.node.node; "
         "print([name for name in sys.modules if name.startswith(('tidelog.storage.encryption', "
         "'tidelog.server.encryption'))])"
     )

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 
 from tidelog.base.config.config import BrokerConfig
-from tidelog.node import BrokerNode
+from tidelog.node.node import BrokerNode
 from tidelog.testing.sim.network.network import SimNetwork
 from tidelog.testing.sim.runtime.clock import SimClock, SimRandom
 from tidelog.testing.sim.runtime.disk import SimDisk

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from tidelog.base.ids import Uuid
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.topics.names import TRANSACTION_STATE
-from tidelog.node import BrokerNode
+from tidelog.node.node import BrokerNode
 from tidelog.raft.core import Raft
 from tidelog.raft.log import RaftLog
 from tidelog.replication.partition import Partition

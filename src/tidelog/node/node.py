@@ -1,21 +1,17 @@
-"""A broker: real ports wired to the rooms, started and stopped in order. Nothing else wires them."""
+"""The life of a broker: its parts are opened in order, serve, and end in the reverse of that order."""
 
 import asyncio
 import gc
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AsyncExitStack
-from socket import gethostname
 from typing import TYPE_CHECKING
 
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.disk import PosixDisk
-from tidelog.base.ids import NO_EPOCH, Epoch, uuid_from_random
-from tidelog.base.listener import Listener
 from tidelog.base.ports import Clock, Disk, Random
 from tidelog.broker.controller.bootstrap_file import read_bootstrap, retire_bootstrap
-from tidelog.broker.controller.broker_lifecycle import BrokerLifecycle
 from tidelog.broker.controller.cluster_start import (
     address_of,
     check_cluster,
@@ -27,51 +23,32 @@ from tidelog.broker.controller.cluster_start import (
     raft_of,
     until_following,
 )
-from tidelog.broker.controller.controller import Controller
 from tidelog.broker.controller.metadata_applier import MetadataApplier
 from tidelog.broker.controller.metadata_service import MetadataService
 from tidelog.broker.controller.metadata_stages import listen, metadata_stages
 from tidelog.broker.controller.quorum import Quorum
-from tidelog.broker.coordinators.groups import register_groups
-from tidelog.broker.coordinators.internal_topics import InternalTopics
-from tidelog.broker.coordinators.producer_ids import ProducerIds
-from tidelog.broker.coordinators.runtime.runtime import CoordinatorRuntime
-from tidelog.broker.coordinators.transaction_verification import TransactionVerification
-from tidelog.broker.coordinators.transactions import Transactions
-from tidelog.broker.faults import LOOK_SECONDS as FAULTS_SECONDS
 from tidelog.broker.faults import Faults
 from tidelog.broker.health import failure_of
 from tidelog.broker.log_dirs.cleaner import LogCleaner
 from tidelog.broker.log_dirs.flusher import Flusher
 from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.broker.log_dirs.housekeeping import Housekeeping
-from tidelog.broker.log_dirs.log_dir_reports import REPORT_SECONDS, LogDirReports
+from tidelog.broker.log_dirs.log_dir_reports import LogDirReports
 from tidelog.broker.log_dirs.log_dirs import LogDirs
-from tidelog.broker.log_dirs.log_moves import LogMoves
-from tidelog.broker.log_dirs.log_reopening import LOOK_SECONDS, LogReopening
-from tidelog.broker.peers.peers import Peers
-from tidelog.broker.replication.loss_repair import REPAIR_SECONDS, LossRepair
-from tidelog.broker.replication.service import Replication
-from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Services
 from tidelog.broker.requests.dispatch import Dispatcher
-from tidelog.broker.requests.fetch_sessions import FetchSessions
-from tidelog.broker.requests.forwarded_once import ForwardedOnce
-from tidelog.broker.requests.forwarding import Forwarding
 from tidelog.broker.requests.internal_requests import InternalRequests
-from tidelog.broker.requests.produce_shortcut import ProduceShortcut
-from tidelog.broker.requests.routes import Routes, WatchResponses
-from tidelog.broker.security.authorizer import Authorizer, authorizer_of
 from tidelog.broker.security.quota_switch import QuotaSwitch
 from tidelog.broker.trusted_clock import TrustedClock
-from tidelog.groups.counters import GroupCounters
-from tidelog.metadata.brokers.features import SUPPORTED_FEATURES
-from tidelog.metadata.brokers.registration_rules import CRASHED_SYNCED
-from tidelog.metadata.image.entities import BrokerImage
 from tidelog.metadata.image.records import Endpoint
-from tidelog.metadata.security.bootstrap import Bootstrap
 from tidelog.metadata.store.store import DIRECTORY, QuorumStore
-from tidelog.replication.log_sync import Durability
+from tidelog.node.chores import start_chores
+from tidelog.node.endpoints import endpoints_of, reachable_host
+from tidelog.node.identity import BrokerIdentity
+from tidelog.node.ports import NodePorts
+from tidelog.node.requests import request_metrics, routes_of
+from tidelog.node.security import gates_of
+from tidelog.node.services import services_of
 from tidelog.replication.traffic import TrafficBook
 from tidelog.server.clock import SystemClock, SystemRandom, elapsed_seconds
 from tidelog.server.connection.shared_state import RequestDispatcher
@@ -84,19 +61,12 @@ from tidelog.server.open_files import file_limits, raise_open_file_limit
 from tidelog.server.peer_connections.peer_network import PeerNetwork
 from tidelog.server.process_memory import give_back_large_blocks
 from tidelog.server.tcp_network import TcpNetwork
-from tidelog.server.tickers import Chore, Tickers
-from tidelog.wire.apis import ApiKey
 
 if TYPE_CHECKING:  # a broker without metrics does not import it
     from tidelog.broker.metrics.request_metrics import RequestMetrics
     from tidelog.server.metrics.setup import MetricsPort
 
 log = logging.getLogger("tidelog.node")
-
-SEALED_SECONDS = 2.0
-FLUSH_RULES_SECONDS = 0.5
-TRANSACTION_CALL_SECONDS = 15.0
-PRODUCER_EXPIRY_SECONDS = 600
 
 
 class BrokerNode:
@@ -149,7 +119,7 @@ class BrokerNode:
         if self._metrics is None:
             return None
         where = self._metrics.address
-        return address_of(_reachable_host(where), where.port)
+        return address_of(reachable_host(where), where.port)
 
     @property
     def metrics_port(self) -> int | None:
@@ -182,10 +152,7 @@ class BrokerNode:
     async def _open(self, opened: AsyncExitStack) -> None:
         """Each part registers how it ends, so that parts end in the reverse of the order they began in."""
         config, clock = self.config, self._clock
-        for warning in config.warnings:
-            log.warning("%s", warning)
-        raise_open_file_limit()
-        give_back_large_blocks()
+        self._prepare_process()
         log_dirs = self._open_log_dirs()
         opened.callback(log_dirs.close)
         self._on_abort.append(log_dirs.close)
@@ -210,23 +177,28 @@ class BrokerNode:
             threads.run,
             traffic=TrafficBook(config.int("metrics.topics.max")),
         )
-        services = self.services = self._services(
-            metadata, log_dirs, partitions, network, threads, bootstrap=bootstrap
+        self._trusted = self._trusted_clock(metadata)
+        self._identity = BrokerIdentity(metadata, config, log_dirs, self._random)
+        ports = NodePorts(self._disk, clock, self._trusted, self._random, network, threads)
+        services = self.services = services_of(
+            config, ports, metadata, partitions, self._identity, bootstrap=bootstrap
         )
         self._reports = LogDirReports(
             metadata, log_dirs, services.peers, lambda: services.lifecycle.epoch, partitions.damaged
         )
         if any(protocol.is_sasl for protocol in config.security_protocols().values()):
-            services.put_gate = self._gates(opened, metadata, threads)
-        measured = self._request_metrics(opened)
-        routes = self._routes(opened, None if measured is None else measured.counting)
+            services.put_gate = gates_of(opened, services, config, threads, own_threads=self._threads is None)
+        measured = request_metrics(opened, services, config)
+        routes = routes_of(opened, services, config, None if measured is None else measured.counting)
         dispatcher = Dispatcher(services, routes)
         internal = InternalRequests(services, routes)
         services.peers.call_here = internal.call
         services.answer_forwarded = internal.answer_forwarded
         applier.on_role_change = services.controller.on_role_change
         server = self._listen(opened, network, dispatcher, threads, measured)
-        self._endpoints = _endpoints(config.advertised_listeners(), server.addresses)
+        self._endpoints = self._identity.endpoints = endpoints_of(
+            config.advertised_listeners(), server.addresses
+        )
         me = inter_broker_endpoint(config, self._endpoints)
         raft = raft_of(config, store, storage_id=log_dirs.first.id, me=me, clock=clock, random=self._random)
         check_disk(config, log_dirs, raft)
@@ -242,6 +214,17 @@ class BrokerNode:
         log_dirs.join_cluster(metadata.image.cluster_id)
         retire_bootstrap(self._disk, log_dirs.first.path, bootstrap, metadata.image)
         await self._serve(opened, network, server, dispatcher, flusher)
+
+    def _prepare_process(self) -> None:
+        for warning in self.config.warnings:
+            log.warning("%s", warning)
+        raise_open_file_limit()
+        give_back_large_blocks()
+
+    def _trusted_clock(self, metadata: MetadataService) -> TrustedClock:
+        clock = self._clock
+        elapsed = elapsed_seconds if isinstance(clock, SystemClock) else clock.monotonic
+        return TrustedClock(clock, elapsed, lambda: metadata.config.int("clock.jump.hold.ms"))
 
     def _listen(
         self,
@@ -281,69 +264,8 @@ class BrokerNode:
         self._metrics = open_metrics(opened, self.config, self.services, server, threads, requests=requests)
         self._on_abort.insert(0, self._metrics.abort)
 
-    def _request_metrics(self, opened: AsyncExitStack) -> "RequestMetrics | None":
-        """Only where metrics are served or slow requests logged or traced; else requests pay nothing."""
-        slow_ms = self.config.int("log.slow.requests.ms")
-        endpoint = self.config.text("tracing.otlp.endpoint")
-        if not self.config.int("metrics.port") and not slow_ms and not endpoint:
-            return None
-        from tidelog.broker.metrics.request_metrics import RequestMetrics
-        from tidelog.broker.metrics.slow_requests import log_slow_request
-
-        measured = RequestMetrics()
-        if slow_ms:
-            measured.counted_seconds = slow_ms / 1000
-            measured.watch_slow(slow_ms / 1000, log_slow_request)
-        if endpoint:
-            from tidelog.server.tracing import open_tracing
-
-            open_tracing(opened, self.config, self.services, measured)
-        self.services.count_error = measured.count_error
-        self.services.collectors.add("requests", measured.collect)
-        return measured
-
-    def _routes(self, opened: AsyncExitStack, watch_responses: WatchResponses | None) -> Routes:
-        services, config = self.services, self.config
-        if not (config["audit.file"] or config["audit.topic"]):
-            return Routes({ApiKey.PRODUCE: ProduceShortcut(services)}, None, watch_responses)
-        from tidelog.broker.requests.audit_setup import audited_routes, open_audit
-
-        services.audit = open_audit(opened, services, config)
-        return audited_routes(services, services.audit, watch_responses)
-
-    def _gates(
-        self, opened: AsyncExitStack, metadata: MetadataService, threads: Threads
-    ) -> Callable[[ClientConnection], None]:
-        """Passwords and tokens are checked on threads of their own: a flood of them must not delay the disk,
-        nor a slow identity provider the passwords."""
-        # Clusters without SASL start without it.
-        from tidelog.broker.requests.gate import gates
-        from tidelog.broker.security.sasl_listener import Parts, sasl_listeners
-
-        passwords = tokens = threads
-        if self._threads is None:
-            passwords = DiskThreads("passwords", threads=2, waiting_max=1_000)
-            tokens = DiskThreads("tokens", threads=2, waiting_max=1_000)
-            opened.push_async_callback(passwords.close)
-            opened.push_async_callback(tokens.close)
-        parts = Parts(
-            self.config,
-            lambda: metadata.image,
-            self._clock,
-            self._random,
-            passwords.run,
-            tokens.run,
-            self.services.inter_broker_listener,
-        )
-        return gates(
-            sasl_listeners(parts),
-            self._clock,
-            lambda: self.services.audit,
-            self.services.authentication_failures,
-        )
-
     def _open_log_dirs(self) -> LogDirs:
-        paths = _absolute(self.config.list("log.dirs"))
+        paths = [os.path.abspath(path) for path in self.config.list("log.dirs")]
         self._disk = disk_with_keys(self._disk_below, paths, self.config)
         log_dirs = LogDirs.open(
             self._disk,
@@ -368,11 +290,11 @@ class BrokerNode:
         services = self.services
         metadata, partitions, threads = services.metadata, services.partitions, services.run_in_thread
         opened.push_async_callback(partitions.close)
-        self._quotas = QuotaSwitch(services, self._clock, self.config)
+        quotas = QuotaSwitch(services, self._clock, self.config)
 
         def change_limits() -> None:
-            self._quotas.follow(metadata.image.security.quotas)
-            server.change_limits(self._memory.fitting(metadata.config, self._quotas.address_rates))
+            quotas.follow(metadata.image.security.quotas)
+            server.change_limits(self._memory.fitting(metadata.config, quotas.address_rates))
             network.follow(metadata.config)
 
         await partitions.open_all(metadata.image, metadata.config)
@@ -385,10 +307,10 @@ class BrokerNode:
         opened.push_async_callback(services.replication.close)
         opened.push_async_callback(self._drain, server, partitions)
         opened.push_async_callback(services.lifecycle.stop)
-        self._faults = Faults(services, flusher, self._clock, self._trusted, self.quorum)
-        services.collectors.add("faults", self._faults.collect)
+        faults = Faults(services, flusher, self._clock, self._trusted, self.quorum)
+        services.collectors.add("faults", faults.collect)
         services.collectors.add("memory", self._memory.collect)
-        await self._faults.look()
+        await faults.look()
         await self._join()
         dispatcher.open()
         server.open()
@@ -397,7 +319,16 @@ class BrokerNode:
         chores = Housekeeping(partitions, flusher, self._trusted, threads)
         opened.callback(chores.close)
         self._memory.begin(lambda is_short: self._relieve(server, is_short))
-        tickers = self._start_chores(chores, cleaner)
+        tickers = start_chores(
+            services,
+            self._disk,
+            chores,
+            cleaner,
+            self._reports,
+            faults=faults,
+            memory=self._memory,
+            quotas=quotas,
+        )
         opened.push_async_callback(tickers.stop)
         if services.audit is not None:
             opened.push_async_callback(services.audit.close)
@@ -424,10 +355,10 @@ class BrokerNode:
         if is_alone:
             # No other broker could lead meanwhile, so there is nothing to wait for.
             epoch = await services.controller.register(
-                self._identity(log_dirs),
+                self._identity.image(),
                 log_dirs.cluster_id,
                 fenced=False,
-                previous_epoch=self._previous_epoch(log_dirs),
+                previous_epoch=self._identity.previous_epoch(),
             )
             lifecycle.epoch = epoch
         else:
@@ -439,24 +370,6 @@ class BrokerNode:
         lifecycle.start()
         if not is_alone:
             await lifecycle.until_unfenced()
-
-    def _identity(self, log_dirs: LogDirs) -> BrokerImage:
-        return BrokerImage(
-            self.node_id,
-            NO_EPOCH,
-            self._incarnation,
-            {endpoint.listener: endpoint for endpoint in self._endpoints},
-            self.config.optional_text("broker.rack") or None,  # an empty variable is no rack
-            tuple(log_dirs.ids),
-            features=SUPPORTED_FEATURES,
-        )
-
-    def _previous_epoch(self, log_dirs: LogDirs) -> Epoch:
-        """Tells the controller whether the logs may lack records since the previous process ended."""
-        if log_dirs.clean_epoch != NO_EPOCH:
-            return log_dirs.clean_epoch
-        is_synced = self.services.config.text("durability") == Durability.FSYNC.value
-        return CRASHED_SYNCED if is_synced else NO_EPOCH
 
     async def _leave(self) -> None:
         """Controlled shutdown: other brokers take over before this one stops, so that no request fails."""
@@ -481,160 +394,3 @@ class BrokerNode:
         await self.services.transactions.close()
         await self.services.verification.close()
         await server.drain(self.config.int("shutdown.grace.ms") / 1000)
-
-    def _services(
-        self,
-        metadata: MetadataService,
-        log_dirs: LogDirs,
-        partitions: HostedPartitions,
-        network: NodeNetwork,
-        threads: Threads,
-        *,
-        bootstrap: Bootstrap | None,
-    ) -> Services:
-        config, clock, random = self.config, self._clock, self._random
-        elapsed = elapsed_seconds if isinstance(clock, SystemClock) else clock.monotonic
-        self._trusted = TrustedClock(clock, elapsed, lambda: metadata.config.int("clock.jump.hold.ms"))
-        self._incarnation = uuid_from_random(random.bytes(16))
-        listener = config.inter_broker_listener()
-        peers = Peers(
-            network,
-            self.node_id,
-            lambda node_id: metadata.address_of(node_id, listener),
-            lambda: metadata.controller_id,
-            resolve_sends=metadata.quorum_address_of,
-        )
-        forwarding = Forwarding(metadata, peers, self._incarnation)
-        coordinators = CoordinatorRuntime(
-            metadata,
-            partitions,
-            InternalTopics(metadata, forwarding),
-            clock=self._trusted,
-            run_in_thread=threads.run,
-        )
-        lifecycle = BrokerLifecycle(
-            metadata,
-            peers,
-            clock,
-            lambda: self._identity(log_dirs),
-            partitions.failed_log_dirs,
-            previous_epoch=lambda: self._previous_epoch(log_dirs),
-        )
-        log_dirs.broker_epoch = lambda: lifecycle.epoch
-        producer_ids = ProducerIds(lifecycle.next_producer_ids)
-        group_counters = GroupCounters()
-        groups = register_groups(coordinators, random, group_counters)
-        transactions = Transactions(
-            coordinators,
-            clock=self._trusted,
-            take_id=producer_ids.take,
-            send_markers=lambda node, markers: peers.call(
-                node, ApiKey.WRITE_TXN_MARKERS, 2, markers, timeout=TRANSACTION_CALL_SECONDS
-            ),
-        )
-        return Services(
-            clock=clock,
-            random=random,
-            metadata=metadata,
-            controller=Controller(
-                metadata, self._trusted, random, config.optional_text("cluster.id"), bootstrap
-            ),
-            peers=peers,
-            forwarding=forwarding,
-            forwarded_once=ForwardedOnce(),
-            lifecycle=lifecycle,
-            replication=Replication(
-                metadata, partitions, peers, clock, random, broker_epoch=lambda: lifecycle.epoch
-            ),
-            partitions=partitions,
-            moves=LogMoves(
-                self._disk,
-                partitions,
-                clock,
-                threads.run,
-                rate=lambda: metadata.config.int("replica.alter.log.dirs.io.max.bytes.per.second"),
-            ),
-            coordinators=coordinators,
-            groups=groups,
-            group_counters=group_counters,
-            sessions=FetchSessions(
-                clock,
-                random,
-                slots=config.int("max.incremental.fetch.session.cache.slots"),
-                evict_after_ms=config.int("min.incremental.fetch.session.eviction.ms"),
-            ),
-            transactions=transactions,
-            verification=TransactionVerification(
-                transactions.service.leader_of,
-                lambda node, asked: peers.call(
-                    node, ApiKey.ADD_PARTITIONS_TO_TXN, 5, asked, timeout=TRANSACTION_CALL_SECONDS
-                ),
-            ),
-            producer_ids=producer_ids,
-            run_in_thread=threads.run,
-            inter_broker_listener=listener,
-            authorizer=self._authorizer(metadata),
-        )
-
-    def _authorizer(self, metadata: MetadataService) -> Authorizer | None:
-        """Follows the metadata from the first entry on, and ahead of every other stage: a permission that is
-        revoked must not be used while these work."""
-        authorizer = authorizer_of(self.config)
-        if authorizer is not None:
-            authorizer.follow(metadata.image)
-            metadata.on_change(lambda delta: authorizer.follow(delta.after))
-        return authorizer
-
-    def _start_chores(self, chores: Housekeeping, cleaner: LogCleaner) -> Tickers:
-        tickers = Tickers()
-        services, metadata = self.services, self.services.metadata
-        reports = self._reports
-        repair = LossRepair(
-            services.partitions, services.peers, self._clock, services.run_in_thread, reports.send
-        )
-        revival = LogReopening(self._disk, services.partitions, self._clock, services.run_in_thread)
-
-        def every(setting: str, chore: Chore, name: str) -> None:
-            tickers.every(lambda: metadata.config.int(setting) / 1000, chore, name)
-
-        every("log.retention.check.interval.ms", chores.retire_segments, "retention")
-        every("durability.interval.ms", chores.sync_by_interval, "interval sync")
-        every("log.flush.offset.checkpoint.interval.ms", chores.checkpoint, "checkpoint")
-        every(
-            "replica.high.watermark.checkpoint.interval.ms",
-            chores.checkpoint_high_watermarks,
-            "high watermarks",
-        )
-        every("log.cleaner.backoff.ms", cleaner.clean_once, "compaction")
-        tickers.every(lambda: SEALED_SECONDS, chores.checkpoint_sealed, "checkpoint of sealed segments")
-        tickers.every(lambda: REPORT_SECONDS, reports.send, "log dir reports")
-        tickers.every(lambda: REPAIR_SECONDS, repair.run_once, "repair of damaged logs")
-        tickers.every(lambda: LOOK_SECONDS, revival.run_once, "logs without room")
-        tickers.every(
-            lambda: FAULTS_SECONDS, lambda: self._memory.run_once(services.run_in_thread), "memory in use"
-        )
-        for name, chore in self._faults.chores().items():
-            tickers.every(lambda: FAULTS_SECONDS, chore, name)
-        tickers.every(lambda: FLUSH_RULES_SECONDS, chores.sync_by_topic_rules, "flush rules")
-        tickers.every(lambda: self._quotas.span_seconds, self._quotas.forget_idle, "idle quotas")
-        tickers.every(lambda: PRODUCER_EXPIRY_SECONDS, chores.forget_producers, "producer expiry")
-        if (audit := services.audit) is not None:
-            tickers.every(lambda: audit.interval_seconds, audit.end_interval, "audit record")
-        return tickers
-
-
-def _absolute(paths: Sequence[str]) -> list[str]:
-    return [os.path.abspath(path) for path in paths]
-
-
-def _endpoints(advertised: tuple[Listener, ...], bound: list[Listener]) -> list[Endpoint]:
-    """Returns the addresses for clients: the advertised host, and the real port if port 0 was requested."""
-    return [
-        Endpoint(listener.name, _reachable_host(listener), listener.port or real.port)
-        for listener, real in zip(advertised, bound, strict=True)
-    ]
-
-
-def _reachable_host(listener: Listener) -> str:
-    """A wildcard address is none that a client can connect to."""
-    return gethostname() if listener.is_every_interface else listener.host
