@@ -15,9 +15,19 @@ DEADLINE_S = 20.0
 LARGE_BYTES = 8 * 1024 * 1024
 
 
+running: list[Scope] = []
+"""Requests to `/slow` under way."""
+
+
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["path"] == "/large":
         await answer(send, 200, bytes(LARGE_BYTES), "text/plain")
+    elif scope["path"] == "/slow":
+        running.append(scope)
+        try:
+            await asyncio.sleep(DEADLINE_S)
+        finally:
+            running.remove(scope)
     elif scope["path"] == "/broken":
         raise RuntimeError("on purpose")
     else:
@@ -49,8 +59,10 @@ class HttpThread:
         self.server.begin()
         await self.server.ready()
 
-    def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.server.address.port), timeout=DEADLINE_S)
+    def connect(self, host: str = "127.0.0.1") -> socket.socket:
+        """`host` is the client's."""
+        address = ("127.0.0.1", self.server.address.port)
+        return socket.create_connection(address, timeout=DEADLINE_S, source_address=(host, 0))
 
     def ask(self, data: bytes = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n") -> bytes:
         """Everything that comes back until the port closes the connection."""

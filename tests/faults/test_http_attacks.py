@@ -8,11 +8,16 @@ from collections.abc import Iterator
 import pytest
 
 from tests.faults.broker_lines import Lines
-from tests.faults.http_thread import LARGE_BYTES, HttpThread, everything
+from tests.faults.http_thread import LARGE_BYTES, HttpThread, everything, running
 from tidelog.server.http.limits import HttpLimits
 
 LIMITS = HttpLimits(
-    connections_max=8, head_seconds=0.4, idle_seconds=1, answer_seconds=0.6, sweep_seconds=0.05
+    connections_max=8,
+    connections_per_host_max=8,
+    head_seconds=0.4,
+    idle_seconds=1,
+    answer_seconds=0.6,
+    sweep_seconds=0.05,
 )
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
@@ -117,6 +122,29 @@ def test_a_flood_of_connections_is_bounded(port: HttpThread, broker_log: Lines) 
     assert port.server.connection_count <= LIMITS.connections_max
     for sock in flood:
         sock.close()
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_one_host_cannot_take_the_place_of_others(loop: str) -> None:
+    limits = HttpLimits(connections_max=8, connections_per_host_max=4)
+    with HttpThread(loop, limits) as port:
+        flood = [port.connect("127.0.0.2") for _ in range(20)]
+        assert port.ask().startswith(b"HTTP/1.1 200")
+        assert port.server.connection_count <= limits.connections_per_host_max
+        for sock in flood:
+            sock.close()
+
+
+def test_clients_that_leave_leave_no_work_behind(port: HttpThread) -> None:
+    for _ in range(3 * LIMITS.connections_max):
+        with port.connect() as sock:
+            sock.sendall(GET.replace(b"/ ", b"/slow "))
+            time.sleep(0.02)
+    wait_until_empty(port)
+    deadline = time.monotonic() + 5
+    while running:
+        assert time.monotonic() < deadline, f"{len(running)} requests of clients that have left"
+        time.sleep(0.01)
 
 
 def test_idle_connections_make_room(port: HttpThread) -> None:

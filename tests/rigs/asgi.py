@@ -1,9 +1,12 @@
 """Asks an ASGI app without a server: a request in, the whole answer out."""
 
 import gzip
+import itertools
 from typing import Any, NamedTuple
 
 from tidelog.server.http.asgi import App
+
+_hosts = (f"192.0.2.{number % 256}" for number in itertools.count())
 
 
 class Answer(NamedTuple):
@@ -23,6 +26,7 @@ async def ask(app: App, path: str = "/", method: str = "GET", **headers: str) ->
         "type": "http",
         "method": method,
         "path": path,
+        "client": (next(_hosts), 50_000),
         "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()],
     }
     events: list[Any] = []

@@ -26,7 +26,7 @@ class HttpConnection(asyncio.Protocol):
     def __init__(
         self,
         owner: ConnectionOwner,
-        client: str,
+        client: tuple[str, int],
         now: Callable[[], float],
         speak: "Callable[[HttpConnection], asyncio.Protocol]",
     ) -> None:
@@ -37,9 +37,11 @@ class HttpConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._received = 0
         self._is_running = False  # the app
+        self._give_up: Callable[[], object] | None = None
         self._head_since: float | None = now()
         self._answer_since = 0.0
-        self.client = client
+        self.host = client[0]
+        self.client = f"{client[0]}:{client[1]}"
         self.idle_since = now()
 
     @property
@@ -84,18 +86,23 @@ class HttpConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         try:
             self._http.connection_lost(exc)
+            if self._give_up is not None:
+                self._give_up()
         finally:
             self._owner.ended(self)
 
     # What the shell around the app calls.
 
-    def request_begins(self) -> None:
+    def request_begins(self, give_up: Callable[[], object] | None = None) -> None:
+        """`give_up` is called if the client leaves: its work would no longer count for any limit."""
         self._is_running = True
+        self._give_up = give_up
         self._head_since, self._answer_since = None, self._now()
         self._received = 0
 
     def request_ends(self) -> None:
         self._is_running = False
+        self._give_up = None
         self.idle_since = self._now()
 
     # The end.

@@ -8,6 +8,8 @@ KIB = 1024
 @dataclass(frozen=True, slots=True)
 class HttpLimits:
     connections_max: int = 32
+    connections_per_host_max: int = 16
+    """Probes and scrapes of other hosts find a place, whatever one host does."""
     full_pause_seconds: float = 0.05
     """A port that had to refuse a connection accepts nothing for this long."""
     head_bytes_max: int = 16 * KIB

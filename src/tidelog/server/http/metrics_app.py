@@ -1,12 +1,14 @@
 """`/metrics`: a page of metrics, in Prometheus' text format or OpenMetrics as the client prefers.
 
 Clients that come while a scrape collects share it: two Prometheus servers cost little more than one. Few
-answers are in memory at a time, and further clients wait for one of them to be sent.
+answers are in memory at a time, and further clients wait for one of them to be sent. One host never has all
+of them: its clients that do not read would keep every other host waiting.
 """
 
 import asyncio
 import re
 from collections.abc import Iterator
+from weakref import WeakValueDictionary
 
 from tidelog.metrics.collectors import Collectors
 from tidelog.metrics.families.scrapes import SCRAPE_SECONDS
@@ -16,7 +18,7 @@ from tidelog.metrics.text_format import OPEN_METRICS, PROMETHEUS, is_open_metric
 from tidelog.server.http.asgi import Receive, Scope, Send, begin, header
 from tidelog.server.http.scrape import Form, Scrape
 
-ANSWERS_MAX = 4
+ANSWERS_MAX, ANSWERS_PER_HOST_MAX = 4, 3
 _GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))")
 
 
@@ -26,12 +28,16 @@ class MetricsApp:
         self._scrape: Scrape | None = None
         self._seconds = Histogram(SCRAPE_SECONDS.bounds)
         self._answers = asyncio.Semaphore(ANSWERS_MAX)
+        self._answers_of_host: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         collectors.add("scrapes", self._collect)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         open_metrics = is_open_metrics(header(scope, b"accept"))
         gzip = _GZIP.search(header(scope, b"accept-encoding")) is not None
-        async with self._answers:
+        host, _ = scope["client"] or ("", 0)
+        answers_here = self._answers_of_host.get(host) or asyncio.Semaphore(ANSWERS_PER_HOST_MAX)
+        self._answers_of_host[host] = answers_here
+        async with answers_here, self._answers:
             scrape = self._current()
             pieces = await scrape.text(Form(open_metrics, gzip))
             self._end(scrape)

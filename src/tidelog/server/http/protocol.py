@@ -65,7 +65,8 @@ class HttpProtocols:
             except Exception as error:
                 raise NotSentError from error
 
-        connection.request_begins()
+        task = asyncio.current_task()
+        connection.request_begins(None if task is None else task.cancel)
         try:
             await self._app(scope, receive, watched)
         except NotSentError:

@@ -7,7 +7,7 @@ its own: whatever clients do here, the Kafka port has its descriptors, its memor
 import asyncio
 import logging
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from socket import socket
 
 from tidelog.base.listener import Listener
@@ -105,13 +105,19 @@ class HttpServer:
     # What the listening socket calls.
 
     def _accepted(self, sock: socket, host: str, port: int) -> float:
-        if len(self._connections) >= self.limits.connections_max and not self._make_room():
-            sock.close()
-            self.refused += 1
-            what = f"{host}:{port} refused on port {self.address.port}: it serves {len(self._connections)}"
-            self._gate.write("full", self._loop.time(), logging.WARNING, f"{what} connections at a time")
-            return self.limits.full_pause_seconds
-        connection = HttpConnection(self, f"{host}:{port}", self._loop.time, self._protocols.speak)
+        same_host = [connection for connection in self._connections if connection.host == host]
+        for served, most in (
+            (same_host, self.limits.connections_per_host_max),
+            (self._connections, self.limits.connections_max),
+        ):
+            if len(served) >= most and not self._make_room(served):
+                sock.close()
+                self.refused += 1
+                what = f"{host}:{port} refused on port {self.address.port}: it serves {len(same_host)} "
+                what += f"connections of this host and {len(self._connections)} in all"
+                self._gate.write("full", self._loop.time(), logging.WARNING, what)
+                return self.limits.full_pause_seconds if served is self._connections else 0.0
+        connection = HttpConnection(self, (host, port), self._loop.time, self._protocols.speak)
         self._connections.add(connection)
         task = self._loop.create_task(self._start(connection, sock), name="HTTP connection")
         self._starting.add(task)
@@ -136,9 +142,9 @@ class HttpServer:
             sock.close()
             raise
 
-    def _make_room(self) -> bool:
+    def _make_room(self, served: Iterable[HttpConnection]) -> bool:
         """A client that comes with a request goes before a connection that waits for its next one."""
-        idle = [connection for connection in self._connections if connection.is_idle]
+        idle = [connection for connection in served if connection.is_idle]
         if not idle:
             return False
         longest = min(idle, key=lambda connection: connection.idle_since)

@@ -38,7 +38,7 @@ class Rig:
         self.now = 0.0
         self.complaints: list[str] = []
         self.transport: Any = Transport()
-        self.connection = HttpConnection(self, "client", lambda: self.now, lambda _: Http())
+        self.connection = HttpConnection(self, ("192.0.2.1", 50_000), lambda: self.now, lambda _: Http())
         self.connection.connection_made(self.transport)
 
     def failed(self, connection: HttpConnection, what: str) -> None:
@@ -116,3 +116,12 @@ def test_nonsense_ends_the_connection_and_nothing_else(rig: Rig) -> None:
     rig.connection.data_received(b"!")
     assert rig.transport.is_aborted
     assert rig.complaints == ["sent something that is no HTTP: nonsense"]
+
+
+def test_a_client_that_leaves_takes_its_request_with_it(rig: Rig) -> None:
+    given_up: list[bool] = []
+    rig.connection.request_begins(lambda: given_up.append(True))
+    rig.connection.request_ends()
+    rig.connection.request_begins(lambda: given_up.append(True))
+    rig.connection.connection_lost(None)
+    assert given_up == [True]

@@ -115,5 +115,27 @@ def test_a_large_page_lets_the_loop_turn() -> None:
     assert turns > 10
 
 
+def test_a_host_that_does_not_read_leaves_room_for_others() -> None:
+    async def life() -> str:
+        app = app_of(Source())
+        scope = {"type": "http", "method": "GET", "path": "/", "headers": [], "client": ("198.51.100.1", 1)}
+
+        async def receive() -> dict[str, object]:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def never(event: object) -> None:
+            await asyncio.Event().wait()
+
+        deaf = [asyncio.ensure_future(app(dict(scope), receive, never)) for _ in range(2 * ANSWERS_MAX)]
+        await asyncio.sleep(0.05)
+        answer = await asyncio.wait_for(ask(app), 5)
+        for task in deaf:
+            task.cancel()
+        await asyncio.gather(*deaf, return_exceptions=True)
+        return answer.text
+
+    assert "seen_total" in asyncio.run(life())
+
+
 async def _ask_once(source: Source, **headers: str):  # type: ignore[no-untyped-def]
     return await ask(app_of(source), **headers)
