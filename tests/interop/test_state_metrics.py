@@ -14,6 +14,7 @@ from tests.interop.waiting import eventually
 from tests.rigs.scrape import Scraped, scrape
 from tidelog import Admin, AuthorizationFailed, Consumer, Producer, TopicPartition, TransactionalProducer
 from tidelog.broker.metrics import end_offsets
+from tidelog.cli.main import run
 from tidelog.metrics.catalogue import FAMILIES
 from tidelog.metrics.families import faults, pipelines
 from tidelog.metrics.family import Family
@@ -144,6 +145,22 @@ def test_sums_of_partitions_agree_with_the_controller(cluster: Cluster) -> None:
     assert len(controller.values("tidelog_raft_voter_lag_entries")) == 3
 
 
+def test_a_partition_that_moves_is_no_unclean_election(cluster: Cluster, config: dict[str, object]) -> None:
+    elections = scrape(cluster.brokers[2]).value("tidelog_leader_elections_total")
+    with Admin(config) as admin:
+        admin.create_topic("moving", partitions=1, replication_factor=1)
+        home = admin.describe_topic("moving").partitions[0].leader
+    where = ["--brokers", str(home % 3 + 1), "-b", cluster.bootstrap_servers]
+    assert run(["topic", "reassign", "moving", *where]) == 0
+    eventually(lambda: scrape(cluster.brokers[2]).value("tidelog_leader_elections_total") > elections)
+    assert total(cluster, "tidelog_unclean_elections_total") == 0
+    with Admin(config) as admin:
+        admin.delete_topics("moving")
+    eventually(
+        lambda: all(not one.total("tidelog_topic_partitions", topic="moving") for one in scrapes(cluster))
+    )
+
+
 def test_a_dead_broker_shows_in_the_sets_of_the_others(cluster: Cluster) -> None:
     eventually(lambda: total(cluster, "tidelog_under_replicated_partitions") == 0)
     led = scrape(cluster.brokers[1]).value("tidelog_leaders")
@@ -156,7 +173,7 @@ def test_a_dead_broker_shows_in_the_sets_of_the_others(cluster: Cluster) -> None
     assert total(cluster, "tidelog_isr_shrinks_total") >= partitions - led
     assert scrape(cluster.brokers[2]).value("tidelog_leader_elections_total") - elections >= led
     assert total(cluster, "tidelog_unclean_elections_total") == 0
-    assert max(one.value("tidelog_raft_leader") for one in scrapes(cluster)) > 1
+    eventually(lambda: max(one.value("tidelog_raft_leader") for one in scrapes(cluster)) > 1)
     cluster.restart(1)
     eventually(lambda: total(cluster, "tidelog_under_replicated_partitions") == 0)
     assert total(cluster, "tidelog_isr_expands_total") >= partitions

@@ -101,6 +101,16 @@ BROKERS = [
         OF_BROKER,
         {f"tidelog_clock_jumps_total{{{BROKER}}}": "0x60 1x60"},
     ),
+    # Until the clock is right, or believed: then retention follows it.
+    Case(
+        "TidelogClockJumped",
+        {
+            f"tidelog_clock_jumps_total{{{BROKER}}}": "0x30 1x90",
+            f"tidelog_clock_held{{{BROKER}}}": "0x30 1x90",
+        },
+        OF_BROKER,
+        {f"tidelog_clock_held{{{BROKER}}}": "1x60 0x60"},
+    ),
     slow("TidelogEventLoopLate", "tidelog_event_loop_lag_seconds", BROKER, OF_BROKER, "0.1"),
     Case(
         "TidelogMetricsIncomplete",
@@ -318,6 +328,30 @@ READERS = [
         (900, 30),
         OF_GROUP,
         ',group="billing",topic="orders",partition="0"',
+    ),
+    # Too many partitions on the coordinator: it shows sums of groups alone.
+    Case(
+        "TidelogGroupLagGrowing",
+        {f'tidelog_group_total_lag_records{{{BROKER},group="billing"}}': "0+500x120"},
+        {"job": "tidelog", "group": "billing"},
+        {f'tidelog_group_total_lag_records{{{BROKER},group="billing"}}': "500000-1000x120"},
+    ),
+    gauge(
+        "TidelogGroupLagHigh",
+        "tidelog_group_lag_seconds_max",
+        (900, 30),
+        {"job": "tidelog", "group": "billing"},
+        ',group="billing"',
+    ),
+    # Of partitions and of the group: one alert, and not two.
+    Case(
+        "TidelogGroupLagHigh",
+        {
+            f'tidelog_group_lag_seconds{{{LAG},partition="0"}}': "900x120",
+            f'tidelog_group_lag_seconds_max{{{BROKER},group="billing"}}': "900x120",
+        },
+        OF_GROUP,
+        {f'tidelog_group_lag_seconds_max{{{BROKER},group="billing"}}': "30x120"},
     ),
     gauge("TidelogTransactionHanging", "tidelog_transaction_oldest_open_seconds", (3600, 60), OF_BROKER),
     Case(

@@ -2,6 +2,7 @@
 
 from contextlib import AsyncExitStack
 
+from tidelog.base.ids import NO_EPOCH
 from tidelog.broker.metrics.cluster import ClusterCollector
 from tidelog.broker.metrics.end_offsets import EndOffsets
 from tidelog.broker.metrics.groups import GroupsCollector
@@ -21,7 +22,7 @@ def add_collectors(opened: AsyncExitStack, services: Services) -> None:
     """From now on a scrape shows the state of this broker, and counts what changes."""
     collectors, metadata = services.collectors, services.metadata
     add_state_collectors(collectors, services)
-    changes = ImageChanges(metadata.node_id)
+    changes = ImageChanges(metadata.node_id, lambda: services.lifecycle.epoch != NO_EPOCH)
     metadata.on_change(changes.on_change)
     collectors.add("metadata changes", changes.collect)
     collectors.add("syncs", SyncTimes(services.partitions).collect)

@@ -48,8 +48,9 @@ _UNIT = """\
 # Written by `tidelog service install`. Changes of your own: systemctl edit tidelog
 [Unit]
 Description=Tidelog broker
-Wants=network-online.target
-After=network-online.target
+# A broker believes the clock that it starts with, and deletes by it what its topics keep for a time.
+Wants=network-online.target time-sync.target
+After=network-online.target time-sync.target
 
 [Service]
 # The broker says when it is ready. The first start of a cluster waits for its voters, and a start after a

@@ -52,11 +52,11 @@ FILE_DESCRIPTORS = warning(
 )
 CLOCK_JUMPED = warning(
     "TidelogClockJumped",
-    "increase(tidelog_clock_jumps_total[15m]) > 0",
+    "increase(tidelog_clock_jumps_total[15m]) > 0 or tidelog_clock_held > 0",
     "0m",
     "The clock of {{ $labels.instance }} jumped",
-    "The system's clock under {{ $labels.instance }} of {{ $labels.job }} jumped in the last 15 minutes: "
-    "times of records, retention and certificates follow it.",
+    "The system's clock under {{ $labels.instance }} of {{ $labels.job }} jumped. After a jump ahead, nothing "
+    "expires by it before the broker restarts or clock.jump.hold.ms is over: set the clock right before that.",
 )
 EVENT_LOOP = warning(
     "TidelogEventLoopLate",

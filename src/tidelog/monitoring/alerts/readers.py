@@ -2,22 +2,31 @@
 
 from tidelog.monitoring.alerts.alert import critical, warning
 
+ON_TOPIC = "{{ with $labels.topic }} on {{ . }}{{ end }}"
+"""A broker with more partitions than metrics.partitions.max shows the lag of groups alone."""
+
 LAG_GROWING = warning(
     "TidelogGroupLagGrowing",
     "sum by (job, group, topic) (tidelog_group_lag_records) > 10000 "
-    "and sum by (job, group, topic) (deriv(tidelog_group_lag_records[15m])) > 0",
+    "and sum by (job, group, topic) (deriv(tidelog_group_lag_records[15m])) > 0 "
+    "or sum by (job, group) (tidelog_group_total_lag_records) > 10000 "
+    "and sum by (job, group) (deriv(tidelog_group_total_lag_records[15m])) > 0 "
+    "unless on (job, group) tidelog_group_lag_records",
     "15m",
-    "Group {{ $labels.group }} falls behind on {{ $labels.topic }}",
-    "Group {{ $labels.group }} of {{ $labels.job }} is {{ $value | humanize }} records behind on "
-    "{{ $labels.topic }}, and has been losing ground for 15 minutes.",
+    "Group {{ $labels.group }} falls behind" + ON_TOPIC,
+    "Group {{ $labels.group }} of {{ $labels.job }} is {{ $value | humanize }} records behind"
+    + ON_TOPIC
+    + ", and has been losing ground for 15 minutes.",
 )
 LAG_HIGH = warning(
     "TidelogGroupLagHigh",
-    "max by (job, group, topic) (tidelog_group_lag_seconds) > 600",
+    "max by (job, group, topic) (tidelog_group_lag_seconds) > 600 "
+    "or max by (job, group) (tidelog_group_lag_seconds_max) > 600 "
+    "unless on (job, group) tidelog_group_lag_seconds",
     "10m",
-    "Group {{ $labels.group }} is late on {{ $labels.topic }}",
-    "Group {{ $labels.group }} of {{ $labels.job }} reads records of {{ $labels.topic }} "
-    "{{ $value | humanizeDuration }} after they arrived.",
+    "Group {{ $labels.group }} is late" + ON_TOPIC,
+    "Group {{ $labels.group }} of {{ $labels.job }} reads records {{ $value | humanizeDuration }} after they "
+    "arrived" + ON_TOPIC + ".",
 )
 TRANSACTION_HANGING = warning(
     "TidelogTransactionHanging",

@@ -19,6 +19,11 @@ def test_the_unit_of_the_repository_is_that_of_the_defaults() -> None:
     assert UNIT.read_text() == unit_text(Service("/usr/local/bin/tidelog"))
 
 
+def test_a_broker_starts_after_the_time_service() -> None:
+    [after] = [line for line in UNIT.read_text().splitlines() if line.startswith("After=")]
+    assert "time-sync.target" in after
+
+
 def test_systemd_waits_longer_than_a_broker_takes_to_stop() -> None:
     config = load()
     drain_ms = config.int("controlled.shutdown.timeout.ms") + config.int("shutdown.grace.ms")
