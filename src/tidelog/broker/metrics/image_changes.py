@@ -42,8 +42,8 @@ class ImageChanges:
             if _is_unclean(before, after):
                 self.unclean_elections += 1
                 log.error(
-                    "%s-%d is led by broker %d, which was not in sync: records that only brokers %s had are lost",
-                    *(topic, after.index, after.leader, ", ".join(map(str, before.isr)) or "away"),
+                    "%s-%d is led by broker %d, which was not in sync: records that only others had are lost",
+                    *(topic, after.index, after.leader),
                 )
         if after.leader == self._node_id and before.isr != after.isr:
             self.isr_shrinks += not set(after.isr).issuperset(before.isr)

@@ -55,8 +55,8 @@ CLOCK_JUMPED = warning(
     "increase(tidelog_clock_jumps_total[15m]) > 0 or tidelog_clock_held > 0",
     "0m",
     "The clock of {{ $labels.instance }} jumped",
-    "The system's clock under {{ $labels.instance }} of {{ $labels.job }} jumped. After a jump ahead, nothing "
-    "expires by it before the broker restarts or clock.jump.hold.ms is over: set the clock right before that.",
+    "The system's clock under {{ $labels.instance }} of {{ $labels.job }} jumped. After a jump ahead, "
+    "nothing expires by it before the broker restarts or clock.jump.hold.ms is over: set it right before.",
 )
 EVENT_LOOP = warning(
     "TidelogEventLoopLate",
