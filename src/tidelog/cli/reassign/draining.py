@@ -54,12 +54,12 @@ class Drain:
             return
         if asks and not click.confirm(f"Drain {numbers_text(self.leaving)}?", err=True):
             raise CliError("Nothing was changed.")
-        self._cordon(view)
+        is_cordoned = self._cordon(view)
         self._hand_over(view, votes)
         for look in range(LOOKS_MAX):
             view, moves = self._plan()
             if not moves:
-                self._end(view, moved=look > 0)
+                self._end(view, moved=look > 0, is_cordoned=is_cordoned)
                 return
             self._move(view, moves, replace(self.how, yes=True))
             if not self.how.wait:
@@ -93,13 +93,16 @@ class Drain:
     def _inheritance(self, view: ClusterView) -> list[Inheritance]:
         return plan_inheritance(look_at_quorum(self.direct), view, self.leaving)
 
-    def _cordon(self, view: ClusterView) -> None:
+    def _cordon(self, view: ClusterView) -> bool:
+        """Brokers and controllers of 0.1.0 do not know the setting."""
         try:
             set_cordons(self.direct, [view.brokers[id] for id in self.leaving], cordoned=True)
         except CliError as error:
             if error.code is not Exit.REFUSED:
                 raise
             note(f"New topics may still be placed on {numbers_text(self.leaving)}: {error.message}")
+            return False
+        return True
 
     def _hand_over(self, view: ClusterView, votes: list[Inheritance]) -> None:
         if votes:
@@ -110,7 +113,7 @@ class Drain:
         if moves:
             carry_out(self.direct, view, moves, how)
 
-    def _end(self, view: ClusterView, *, moved: bool) -> None:
+    def _end(self, view: ClusterView, *, moved: bool, is_cordoned: bool) -> None:
         gone = [id for id in self.leaving if view.brokers[id].fenced]
         if not self.keep_vote:
             for id in gone:
@@ -126,7 +129,7 @@ class Drain:
         if gone:
             _say(session, f"Forgotten, since not alive: {numbers_text(gone)}.")
         if alive := [id for id in self.leaving if id not in gone]:
-            note(f"Stop {numbers_text(alive)} now: the cluster forgets a drained broker that stops.")
+            note(_advice(alive, is_cordoned=is_cordoned))
 
     def _say_votes(self, votes: list[Inheritance], *, planned: bool = False) -> None:
         if self.direct.session.json or not votes:
@@ -141,6 +144,12 @@ class Drain:
 
 def _named(ids: Collection[int]) -> str:
     return f"Broker {numbers_text(ids)} holds" if len(ids) == 1 else f"Brokers {numbers_text(ids)} hold"
+
+
+def _advice(alive: Collection[int], *, is_cordoned: bool) -> str:
+    if is_cordoned:
+        return f"Stop {numbers_text(alive)} now: the cluster forgets a drained broker that stops."
+    return f"Stop {numbers_text(alive)} now, then forget each: tidelog cluster unregister BROKER"
 
 
 def _refuse_if_last(view: ClusterView, leaving: Collection[int]) -> None:

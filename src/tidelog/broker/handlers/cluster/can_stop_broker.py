@@ -27,8 +27,6 @@ async def handle(context: Context, request: CanStopBrokerRequest) -> CanStopBrok
         ]
     except KafkaError as error:
         return CanStopBrokerResponse(error_code=error.code, error_message=error.message)
-    # Those that a client may tolerate come last: what is left out never forbids more than what is named.
-    found.sort(key=lambda one: one.unavoidable)
     return CanStopBrokerResponse(
         voters=sorted(quorum.voters),
         following=sorted(quorum.following),
