@@ -209,3 +209,10 @@ def test_what_keeps_brokers_safe() -> None:
 def test_the_alerts_are_those_of_prometheus() -> None:
     rule = manifests("--values", str(values_file("monitored")))["PrometheusRule", "tidelog"]
     assert rule["spec"] == yaml.safe_load((ROOT / "deploy/prometheus/tidelog-alerts.yml").read_text())
+
+
+def test_a_release_has_a_job_of_its_own_among_all_namespaces() -> None:
+    """Alerts and dashboards sum by job: a release of the same name elsewhere is another cluster."""
+    monitor = manifests("--values", str(values_file("monitored")))["ServiceMonitor", "tidelog"]
+    [endpoint] = monitor["spec"]["endpoints"]
+    assert endpoint["relabelings"] == [{"targetLabel": "job", "replacement": "tidelog/tidelog"}]
