@@ -10,7 +10,6 @@ from operator import attrgetter
 from tidelog.base.ports import Clock
 from tidelog.broker.metrics.end_offsets import EndOffsets
 from tidelog.broker.requests.context import Services
-from tidelog.groups.consumer.room import AnyGroup
 from tidelog.groups.offsets.committed import GroupOffsets
 from tidelog.metrics.families import groups as families
 from tidelog.metrics.family import Family
@@ -18,15 +17,23 @@ from tidelog.metrics.page import Page
 
 OFFSETS_A_TURN = 150
 
+Committed = tuple[str, int, int]
+"""Topic, partition and offset."""
+
 
 class GroupLag:
-    __slots__ = ("group_id", "members", "offsets", "records", "seconds_max", "unknown")
+    __slots__ = ("committed", "group_id", "members", "offsets", "records", "seconds_max", "unknown")
 
     def __init__(self, group_id: str, members: int) -> None:
         self.group_id = group_id
         self.members = members
         self.offsets: list[tuple[str, int, int, int, float]] = []
-        """Topic, partition, committed offset, lag in records and in seconds; -1 where that is not known."""
+        """Topic, partition, committed offset, lag in records and in seconds; -1 where that is not known.
+
+        Empty while the page shows no single partition.
+        """
+        self.committed = 0
+        """The number of committed offsets."""
         self.records = 0
         self.seconds_max = 0.0
         self.unknown = 0
@@ -40,25 +47,28 @@ class LagCollector:
 
     def collect(self, page: Page) -> Iterator[None]:
         config = self._services.config
+        groups_max, details_max = config.int("metrics.groups.max"), config.int("metrics.partitions.max")
         lags: list[GroupLag] = []
-        looked_at = 0
+        committed = looked_at = 0
         for served in self._services.groups:
             shard = served.shard_as_written
             for group in list(shard.groups.values()):
+                lags.append(lag := GroupLag(group.id, len(group.members)))
                 offsets = shard.durable.offsets.of_group(group.id)
-                lag = self._measure(group, offsets)
-                lags.append(lag)
-                looked_at += len(lag.offsets) + 1
-                if looked_at >= OFFSETS_A_TURN:
-                    looked_at = 0
-                    yield
+                for piece in _pieces(offsets):
+                    committed += len(piece)
+                    self._measure(lag, piece, is_detailed=committed <= details_max)
+                    looked_at += len(piece)
+                    if looked_at >= OFFSETS_A_TURN:
+                        looked_at = 0
+                        yield
+                looked_at += 1
         page.add(families.LAG_UNKNOWN, sum(lag.unknown for lag in lags))
-        is_detailed = sum(len(lag.offsets) for lag in lags) <= config.int("metrics.partitions.max")
-        groups_max = config.int("metrics.groups.max")
+        is_detailed = committed <= details_max
         shown = lags if len(lags) <= groups_max else nlargest(groups_max, lags, key=attrgetter("records"))
         for number, lag in enumerate(shown):
             page.add(families.MEMBERS, lag.members, lag.group_id)
-            if lag.offsets:
+            if lag.committed > lag.unknown:  # no lag is not a lag of 0
                 page.add(families.TOTAL_LAG_RECORDS, lag.records, lag.group_id)
                 page.add(families.LAG_SECONDS_MAX, round(lag.seconds_max, 3), lag.group_id)
             if is_detailed:
@@ -66,23 +76,34 @@ class LagCollector:
             if is_detailed or number % OFFSETS_A_TURN == 0:
                 yield
 
-    def _measure(self, group: AnyGroup, offsets: GroupOffsets) -> GroupLag:
-        lag = GroupLag(group.id, len(group.members))
+    def _measure(self, lag: GroupLag, piece: list[Committed], *, is_detailed: bool) -> None:
         now, find = self._clock.monotonic(), self._ends.find
-        for topic, partitions in offsets.items():
-            for partition, committed in partitions.items():
-                found = find((topic, partition))
-                if found is None:
-                    lag.unknown += 1
-                    lag.offsets.append((topic, partition, committed.offset, -1, -1.0))
-                    continue
+        lag.committed += len(piece)
+        for topic, partition, offset in piece:
+            found = find((topic, partition))
+            if found is None:
+                lag.unknown += 1
+                records, seconds = -1, -1.0
+            else:
                 end, history = found
-                records = max(0, end - committed.offset)
-                seconds = history.age(committed.offset, now, end)
+                records = max(0, end - offset)
+                seconds = history.age(offset, now, end)
                 lag.records += records
                 lag.seconds_max = max(lag.seconds_max, seconds)
-                lag.offsets.append((topic, partition, committed.offset, records, round(seconds, 3)))
-        return lag
+            if is_detailed:
+                lag.offsets.append((topic, partition, offset, records, round(seconds, 3)))
+
+
+def _pieces(offsets: GroupOffsets) -> Iterator[list[Committed]]:
+    """Short lists, so that a group of ten thousand partitions takes turns. Commits may come between them."""
+    piece: list[Committed] = []
+    for topic, partitions in list(offsets.items()):
+        for partition, committed in list(partitions.items()):
+            piece.append((topic, partition, committed.offset))
+            if len(piece) == OFFSETS_A_TURN:
+                yield piece
+                piece = []
+    yield piece
 
 
 def _add_detail(page: Page, lag: GroupLag) -> None:

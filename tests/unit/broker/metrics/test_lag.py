@@ -1,5 +1,6 @@
 """The lag of groups: limits leave sums and the largest lags, and unknown ends are counted."""
 
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,7 @@ from tidelog.broker.metrics.lag import LagCollector
 from tidelog.groups.offsets.committed import OffsetStore
 from tidelog.groups.record_formats.offset_commit import CommittedOffset
 from tidelog.metrics.collectors import Collectors
+from tidelog.metrics.page import Page
 
 END = 100
 
@@ -66,3 +68,27 @@ def test_a_partition_without_a_known_end_is_counted() -> None:
     assert page.value("tidelog_group_lag_unknown_partitions") == 1
     assert page.values("tidelog_group_lag_records") == []
     assert page.value("tidelog_group_committed_offset") == 90
+    assert page.values("tidelog_group_total_lag_records") == [], "0 would say that all is read"
+    assert page.values("tidelog_group_lag_seconds_max") == []
+
+
+def test_a_group_of_many_partitions_takes_turns_and_may_commit_meanwhile() -> None:
+    offsets = OffsetStore()
+    for partition in range(3_000):
+        offsets.put("g", "orders", partition, CommittedOffset(1))
+    shard = SimpleNamespace(
+        groups={"g": SimpleNamespace(id="g", members={})}, durable=SimpleNamespace(offsets=offsets)
+    )
+    limits = {"metrics.partitions.max": 10, "metrics.groups.max": 10}
+    services: Any = SimpleNamespace(
+        groups=[SimpleNamespace(shard_as_written=shard)], config=SimpleNamespace(int=limits.__getitem__)
+    )
+    looks: list[object] = []
+    ends: Any = SimpleNamespace(find=looks.append)
+    seen = []
+    for turn, _ in enumerate(LagCollector(services, ends, StillClock()).collect(Page())):
+        seen.append(len(looks))
+        offsets.put("g", "orders", 10_000 + turn, CommittedOffset(1))
+        offsets.put("g", f"topic-{turn}", 0, CommittedOffset(1))
+    assert max(after - before for before, after in pairwise([0, *seen])) <= 200
+    assert seen[-1] >= 3_000
