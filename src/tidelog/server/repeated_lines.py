@@ -7,6 +7,7 @@ Lines below INFO are not limited: an operator who asks for them wants all of the
 """
 
 import logging
+import threading
 from collections import OrderedDict
 from collections.abc import Hashable
 
@@ -53,10 +54,11 @@ class _Limit:
 
 
 class RepeatedLines(logging.Filter):
-    """For a handler. Lines of any thread pass one after the other, under the handler's lock or before it."""
+    """For a handler, which asks its filters before it takes its lock, on the thread that logs."""
 
     def __init__(self) -> None:
         super().__init__()
+        self._lock = threading.Lock()
         self._same = _Limit(SAME_LINES_MAX, SAME_SECONDS)
         self._place = _Limit(PLACE_LINES_MAX, PLACE_SECONDS)
         self._errors = _Limit(PLACE_ERRORS_MAX, PLACE_SECONDS)
@@ -64,15 +66,22 @@ class RepeatedLines(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno < logging.INFO:
             return True
-        text = record.getMessage()
-        same = self._same.admit((record.name, text), record.created)
+        try:
+            text = record.getMessage()
+        except Exception:
+            return True  # the handler says what is wrong with the line; a filter would fail what is logged
+        with self._lock:
+            left_out = self._left_out(record, text)
+        if left_out:
+            record.msg = f"{text} [{left_out} more lines like this one were left out]"
+            record.args = ()
+        return left_out is not None
+
+    def _left_out(self, record: logging.LogRecord, text: str) -> int | None:
+        """The number of lines left out before this one; None if it is left out too."""
+        same = self._same.admit((record.name, hash(text)), record.created)  # texts can be long
         if same is None:
-            return False
+            return None
         limit = self._place if record.levelno < logging.ERROR else self._errors
         here = limit.admit((record.pathname, record.lineno), record.created)
-        if here is None:
-            return False
-        if same or here:
-            record.msg = f"{text} [{same + here} more lines like this one were left out]"
-            record.args = ()
-        return True
+        return None if here is None else same + here

@@ -2,6 +2,9 @@
 
 import io
 import logging
+import random
+import sys
+import threading
 
 import pytest
 
@@ -61,6 +64,36 @@ def test_debug_lines_and_a_clock_that_jumps_back_are_not_held_back() -> None:
     assert len(passed(lines, *(record("detail", 1.0, level=logging.DEBUG) for _ in range(500)))) == 500
     assert passed(lines, *(record("x", 1000.0) for _ in range(5))) == ["x"] * SAME_LINES_MAX
     assert passed(lines, record("x", 10.0)) == ["x [2 more lines like this one were left out]"]
+
+
+def test_a_line_that_cannot_be_formatted_does_not_fail_what_logs_it() -> None:
+    assert RepeatedLines().filter(logging.LogRecord("tidelog", logging.INFO, "f", 1, "%d", ("x",), None))
+
+
+def test_lines_of_several_threads() -> None:
+    lines = RepeatedLines()
+    failures: list[Exception] = []
+
+    def write(seed: int) -> None:
+        chosen = random.Random(seed)
+        try:
+            for _ in range(30_000):
+                text = f"line {chosen.randrange(KEYS_MAX + 200)}"
+                lines.filter(record(text, 0.0, line=chosen.randrange(3_000)))
+        except Exception as error:
+            failures.append(error)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=write, args=(seed,)) for seed in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert failures == []
 
 
 def test_memory_is_bounded() -> None:
