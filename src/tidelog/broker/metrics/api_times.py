@@ -30,6 +30,7 @@ class ApiTimes:
         "request_bytes",
         "response_bytes",
         "send",
+        "sending",
         "slow",
         "throttle",
         "total",
@@ -46,6 +47,8 @@ class ApiTimes:
         self.remote = Histogram()
         self.throttle = Histogram()
         self.send = Histogram()
+        self.sending = 0
+        """Responses on their way, which are in no bucket until they arrive: buckets must never shrink."""
         self.request_bytes = 0
         self.response_bytes = 0
         self.slow = 0
@@ -68,7 +71,9 @@ class ApiTimes:
         times: Histogram = getattr(self, part)
         if part == "queue":
             return times
-        return _joined(self.at_once, times) if part == "local" else _with_zeros(times, requests)
+        if part == "local":
+            return _joined(self.at_once, times)
+        return _with_zeros(times, requests - self.sending if part == "send" else requests)
 
 
 def _joined(first: Histogram, second: Histogram) -> Histogram:

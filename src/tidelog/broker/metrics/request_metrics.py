@@ -68,10 +68,12 @@ class RequestMetrics:
 
     def send_begins(self) -> tuple[ApiTimes, float]:
         """The kernel does not take the whole newest reply. Returns what `send_ends` wants back."""
+        self.replied.sending += 1
         return self.replied, perf_counter()
 
     def send_ends(self, begun: tuple[ApiTimes, float]) -> None:
         times, since = begun
+        times.sending -= 1
         times.send.observe(perf_counter() - since)
 
     def collect(self, page: Page) -> Iterator[None]:

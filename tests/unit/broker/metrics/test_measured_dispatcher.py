@@ -190,6 +190,21 @@ def test_a_client_whose_socket_is_full_lets_its_answer_wait(rig: Rig) -> None:
     assert (fetch.send.count, metadata.send.count) == (1, 0)
 
 
+def test_no_bucket_shrinks_when_a_response_has_arrived(rig: Rig) -> None:
+    def buckets() -> list[float]:
+        found = rig.samples()
+        return [value for name, value in found.items() if 'part="send"' in name and "_bucket" in name]
+
+    rig.ask(Reply([b""]))
+    rig.ask(Reply([b""]))
+    times, since = rig.metrics.send_begins()
+    before = buckets()
+    rig.metrics.send_ends((times, since - 3.0))
+    after = buckets()
+    assert all(now >= then for then, now in zip(before, after, strict=True))
+    assert (before[-1], after[-1]) == (1, 2)
+
+
 def test_slow_requests_are_reported_with_their_parts(rig: Rig) -> None:
     reported: list[SlowRequest] = []
     rig.metrics.watch_slow(0.1, reported.append)
