@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.waiting import eventually
+from tests.interop.waiting import eventually, until_it_holds
 from tests.rigs.scrape import Scraped, scrape
 from tidelog import Admin, AuthorizationFailed, Consumer, Producer, TopicPartition, TransactionalProducer
 from tidelog.broker.metrics import end_offsets
@@ -75,8 +75,12 @@ def test_traffic_counts_what_clients_sent_and_read(cluster: Cluster, config: dic
     assert total(cluster, "tidelog_topic_sent_bytes_total", topic="traffic") >= received
     assert total(cluster, "tidelog_topic_partitions", topic="traffic") == 2
     eventually(lambda: total(cluster, "tidelog_topic_size_bytes", topic="traffic") == 3 * received)
-    copied = total(cluster, "tidelog_replication_received_bytes_total")
-    assert copied == total(cluster, "tidelog_replication_sent_bytes_total") >= 2 * received
+
+    def copies_agree() -> None:
+        copied = total(cluster, "tidelog_replication_received_bytes_total")
+        assert copied == total(cluster, "tidelog_replication_sent_bytes_total") >= 2 * received
+
+    until_it_holds(copies_agree)
 
 
 def test_transactions_and_commits_are_counted(cluster: Cluster, config: dict[str, object]) -> None:
@@ -86,15 +90,19 @@ def test_transactions_and_commits_are_counted(cluster: Cluster, config: dict[str
         with suppress(ZeroDivisionError), producer.transaction() as transaction:
             transaction.send("traffic", b"dropped").result()
             _ = 1 / 0
-    assert total(cluster, "tidelog_transactions_ended_total", outcome="committed") == 1
-    assert total(cluster, "tidelog_transactions_ended_total", outcome="aborted") == 1
-    assert total(cluster, "tidelog_transactions") == 1
-    # Markers are no records.
-    assert total(cluster, "tidelog_topic_received_records_total", topic="traffic") == RECORDS + 2
-    assert total(cluster, "tidelog_offset_commits_total") >= 2
-    assert total(cluster, "tidelog_group_rebalances_total") >= 1
-    assert total(cluster, "tidelog_groups") == 1
-    assert total(cluster, "tidelog_coordinator_shards", state="active") == 100
+
+    def counted() -> None:
+        assert total(cluster, "tidelog_transactions_ended_total", outcome="committed") == 1
+        assert total(cluster, "tidelog_transactions_ended_total", outcome="aborted") == 1
+        assert total(cluster, "tidelog_transactions") == 1
+        # Markers are no records.
+        assert total(cluster, "tidelog_topic_received_records_total", topic="traffic") == RECORDS + 2
+        assert total(cluster, "tidelog_offset_commits_total") >= 2
+        assert total(cluster, "tidelog_group_rebalances_total") >= 1
+        assert total(cluster, "tidelog_groups") == 1
+        assert total(cluster, "tidelog_coordinator_shards", state="active") == 100
+
+    until_it_holds(counted)
 
 
 def test_lag_in_records_and_seconds_at_the_coordinator(cluster: Cluster, config: dict[str, object]) -> None:
@@ -112,7 +120,7 @@ def test_lag_in_records_and_seconds_at_the_coordinator(cluster: Cluster, config:
             for _ in range(index):
                 producer.send("lagging", VALUE, partition=index).result()
     eventually(lambda: sorted(lags(cluster, "records")) == [0, 1, 2, 3, 4, 5])
-    assert total(cluster, "tidelog_group_total_lag_records", group="behind") == 15
+    eventually(lambda: total(cluster, "tidelog_group_total_lag_records", group="behind") == 15)
     time.sleep(1)
     slowest = max(lags(cluster, "seconds"))
     assert 1 <= slowest <= time.monotonic() - began + 0.5
@@ -129,20 +137,24 @@ def lags(cluster: Cluster, unit: str) -> list[float]:
 
 
 def test_sums_of_partitions_agree_with_the_controller(cluster: Cluster) -> None:
-    eventually(lambda: total(cluster, "tidelog_active_controller") == 1)
-    seen = scrapes(cluster)
-    [controller] = [one for one in seen if one.value("tidelog_active_controller")]
-    assert sum(one.value("tidelog_leaders") for one in seen) == controller.value("tidelog_partitions")
-    assert controller.value("tidelog_brokers", state="active") == 3
-    assert controller.value("tidelog_offline_partitions") == 0
-    assert controller.value("tidelog_topics") == len(controller.values("tidelog_topic_partitions"))
-    for one in seen:
-        assert one.value("tidelog_ready") == 1
-        assert one.value("tidelog_raft_term") == controller.value("tidelog_raft_term")
-        assert one.total("tidelog_raft_role") == 1
-        assert one.value("tidelog_damaged_partitions") == 0
-    assert controller.value("tidelog_raft_role", role="leader") == 1
-    assert len(controller.values("tidelog_raft_voter_lag_entries")) == 3
+    def all_agree() -> None:
+        seen = scrapes(cluster)
+        controllers = [one for one in seen if one.value("tidelog_active_controller")]
+        assert len(controllers) == 1
+        controller = controllers[0]
+        assert sum(one.value("tidelog_leaders") for one in seen) == controller.value("tidelog_partitions")
+        assert controller.value("tidelog_brokers", state="active") == 3
+        assert controller.value("tidelog_offline_partitions") == 0
+        assert controller.value("tidelog_topics") == len(controller.values("tidelog_topic_partitions"))
+        for one in seen:
+            assert one.value("tidelog_ready") == 1
+            assert one.value("tidelog_raft_term") == controller.value("tidelog_raft_term")
+            assert one.total("tidelog_raft_role") == 1
+            assert one.value("tidelog_damaged_partitions") == 0
+        assert controller.value("tidelog_raft_role", role="leader") == 1
+        assert len(controller.values("tidelog_raft_voter_lag_entries")) == 3
+
+    until_it_holds(all_agree)
 
 
 def test_a_partition_that_moves_is_no_unclean_election(cluster: Cluster, config: dict[str, object]) -> None:
@@ -170,12 +182,12 @@ def test_a_dead_broker_shows_in_the_sets_of_the_others(cluster: Cluster) -> None
     partitions = scrape(cluster.brokers[2]).value("tidelog_replicas")
     eventually(lambda: total(cluster, "tidelog_under_replicated_partitions") == partitions)
     eventually(lambda: total(cluster, "tidelog_at_min_isr_partitions") == partitions)
-    assert total(cluster, "tidelog_isr_shrinks_total") >= partitions - led
-    assert scrape(cluster.brokers[2]).value("tidelog_leader_elections_total") - elections >= led
+    eventually(lambda: total(cluster, "tidelog_isr_shrinks_total") >= partitions - led)
+    eventually(lambda: scrape(cluster.brokers[2]).value("tidelog_leader_elections_total") - elections >= led)
     assert total(cluster, "tidelog_unclean_elections_total") == 0
     eventually(lambda: max(one.value("tidelog_raft_leader") for one in scrapes(cluster)) > 1)
     cluster.restart(1)
-    eventually(lambda: total(cluster, "tidelog_under_replicated_partitions") == 0)
+    eventually(lambda: total(cluster, "tidelog_under_replicated_partitions") == 0, 40)
     assert total(cluster, "tidelog_isr_expands_total") >= partitions
 
 
