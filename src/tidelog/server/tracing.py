@@ -77,7 +77,7 @@ class Tracing:
             "tidelog.seconds.remote": request.remote,
             "tidelog.seconds.throttle": request.throttle,
         }
-        if request.remote > request.local:
+        if request.remote > 0:
             found["tidelog.waited_for"] = WAITS_FOR.get(request.api, CONTROLLER)
         return found
 
