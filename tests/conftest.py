@@ -26,7 +26,9 @@ TOGETHER = {
     "tests/interop/test_cluster_cli_apache.py": "a cluster of Apache Kafka",
     "tests/interop/prometheus/test_live_cluster.py": "a cluster that Prometheus watches",
     "tests/interop/test_state_metrics.py": "a cluster with metrics",
+    "tests/interop/test_operations_page.py": "a cluster for the handbook",
     "tests/interop/test_up_secure.py": "a secured cluster",
+    "tests/releases/test_rolling_upgrade.py": "a cluster of two versions",
 }
 
 # How long an example takes says more about the machine than about the code.
