@@ -20,8 +20,8 @@ PRODUCE = {"os": Cost(15.6, 0.84), "fsync": Cost(77.3, 0.89)}
 REPLICA = Cost(38.8, 1.02)
 """For each further replica: the leader's and the follower's part together."""
 FETCH = Cost(21.9, 0.39)
-TLS_KIB = {"in": 1.69, "out": 0.65}
-"""In addition, from benches/tls.py: 16 KiB records of librdkafka."""
+TLS_KIB = {"in": 1.37, "out": 0.65}
+"""In addition, from benches/tls.py, with librdkafka's TLS records of 8 KiB."""
 
 BROKER_BYTES = 50_000_000
 PARTITION_BYTES = 10_600
