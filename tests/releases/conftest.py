@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.chaos.conftest import victim  # noqa: F401  # the fixture
 from tests.chaos.process_cluster import ProcessCluster
-from tests.chaos.victim import Victim
 from tests.releases.release import Release
 
 
@@ -14,19 +14,6 @@ from tests.releases.release import Release
 def source_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Release], Path]:
     directory = tmp_path_factory.mktemp("releases")
     return lambda release: release.source(directory)
-
-
-@pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Callable[..., Victim]]:
-    made: list[Victim] = []
-
-    def make(**settings: object) -> Victim:
-        made.append(Victim(tmp_path / f"broker-{len(made)}", settings))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.kill()
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,10 @@ pytestmark = pytest.mark.timeout(180)
 
 @pytest.mark.parametrize("release", releases(), ids=lambda release: release.version)
 def test_this_version_starts_on_it_and_the_release_again(
-    release: Release, broker: Callable[..., Victim], source_of: Callable[[Release], Path]
+    release: Release, victim: Callable[..., Victim], source_of: Callable[[Release], Path]
 ) -> None:
     """Nothing raised a feature in between, so that the way back is open."""
-    running = broker(**sample_data.SETTINGS)
+    running = victim(**sample_data.SETTINGS)
     running.data = release.data(running.directory)
     for source in (None, source_of(release), None):
         running.source = source
