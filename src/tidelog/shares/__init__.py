@@ -1,0 +1,1 @@
+"""Share groups at a partition: which records are delivered, held, done, or due later. Pure decisions."""

@@ -1,0 +1,37 @@
+"""The key by which the state of a share partition is placed and found, as Kafka's SharePartitionKey."""
+
+import pytest
+
+from tidelog.coordination.placement import partition_of_key
+from tidelog.shares.place import SharePlace, coordinator_key, place_of_key
+
+PLACE = SharePlace("workers", bytes(range(16)), 3)
+
+
+def test_a_key_names_group_topic_and_partition() -> None:
+    assert coordinator_key(PLACE) == "workers:AAECAwQFBgcICQoLDA0ODw:3"
+    assert place_of_key(coordinator_key(PLACE)) == PLACE
+    # Utils.abs("workers:AAECAwQFBgcICQoLDA0ODw:3".hashCode()) % 50, by Java
+    assert partition_of_key(coordinator_key(PLACE), 50) == 6
+
+
+def test_a_group_id_may_contain_colons() -> None:
+    place = SharePlace("a:b::c", bytes(16), 0)
+    assert place_of_key(coordinator_key(place)) == place
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "",
+        "workers",
+        "workers:3",
+        ":AAECAwQFBgcICQoLDA0ODw:3",
+        " :AAECAwQFBgcICQoLDA0ODw:3",
+        "w:short:3",
+        "w:AAECAwQFBgcICQoLDA0ODw:x",
+    ],
+)
+def test_a_malformed_key_is_refused_in_words(key: str) -> None:
+    with pytest.raises(ValueError, match="is not of the form group:topic id:partition"):
+        place_of_key(key)
