@@ -1,0 +1,1 @@
+"""Schemas, subjects, versions, references and compatibility: the schema registry as pure decisions."""

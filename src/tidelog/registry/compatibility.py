@@ -1,0 +1,92 @@
+"""Compatibility levels: which earlier versions a new schema is compared with, and in which direction.
+
+A schema is backward compatible if, as the reader, it reads what an earlier version wrote, and forward
+compatible if an earlier version reads what it wrote. Messages have Confluent's wording, which people search
+for.
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import NamedTuple
+
+from tidelog.registry.parsed import READER, WRITER, Incompatibility, ParsedSchema
+from tidelog.registry.schema import SchemaType
+
+SHOWN_CHARS_MAX = 10 * 1024
+"""Of an earlier schema in a message."""
+
+
+class Level(StrEnum):
+    NONE = "NONE"
+    BACKWARD = "BACKWARD"
+    BACKWARD_TRANSITIVE = "BACKWARD_TRANSITIVE"
+    FORWARD = "FORWARD"
+    FORWARD_TRANSITIVE = "FORWARD_TRANSITIVE"
+    FULL = "FULL"
+    FULL_TRANSITIVE = "FULL_TRANSITIVE"
+
+    @property
+    def is_transitive(self) -> bool:
+        """Whether every earlier version counts, not the latest alone."""
+        return self.endswith("_TRANSITIVE")
+
+    @property
+    def is_backward(self) -> bool:
+        return self.startswith(("BACKWARD", "FULL"))
+
+    @property
+    def is_forward(self) -> bool:
+        return self.startswith(("FORWARD", "FULL"))
+
+
+DEFAULT_LEVEL = Level.BACKWARD
+
+
+class EarlierVersion(NamedTuple):
+    version: int
+    schema: ParsedSchema
+
+
+def problems(level: Level, schema: ParsedSchema, newest_first: Iterable[EarlierVersion]) -> list[str]:
+    """Returns why a schema breaks the level, for the first earlier version that it breaks it with."""
+    if level is Level.NONE:
+        return []
+    for earlier in newest_first:
+        found = _between(level, schema, earlier)
+        if found:
+            return [*found, f"{{validateFields: 'false', compatibility: '{level}'}}"]
+        if not level.is_transitive:
+            break
+    return []
+
+
+def _between(level: Level, schema: ParsedSchema, earlier: EarlierVersion) -> list[str]:
+    if schema.type != earlier.schema.type:
+        return ["Incompatible because of different schema type"]
+    found: list[str] = []
+    if level.is_forward:
+        faults = earlier.schema.incompatibilities(schema)
+        found += [_sentence(schema.type, fault, "old", "new") for fault in faults]
+    if level.is_backward:
+        faults = schema.incompatibilities(earlier.schema)
+        found += [_sentence(schema.type, fault, "new", "old") for fault in faults]
+    return [*found, *_shown(earlier)] if found else []
+
+
+def _sentence(kind: SchemaType, fault: Incompatibility, reader: str, writer: str) -> str:
+    description = fault.description.replace(READER, reader).replace(WRITER, writer)
+    if kind is SchemaType.AVRO:
+        return (
+            f"{{errorType:'{fault.kind}', description:'{description}', additionalInfo:'{fault.info or ''}'}}"
+        )
+    return f'{{errorType:"{fault.kind}", description:"{description}"}}'
+
+
+def _shown(earlier: EarlierVersion) -> list[str]:
+    text = earlier.schema.text
+    if len(text) > SHOWN_CHARS_MAX:
+        return [
+            f"{{oldSchemaVersion: {earlier.version}}}",
+            f"{{oldSchema: <truncated> '{text[:SHOWN_CHARS_MAX]}...'}}",
+        ]
+    return [f"{{oldSchemaVersion: {earlier.version}}}", f"{{oldSchema: '{text}'}}"]

@@ -1,0 +1,98 @@
+"""Configurations of everything, of a context or of a subject: which settings exist, and how they add up.
+
+A configuration is JSON in Confluent's shape. A setting that it does not have comes from the next wider scope.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from tidelog.registry.compatibility import Level
+from tidelog.registry.errors import RegistryCode, RegistryError
+from tidelog.registry.metadata import checked_metadata, checked_rule_set
+from tidelog.registry.subjects import SUBJECT_CHARS_MAX
+
+Config: TypeAlias = Mapping[str, Any]
+
+LEVEL = "compatibilityLevel"
+NORMALIZE = "normalize"
+VALIDATE_NEW = "validateNewSchemas"
+ALIAS = "alias"
+GROUP = "compatibilityGroup"
+DEFAULT_METADATA = "defaultMetadata"
+OVERRIDE_METADATA = "overrideMetadata"
+DEFAULT_RULE_SET = "defaultRuleSet"
+OVERRIDE_RULE_SET = "overrideRuleSet"
+
+_FLAGS = {NORMALIZE, VALIDATE_NEW, "validateFields", "validateRules"}
+_TEXTS = {ALIAS, "aliasForDeks", GROUP, "compatibilityPolicy"}
+_FILLING = (DEFAULT_METADATA, OVERRIDE_METADATA, DEFAULT_RULE_SET, OVERRIDE_RULE_SET)
+
+
+def checked_changes(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings of a request that exist, each checked; None removes one. RegistryError: a bad
+    value."""
+    changes: dict[str, Any] = {}
+    for name, value in given.items():
+        setting = LEVEL if name == "compatibility" else name
+        if value is None:
+            changes[setting] = None
+        elif setting == LEVEL:
+            changes[setting] = str(checked_level(value))
+        elif setting in _FLAGS:
+            changes[setting] = _flag(setting, value)
+        elif setting in _TEXTS:
+            changes[setting] = _text(setting, value)
+        elif setting in (DEFAULT_METADATA, OVERRIDE_METADATA):
+            changes[setting] = checked_metadata(value)
+        elif setting in (DEFAULT_RULE_SET, OVERRIDE_RULE_SET):
+            changes[setting] = checked_rule_set(value)
+    return {name: value for name, value in changes.items() if name in SETTINGS}
+
+
+SETTINGS = {LEVEL, *_FLAGS, *_TEXTS, *_FILLING}
+
+
+def changed(config: Config, changes: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in {**config, **changes}.items() if value is not None}
+
+
+def level_of(config: Config) -> Level:
+    return Level(config[LEVEL])
+
+
+def validates_new(config: Config) -> bool:
+    """Whether a new schema has to hold to all rules of today, such as defaults that are values of their
+    types."""
+    return config.get(VALIDATE_NEW) is not False
+
+
+def fills_in(config: Config) -> bool:
+    """Whether it gives metadata or rules to schemas that are registered."""
+    return any(config.get(name) is not None for name in _FILLING)
+
+
+def checked_level(given: object) -> Level:
+    try:
+        return Level(str(given).upper())
+    except ValueError:
+        raise RegistryError(
+            RegistryCode.INVALID_COMPATIBILITY_LEVEL,
+            "Invalid compatibility level. Valid values are none, backward, forward, full, "
+            "backward_transitive, "
+            "forward_transitive, and full_transitive",
+        ) from None
+
+
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise RegistryError(RegistryCode.UNPROCESSABLE, f"The setting '{name}' is true or false.")
+    return value
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str) or len(value) > SUBJECT_CHARS_MAX:
+        raise RegistryError(
+            RegistryCode.UNPROCESSABLE,
+            f"The setting '{name}' is a text of at most {SUBJECT_CHARS_MAX} characters.",
+        )
+    return value

@@ -1,0 +1,1 @@
+"""JSON Schemas: parsed, given back in canonical form, and compared as a reader and a writer."""

@@ -1,0 +1,1 @@
+"""How two JSON schemas differ, by Confluent's rules: objects, arrays, values, and combinations of schemas."""

@@ -1,0 +1,90 @@
+"""The differences between two schemas: Confluent's names, which are incompatible, and its sentences.
+
+A name that is in none of the lists is of a compatible difference: MAXIMUM_REMOVED,
+OPTIONAL_PROPERTY_ADDED_TO_...
+"""
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from tidelog.registry.parsed import READER, WRITER, Incompatibility
+
+_SENTENCES: Final = {
+    f"The keyword at path '%s' in the {READER} schema is not present in the {WRITER} schema": """
+        MAXIMUM_ADDED MINIMUM_ADDED EXCLUSIVE_MAXIMUM_ADDED EXCLUSIVE_MINIMUM_ADDED MULTIPLE_OF_ADDED
+        MAX_LENGTH_ADDED MIN_LENGTH_ADDED PATTERN_ADDED REQUIRED_ATTRIBUTE_ADDED MAX_PROPERTIES_ADDED
+        MIN_PROPERTIES_ADDED DEPENDENCY_ARRAY_ADDED DEPENDENCY_SCHEMA_ADDED MAX_ITEMS_ADDED MIN_ITEMS_ADDED
+        MAX_CONTAINS_ADDED MIN_CONTAINS_ADDED UNIQUE_ITEMS_ADDED ADDITIONAL_ITEMS_REMOVED
+        ADDITIONAL_PROPERTIES_REMOVED UNEVALUATED_PROPERTIES_REMOVED UNEVALUATED_ITEMS_REMOVED
+        SCHEMA_ADDED""",
+    f"The value at path '%s' in the {READER} schema is more than its value in the {WRITER} schema": """
+        MIN_LENGTH_INCREASED MINIMUM_INCREASED EXCLUSIVE_MINIMUM_INCREASED MIN_PROPERTIES_INCREASED
+        MULTIPLE_OF_EXPANDED MIN_ITEMS_INCREASED MIN_CONTAINS_INCREASED""",
+    f"The value at path '%s' in the {READER} schema is less than its value in the {WRITER} schema": """
+        MAX_LENGTH_DECREASED MAXIMUM_DECREASED MAX_ITEMS_DECREASED MAX_CONTAINS_DECREASED
+        EXCLUSIVE_MAXIMUM_DECREASED MAX_PROPERTIES_DECREASED""",
+    f"The value at path '%s' is different between the {READER} and {WRITER} schema": """
+        PATTERN_CHANGED MULTIPLE_OF_CHANGED DEPENDENCY_ARRAY_CHANGED""",
+    "An array or combined type at path '%s' has fewer elements "
+    f"in the {READER} schema than the {WRITER} schema": """
+        ADDITIONAL_ITEMS_NARROWED ENUM_ARRAY_NARROWED SUM_TYPE_NARROWED ADDITIONAL_PROPERTIES_NARROWED
+        UNEVALUATED_PROPERTIES_NARROWED UNEVALUATED_ITEMS_NARROWED""",
+    "An array or combined type at path '%s' has more elements "
+    f"in the {READER} schema than the {WRITER} schema": """
+        DEPENDENCY_ARRAY_EXTENDED PRODUCT_TYPE_EXTENDED NOT_TYPE_EXTENDED""",
+    f"A type at path '%s' is different between the {READER} schema and the {WRITER} schema": """
+        TYPE_CHANGED TYPE_NARROWED COMBINED_TYPE_CHANGED COMBINED_TYPE_SUBSCHEMAS_CHANGED
+        ENUM_ARRAY_CHANGED""",
+    f"The {READER} schema has an open content model and has a property or item at path '%s' "
+    f"which is missing in the {WRITER} schema": """
+        REQUIRED_PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL OPTIONAL_PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL
+        REQUIRED_PROPERTY_WITH_DEFAULT_ADDED_TO_OPEN_CONTENT_MODEL ITEM_ADDED_TO_OPEN_CONTENT_MODEL""",
+    f"The {READER} schema has an unopen content model and has a required property at path '%s' "
+    f"which is missing in the {WRITER} schema": """
+        REQUIRED_PROPERTY_ADDED_TO_UNOPEN_CONTENT_MODEL""",
+    f"The {READER} schema has a closed content model and is missing a property or item present at path '%s' "
+    f"in the {WRITER} schema": """
+        PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL ITEM_REMOVED_FROM_CLOSED_CONTENT_MODEL""",
+    f"A property or item is missing in the {READER} schema but present at path '%s' in the {WRITER} schema "
+    "and is not covered by its partially open content model": """
+        PROPERTY_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL
+        ITEM_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL""",
+    f"The {READER} schema has a property or item at path '%s' which is missing in the {WRITER} schema "
+    "and is not covered by its partially open content model": """
+        PROPERTY_ADDED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL
+        ITEM_ADDED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL""",
+}
+INCOMPATIBLE: Final = {kind: sentence for sentence, kinds in _SENTENCES.items() for kind in kinds.split()}
+
+DIFFERENCES_MAX: Final = 200
+"""Of one comparison. A schema that repeats a definition could have more of them than fit in memory."""
+
+
+class Difference(NamedTuple):
+    kind: str
+    path: str
+    """From the schemas that were compared, without a slash at its begin; "" is these schemas themselves."""
+
+    def described(self) -> Incompatibility:
+        return Incompatibility(self.kind, INCOMPATIBLE[self.kind] % f"#/{self.path}")
+
+
+class Outcome(NamedTuple):
+    """What a comparison of two schemas found."""
+
+    is_compatible: bool
+    differences: tuple[Difference, ...]
+
+    def incompatible(self) -> list[Difference]:
+        return [difference for difference in self.differences if difference.kind in INCOMPATIBLE]
+
+
+SAME: Final = Outcome(True, ())
+
+
+def outcome_of(differences: Iterable[Difference]) -> Outcome:
+    """Keeps the incompatible ones where there are too many."""
+    found = list(differences)
+    incompatible = [difference for difference in found if difference.kind in INCOMPATIBLE]
+    kept = found if len(found) <= DIFFERENCES_MAX else (incompatible or found)[:DIFFERENCES_MAX]
+    return Outcome(not incompatible, tuple(kept))

@@ -1,0 +1,72 @@
+"""A Protobuf schema: what the registry asks of it, and descriptors for a decoder of records."""
+
+import base64
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from tidelog.registry.parsed import Incompatibility
+from tidelog.registry.protobuf.checking import check_reserved
+from tidelog.registry.protobuf.comparing import differences
+from tidelog.registry.protobuf.elements import File, Message
+from tidelog.registry.protobuf.linking import Linked, names_of
+from tidelog.registry.protobuf.names import Names
+from tidelog.registry.protobuf.normalizing import normalize
+from tidelog.registry.protobuf.printing import print_file
+from tidelog.registry.protobuf.without_extensions import without_extensions
+from tidelog.registry.schema import SchemaType
+
+
+class ProtobufSchema:
+    """`file` is the schema, `dependencies` the files of its references by the path of their import."""
+
+    def __init__(self, file: File, dependencies: Mapping[str, File]) -> None:
+        self._file = file
+        self._dependencies = dependencies
+
+    @property
+    def type(self) -> SchemaType:
+        return SchemaType.PROTOBUF
+
+    @cached_property
+    def text(self) -> str:
+        return print_file(self._file)
+
+    @cached_property
+    def _names(self) -> Names:
+        return names_of(self._file, self._dependencies)
+
+    def check(self) -> None:
+        """Raises SchemaError where names mean nothing, or declarations do not fit together."""
+        check_reserved(self._file)
+        Linked(self._file, self._dependencies)
+
+    def normalized(self) -> "ProtobufSchema":
+        return ProtobufSchema(normalize(self._file, self._names), self._dependencies)
+
+    def formatted(self, format: str) -> str:
+        """Knows `serialized`, the base64 of the descriptor, and `ignore_extensions`."""
+        if format == "serialized":
+            return base64.b64encode(self.descriptors()[-1].SerializeToString(deterministic=True)).decode()
+        if format == "ignore_extensions":
+            return print_file(without_extensions(self._file))
+        return self.text
+
+    def incompatibilities(self, writer: "ProtobufSchema") -> list[Incompatibility]:
+        found = differences(writer._file, writer._names, self._file, self._names)
+        return [difference.incompatibility() for difference in found if not difference.is_compatible]
+
+    def descriptors(self) -> list[Any]:
+        """Returns a FileDescriptorProto for each file, a file after those it imports, the schema last."""
+        return Linked(self._file, self._dependencies).with_custom_options()
+
+    def message_names(self) -> list[str]:
+        """Returns the full names of all messages, outer ones before those in them."""
+        names: list[str] = []
+        waiting = [(self._file.package or "", self._file.types)]
+        for prefix, types in waiting:
+            for message in types:
+                if isinstance(message, Message):
+                    names.append(f"{prefix}.{message.name}" if prefix else message.name)
+                    waiting.append((names[-1], message.types))
+        return names

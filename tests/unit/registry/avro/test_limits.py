@@ -1,0 +1,107 @@
+"""Texts that are made to be expensive: an answer in bounded time and memory, or a sentence."""
+
+import json
+
+import pytest
+
+from tidelog.registry.avro import limits
+from tidelog.registry.avro.comparing import differences
+from tidelog.registry.avro.limits import DIFFERENCES_MAX, NESTING_MAX
+from tidelog.registry.avro.parsing import parse
+from tidelog.registry.parsed import SchemaError
+
+
+def record(name, *types):
+    fields = [{"name": f"f{index}", "type": type_} for index, type_ in enumerate(types)]
+    return {"type": "record", "name": name, "fields": fields}
+
+
+def nested(levels):
+    return '{"type":"array","items":' * (levels - 1) + '"int"' + "}" * (levels - 1)
+
+
+def test_nesting_within_the_limit():
+    schema = parse(nested(NESTING_MAX))
+    assert schema.normalized().text == schema.formatted("resolved") == nested(NESTING_MAX)
+    assert schema.incompatibilities(schema) == []
+
+
+def test_records_within_the_limit():
+    type_ = "int"
+    for level in range(NESTING_MAX - 1):
+        type_ = record(f"R{level}", type_)
+    schema = parse(json.dumps(type_))
+    assert schema.incompatibilities(schema.normalized()) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        nested(NESTING_MAX + 1),
+        nested(100_000),
+        "[" * 1_000_000,
+        '{"type":"string","x":' * 100_000,
+        '{"type":"string","x":' + "[" * 900 + "]" * 900 + "}",
+        '{"a":' * 3_000_000,
+    ],
+)
+def test_nesting_beyond_it(text):
+    with pytest.raises(SchemaError, match=r"nested|no JSON"):
+        parse(text)
+
+
+def test_definitions_that_nest_once_they_are_written_out():
+    """Each refers to the next, which comes later in the text."""
+    chain = [record(f"R{number}", f"R{number + 1}") for number in range(500)]
+    with pytest.raises(SchemaError, match="nested"):
+        parse(json.dumps([*chain, record("R500")]))
+
+
+def test_a_long_chain_of_names():
+    """No text is nested, but each record contains the one before: the comparison goes down all of them."""
+    chain = [record("R0", "int"), *(record(f"R{number}", f"R{number - 1}") for number in range(1, 5_000))]
+    schema = parse(json.dumps(chain))
+    root, old = (
+        schema.root.branches[-1],
+        parse(json.dumps(chain).replace('"int"', '"string"')).root.branches[-1],
+    )
+    (found,) = differences(root, old)
+    assert found.kind == "TYPE_MISMATCH"
+    assert found.path.startswith("/.../fields/0/type/")
+    assert len(found.path) < 10_000
+
+
+def test_the_same_difference_in_ever_more_places():
+    def levels(type_):
+        chain = [record("R0", type_, type_)]
+        return json.dumps([*chain, *(record(f"R{n}", f"R{n - 1}", f"R{n - 1}") for n in range(1, 60))])
+
+    reader, writer = parse(levels("int")), parse(levels("string"))
+    assert len(differences(reader.root.branches[-1], writer.root.branches[-1])) == DIFFERENCES_MAX
+
+
+def test_unions_of_many_records_meet_by_name():
+    union = json.dumps([record(f"R{number}", "int") for number in range(300)])
+    schema = parse(union)
+    assert schema.incompatibilities(schema) == []
+
+
+def test_a_comparison_of_too_many_pairs(monkeypatch):
+    monkeypatch.setattr(limits, "STEPS_MAX", 1_000)
+    union = json.dumps([{"type": "array", "items": "int"}, *(record(f"R{n}", "int") for n in range(1_000))])
+    schema = parse(union)
+    with pytest.raises(SchemaError, match="comparison of both schemas takes more than 1,000 steps"):
+        schema.incompatibilities(schema)
+
+
+def test_numbers_of_many_digits():
+    with pytest.raises(SchemaError, match="no JSON"):
+        parse('{"type":"string","x":' + "9" * 10_000 + "}")
+
+
+@pytest.mark.parametrize(
+    "text", ["/*" * 2_000_000, '"' + "\\a" * 2_000_000, "//" * 2_000_000, '"' * 2_000_001]
+)
+def test_comments_are_looked_for_once(text):
+    with pytest.raises(SchemaError, match="no JSON"):
+        parse(text)
