@@ -1,0 +1,193 @@
+"""What each core's broker of a machine is given: its id, its ports, its log dirs, its share of the limits."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tidelog.base.config.config import BrokerConfig
+from tidelog.base.config.setting import INT_MAX
+from tidelog.base.listener import Listener
+from tidelog.cli.cores.count import core_log_dir
+from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.fleet.plan import FleetPlan, MemberPlan
+from tidelog.cli.fleet.record import Recorded
+from tidelog.cli.up.ports import METRICS, REGISTRY, http_ports, metrics_url, registry_url
+
+ID_STEP = 1000
+PORT_MAX = 65_535
+CONNECTIONS_OF_A_BROKER = 8
+"""As many as a broker may have with another: metadata, heartbeats, forwarded requests, replicas, markers."""
+CONNECTIONS = ("max.connections", "max.connections.per.ip")
+SHARED_OUT = {
+    "background.threads": 2,
+    "log.cleaner.threads": 1,
+    "num.recovery.threads.per.data.dir": 1,
+}
+"""Limits of the machine, which its brokers divide among them, with the least that each of them gets."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoresPlan(FleetPlan):
+    """A machine's brokers; the first of them is the one that a machine with one core has."""
+
+    count: int = 1
+    """The cores that shall serve. There are more members while others, of an earlier start, are drained."""
+
+    @property
+    def leaving(self) -> list[int]:
+        return [member.id for member in self.members[self.count :]]
+
+    @property
+    def machine(self) -> str:
+        return self.config.optional_text("broker.machine") or str(self.members[0].id)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return self.members[0].address
+
+    @property
+    def broker_addresses(self) -> str:
+        """Where the supervisor itself asks."""
+        name = self.config.inter_broker_listener()
+        return ",".join(_address(self._listeners(core, advertised=True)[name]) for core in range(self.count))
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return ("--one-core",)
+
+    @property
+    def metrics_urls(self) -> list[str]:
+        ports = [member.metrics_port for member in self.members[: self.count]]
+        return [metrics_url(self.config, port) for port in ports if port > 0]
+
+    @property
+    def registry_urls(self) -> list[str]:
+        ports = [member.registry_port for member in self.members[: self.count]]
+        return [registry_url(self.config, port) for port in ports if port > 0]
+
+    def settings_of(self, member: MemberPlan) -> dict[str, str]:
+        core = self.members.index(member)
+        first = self._listeners(0, advertised=True)[self.config.inter_broker_listener()]
+        voters = {"controller.quorum.voters": f"{self.members[0].id}@{_address(first)}"}
+        return {
+            **self.flags,
+            **({} if self.config.list("controller.quorum.voters") else voters),
+            **self._shares(),
+            **self._own_files(core),
+            "broker.cores": "1",
+            "broker.machine": self.machine,
+            "node.id": str(member.id),
+            "listeners": ",".join(map(str, self._listeners(core).values())),
+            "advertised.listeners": ",".join(map(str, self._listeners(core, advertised=True).values())),
+            "log.dirs": ",".join(core_log_dir(path, core) for path in self.config.list("log.dirs")),
+            "metrics.port": str(member.metrics_port),
+            "schema.registry.port": str(member.registry_port),
+        }
+
+    def _listeners(self, core: int, *, advertised: bool = False) -> dict[str, Listener]:
+        found = self.config.advertised_listeners() if advertised else self.config.listeners()
+        return {listener.name: listener._replace(port=listener.port + core) for listener in found}
+
+    def _own_files(self, core: int) -> dict[str, str]:
+        """Two processes that write and rename one audit file would lose lines of each other."""
+        path = self.config.optional_text("audit.file")
+        if not path or core == 0:
+            return {}
+        name, kind = os.path.splitext(path)
+        return {"audit.file": f"{name}-{core}{kind}"}
+
+    def _shares(self) -> dict[str, str]:
+        count = len(self.members)
+        least = {
+            # A broker must be able to take a request of the largest size,
+            "queued.max.request.bytes": self.config.int("socket.request.max.bytes"),
+            # and to let in the other brokers of a machine, which have one address.
+            **dict.fromkeys(CONNECTIONS, max(1, CONNECTIONS_OF_A_BROKER * (count - 1))),
+            **SHARED_OUT,
+        }
+        limits = {name: self.config.int(name) for name in least}
+        return {
+            name: str(max(least[name], limit // count))
+            for name, limit in limits.items()
+            if 0 < limit < INT_MAX
+        }
+
+
+def plan_cores(
+    config: BrokerConfig,
+    file: str | None,
+    flags: Mapping[str, str],
+    count: int,
+    known: int,
+    *,
+    is_alone: bool = False,
+) -> CoresPlan:
+    """`known` cores have log dirs already: those beyond `count` run until they are drained.
+
+    A machine that is alone serves metrics and schemas without being asked, as `tidelog up` does.
+    """
+    cores = max(count, known)
+    first_id = config.int("node.id")
+    if first_id >= ID_STEP:
+        raise CliError(
+            f"node.id {first_id} is too large for several cores.",
+            cause=f"core k of broker n is broker n + {ID_STEP} k, so node.id is below {ID_STEP}.",
+            attempt=f"a node.id below {ID_STEP} for a new broker; or --cores 1",
+            code=Exit.USAGE,
+        )
+    listeners, advertised = config.listeners(), config.advertised_listeners()
+    _refuse_overlapping(listeners, cores)
+    ports = list(range(listeners[0].port, listeners[0].port + cores))
+    http = [
+        http_ports(config, what, cores, any_free=False)
+        if is_alone or config.is_given(f"{what}.port")
+        else [0] * cores
+        for what in (METRICS, REGISTRY)
+    ]
+    members = tuple(
+        MemberPlan(
+            first_id + ID_STEP * core,
+            listeners[0]._replace(port=port),
+            advertised[0]._replace(port=advertised[0].port + core),
+            core_log_dir(config.list("log.dirs")[0], core),
+            metrics_port=metrics_port,
+            registry_port=registry_port,
+        )
+        for core, (port, metrics_port, registry_port) in enumerate(zip(ports, *http, strict=True))
+    )
+    recorded = Recorded(config.optional_text("cluster.id") or "", ports, [first_id])
+    data = config.list("log.dirs")[0]
+    return CoresPlan(data, recorded, False, members, config, file, dict(flags), count=count)
+
+
+def _refuse_overlapping(listeners: Sequence[Listener], cores: int) -> None:
+    if any(listener.port == 0 for listener in listeners):
+        raise CliError(
+            "Port 0 goes with one core.",
+            cause="the cores find each other at their ports, after a restart as well.",
+            attempt="a port of which the next ones are free, too: --port 9092",
+            code=Exit.USAGE,
+        )
+    taken: dict[int, str] = {}
+    for listener in listeners:
+        for port in range(listener.port, listener.port + cores):
+            if port > PORT_MAX:
+                raise CliError(
+                    f"{cores} cores from port {listener.port} on would end at {listener.port + cores - 1}; "
+                    f"{PORT_MAX} is the last port.",
+                    attempt="a lower port in listeners",
+                    code=Exit.USAGE,
+                )
+            if port in taken:
+                raise CliError(
+                    f"The ports of the listeners {taken[port]} and {listener.name} overlap: each needs "
+                    f"{cores} ports in a row, one for each core.",
+                    attempt=f"ports in listeners that are at least {cores} apart",
+                    code=Exit.USAGE,
+                )
+            taken[port] = listener.name
+
+
+def _address(listener: Listener) -> str:
+    host = f"[{listener.host}]" if ":" in listener.host else listener.host
+    return f"{host}:{listener.port}"

@@ -1,0 +1,248 @@
+"""`--cores N`: starts a machine's brokers, restarts a core that dies alone, and stops all of them as one.
+
+The first core comes up first: the machine must be known to the cluster before a second broker is there, or
+replicas of a partition could share it. Cores that an earlier start had, and this one has not, are emptied.
+"""
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Any
+
+from tidelog.base.config.config import BrokerConfig
+from tidelog.cli.cluster.view import look_at_brokers
+from tidelog.cli.cores.count import known_cores, wanted_cores
+from tidelog.cli.cores.leftovers import remove_log_dirs
+from tidelog.cli.cores.moves import empty_cores, fill_new_cores, reopen_cores
+from tidelog.cli.cores.plan import CoresPlan, plan_cores
+from tidelog.cli.cores.voice import CoresVoice
+from tidelog.cli.direct.cluster import DirectCluster
+from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.fleet.plan import MemberPlan, refuse_taken_ports
+from tidelog.cli.fleet.supervisor import Fleet
+from tidelog.cli.session import Session
+from tidelog.cli.up.membership_watch import properties_for_brokers
+
+if TYPE_CHECKING:
+    from tidelog.server.service_manager import ServiceManager
+
+MOVE_TIMEOUT_S = 30.0
+GONE_PATIENCE_S = 15.0
+LOOK_S = 0.05
+
+
+def plan_of(
+    config: BrokerConfig, file: str | None, flags: Mapping[str, str], *, is_alone: bool = False
+) -> CoresPlan:
+    known = known_cores(config.list("log.dirs"))
+    return plan_cores(config, file, flags, wanted_cores(config), known, is_alone=is_alone)
+
+
+def refuse_secured(is_secured: bool) -> None:
+    if is_secured:
+        raise CliError(
+            "`tidelog up --secure` runs on one core.",
+            cause="it makes a certificate and a listener for one broker.",
+            attempt="without --cores; or tidelog security init, and then tidelog broker --cores N",
+            code=Exit.USAGE,
+        )
+
+
+class CoreFleet(Fleet):
+    def __init__(
+        self,
+        plan: CoresPlan,
+        *,
+        as_json: bool,
+        ready_file: str | None,
+        restart: bool = True,
+        demo: bool = False,
+        demo_pipeline: bool = False,
+        until_stdin_closes: bool = False,
+    ) -> None:
+        super().__init__(
+            plan,
+            as_json=as_json,
+            ready_file=ready_file,
+            restart=restart,
+            demo=demo,
+            demo_pipeline=demo_pipeline,
+        )
+        self.cores = plan
+        self.cores_voice = CoresVoice(plan, as_json)
+        self.voice = self.cores_voice
+        self._until_stdin_closes = until_stdin_closes
+        self._may_follow = asyncio.Event()
+        self._manager: ServiceManager | None = None
+
+    def run(self) -> int:
+        refuse_taken_ports(self.plan)
+        return asyncio.run(self._until_stopped())
+
+    async def _until_stopped(self) -> int:
+        if self._until_stdin_closes:
+            asyncio.get_running_loop().add_reader(0, self._on_stdin)
+        if "NOTIFY_SOCKET" in os.environ:
+            from tidelog.server.service_manager import ServiceManager
+
+            self._manager = ServiceManager.of_environment(os.environ)
+        if self._manager is not None:
+            self._manager.starting()
+        return await super()._until_stopped()
+
+    async def _keep(self, plan: MemberPlan) -> None:
+        if plan is not self.plan.members[0]:
+            await self._sleep_unless_stopped(_until_set(self._may_follow))
+        await super()._keep(plan)
+
+    async def _until_all_answer(self) -> bool:
+        """However long it takes: a cluster begins when a majority of its machines is there."""
+        while not self._stop.is_set():
+            first = self._members.get(self.plan.members[0].id)
+            if first is not None and first.ready.is_set() and not self._may_follow.is_set():
+                if first.facts.get("machine") != self.cores.machine and len(self.plan.members) > 1:
+                    self._failed = _no_machines()
+                    return False
+                self._may_follow.set()
+            started = list(self._members.values())
+            if len(started) == len(self.plan.members) and all(one.ready.is_set() for one in started):
+                return True
+            await asyncio.sleep(LOOK_S)
+        return False
+
+    def _announce(self) -> None:
+        super()._announce()
+        if self._manager is not None:
+            self._manager.ready(self.plan.bootstrap_servers)
+
+    async def _serve(self) -> None:
+        moved = in_daemon_thread(self._move_replicas)
+        stopped = asyncio.ensure_future(self._stop.wait())
+        waited: set[asyncio.Future[Any]] = {moved, stopped}
+        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if not moved.done():
+            moved.cancel()  # the moves go on, and the next start waits for them
+            return
+        moved.result()
+        await self._retire()
+        await super()._serve()
+
+    def _move_replicas(self) -> None:
+        """In a thread of its own. What cannot be done stops the machine only where cores are to leave."""
+        cores, leaving = [member.id for member in self.plan.members], self.cores.leaving
+        if len(cores) == 1:
+            return
+        rate = self.plan.config.int("broker.cores.copy.bytes.per.second")
+        try:
+            with self._session() as session:
+                direct = DirectCluster(session)
+                reopen_cores(direct, cores[: self.cores.count])
+                if leaving:
+                    empty_cores(direct, cores, leaving, rate, self.cores_voice.moved)
+                else:
+                    fill_new_cores(direct, cores, rate, self.cores_voice.moved)
+        except CliError as error:
+            if self._stop.is_set():
+                return  # the brokers stop, so they do not answer
+            if leaving:
+                raise
+            self.cores_voice.moved(f"New cores stay empty: {error.message} Try: tidelog cluster rebalance")
+
+    async def _retire(self) -> None:
+        """Stops the cores that hold nothing any more; the controller forgets them as they stop."""
+        for core in reversed(range(self.cores.count, len(self.plan.members))):
+            if self._stop.is_set():
+                return  # the next start goes on with it
+            member = self._members[self.plan.members[core].id]
+            self._retired.add(member.id)
+            await self._stop_one(member, self._patience_s)
+            if await asyncio.to_thread(self._is_forgotten, member.id):
+                kept = remove_log_dirs(self.plan.config.list("log.dirs"), core)
+                still = f" Remove what no topic needs, and its log dirs go: {', '.join(kept)}" if kept else ""
+                self.cores_voice.moved(f"Broker {member.id} is drained and gone.{still}")
+            elif not self._stop.is_set():
+                self.cores_voice.moved(
+                    f"Broker {member.id} is drained and stopped, but still registered; its log dirs stay. "
+                    f"Try: tidelog cluster unregister {member.id}"
+                )
+
+    def _is_forgotten(self, id: int) -> bool:
+        deadline = time.monotonic() + GONE_PATIENCE_S
+        while time.monotonic() < deadline and not self._stop.is_set():
+            with suppress(CliError), self._session() as session:
+                if id not in look_at_brokers(DirectCluster(session)).brokers:
+                    return True
+            time.sleep(LOOK_S)
+        return False
+
+    def _session(self) -> closing[Session]:
+        properties = properties_for_brokers(self.plan.config)
+        if properties is None:
+            listener = self.plan.config.inter_broker_listener()
+            raise CliError(
+                f"The supervisor cannot ask the brokers at listener {listener}.",
+                cause="it has no user or certificate for it.",
+                attempt="the former number of cores; tidelog cluster drain BROKER for each that is to leave, "
+                "stop, remove its log dir below cores/, and start with the new number",
+            )
+        return closing(
+            Session(
+                servers=self.plan.broker_addresses, timeout_s=MOVE_TIMEOUT_S, properties=properties, json=True
+            )
+        )
+
+    def _quorum(self) -> tuple[set[int], int | None]:
+        """The first core stops last: it has the vote of the machine, and may be the controller."""
+        first = self.plan.members[0].id
+        return {first}, first
+
+    async def _stop_all(self) -> None:
+        if self._manager is not None:
+            self._manager.stopping()
+        await super()._stop_all()
+        if self._manager is not None:
+            self._manager.close()
+
+    def _on_stdin(self) -> None:
+        if not os.read(0, 4096):
+            asyncio.get_running_loop().remove_reader(0)
+            self._stop.set()
+
+
+def in_daemon_thread(job: Callable[[], None]) -> asyncio.Future[None]:
+    """Unlike a thread of the loop's pool, it does not keep the process from its end."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def set_result(error: Exception | None) -> None:
+        if not done.cancelled():
+            done.set_result(None) if error is None else done.set_exception(error)
+
+    def run() -> None:
+        error: Exception | None = None
+        try:
+            job()
+        except Exception as raised:
+            error = raised
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(set_result, error)
+
+    threading.Thread(target=run, name="moves", daemon=True).start()
+    return done
+
+
+async def _until_set(event: asyncio.Event) -> None:
+    await event.wait()
+
+
+def _no_machines() -> CliError:
+    return CliError(
+        "The cluster cannot store broker.machine yet, so replicas of a partition could share this machine.",
+        cause="tidelog.machine.version is at level 0: an earlier release began the cluster.",
+        attempt="start with --cores 1; once all brokers run this version: tidelog cluster upgrade",
+        code=Exit.REFUSED,
+    )

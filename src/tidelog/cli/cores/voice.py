@@ -1,0 +1,77 @@
+"""What `--cores` says of a machine: one entry, which unfolds into its cores."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from tidelog import __version__
+from tidelog.cli.cores.json_log import JsonLog
+from tidelog.cli.cores.plan import CoresPlan
+from tidelog.cli.fleet.log import CombinedLog
+from tidelog.cli.fleet.voice import Voice
+from tidelog.cli.up.banner import PROMISES, bold, command_name, metrics_lines, registry_lines, short_path
+
+
+class CoresVoice(Voice):
+    """Lines of the log begin with the number of the core, from 0 on."""
+
+    def __init__(self, plan: CoresPlan, as_json: bool) -> None:
+        super().__init__(plan, as_json)
+        numbers = {member.id: core for core, member in enumerate(plan.members)}
+        kind = JsonLog if plan.config.text("logging.format") == "json" else CombinedLog
+        self.log = kind(len(plan.members) - 1, numbers=numbers)
+        self._cores = plan
+
+    def starting(self) -> None:
+        if not self.json:
+            click.echo(f"Starting {_counted(len(self._cores.members))} at {self.plan.bootstrap_servers}")
+
+    def ready(self, facts: Mapping[str, Any], started_s: float | None) -> None:
+        if self.json:
+            self._event(facts)
+        else:
+            click.echo(_banner(self._cores, started_s))
+            sys.stdout.flush()
+
+    def moved(self, text: str) -> None:
+        if self.json:
+            self._event({"event": "moves", "message": text})
+        else:
+            self._note(self.plan.members[0].id, [text])
+
+
+def _counted(cores: int) -> str:
+    return f"{cores} core{'s' if cores != 1 else ''}"
+
+
+def _banner(plan: CoresPlan, started_s: float | None) -> str:
+    took = "" if started_s is None else f" after {started_s:.2f} s"
+    servers = plan.bootstrap_servers
+    flag = "" if servers == "localhost:9092" else f" -b {servers}"
+    command = command_name()
+    serving = plan.members[: plan.count]
+    lines = [
+        "",
+        f"  {bold(f'Tidelog {__version__}')} answers at {bold(servers)}{took}, with {_counted(len(serving))}",
+        "",
+        *(
+            f"  Core {core:<6} broker {member.id:<6} {member.address}  {short_path(member.log_dir)}"
+            for core, member in enumerate(serving)
+        ),
+        f"  Durability  {PROMISES[plan.config.text('durability')]}",
+        *metrics_lines(plan.metrics_urls),
+        *registry_lines(plan.registry_urls),
+        *(f"  Note        {warning}" for warning in plan.config.warnings),
+        "",
+        "  Try in another terminal:",
+        f"    {command} cluster status{flag}",
+        f"    {command} topic create greetings --partitions {2 * len(serving)}{flag}",
+        f"    {command} produce greetings 'Hello, Tidelog'{flag}",
+        f"    {command} consume greetings{flag}",
+        "",
+        "  Ctrl-C stops all cores.",
+        "",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,120 @@
+"""`tidelog up --cores N` as processes: real clients, a core that is killed, more cores and fewer."""
+
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.interop.fleet_process import FleetProcess, run_tidelog
+from tests.interop.waiting import eventually
+from tidelog.cli.up.ports import bound, free_ports
+
+pytestmark = pytest.mark.timeout(180)
+Up = Callable[..., FleetProcess]
+TOPIC, PARTITIONS = "orders", 8
+
+
+@pytest.fixture
+def up(tmp_path: Path) -> Iterator[Up]:
+    started: list[FleetProcess] = []
+    port = two_free_ports()
+
+    def start(*options: str) -> FleetProcess:
+        started.append(FleetProcess(tmp_path, "--port", str(port), *options))
+        return started[-1]
+
+    yield start
+    for running in started:
+        if running.process.poll() is None:
+            running.stop()
+
+
+def two_free_ports() -> int:
+    """The first of two in a row."""
+    while True:
+        [port] = free_ports("localhost", 1)
+        try:
+            bound("localhost", port + 1).close()
+        except OSError:
+            continue
+        return port
+
+
+def leaders(servers: str) -> list[int]:
+    found = AdminClient({"bootstrap.servers": servers}).list_topics(TOPIC, timeout=10).topics[TOPIC]
+    return [partition.leader for partition in found.partitions.values()]
+
+
+def send(servers: str, numbers: range) -> None:
+    producer = Producer({"bootstrap.servers": servers, "acks": "all", "enable.idempotence": True})
+    failed: list[Any] = []
+    for number in numbers:
+        producer.produce(
+            TOPIC,
+            str(number),
+            partition=number % PARTITIONS,
+            on_delivery=lambda error, _: failed.append(error) if error else None,
+        )
+    assert producer.flush(60) == 0
+    assert failed == []
+
+
+def read_all(servers: str, group: str, count: int) -> list[int]:
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": group, "auto.offset.reset": "earliest"})
+    consumer.subscribe([TOPIC])
+    found: list[int] = []
+    try:
+        for _ in range(600):
+            for message in consumer.consume(500, 0.1):
+                assert message.error() is None
+                found.append(int(message.value()))
+            if len(found) >= count:
+                break
+    finally:
+        consumer.close()
+    return sorted(found)
+
+
+def test_a_machine_of_two_cores_and_back_to_one(up: Up) -> None:
+    """Clients bootstrap from one address; a killed core comes back alone; records outlive every change."""
+    two = up("--cores", "2")
+    servers = two.servers
+    assert [broker["node_id"] for broker in two.facts["brokers"]] == [1, 1001]
+    admin = AdminClient({"bootstrap.servers": servers})
+    admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(30)
+    assert sorted(leaders(servers)) == [1] * 4 + [1001] * 4
+    refused = run_tidelog(servers, "topic", "create", "copies", "--replication-factor", "2")
+    assert "run on only 1 machine" in refused.stderr
+
+    send(servers, range(400))
+    pids = two.pid(1), two.pid(1001)
+    two.send(1001, signal.SIGKILL)
+    eventually(lambda: two.pid(1001) != pids[1])
+    assert two.pid(1) == pids[0]
+    send(servers, range(400, 800))
+    assert read_all(servers, "two", 800) == list(range(800))
+    status = run_tidelog(servers, "cluster", "status", "--wait", "30")
+    assert "1: 1 and 1001, all alive" in status.stdout
+    assert two.stop() == 0
+    assert "1 | " in two.said()
+
+    one = up("--cores", "1")
+    eventually(lambda: set(leaders(one.servers)) == {1}, 60)
+    eventually(lambda: "Broker 1001 is drained and gone" in one.said(), 60)
+    assert not (one.directory / "data" / "cores").exists()
+    assert read_all(one.servers, "one", 800) == list(range(800))
+    assert one.stop() == 0
+
+    alone = up()
+    assert "brokers" not in alone.facts, "one process, as if there never were two"
+    send(alone.servers, range(800, 900))
+    assert alone.stop() == 0
+
+    again = up("--cores", "2")
+    eventually(lambda: sorted(leaders(again.servers)) == [1] * 4 + [1001] * 4, 60)
+    assert read_all(again.servers, "again", 900) == list(range(900))
+    assert again.stop() == 0

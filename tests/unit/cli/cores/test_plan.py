@@ -1,0 +1,88 @@
+"""What each core is given."""
+
+import pytest
+
+from tidelog.base.config.config import load
+from tidelog.cli.cores.plan import CoresPlan, plan_cores
+from tidelog.cli.exits import CliError
+
+
+def planned(count: int = 3, known: int = 1, **flags: str) -> CoresPlan:
+    given = {
+        "node.id": "2",
+        "listeners": "PLAINTEXT://h:9092",
+        "log.dirs": "/a,/b",
+        **{name.replace("_", "."): text for name, text in flags.items()},
+    }
+    return plan_cores(load(None, {}, given), None, given, count, known)
+
+
+def test_the_first_core_is_the_broker_that_a_machine_with_one_core_has() -> None:
+    plan = planned()
+    first = plan.settings_of(plan.members[0])
+    assert (first["node.id"], first["listeners"], first["log.dirs"]) == ("2", "PLAINTEXT://h:9092", "/a,/b")
+    assert first["controller.quorum.voters"] == "2@h:9092"
+    assert (first["broker.machine"], first["broker.cores"]) == ("2", "1")
+    assert plan.bootstrap_servers == "h:9092"
+
+
+def test_further_cores_have_ids_ports_and_log_dirs_of_their_own() -> None:
+    plan = planned(advertised_listeners="PLAINTEXT://public:19092", metrics_port="9404")
+    last = plan.settings_of(plan.members[2])
+    assert (last["node.id"], last["listeners"]) == ("2002", "PLAINTEXT://h:9094")
+    assert last["advertised.listeners"] == "PLAINTEXT://public:19094"
+    assert last["log.dirs"] == "/a/cores/2,/b/cores/2"
+    assert last["controller.quorum.voters"] == "2@public:19092"
+    assert last["metrics.port"] == "9406"
+    assert plan.broker_addresses == "public:19092,public:19093,public:19094"
+
+
+def test_a_broker_of_a_cluster_serves_no_metrics_unless_asked() -> None:
+    plan = planned()
+    assert [plan.settings_of(member)["metrics.port"] for member in plan.members] == ["0", "0", "0"]
+
+
+def test_each_core_has_an_audit_file_of_its_own() -> None:
+    """They rename it at its maximum size, each by its own count."""
+    plan = planned(audit_file="/var/log/audit.log")
+    files = [plan.settings_of(member)["audit.file"] for member in plan.members]
+    assert files == ["/var/log/audit.log", "/var/log/audit-1.log", "/var/log/audit-2.log"]
+    assert "audit.file" not in planned().settings_of(planned().members[1])
+
+
+def test_voters_and_a_machine_of_the_settings_stay() -> None:
+    plan = planned(controller_quorum_voters="1@x:1,2@h:9092", broker_machine="m")
+    assert "1@x:1" in plan.settings_of(plan.members[1])["controller.quorum.voters"]
+    assert plan.settings_of(plan.members[1])["broker.machine"] == "m"
+
+
+def test_limits_of_the_machine_are_shared_out() -> None:
+    plan = planned(4, max_connections="1001", background_threads="10", max_connections_per_ip="2")
+    shares = plan.settings_of(plan.members[1])
+    assert (shares["max.connections"], shares["background.threads"]) == ("250", "2")
+    assert shares["max.connections.per.ip"] == "24", "or three other cores could not come in from one address"
+    assert int(shares["queued.max.request.bytes"]) == plan.config.int("socket.request.max.bytes")
+    unlimited = planned()
+    assert "max.connections" not in unlimited.settings_of(unlimited.members[0])
+
+
+def test_cores_of_an_earlier_start_run_until_they_are_empty() -> None:
+    plan = planned(1, known=3)
+    assert [member.id for member in plan.members] == [2, 1002, 2002]
+    assert plan.leaving == [1002, 2002]
+    assert planned(3, known=2).leaving == []
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        ({"node.id": "1000"}, "node.id 1000 is too large"),
+        ({"listeners": "A://h:9092,B://h:9094"}, "listeners A and B overlap"),
+        ({"listeners": "PLAINTEXT://h:65534"}, "would end at 65536"),
+        ({"listeners": "PLAINTEXT://h:0"}, "Port 0 goes with one core"),
+    ],
+)
+def test_what_cannot_be_is_refused(flags: dict[str, str], why: str) -> None:
+    given = {"listener.security.protocol.map": "A:PLAINTEXT,B:PLAINTEXT,PLAINTEXT:PLAINTEXT", **flags}
+    with pytest.raises(CliError, match=why):
+        plan_cores(load(None, {}, given), None, given, 3, 1)

@@ -1,0 +1,128 @@
+"""Cores that leave: when they are stopped, and what stays of them."""
+
+import asyncio
+import gc
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidelog.base.config.config import load
+from tidelog.cli.cores import supervisor
+from tidelog.cli.cores.count import core_log_dir, known_cores
+from tidelog.cli.cores.plan import plan_cores
+from tidelog.cli.cores.supervisor import CoreFleet
+from tidelog.cli.exits import CliError
+
+
+class Process:
+    """A core's, which ends at SIGTERM or, where it hangs, only at SIGKILL."""
+
+    was_started = True
+
+    def __init__(self, id: int, *, hangs: bool = False) -> None:
+        self.id = id
+        self.got: list[int] = []
+        self._ends_at = signal.SIGKILL if hangs else signal.SIGTERM
+        self._ended = asyncio.Event()
+
+    def signal(self, number: signal.Signals) -> None:
+        self.got.append(number)
+        if number == self._ends_at:
+            self._ended.set()
+
+    async def ended(self) -> int:
+        await self._ended.wait()
+        return 0 if self._ends_at == signal.SIGTERM else -9
+
+
+class Machine(CoreFleet):
+    """One core stays of three; their log dirs are real."""
+
+    def __init__(self, log_dir: str) -> None:
+        flags = {"node.id": "1", "log.dirs": log_dir, "listeners": "PLAINTEXT://h:9092"}
+        for core in (1, 2):
+            os.makedirs(core_log_dir(log_dir, core))
+        super().__init__(plan_cores(load(None, {}, flags), None, flags, 1, 3), as_json=True, ready_file=None)
+        self._is_ready = True
+        self.forgets = True
+        self.processes: dict[int, Any] = {member.id: Process(member.id) for member in self.plan.members}
+        self._members = self.processes
+
+    @property
+    def _patience_s(self) -> float:
+        return 0.01
+
+    def _is_forgotten(self, id: int) -> bool:
+        return self.forgets
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    def retire(self) -> None:
+        asyncio.run(self._retire())
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(str(tmp_path))
+
+
+def test_empty_cores_are_stopped_and_their_log_dirs_removed(machine: Machine, tmp_path: Path) -> None:
+    machine.retire()
+    assert known_cores([str(tmp_path)]) == 1
+    assert [machine.processes[id].got for id in (1, 1001, 2001)] == [[], [signal.SIGTERM], [signal.SIGTERM]]
+
+
+def test_a_core_that_does_not_stop_is_killed(machine: Machine) -> None:
+    machine.processes[2001] = Process(2001, hangs=True)
+    machine.retire()
+    assert machine.processes[2001].got == [signal.SIGTERM, signal.SIGKILL]
+
+
+def test_a_core_that_the_cluster_still_knows_keeps_its_log_dirs(machine: Machine, tmp_path: Path) -> None:
+    machine.forgets = False
+    machine.retire()
+    assert known_cores([str(tmp_path)]) == 3
+
+
+def test_a_stop_is_not_kept_waiting_by_cores_that_leave(machine: Machine, tmp_path: Path) -> None:
+    machine.stop()
+    machine.retire()
+    assert machine.processes[2001].got == []
+    assert known_cores([str(tmp_path)]) == 3
+
+
+def test_moves_that_a_stop_ends_say_nothing(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The brokers that the moves ask are stopped under them."""
+    began, stopped = threading.Event(), threading.Event()
+
+    def unreachable(*_: Any) -> None:
+        began.set()
+        stopped.wait(10)
+        raise CliError("No broker answers.")
+
+    monkeypatch.setattr(supervisor, "reopen_cores", unreachable)
+
+    async def serve() -> list[Any]:
+        said: list[Any] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: said.append(context))
+        serving = asyncio.create_task(machine._serve())
+        await asyncio.to_thread(began.wait, 10)
+        machine.stop()
+        await serving
+        stopped.set()
+        for thread in threading.enumerate():
+            if thread.name == "moves":
+                await asyncio.to_thread(thread.join)
+        await asyncio.sleep(0)
+        gc.collect()
+        return said
+
+    assert asyncio.run(serve()) == []
+    assert capsys.readouterr().out == ""
