@@ -105,7 +105,7 @@ def parse_records(data: bytes, header: BatchHeader) -> tuple[list[Record], int]:
         else:
             raise ValueError(f"a value of {length} bytes")
         if data[position]:
-            headers, position = _parse_headers(data, position, headers_left)
+            headers, position = parse_headers(data, position, headers_left)
             headers_left -= len(headers)
         else:
             headers = []
@@ -122,7 +122,7 @@ def parse_records(data: bytes, header: BatchHeader) -> tuple[list[Record], int]:
     return records, position
 
 
-def _parse_headers(data: bytes, position: int, count_max: int) -> tuple[Headers, int]:
+def parse_headers(data: bytes, position: int, count_max: int) -> tuple[Headers, int]:
     count, position = read_varint(data, position)
     if count < 0:
         raise ValueError(f"a header count of {count}")

@@ -28,6 +28,7 @@ class BrokerRegistrationRequest(Message):
     is_migrating_zk_broker: bool = False
     log_dirs: list[bytes] = []
     previous_broker_epoch: int = -1
+    machine: str | None = None
 
 
 class BrokerRegistrationResponse(Message):
@@ -55,6 +56,7 @@ BrokerRegistrationRequest 62 req 0-4 flex=0
  is_migrating_zk_broker bool 1+
  log_dirs []uuid 2+
  previous_broker_epoch i64 3+ =-1
+ machine str? tag=10000 =None
 """,
     "BrokerRegistrationResponse": """\
 BrokerRegistrationResponse 62 resp 0-4 flex=0

@@ -17,6 +17,7 @@ class DescribeClusterBroker(Message):
     port: int = 0
     rack: str | None = None
     is_fenced: bool = False
+    machine: str | None = None
 
 
 class DescribeClusterResponse(Message):
@@ -51,6 +52,7 @@ DescribeClusterResponse 60 resp 0-2 flex=0
   port i32
   rack str? =None
   is_fenced bool 2+
+  machine str? tag=10000 =None
  cluster_authorized_operations i32 =-2147483648
 """,
 }

@@ -92,6 +92,9 @@ class ApiKey(IntEnum):
     ALTER_ROLES = 20003
     CAN_STOP_BROKER = 20004
     DESCRIBE_BROKER_STATE = 20005
+    DESCRIBE_SHARE_PARTITIONS = 20006
+    SHARE_START_OFFSETS = 20007
+    REGISTRY_CALL = 20008
 
 
 ROWS: tuple[tuple[int, str, str, int, int, int | None], ...] = (
@@ -183,4 +186,7 @@ ROWS: tuple[tuple[int, str, str, int, int, int | None], ...] = (
     (20003, "AlterRoles", "alter_roles", 0, 0, 0),
     (20004, "CanStopBroker", "can_stop_broker", 0, 0, 0),
     (20005, "DescribeBrokerState", "describe_broker_state", 0, 0, 0),
+    (20006, "DescribeSharePartitions", "describe_share_partitions", 0, 0, 0),
+    (20007, "ShareStartOffsets", "share_start_offsets", 0, 0, 0),
+    (20008, "RegistryCall", "registry_call", 0, 0, 0),
 )

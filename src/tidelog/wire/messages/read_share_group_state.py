@@ -8,6 +8,7 @@ from tidelog.wire.message import Message
 class PartitionData(Message):
     partition: int = 0
     leader_epoch: int = 0
+    first_offset: int = -1
 
 
 class ReadStateData(Message):
@@ -25,6 +26,21 @@ class StateBatch(Message):
     last_offset: int = 0
     delivery_state: int = 0
     delivery_count: int = 0
+    available_at: int = -1
+
+
+class OffsetRange(Message):
+    first_offset: int = 0
+    last_offset: int = 0
+
+
+class DeadLetterWrite(Message):
+    producer_id: int = 0
+    producer_epoch: int = 0
+    first_sequence: int = 0
+    topic_id: bytes = bytes(16)
+    partition: int = 0
+    offsets: list[OffsetRange] = []
 
 
 class PartitionResult(Message):
@@ -34,6 +50,9 @@ class PartitionResult(Message):
     state_epoch: int = 0
     start_offset: int = 0
     state_batches: list[StateBatch] = []
+    dead_letter_writes: list[DeadLetterWrite] = []
+    next_offset: int = -1
+    write_sequence: int = -1
 
 
 class ReadStateResult(Message):
@@ -54,6 +73,7 @@ ReadShareGroupStateRequest 84 req 0-0 flex=0
   partitions []PartitionData
    partition i32
    leader_epoch i32
+   first_offset i64 tag=10000 =-1
 """,
     "ReadShareGroupStateResponse": """\
 ReadShareGroupStateResponse 84 resp 0-0 flex=0
@@ -70,5 +90,17 @@ ReadShareGroupStateResponse 84 resp 0-0 flex=0
     last_offset i64
     delivery_state i8
     delivery_count i16
+    available_at i64 tag=10000 =-1
+   dead_letter_writes []DeadLetterWrite tag=10001
+    producer_id i64
+    producer_epoch i16
+    first_sequence i32
+    topic_id uuid
+    partition i32
+    offsets []OffsetRange
+     first_offset i64
+     last_offset i64
+   next_offset i64 tag=10002 =-1
+   write_sequence i64 tag=10003 =-1
 """,
 }

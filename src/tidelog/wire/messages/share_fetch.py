@@ -11,6 +11,7 @@ class AcknowledgementBatch(Message):
     first_offset: int = 0
     last_offset: int = 0
     acknowledge_types: list[int] = []
+    delay_ms: int = -1
 
 
 class FetchPartition(Message):
@@ -107,6 +108,7 @@ ShareFetchRequest 78 req 1-2 flex=1
     first_offset i64
     last_offset i64
     acknowledge_types []i8
+    delay_ms i64 tag=10000 =-1
  forgotten_topics_data []ForgottenTopic
   topic_id uuid
   partitions []i32

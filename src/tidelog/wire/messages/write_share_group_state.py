@@ -10,6 +10,21 @@ class StateBatch(Message):
     last_offset: int = 0
     delivery_state: int = 0
     delivery_count: int = 0
+    available_at: int = -1
+
+
+class OffsetRange(Message):
+    first_offset: int = 0
+    last_offset: int = 0
+
+
+class DeadLetterWrite(Message):
+    producer_id: int = 0
+    producer_epoch: int = 0
+    first_sequence: int = 0
+    topic_id: bytes = bytes(16)
+    partition: int = 0
+    offsets: list[OffsetRange] = []
 
 
 class PartitionData(Message):
@@ -19,6 +34,10 @@ class PartitionData(Message):
     start_offset: int = 0
     delivery_complete_count: int = -1
     state_batches: list[StateBatch] = []
+    dead_letter_writes: list[DeadLetterWrite] = []
+    more_follows: int = 0
+    write_sequence: int = -1
+    log_end: int = -1
 
 
 class WriteStateData(Message):
@@ -63,6 +82,19 @@ WriteShareGroupStateRequest 85 req 0-1 flex=0
     last_offset i64
     delivery_state i8
     delivery_count i16
+    available_at i64 tag=10000 =-1
+   dead_letter_writes []DeadLetterWrite tag=10001
+    producer_id i64
+    producer_epoch i16
+    first_sequence i32
+    topic_id uuid
+    partition i32
+    offsets []OffsetRange
+     first_offset i64
+     last_offset i64
+   more_follows i8 tag=10002 =0
+   write_sequence i64 tag=10003 =-1
+   log_end i64 tag=10004 =-1
 """,
     "WriteShareGroupStateResponse": """\
 WriteShareGroupStateResponse 85 resp 0-1 flex=0
