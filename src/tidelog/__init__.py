@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tidelog.clients.errors import DeserializationError as DeserializationError
     from tidelog.clients.errors import GroupError as GroupError
     from tidelog.clients.errors import GroupNotEmpty as GroupNotEmpty
+    from tidelog.clients.errors import JobLost as JobLost
     from tidelog.clients.errors import MemberFenced as MemberFenced
     from tidelog.clients.errors import MessageTooLarge as MessageTooLarge
     from tidelog.clients.errors import NoLeader as NoLeader
@@ -77,11 +78,19 @@ if TYPE_CHECKING:
         AsyncTransactionalProducer as AsyncTransactionalProducer,
     )
     from tidelog.clients.producer.transactional_producer import TransactionalProducer as TransactionalProducer
+    from tidelog.clients.queue.async_queue import AsyncQueue as AsyncQueue
+    from tidelog.clients.queue.config import QueueConfig as QueueConfig
+    from tidelog.clients.queue.job import Job as Job
+    from tidelog.clients.queue.queue import Queue as Queue
     from tidelog.clients.records import Message as Message
     from tidelog.clients.records import OffsetAndMetadata as OffsetAndMetadata
     from tidelog.clients.records import Receipt as Receipt
     from tidelog.clients.records import TimestampType as TimestampType
     from tidelog.clients.records import TopicPartition as TopicPartition
+    from tidelog.clients.schemas.avro import avro_serializer as avro_serializer
+    from tidelog.clients.schemas.json_schema import json_schema_serializer as json_schema_serializer
+    from tidelog.clients.schemas.protobuf import protobuf_serializer as protobuf_serializer
+    from tidelog.clients.schemas.reading import schema_deserializer as schema_deserializer
     from tidelog.clients.serializers import bytes_deserializer as bytes_deserializer
     from tidelog.clients.serializers import bytes_serializer as bytes_serializer
     from tidelog.clients.serializers import json_deserializer as json_deserializer
@@ -106,15 +115,23 @@ _MODULES = {
     "clients.consumer.config": "ConsumerConfig",
     "clients.errors": "AuthenticationFailed AuthorizationFailed BufferFull ClientClosed ClientError "
     "CommitRefused ConfigurationError ConnectionFailed ConsumeError CoordinatorUnavailable DataError "
-    "DeliveryTimedOut DeserializationError GroupError GroupNotEmpty MemberFenced MessageTooLarge NoLeader "
-    "NotEnoughReplicas OffsetOutOfRange PollIntervalExceeded ProduceError ProducerFenced RequestRefused "
-    "RequestTimedOut SerializationError TopicError TopicExists TransactionAborted TransactionUndecided "
-    "UnknownGroup UnknownTopic UnsupportedByBroker UsageError",
+    "DeliveryTimedOut DeserializationError GroupError GroupNotEmpty JobLost MemberFenced MessageTooLarge "
+    "NoLeader NotEnoughReplicas OffsetOutOfRange PollIntervalExceeded ProduceError ProducerFenced "
+    "RequestRefused RequestTimedOut SerializationError TopicError TopicExists TransactionAborted "
+    "TransactionUndecided UnknownGroup UnknownTopic UnsupportedByBroker UsageError",
     "clients.options": "AckMode AssignmentStrategy CompressionType GroupProtocol IsolationLevel "
     "OffsetResetPolicy Partitioner",
     "clients.producer.producer": "Producer",
     "clients.producer.config": "ProducerConfig",
+    "clients.queue.async_queue": "AsyncQueue",
+    "clients.queue.config": "QueueConfig",
+    "clients.queue.job": "Job",
+    "clients.queue.queue": "Queue",
     "clients.records": "Message OffsetAndMetadata Receipt TimestampType TopicPartition",
+    "clients.schemas.avro": "avro_serializer",
+    "clients.schemas.json_schema": "json_schema_serializer",
+    "clients.schemas.protobuf": "protobuf_serializer",
+    "clients.schemas.reading": "schema_deserializer",
     "clients.serializers": "bytes_deserializer bytes_serializer json_deserializer json_serializer "
     "text_deserializer text_serializer",
     "clients.tracing": "consumer_span trace_context",

@@ -17,6 +17,8 @@ from tidelog.base.settings import (
     node,
     quotas,
     sasl,
+    schema_registry,
+    share_groups,
     streams_groups,
     telemetry,
     tls,
@@ -41,7 +43,9 @@ BROKER_THEMES: dict[str, tuple[Setting, ...]] = {
     "Cleanup and compaction": cleaner.SETTINGS,
     "Consumer groups": groups.SETTINGS,
     "Streams groups": streams_groups.SETTINGS,
+    "Share groups": share_groups.SETTINGS,
     "Transactions": transactions.SETTINGS,
+    "The schema registry": schema_registry.SETTINGS,
     "Clients' metrics": telemetry.SETTINGS,
     "Traces": tracing.SETTINGS,
 }

@@ -7,9 +7,10 @@ maximum settings say how far it may go. To add a setting, add its line; read it 
 from typing import NamedTuple
 
 from tidelog.base.broker_settings import BROKER_SETTINGS
-from tidelog.base.config.setting import Dynamic, Kind, Setting, Unit, Value
+from tidelog.base.config.setting import Dynamic, Kind, Setting, Value
+from tidelog.base.durations import parse_duration_ms
 
-_KEPT = "Reserved for share groups (KIP-932), which brokers do not offer: it has no effect."
+BY_DURATION = "by_duration:"
 
 
 class Limits(NamedTuple):
@@ -34,16 +35,16 @@ def _group(name: str, doc: str) -> Setting:
     )
 
 
-def _share(name: str, default: int, least: int, most: int, unit: Unit = Unit.NONE) -> Setting:
-    """Bounds as Kafka's brokers have them by default; there is nothing here that could set others."""
-    return Setting(name, Kind.INT, default, _KEPT, least, most, unit=unit, dynamic=Dynamic.CLUSTER_WIDE)
-
-
 def _check_reset(value: Value) -> str | None:
     text = str(value)
-    if text in ("earliest", "latest") or (text.startswith("by_duration:P") and len(text) > 13):
+    if text in ("earliest", "latest"):
         return None
-    return "use earliest, latest, or by_duration: with a duration such as P1DT2H"
+    try:
+        parse_duration_ms(text.removeprefix(BY_DURATION))
+        is_duration = text.startswith(BY_DURATION)
+    except ValueError:
+        is_duration = False
+    return None if is_duration else "use earliest, latest, or by_duration: with a duration such as P1DT2H"
 
 
 GROUP_SETTINGS: dict[str, Setting] = {
@@ -77,16 +78,44 @@ GROUP_SETTINGS: dict[str, Setting] = {
             "streams.assignment.interval.ms",
             "The minimum time between two assignments of this group.",
         ),
-        _share("share.session.timeout.ms", 45_000, 45_000, 60_000, Unit.MILLISECONDS),
-        _share("share.heartbeat.interval.ms", 5_000, 5_000, 15_000, Unit.MILLISECONDS),
-        _share("share.record.lock.duration.ms", 30_000, 15_000, 60_000, Unit.MILLISECONDS),
-        _share("share.delivery.count.limit", 5, 2, 10),
-        _share("share.partition.max.record.locks", 2_000, 100, 4_000),
+        _group(
+            "share.session.timeout.ms",
+            "How long a member of this share group may send no heartbeat before it is removed.",
+        ),
+        _group(
+            "share.heartbeat.interval.ms",
+            "How often the members of this share group send heartbeats.",
+        ),
+        _group(
+            "share.assignment.interval.ms",
+            "The minimum time between two assignments of this share group.",
+        ),
+        _group(
+            "share.record.lock.duration.ms",
+            "How long a member of this share group may keep a record without an acknowledgement.",
+        ),
+        _group(
+            "share.delivery.count.limit",
+            "How often a record is delivered to this share group before it counts as undeliverable.",
+        ),
+        _group(
+            "share.partition.max.record.locks",
+            "How many records of one partition the members of this share group may hold together.",
+        ),
+        _group(
+            "share.retry.backoff.ms",
+            "How long a record that this share group released waits before its second delivery. The wait "
+            "doubles with each further delivery.",
+        ),
+        _group(
+            "share.retry.backoff.max.ms",
+            "The longest wait of a released record that doubling may lead to.",
+        ),
         Setting(
             "share.auto.offset.reset",
             Kind.STRING,
             "latest",
-            _KEPT,
+            "Where this share group starts in a partition that it reads for the first time.",
             check=_check_reset,
             special="`earliest`, `latest` or `by_duration:P1DT2H`",
             dynamic=Dynamic.CLUSTER_WIDE,
@@ -95,11 +124,34 @@ GROUP_SETTINGS: dict[str, Setting] = {
             "share.isolation.level",
             Kind.ENUM,
             "read_uncommitted",
-            _KEPT,
+            "Whether this share group gets records of open and aborted transactions.",
             choices=("read_committed", "read_uncommitted"),
             dynamic=Dynamic.CLUSTER_WIDE,
         ),
-        Setting("share.renew.acknowledge.enable", Kind.BOOL, True, _KEPT, dynamic=Dynamic.CLUSTER_WIDE),
+        Setting(
+            "share.renew.acknowledge.enable",
+            Kind.BOOL,
+            True,
+            "Whether members of this share group may renew the locks of their records (KIP-1222).",
+            dynamic=Dynamic.CLUSTER_WIDE,
+        ),
+        Setting(
+            "errors.deadletterqueue.topic.name",
+            Kind.STRING,
+            "",
+            "The topic for records that this share group rejected, or that were delivered to it too often.",
+            special="empty: such records are archived",
+            dynamic=Dynamic.CLUSTER_WIDE,
+        ),
+        Setting(
+            "errors.deadletterqueue.copy.record.enable",
+            Kind.BOOL,
+            True,
+            "Whether a dead letter has the key, the value and the headers of its record, beside the headers "
+            "that say where it comes from and why.",
+            dynamic=Dynamic.CLUSTER_WIDE,
+            kafka_default="false",
+        ),
     )
 }
 
@@ -119,6 +171,24 @@ GROUP_LIMITS: dict[str, Limits] = {
     "streams.num.standby.replicas": Limits(most="group.streams.max.standby.replicas"),
     "streams.assignment.interval.ms": Limits(
         "group.streams.min.assignment.interval.ms", "group.streams.max.assignment.interval.ms"
+    ),
+    "share.session.timeout.ms": Limits(
+        "group.share.min.session.timeout.ms", "group.share.max.session.timeout.ms"
+    ),
+    "share.heartbeat.interval.ms": Limits(
+        "group.share.min.heartbeat.interval.ms", "group.share.max.heartbeat.interval.ms"
+    ),
+    "share.assignment.interval.ms": Limits(
+        "group.share.min.assignment.interval.ms", "group.share.max.assignment.interval.ms"
+    ),
+    "share.record.lock.duration.ms": Limits(
+        "group.share.min.record.lock.duration.ms", "group.share.max.record.lock.duration.ms"
+    ),
+    "share.delivery.count.limit": Limits(
+        "group.share.min.delivery.count.limit", "group.share.max.delivery.count.limit"
+    ),
+    "share.partition.max.record.locks": Limits(
+        "group.share.min.partition.max.record.locks", "group.share.max.partition.max.record.locks"
     ),
 }
 

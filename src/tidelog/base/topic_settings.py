@@ -5,7 +5,7 @@ A topic without a value of its own follows its broker settings, named here stron
 
 from tidelog.base.broker_settings import BROKER_SETTINGS, BROKER_SYNONYMS
 from tidelog.base.config.setting import Dynamic, Importance, Setting, Value, in_milliseconds
-from tidelog.base.settings.cluster import TOPIC_ONLY
+from tidelog.base.settings import cluster, schema_registry, share_groups
 
 
 def _topic(name: str, broker_name: str, doc: str | None = None) -> Setting:
@@ -62,6 +62,8 @@ TOPIC_SETTINGS: dict[str, Setting] = {
         _topic("segment.jitter.ms", "log.roll.jitter.ms"),
         _topic("segment.ms", "log.roll.ms"),
         _topic("unclean.leader.election.enable", "unclean.leader.election.enable"),
-        *TOPIC_ONLY,
+        *cluster.TOPIC_ONLY,
+        *schema_registry.TOPIC_ONLY,
+        *share_groups.TOPIC_ONLY,
     )
 }

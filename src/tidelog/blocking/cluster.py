@@ -170,6 +170,15 @@ class Cluster:
             self._addresses[node] = (coordinator.host, coordinator.port)
         return node
 
+    def forget_coordinator(self, kind: int, key: str) -> None:
+        """The next lookup asks a broker."""
+        self._coordinators.pop((kind, key), None)
+
+    @property
+    def addresses(self) -> dict[int, Address]:
+        """The brokers by node id, as the last answer listed them."""
+        return dict(self._addresses)
+
     def connection(self, node: int) -> Connection:
         return self._brokers.at(self._address(node))
 

@@ -58,6 +58,7 @@ class Connection:
         self.address = f"{host}:{port}"
         self.timeout_s = timeout_s
         self._client_id = client_id
+        self._security = security
         self._numbers = itertools.count(1)
         self._awaited: deque[tuple[ApiSpec, int, int]] = deque()
         self._kept: deque[Any] = deque()  # answers that a `call` had to read before its own
@@ -102,6 +103,10 @@ class Connection:
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
         return bool(poll.poll(0))
+
+    def offers(self, api: int) -> bool:
+        """Returns whether the broker takes requests of this key, in whatever version."""
+        return api in self._versions
 
     def version(self, request: type[Message], *, at_least: int = 0, at_most: int | None = None) -> int:
         """Returns the newest version that both sides support, within these bounds."""
@@ -169,6 +174,15 @@ class Connection:
         except ProtocolError as error:
             raise self._broken(f"the answer to {spec.name} cannot be read", error, BadAnswer) from error
         return answer
+
+    def renew_login(self) -> None:
+        """Authenticate again on the same connection where the SASL session ends soon (KIP-368): for callers
+        that would lose something with the connection."""
+        security, ends = self._security, self._renew_after
+        if security is None or security.sasl is None or ends is None or time.monotonic() < ends:
+            return
+        self._renew_after = None
+        self._authenticate(security.sasl, security.option_prefix)
 
     def close(self) -> None:
         self._socket.close()

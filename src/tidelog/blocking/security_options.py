@@ -21,7 +21,7 @@ def security_of(options: Mapping[str, str], option_prefix: str = "") -> Security
     """Reads options whose names have lost their prefix; errors put it before the names again."""
     protocol = protocol_of(options, option_prefix)
     return Security(
-        tls=_tls_of(options, option_prefix) if protocol.endswith("SSL") else None,
+        tls=tls_of(options, option_prefix) if protocol.endswith("SSL") else None,
         sasl=_sasl_of(options, option_prefix) if protocol.startswith("SASL") else None,
         option_prefix=option_prefix,
     )
@@ -56,7 +56,7 @@ def _unknown_mechanism(mechanism: str, prefix: str) -> SecurityError:
     )
 
 
-def _tls_of(options: Mapping[str, str], prefix: str) -> Tls:
+def tls_of(options: Mapping[str, str], prefix: str) -> Tls:
     from tidelog.blocking.stores import key_store, trust_store
 
     trusted, own = trust_store(options, prefix), key_store(options, prefix)

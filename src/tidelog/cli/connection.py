@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from tidelog.blocking.addresses import DEFAULT_PORT, host_and_port
 from tidelog.blocking.errors import Disconnected
+from tidelog.blocking.registry.properties import is_registry_property
 from tidelog.cli.denials import denial
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.session import Session
@@ -81,7 +82,13 @@ class Cluster:
 
     def _properties(self) -> dict[str, Any]:
         try:
-            return for_librdkafka(self.session.properties)
+            return for_librdkafka(
+                {
+                    name: value
+                    for name, value in self.session.properties.items()
+                    if not is_registry_property(name)
+                }
+            )
         except ConfigurationError as error:
             raise CliError(error.what, attempt=error.what_to_do.rstrip("."), code=Exit.USAGE) from error
 

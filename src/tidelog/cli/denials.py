@@ -26,6 +26,16 @@ OPERATIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "group delete-offsets": {"group": ("Delete",), "topic": ("Read",)},
     "group reset-offsets": {"group": ("Read",), "topic": ("Read",)},
     "group": {"group": ("Describe",), "topic": ("Describe",), "cluster": ("Describe",)},
+    "queue dead-letters": {"group": ("DescribeConfigs",), "topic": ("Read",)},
+    "queue redrive": {
+        "group": ("DescribeConfigs",),
+        "topic": ("Read", "Write"),
+        "cluster": ("IdempotentWrite",),
+    },
+    "queue reset": {"group": ("Read",), "topic": ("Read",)},
+    "queue purge": {"group": ("Read",), "topic": ("Read", "Delete")},
+    "queue peek": {"group": ("Describe",), "topic": ("Read",)},
+    "queue": {"group": ("Describe", "DescribeConfigs"), "topic": ("Describe",), "cluster": ("Describe",)},
     "txn abort": {"cluster": ("Alter",), "transactional-id": ("Write",), "topic": ("Read",)},
     "txn": {"transactional-id": ("Describe",), "topic": ("Read",), "cluster": ("Describe",)},
     "config show": {

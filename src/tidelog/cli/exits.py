@@ -18,11 +18,14 @@ class Exit(IntEnum):
         return member
 
     OK = (0, "Done. A closed pipe (`| head`) counts as done too.")
-    FAILED = (1, "The command failed, or `log dump` or `log check` found damage.")
+    FAILED = (
+        1,
+        "The command failed, `log dump` or `log check` found damage, or `schema check` an incompatibility.",
+    )
     USAGE = (2, "The command line is not right; nothing was done.")
-    NOT_FOUND = (3, "The topic, partition, group, setting, broker or file does not exist.")
+    NOT_FOUND = (3, "The topic, partition, group, setting, broker, schema or file does not exist.")
     EXISTS = (4, "The topic exists already.")
-    UNREACHABLE = (5, "No broker answers at the given address.")
+    UNREACHABLE = (5, "No broker, or no schema registry, answers at the given address.")
     REFUSED = (6, "The broker refused the request: a bad value, name or size, or a group in use.")
     TIMED_OUT = (7, "The broker did not answer in time.")
     DENIED = (8, "Authentication or authorization failed.")

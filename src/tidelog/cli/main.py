@@ -20,6 +20,12 @@ COMMANDS = {
     "produce": Entry("tidelog.cli.records.produce", "produce", "Write records to a topic."),
     "consume": Entry("tidelog.cli.records.consume", "consume", "Read records from a topic."),
     "group": Entry("tidelog.cli.group.commands", "group", "See, move and delete consumer groups."),
+    "queue": Entry(
+        "tidelog.cli.queue.commands",
+        "queue",
+        "See queues (share groups), move them, and put dead letters back.",
+    ),
+    "schema": Entry("tidelog.cli.schema.commands", "schema", "Register, compare, check and move schemas."),
     "txn": Entry("tidelog.cli.transactions.commands", "txn", "See transactions, and end those that hang."),
     "pipeline": Entry("tidelog.cli.spark.pipeline", "pipeline", "Run and watch pipelines on Spark."),
     "lake": Entry(

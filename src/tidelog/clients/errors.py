@@ -4,6 +4,7 @@ Every error says what happened, the likely cause and what to do. Catch a leaf to
 `ClientError` to handle all of them.
 """
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from tidelog.base.errors import ErrorCode, TidelogError
@@ -229,6 +230,21 @@ class PollIntervalExceeded(ConsumeError):
 
     cause = "handling the messages of one poll took longer than max_poll_interval_ms."
     attempt = "lower max_poll_records or raise max_poll_interval_ms; the next poll joins the group again."
+
+
+class JobLost(ConsumeError):
+    """The broker has given a job of a queue to another worker, or will: acknowledging it had no effect.
+
+    Attributes:
+        offsets: Partition and offset of each lost job.
+    """
+
+    cause = "the job took longer than its lock, or the connection broke or the partition's leader changed."
+    attempt = "write handlers that may run twice; extend the lock (auto_extend_ms) if the work takes long."
+
+    def __init__(self, what: str, *, offsets: Sequence[tuple[int, int]] = ()) -> None:
+        super().__init__(what)
+        self.offsets = tuple(offsets)
 
 
 class GroupError(ClientError):

@@ -4,16 +4,54 @@ None as a value is a tombstone: on a compacted topic it deletes the key.
 """
 
 import json
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias, TypeVar
 
-from tidelog.clients.errors import DeserializationError, SerializationError
+from tidelog.clients.errors import ConnectionFailed, DeserializationError, SerializationError
 from tidelog.clients.records import Data, Headers, TopicPartition
 
 Object = TypeVar("Object")
 
 Serializer: TypeAlias = Callable[[Object], bytes]
+HeaderList: TypeAlias = list[tuple[str, bytes | None]]
 Deserializer: TypeAlias = Callable[[bytes], Object]
+
+
+class NoRegistry(ConnectionFailed):
+    """No schema registry answers. The record itself may be fine, so that a consumer does not pass over it."""
+
+    cause = "the registry is down, or its URL is wrong."
+    attempt = "check the URL with: tidelog schema list --registry URL"
+
+
+class TopicSerializer:
+    """A serializer that has to know the topic, and whether it writes a key: one with a schema.
+
+    It is no `abc.ABC`: `isinstance` would take four times as long, for every record of every producer.
+    """
+
+    @abstractmethod
+    def serialize_for(self, topic: str, is_key: bool, value: Any, headers: HeaderList | None = None) -> bytes:
+        """The bytes of a key or value for this topic. It may add to the headers."""
+
+    def __call__(self, value: Any) -> bytes:
+        raise TypeError(
+            "this serializer has to know the topic; give it to a producer, or call serialize_for(topic, …)"
+        )
+
+
+class HeaderDeserializer:
+    """A deserializer that has to know the topic and the headers: a header may name the schema."""
+
+    @abstractmethod
+    def deserialize_with(
+        self, topic: str, headers: Iterable[tuple[str, bytes | None]], is_key: bool, data: bytes
+    ) -> Any:
+        """What a key or value of a record says."""
+
+    def __call__(self, data: bytes) -> Any:
+        return self.deserialize_with("", (), False, data)
 
 
 def data_serializer(data: Data) -> bytes:
@@ -135,15 +173,27 @@ def json_deserializer(data: bytes) -> Any:
     return json.loads(data)
 
 
-def serialize(serializer: Callable[[Any], bytes], value: Any, what: str, topic: str) -> bytes | None:
+def serialize(
+    serializer: Callable[[Any], bytes], value: Any, what: str, topic: str, headers: HeaderList | None = None
+) -> bytes | None:
     if value is None:
         return None
     try:
-        data = serializer(value)
+        if isinstance(serializer, TopicSerializer):
+            data = serializer.serialize_for(topic, what == "key", value, headers)
+        else:
+            data = serializer(value)
+    except NoRegistry:
+        raise
     except Exception as error:  # a user's function may raise anything
-        raise SerializationError(
-            f"The {what} for topic {topic!r}, a {type(value).__name__}, could not be made bytes: {error}."
-        ) from error
+        said = f"The {what} for topic {topic!r}, a {type(value).__name__}, could not be made bytes: {error}."
+        if isinstance(serializer, TopicSerializer):
+            raise SerializationError(
+                said,
+                cause="it does not fit its schema, or the registry refused the schema.",
+                attempt="compare the object with the schema; `tidelog schema list` shows what is registered.",
+            ) from error
+        raise SerializationError(said) from error
     if not isinstance(data, bytes):
         raise SerializationError(
             f"The {what} serializer for topic {topic!r} gave {type(data).__name__} instead of bytes.",
@@ -153,7 +203,7 @@ def serialize(serializer: Callable[[Any], bytes], value: Any, what: str, topic: 
     return data
 
 
-def serialize_headers(headers: Headers | None, topic: str) -> list[tuple[str, bytes | None]]:
+def serialize_headers(headers: Headers | None, topic: str) -> HeaderList:
     if not headers:
         return []
     pairs = headers.items() if hasattr(headers, "items") else headers
@@ -169,11 +219,17 @@ def deserialize(
     offset: int,
     key: bytes | None,
     value: bytes | None,
+    headers: Iterable[tuple[str, bytes | None]] = (),
 ) -> Object | None:
     if data is None:
         return None
     try:
+        if isinstance(deserializer, HeaderDeserializer):
+            read: Object = deserializer.deserialize_with(place.topic, headers, what == "key", data)
+            return read
         return deserializer(data)
+    except NoRegistry:
+        raise
     except Exception as error:  # a user's function may raise anything
         raise DeserializationError(
             f"The {what} of the message at {place} offset {offset} could not be read: {error}.",

@@ -15,12 +15,16 @@ from tidelog.groups.record_formats import group_metadata, offset_commit
 from tidelog.groups.record_formats.consumer_group import Key
 from tidelog.groups.record_formats.group_metadata import StoredGroup
 from tidelog.groups.record_formats.offset_commit import OffsetKey
+from tidelog.groups.record_formats.share_group import Key as ShareKey
 from tidelog.groups.record_formats.streams_group import Key as StreamsKey
+from tidelog.groups.share.group import ShareGroup
+from tidelog.groups.share.replay import replay as replay_share_group
 from tidelog.groups.streams.group import StreamsGroup
 from tidelog.groups.streams.replay import replay as replay_streams_group
 
 _CONSUMER_KEYS = frozenset(Key)
 _STREAMS_KEYS = frozenset(StreamsKey)
+_SHARE_KEYS = frozenset(ShareKey)
 
 
 class Change(Enum):
@@ -29,24 +33,33 @@ class Change(Enum):
     OFFSET_GONE = "an offset was deleted"
     GROUP = "a classic group was stored"
     GROUP_GONE = "a classic group was deleted"
-    EPOCH_GROUP = "something of a group with epochs, of consumers or streams, was stored"
+    EPOCH_GROUP = "something of a group with epochs, of consumers, streams or shares, was stored"
     EPOCH_GROUP_GONE = "a group with epochs was deleted"
 
 
 class Replayed(NamedTuple):
     change: Change
     group_id: str
-    group: ConsumerGroup | StreamsGroup | None = None
+    group: ConsumerGroup | StreamsGroup | ShareGroup | None = None
     """The group with epochs that was stored."""
 
 
 class DurableState:
-    __slots__ = ("classic_groups", "consumer_groups", "offsets", "pending", "skipped", "streams_groups")
+    __slots__ = (
+        "classic_groups",
+        "consumer_groups",
+        "offsets",
+        "pending",
+        "share_groups",
+        "skipped",
+        "streams_groups",
+    )
 
     def __init__(self) -> None:
         self.classic_groups: dict[str, StoredGroup] = {}
         self.consumer_groups: dict[str, ConsumerGroup] = {}
         self.streams_groups: dict[str, StreamsGroup] = {}
+        self.share_groups: dict[str, ShareGroup] = {}
         self.offsets = OffsetStore()
         self.pending = PendingOffsets()
         self.skipped = 0
@@ -58,6 +71,7 @@ class DurableState:
             and self.classic_groups == other.classic_groups
             and self.consumer_groups == other.consumer_groups
             and self.streams_groups == other.streams_groups
+            and self.share_groups == other.share_groups
             and self.offsets == other.offsets
             and self.pending == other.pending
         )
@@ -82,6 +96,9 @@ class DurableState:
         if version in _STREAMS_KEYS:
             group_id = replay_streams_group(self.streams_groups, key, value)
             return _replayed(group_id, self.streams_groups.get(group_id))
+        if version in _SHARE_KEYS:
+            group_id = replay_share_group(self.share_groups, key, value)
+            return _replayed(group_id, self.share_groups.get(group_id))
         self.skipped += 1
         return None
 
@@ -114,5 +131,5 @@ class DurableState:
         return Replayed(Change.GROUP, group_id)
 
 
-def _replayed(group_id: str, group: ConsumerGroup | StreamsGroup | None) -> Replayed:
+def _replayed(group_id: str, group: ConsumerGroup | StreamsGroup | ShareGroup | None) -> Replayed:
     return Replayed(Change.EPOCH_GROUP_GONE if group is None else Change.EPOCH_GROUP, group_id, group)

@@ -19,6 +19,7 @@ class GroupKind(Enum):
     CLASSIC = "classic"
     CONSUMER = "consumer"
     STREAMS = "streams"
+    SHARE = "share"
 
 
 class Group(Protocol):

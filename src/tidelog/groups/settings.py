@@ -34,6 +34,8 @@ class GroupSettings:
     """The first is for groups whose members do not say."""
     consumer_migration_policy: str = "bidirectional"
     streams_members_max: int = 10_000
+    share_members_max: int = 200
+    share_initialize_retry_interval_ms: int = 30_000
     of_groups: GroupConfigs = field(default_factory=lambda: GroupConfigs(BrokerConfig()), compare=False)
     """What a group may have of its own, such as its session timeout."""
 
@@ -56,6 +58,8 @@ class GroupSettings:
             consumer_assignors=tuple(config.list("group.consumer.assignors")),
             consumer_migration_policy=config.text("group.consumer.migration.policy"),
             streams_members_max=config.int("group.streams.max.size"),
+            share_members_max=config.int("group.share.max.size"),
+            share_initialize_retry_interval_ms=config.int("group.share.initialize.retry.interval.ms"),
             of_groups=GroupConfigs(config, group_configs),
         )
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import NO_PRODUCER, ProducerId, TimestampMs
+from tidelog.base.ids import NO_PRODUCER, Offset, ProducerId, TimestampMs, Uuid
 from tidelog.base.pending import Pending
 from tidelog.base.ports import Random
 from tidelog.coordination.decision import ShardDecision
@@ -56,6 +56,18 @@ from tidelog.groups.offsets.messages import (
 )
 from tidelog.groups.offsets.transactional_commit import TransactionalCommit
 from tidelog.groups.settings import GroupSettings
+from tidelog.groups.share import describe as share_describe
+from tidelog.groups.share import offset_requests as share_offsets
+from tidelog.groups.share.draft import Draft as ShareDraft
+from tidelog.groups.share.group import ShareGroup
+from tidelog.groups.share.leave import remove as remove_share_member
+from tidelog.groups.share.messages import DescribedShareGroup, StatesToDelete
+from tidelog.groups.share.messages import HeartbeatAnswer as ShareAnswer
+from tidelog.groups.share.messages import HeartbeatRequest as ShareHeartbeat
+from tidelog.groups.share.offsets import AlterAnswer, DeleteAnswer
+from tidelog.groups.share.requests import share_heartbeat
+from tidelog.groups.share.room import ShareRoom
+from tidelog.groups.share.states import Partitions
 from tidelog.groups.step import Context, Step
 from tidelog.groups.streams import describe as streams_describe
 from tidelog.groups.streams.draft import Draft as StreamsDraft
@@ -76,6 +88,7 @@ class GroupShard:
         self.groups: dict[str, AnyGroup] = {}
         self._room = ConsumerRoom(self.groups, self._on_timeout)
         self._streams = StreamsRoom(self._room)
+        self._shares = ShareRoom(self._room)
         self._counters = counters or GroupCounters()
         self._context = Context(settings, random, self._forget, counters=self._counters)
         self._sweep = OffsetSweep(self._context, self.durable, self.groups)
@@ -115,6 +128,7 @@ class GroupShard:
             del self.groups[group_id]
             self._room.forget(group_id)
             self._streams.forget(group_id)
+            self._shares.forget(group_id)
 
     def end_transaction(self, producer_id: ProducerId, commit: bool) -> None:
         """A transaction marker is in the log: while loading, and live right after the append."""
@@ -125,6 +139,7 @@ class GroupShard:
         step = self._step(now, now_ms)
         self.groups.update(self.durable.consumer_groups)
         self.groups.update(self.durable.streams_groups)
+        self.groups.update(self.durable.share_groups)
         for group_id, stored in self.durable.classic_groups.items():
             if group_id not in self.groups or self.groups[group_id].is_empty:
                 self.groups[group_id] = lifecycle.load_group(self._context, group_id, stored)
@@ -136,6 +151,7 @@ class GroupShard:
                 lifecycle.start_sessions(step, group)
         self._room.on_loaded(step)
         self._streams.on_loaded(step)
+        self._shares.on_loaded(step)
         self._sweep.start(step)
         self._is_live = True
         return [_effect(step)] if step.records else []
@@ -148,6 +164,7 @@ class GroupShard:
         self.groups.clear()
         self._room.timers.drop_all()
         self._streams.drop_all()
+        self._shares.drop_all()
         self._sweep.timer.cancel()
         self._is_live = False
 
@@ -193,7 +210,7 @@ class GroupShard:
         group = self.groups.get(request.group_id)
         if isinstance(group, ConsumerGroup) and group.members:
             return consumer_requests.classic_join(step, self._room, group, request)
-        if isinstance(group, StreamsGroup) and group.members:
+        if (isinstance(group, StreamsGroup) and group.members) or isinstance(group, ShareGroup):
             wrong = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
             return ShardDecision(Pending.ready(JoinAnswer(wrong, request.member_id)))
         if not isinstance(group, ClassicGroup):
@@ -257,7 +274,7 @@ class GroupShard:
     def _for_joined(self, group_id: str) -> ClassicGroup | ConsumerGroup | None:
         """The group where members may be that came by JoinGroup."""
         group = self.groups.get(group_id)
-        return None if isinstance(group, StreamsGroup) else group
+        return None if isinstance(group, StreamsGroup | ShareGroup) else group
 
     # --- groups with epochs
 
@@ -277,6 +294,53 @@ class GroupShard:
 
     def streams_describe(self, group_id: str) -> DescribedStreamsGroup:
         return streams_describe.describe(group_id, self.groups.get(group_id), self._streams)
+
+    def share_heartbeat(
+        self, request: ShareHeartbeat, now: float, now_ms: TimestampMs
+    ) -> ShardDecision[ShareAnswer]:
+        return share_heartbeat(self._step(now, now_ms), self._shares, request)
+
+    def share_states_made(
+        self, group_id: str, made: Partitions, failed: Partitions, now: float, now_ms: TimestampMs
+    ) -> ShardDecision[ErrorCode]:
+        """The persister initialized the state of partitions, or failed to."""
+        return share_offsets.end_making(self._step(now, now_ms), self._shares, group_id, made, failed)
+
+    def alter_share_offsets(
+        self, group_id: str, wanted: Mapping[str, Mapping[int, Offset]], now: float, now_ms: TimestampMs
+    ) -> ShardDecision[AlterAnswer]:
+        return share_offsets.alter(self._step(now, now_ms), self._shares, group_id, wanted)
+
+    def delete_share_offsets(
+        self, group_id: str, topics: Sequence[str], now: float, now_ms: TimestampMs
+    ) -> ShardDecision[DeleteAnswer]:
+        """Before the persister deletes the state of these topics."""
+        return share_offsets.begin_deletion(self._step(now, now_ms), self._shares, group_id, topics)
+
+    def delete_share_states(
+        self, group_id: str, now: float, now_ms: TimestampMs
+    ) -> ShardDecision[DeleteAnswer]:
+        """Before the persister deletes all state of the group, which goes after it."""
+        return share_offsets.begin_deletion_of_all(self._step(now, now_ms), self._shares, group_id)
+
+    def share_states_deleted(
+        self, group_id: str, topics: Collection[Uuid], now: float, now_ms: TimestampMs
+    ) -> ShardDecision[ErrorCode]:
+        return share_offsets.end_deletion(self._step(now, now_ms), self._shares, group_id, topics)
+
+    def share_states_to_delete(self) -> list[StatesToDelete]:
+        """What an earlier coordinator began to delete, and may not have."""
+        return share_offsets.still_deleting(self._shares)
+
+    def drop_share_topics(
+        self, topics: Collection[Uuid], now: float, now_ms: TimestampMs
+    ) -> list[ShardDecision[None]]:
+        """Topics are gone: so is the share state that groups had there."""
+        dropped = share_offsets.drop_topics(self._step(now, now_ms), self._shares, topics)
+        return [] if dropped is None else [dropped]
+
+    def share_describe(self, group_id: str) -> DescribedShareGroup:
+        return share_describe.describe(group_id, self.groups.get(group_id), self._room.topics)
 
     def on_topics_changed(self, topics: Topics | Mapping[str, TopicInfo], version: int = 0) -> None:
         """All topics as they are now; groups that read what changed rebalance with their next heartbeats.
@@ -346,6 +410,8 @@ class GroupShard:
             remove_consumer(Draft(step, group), self._room, member_id, wait.value)
         elif isinstance(group, StreamsGroup):
             remove_streams_member(StreamsDraft(step, group), self._streams, member_id, wait.value)
+        elif isinstance(group, ShareGroup):
+            remove_share_member(ShareDraft(step, group), self._shares, member_id, wait.value)
 
     def _forget(self, group_id: str) -> None:
         """One that never had a generation: any other keeps counting, until the sweep deletes it for good."""

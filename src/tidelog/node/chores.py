@@ -10,6 +10,7 @@ from tidelog.broker.log_dirs.log_reopening import LOOK_SECONDS, LogReopening
 from tidelog.broker.replication.loss_repair import REPAIR_SECONDS, LossRepair
 from tidelog.broker.requests.context import Services
 from tidelog.broker.security.quota_switch import QuotaSwitch
+from tidelog.broker.shares.lazy_deletion import ROUND_SECONDS, LazyDeletion
 from tidelog.server.memory_watch import MemoryWatch
 from tidelog.server.tickers import Chore, Tickers
 
@@ -36,6 +37,10 @@ def start_chores(
     )
     revival = LogReopening(disk, services.partitions, services.clock, services.run_in_thread)
 
+    services.deletion = deletion = LazyDeletion(
+        metadata, services.partitions, services.peers, lambda: services.shares, chores.retire_below_start
+    )
+
     def every(setting: str, chore: Chore, name: str) -> None:
         tickers.every(lambda: metadata.config.int(setting) / 1000, chore, name)
 
@@ -48,6 +53,7 @@ def start_chores(
         "high watermarks",
     )
     every("log.cleaner.backoff.ms", cleaner.clean_once, "compaction")
+    tickers.every(lambda: ROUND_SECONDS, deletion.run_once, "deletion of finished records")
     tickers.every(lambda: SEALED_SECONDS, chores.checkpoint_sealed, "checkpoint of sealed segments")
     tickers.every(lambda: REPORT_SECONDS, reports.send, "log dir reports")
     tickers.every(lambda: REPAIR_SECONDS, repair.run_once, "repair of damaged logs")

@@ -32,6 +32,7 @@ class BrokerIdentity:
             self._config.optional_text("broker.rack") or None,  # an empty variable is no rack
             tuple(self._log_dirs.ids),
             features=SUPPORTED_FEATURES,
+            machine=self._config.optional_text("broker.machine") or None,
         )
 
     def previous_epoch(self) -> Epoch:

@@ -65,6 +65,7 @@ from tidelog.server.tcp_network import TcpNetwork
 if TYPE_CHECKING:  # a broker without metrics does not import it
     from tidelog.broker.metrics.request_metrics import RequestMetrics
     from tidelog.server.metrics.setup import MetricsPort
+    from tidelog.server.registry.setup import RegistryPort
 
 log = logging.getLogger("tidelog.node")
 
@@ -94,6 +95,7 @@ class BrokerNode:
         self._endpoints: list[Endpoint] = []
         self._on_abort: list[Callable[[], None]] = []
         self._metrics: MetricsPort | None = None
+        self._registry: RegistryPort | None = None
         self.services: Services
         self.quorum: Quorum
 
@@ -124,6 +126,19 @@ class BrokerNode:
     @property
     def metrics_port(self) -> int | None:
         return None if self._metrics is None else self._metrics.address.port
+
+    @property
+    def schema_registry_url(self) -> str | None:
+        """Where clients of the schema registry find it at this broker; None where it is off."""
+        if self._registry is None:
+            return None
+        where = self._registry.address
+        scheme = "https" if self._registry.has_tls else "http"
+        return f"{scheme}://{address_of(reachable_host(where), where.port)}"
+
+    @property
+    def schema_registry_port(self) -> int | None:
+        return None if self._registry is None else self._registry.address.port
 
     @property
     def failure(self) -> Exception | None:
@@ -249,6 +264,8 @@ class BrokerNode:
         )
         opened.push_async_callback(server.drain, 0.0)
         self._on_abort.insert(0, server.close)
+        if self.config.int("schema.registry.port"):
+            self._open_registry(opened, threads)
         if measured is not None and self.config.int("metrics.port"):
             self._open_metrics(opened, server, threads, measured)
         return server
@@ -264,6 +281,17 @@ class BrokerNode:
         self._metrics = open_metrics(opened, self.config, self.services, server, threads, requests=requests)
         self._on_abort.insert(0, self._metrics.abort)
 
+    def _open_registry(self, opened: AsyncExitStack, threads: Threads) -> None:
+        """Takes the port now: one that is taken fails the start. Serves it when all else serves."""
+        from tidelog.node.registry import open_registry, put_registry
+
+        is_real = self._threads is None  # a simulator makes its calls without HTTP
+        put_registry(opened, self.services, threads, own_threads=is_real)
+        if is_real:
+            self._registry = open_registry(opened, self.config, self.services)
+            opened.callback(self._registry.abort)  # where the start fails
+            self._on_abort.insert(0, self._registry.abort)
+
     def _open_log_dirs(self) -> LogDirs:
         paths = [os.path.abspath(path) for path in self.config.list("log.dirs")]
         self._disk = disk_with_keys(self._disk_below, paths, self.config)
@@ -273,6 +301,8 @@ class BrokerNode:
             cluster_id=self.config.optional_text("cluster.id"),
             node_id=self.node_id,
             random=self._random,
+            journal_bytes=self.config.int("log.journal.bytes"),
+            journal_logs_min=self.config.int("log.journal.min.partitions"),
         )
         limits = file_limits()
         log_dirs.reserve_descriptors(limits.logs, limits.sealed_segments)
@@ -333,6 +363,9 @@ class BrokerNode:
         if services.audit is not None:
             opened.push_async_callback(services.audit.close)
         opened.push_async_callback(self._leave)
+        if self._registry is not None:
+            self._registry.begin()
+            opened.push_async_callback(self._registry.close)
         if self._metrics is not None:
             await self._metrics.ready()
 
@@ -390,7 +423,17 @@ class BrokerNode:
         server.stop_accepting()
         self.services.forwarding.leave()
         partitions.wake_readers()
+        if self.services.registry is not None:
+            self.services.registry.close()
+        if self.services.left_letters is not None:
+            self.services.left_letters.close()
+        if self.services.shares is not None:
+            self.services.shares.close()
+        if self.services.group_states is not None:
+            await self.services.group_states.close()
         await self.services.coordinators.close()
         await self.services.transactions.close()
         await self.services.verification.close()
+        if self.services.persister is not None:
+            await self.services.persister.close()
         await server.drain(self.config.int("shutdown.grace.ms") / 1000)

@@ -8,8 +8,10 @@ from tidelog.broker.coordinators.groups import register_groups
 from tidelog.broker.coordinators.internal_topics import InternalTopics
 from tidelog.broker.coordinators.producer_ids import ProducerIds
 from tidelog.broker.coordinators.runtime.runtime import CoordinatorRuntime
+from tidelog.broker.coordinators.share_states import ShareStates
 from tidelog.broker.coordinators.transaction_verification import TransactionVerification
 from tidelog.broker.coordinators.transactions import Transactions
+from tidelog.broker.handlers.group_states import group_states_of
 from tidelog.broker.log_dirs.hosted import HostedPartitions
 from tidelog.broker.log_dirs.log_moves import LogMoves
 from tidelog.broker.peers.peers import Peers
@@ -18,11 +20,16 @@ from tidelog.broker.requests.context import Services
 from tidelog.broker.requests.fetch_sessions import FetchSessions
 from tidelog.broker.requests.forwarded_once import ForwardedOnce
 from tidelog.broker.requests.forwarding import Forwarding
+from tidelog.broker.shares.dead_letters.left_letters import LeftLetters
+from tidelog.broker.shares.lazy_persister import LazyPersister
 from tidelog.groups.counters import GroupCounters
+from tidelog.groups.share.messages import StatesToDelete
 from tidelog.metadata.security.bootstrap import Bootstrap
 from tidelog.node.identity import BrokerIdentity
 from tidelog.node.ports import NodePorts
 from tidelog.node.security import authorizer_following
+from tidelog.node.share_imports import ShareImports
+from tidelog.shares.place import SharePlace
 from tidelog.wire.apis import ApiKey
 
 TRANSACTION_CALL_SECONDS = 15.0
@@ -65,7 +72,11 @@ def services_of(
     partitions.log_dirs.broker_epoch = lambda: lifecycle.epoch
     producer_ids = ProducerIds(lifecycle.next_producer_ids)
     group_counters = GroupCounters()
-    groups = register_groups(coordinators, random, group_counters)
+
+    def finish_deletion(to_delete: StatesToDelete) -> None:
+        group_states_of(services).finish_deletion(to_delete)
+
+    groups = register_groups(coordinators, random, group_counters, finish_deletion)
     transactions = Transactions(
         coordinators,
         clock=trusted,
@@ -74,7 +85,16 @@ def services_of(
             node, ApiKey.WRITE_TXN_MARKERS, 2, markers, timeout=TRANSACTION_CALL_SECONDS
         ),
     )
-    return Services(
+    share_states = ShareStates(coordinators)
+    persister = LazyPersister(share_states, peers)
+    ShareImports(metadata, run_in_thread)
+
+    def load_for_dead_letters(place: SharePlace) -> None:
+        from tidelog.broker.handlers.shares import served
+
+        served.load_for_dead_letters(services, place)
+
+    services = Services(
         clock=clock,
         random=random,
         metadata=metadata,
@@ -104,6 +124,9 @@ def services_of(
             evict_after_ms=config.int("min.incremental.fetch.session.eviction.ms"),
         ),
         transactions=transactions,
+        share_states=share_states,
+        persister=persister,
+        left_letters=LeftLetters(metadata, persister, load_for_dead_letters),
         verification=TransactionVerification(
             transactions.service.leader_of,
             lambda node, asked: peers.call(
@@ -115,3 +138,4 @@ def services_of(
         inter_broker_listener=listener,
         authorizer=authorizer_following(config, metadata),
     )
+    return services

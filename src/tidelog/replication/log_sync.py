@@ -30,17 +30,17 @@ class LogSync:
 
     def durable_end(self, log: PartitionLog) -> Offset:
         """Up to here the log is as durable as the topic asks for."""
-        return log.recovery_point if self.durability is FSYNC else log.end
+        return log.synced_end if self.durability is FSYNC else log.end
 
     def is_synced(self, log: PartitionLog) -> bool:
         """Whether the whole log, and the files beside it, are as durable as the topic asks for."""
         if self.durability is not FSYNC:
             return True
-        return log.recovery_point >= log.end and not log.has_unsynced_files
+        return log.synced_end >= log.end and not log.has_unsynced_files
 
     def is_overdue(self, log: PartitionLog, now: float) -> bool:
         """Called every now and then: has something been unsynced for longer than the topic's `flush.ms`?"""
-        if log.recovery_point >= log.end or log.offline is not None:
+        if log.synced_end >= log.end or log.offline is not None:
             self._unsynced_since = None
             return False
         if self._unsynced_since is None:

@@ -201,8 +201,8 @@ class Partition:
         """Move the high watermark as far as log, durability and the other replicas allow."""
         log, sync = self.log, self.sync
         end = log.end
-        if sync.durability is FSYNC and log.recovery_point < end:
-            end = log.recovery_point
+        if sync.durability is FSYNC and log.synced_end < end:
+            end = log.synced_end
             self._on_unsynced(self)
         elif sync.waiters:
             if sync.is_synced(log):
@@ -219,7 +219,7 @@ class Partition:
         self.advance()
         if watchers.followers:
             watchers.appended(count)
-        if log.writer.has_rolled or log.end - log.recovery_point >= log.config.flush_messages:
+        if log.writer.has_rolled or log.end - log.synced_end >= log.config.flush_messages:
             # A sealed segment is synced whatever the durability: after a crash only the rest is read.
             log.writer.has_rolled = False
             self._on_unsynced(self)
@@ -246,10 +246,12 @@ class Partition:
         now_ms: TimestampMs,
         in_transaction: bool = False,
         guard: VerificationGuard | None = None,
+        schemas_checked: bool = False,
     ) -> Produced:
         """Validate and append a client's batch, or answer a retry with the offsets of its first time.
 
         `guard`: under which the coordinator verified that this partition is part of the batch's transaction.
+        Raises SchemasNotChecked, and has done nothing, where the topic asks for a check of schemas.
         """
         log = self.log
         health = log.health
@@ -257,7 +259,7 @@ class Partition:
             self._check_accepts()
         if all_replicas and len(self.isr) < self.needed_in_sync:
             raise refusals.too_few_in_sync(self)
-        admitted = admit(records, log.config, now_ms=now_ms)
+        admitted = admit(records, log.config, now_ms=now_ms, schemas_checked=schemas_checked)
         header = admitted.batches[0][1]
         if header.attributes & TRANSACTIONAL:
             if not in_transaction:
@@ -341,6 +343,11 @@ class Partition:
         self.mark.fail_all(error)
         self.sync.notify()
         self.watchers.look_again()
+
+    def leave(self, error: KafkaError) -> None:
+        """The partition is gone from this broker: it leads no more, whatever still knows of it."""
+        self.is_leader, self.leader = False, None
+        self.release_all(error)
 
     # Reading
 

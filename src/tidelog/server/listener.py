@@ -21,6 +21,10 @@ _SHORTAGES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 class ListenError(TidelogError):
     """An address cannot be listened on; the message says why and what to try."""
 
+    def __init__(self, message: str, address: Listener | None = None) -> None:
+        super().__init__(message)
+        self.address = address
+
 
 Accepted = Callable[[socket.socket, str, int], float]
 """Takes the socket, the client's host and port; returns the seconds for which the listener has to pause."""
@@ -47,7 +51,7 @@ class ListeningSocket:
         try:
             self._socket.listen(self._limits.backlog)
         except OSError as error:
-            raise ListenError(_why_not(self.address, error)) from error
+            raise ListenError(_why_not(self.address, error), self.address) from error
         self._is_started = True
         self._accepted = accepted
         self._complain = complain
@@ -106,7 +110,7 @@ def _bound(address: Listener, limits: ConnectionLimits) -> socket.socket:
         family, place, dual = _resolve(address)
         sock = socket.socket(family, socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:  # UnicodeError: for names that no host can have
-        raise ListenError(f"cannot listen on {address}: {error}") from error
+        raise ListenError(f"cannot listen on {address}: {error}", address) from error
     try:
         sock.setblocking(False)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -117,7 +121,7 @@ def _bound(address: Listener, limits: ConnectionLimits) -> socket.socket:
         sock.bind(place)
     except OSError as error:
         sock.close()
-        raise ListenError(_why_not(address, error)) from error
+        raise ListenError(_why_not(address, error), address) from error
     return sock
 
 

@@ -11,10 +11,22 @@ if TYPE_CHECKING:
     from tidelog.spark.foreach_batch import each_batch as each_batch
     from tidelog.spark.pipeline.build import Build as Build
     from tidelog.spark.pipeline.faults import InvalidPipeline as InvalidPipeline
+    from tidelog.spark.registered_values import decode_registered as decode_registered
+    from tidelog.spark.values.errors import BadSchema as BadSchema
 
-__all__ = ["Build", "InvalidPipeline", "SparkMissing", "each_batch", "spark_session"]
+__all__ = [
+    "BadSchema",
+    "Build",
+    "InvalidPipeline",
+    "SparkMissing",
+    "decode_registered",
+    "each_batch",
+    "spark_session",
+]
 
 _MODULE_OF = {
+    "BadSchema": "values.errors",
+    "decode_registered": "registered_values",
     "each_batch": "foreach_batch",
     "Build": "pipeline.build",
     "InvalidPipeline": "pipeline.faults",

@@ -4,11 +4,14 @@ The usual batch is judged by its header and its CRC. Records are walked only whe
 compaction (keys), another compression, or `produce.validation=records`.
 """
 
+from collections.abc import Iterable
+
 import msgspec
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import NO_TIMESTAMP, TimestampMs
 from tidelog.storage.log_config import LogConfig
+from tidelog.storage.schema_checks import SchemasNotChecked
 from tidelog.wire.batch import (
     CONTROL,
     LOG_APPEND_TIME,
@@ -25,9 +28,13 @@ from tidelog.wire.record import Record, walk_records, write_batch
 class RecordsRefused(KafkaError):
     """Some records of a batch are to blame, so that a producer can tell them from the others."""
 
-    def __init__(self, code: ErrorCode, message: str, numbers: list[int]) -> None:
+    def __init__(
+        self, code: ErrorCode, message: str, numbers: Iterable[int], reasons: Iterable[str] = ()
+    ) -> None:
+        """`reasons`: one for each number, or none where the message says all."""
         super().__init__(code, message)
-        self.numbers = numbers
+        self.numbers = list(numbers)
+        self.reasons = list(reasons)
 
 
 class Admitted(msgspec.Struct, frozen=True, gc=False):
@@ -39,9 +46,17 @@ class Admitted(msgspec.Struct, frozen=True, gc=False):
 
 
 def admit(
-    records: memoryview, config: LogConfig, *, now_ms: TimestampMs, is_internal_client: bool = False
+    records: memoryview,
+    config: LogConfig,
+    *,
+    now_ms: TimestampMs,
+    is_internal_client: bool = False,
+    schemas_checked: bool = False,
 ) -> Admitted:
-    """`records` as they came (writable), or KafkaError. Internal clients may write control batches."""
+    """`records` as they came (writable), or KafkaError. Internal clients may write control batches.
+
+    Raises SchemasNotChecked where the caller has to check schemas first.
+    """
     batches = _own_batches(records) if is_internal_client else check_batches(records)
     if len(batches) != 1:
         raise KafkaError(
@@ -52,6 +67,8 @@ def admit(
         raise _too_large(len(records), config)
     if header.attributes & CONTROL:
         return Admitted(records, batches, NO_TIMESTAMP)
+    if config.looks_inside and not schemas_checked and config.schema_checks is not None:
+        raise SchemasNotChecked
     if config.looks_inside and (
         config.compact or config.validate_records or config.codec not in (None, header.codec)
     ):

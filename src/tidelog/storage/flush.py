@@ -4,10 +4,15 @@
 `PartitionLog.finish_flush` draws the conclusion.
 """
 
+from typing import NamedTuple
+
 from tidelog.base.ids import Offset
 from tidelog.base.ports import Disk, File
 from tidelog.storage.file_names import LOG
 from tidelog.storage.shortages import is_descriptor_shortage
+
+FilePosition = tuple[Offset, int]
+"""(base of the segment, position in its file)."""
 
 
 class Unsynced:
@@ -38,6 +43,15 @@ class Unsynced:
         self._directories = {path: at for path, at in self._directories.items() if at > mark}
 
 
+class Journaled(NamedTuple):
+    """The newest bytes of a log, on their way to the journal instead of a sync of the log's own file."""
+
+    end: Offset
+    truncations: int
+    start: FilePosition
+    data: bytes
+
+
 class Flush:
     __slots__ = (
         "_active",
@@ -46,14 +60,30 @@ class Flush:
         "_files",
         "end",
         "error",
+        "journal_sequence",
         "mark",
         "seals",
         "truncations",
+        "until",
     )
 
-    def __init__(self, disk: Disk, end: Offset, truncations: int, active: File, unsynced: Unsynced) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        end: Offset,
+        truncations: int,
+        active: File,
+        unsynced: Unsynced,
+        *,
+        until: FilePosition = (0, 0),
+        journal_sequence: int = 0,
+    ) -> None:
         self.end = end
         """Everything below is on stable storage once this has run without error."""
+        self.until = until
+        """The same, as a place in the active segment."""
+        self.journal_sequence = journal_sequence
+        """Entries of the log in earlier blocks of the journal are not needed any more then."""
         self.truncations = truncations
         self.error: OSError | None = None
         self.mark, self._files, self._directories = unsynced.snapshot()

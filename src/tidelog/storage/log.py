@@ -14,7 +14,8 @@ from tidelog.base.ports import Disk
 from tidelog.storage import leader_epochs, retention
 from tidelog.storage.compaction.log_compaction import LogCompaction
 from tidelog.storage.file_names import LEADER_EPOCHS
-from tidelog.storage.flush import Flush
+from tidelog.storage.flush import FilePosition, Flush, Journaled
+from tidelog.storage.journal.journal import Journal
 from tidelog.storage.leader_epochs import LeaderEpochs
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.log_files import LogFiles
@@ -44,6 +45,7 @@ class PartitionLog:
     __slots__ = (
         "__weakref__",
         "_complete_at",
+        "_durable_until",
         "append",
         "append_as_follower",
         "compaction",
@@ -51,6 +53,7 @@ class PartitionLog:
         "end",
         "files",
         "health",
+        "journal",
         "leader_epochs",
         "lost",
         "producer_state",
@@ -59,6 +62,7 @@ class PartitionLog:
         "roll",
         "segment_list",
         "start",
+        "synced_end",
         "truncations",
         "unsynced",
         "writer",
@@ -70,7 +74,14 @@ class PartitionLog:
         self.start: Offset = loaded.start
         self.end: Offset = loaded.end
         self.recovery_point: Offset = loaded.recovery_point
-        """Everything below is on stable storage."""
+        """Everything below is on stable storage in the files of this log."""
+        self.synced_end: Offset = loaded.recovery_point
+        """Everything below is on stable storage, in these files or in the journal: acknowledgements wait for
+        this one."""
+        self.journal: Journal | None = None
+        """Of the log dir, for logs that are served."""
+        self._durable_until: FilePosition | None = None
+        """Where `synced_end` is in the files, as far as that is known."""
         # Up to here the index files and a producer snapshot are complete, as they are after a clean close.
         self._complete_at: Offset | None = loaded.complete_at
         self.recovery: RecoveryReport = loaded.report
@@ -147,6 +158,11 @@ class PartitionLog:
     @property
     def directory(self) -> str:
         return self.files.path
+
+    @property
+    def name(self) -> str:
+        """Of the directory."""
+        return self.files.path.rpartition("/")[2]
 
     @property
     def segments(self) -> list[Segment]:
@@ -266,7 +282,15 @@ class PartitionLog:
                 active.write_indexes()
             if self.producer_state.is_snapshot_due:
                 self.producer_state.take_snapshot()
-            return Flush(self.files.disk, self.end, self.truncations, active.file, self.unsynced)
+            return Flush(
+                self.files.disk,
+                self.end,
+                self.truncations,
+                active.file,
+                self.unsynced,
+                until=(active.base, active.size),
+                journal_sequence=0 if self.journal is None else self.journal.next_sequence,
+            )
 
     def finish_flush(self, flush: Flush) -> None:
         """Move the recovery point, or go offline: after a failed fsync the disk may hold anything.
@@ -282,6 +306,57 @@ class PartitionLog:
         if flush.truncations == self.truncations:
             self.unsynced.mark_synced(flush.mark)
             self.recovery_point = max(self.recovery_point, flush.end)
+            self.synced_end = max(self.synced_end, flush.end)
+            self._durable_until = max(self._durable_until or flush.until, flush.until)
+            if self.journal is not None:
+                self.journal.files_synced(self.name, flush.journal_sequence)
+
+    def begin_journaling(self, bytes_max: int) -> Journaled | None:
+        """The bytes that are not durable yet, for the journal; None where the files themselves must be
+        synced: some are new, or there are more than `bytes_max` of these bytes."""
+        active, until = self.segment_list.active, self._durable_until
+        if until is None or until[0] != active.base or self.unsynced or self.leader_epochs.changed:
+            return None
+        size = active.size - until[1]
+        if size > bytes_max or self.health.offline is not None or self.producer_state.is_snapshot_due:
+            return None
+        if active.unwritten_index_entries >= _INDEX_ENTRIES_PENDING_MAX:
+            return None
+        try:
+            data = active.file.read_at(until[1], size)
+        except OSError:
+            return None
+        return Journaled(self.end, self.truncations, until, data) if len(data) == size else None
+
+    def finish_journaling(self, journaled: Journaled) -> None:
+        """The journal has them on stable storage."""
+        if journaled.truncations == self.truncations:
+            base, position = journaled.start
+            until = (base, position + len(journaled.data))
+            self.synced_end = max(self.synced_end, journaled.end)
+            self._durable_until = max(self._durable_until or until, until)
+
+    def leave_journal(self) -> None:
+        """Sync the files and void what the journal has of this log: a replay must not touch them any more.
+
+        Before anything but an append changes a file of which the journal may hold a part.
+        """
+        journal = self.journal
+        if journal is None:
+            return
+        if not journal.mentions(self.name):
+            with self.health.disk_errors():
+                journal.write_voids()  # an attempt before this one may have failed on a full disk
+            return
+        flush = self.begin_flush()
+        with self.health.disk_errors():
+            if flush is not None:
+                flush.run()
+                if flush.is_postponed and flush.error is not None:
+                    raise flush.error
+                self.finish_flush(flush)
+            journal.void(self.name)
+            journal.write_voids()
 
     def close(self, clean: bool = True) -> None:
         """Clean: complete and sync everything, so that the next start need not look. Else just let go."""
@@ -320,6 +395,7 @@ class PartitionLog:
             return []
         if offset < self.segment_list.first_base:
             return self.truncate_fully_at(offset)
+        self.leave_journal()
         self.truncations += 1
         with self.health.disk_errors():
             deletions = self.segment_list.drop_above(offset, self.segment_list.active.created_ms)
@@ -344,6 +420,7 @@ class PartitionLog:
 
     def truncate_fully_at(self, offset: Offset) -> list[SegmentDeletion]:
         """Remove everything; the log starts anew at `offset`."""
+        self.leave_journal()
         self.truncations += 1
         now_ms = self.segment_list.active.created_ms
         with self.health.disk_errors():
@@ -360,6 +437,8 @@ class PartitionLog:
         self.compaction.truncated(self.end)
         self.start = min(self.start, self.end)
         self.recovery_point = min(self.recovery_point, self.end)
+        self.synced_end = min(self.synced_end, self.end)
+        self._durable_until = None
         self.leader_epochs.truncate_from_end(self.end)
         self._write_epochs()
         self.producer_state.truncate(self.end)
@@ -375,11 +454,14 @@ class PartitionLog:
             with self.health.disk_errors():
                 self._move_start(offset)
 
-    def retire(self, now_ms: TimestampMs, *, limit: Offset | None = None) -> list[SegmentDeletion]:
+    def retire(
+        self, now_ms: TimestampMs, *, limit: Offset | None = None, by_start_only: bool = False
+    ) -> list[SegmentDeletion]:
         """Take out the segments that retention by time, by size or by log start no longer keeps.
 
         `limit`: none that reaches above (the high watermark: followers may still need it), or into a
         transaction that is open, of which no consumer could read anything yet.
+        `by_start_only`: none that retention by time or by size would take.
         """
         if self.offline is not None and (not self.health.is_short or self.compaction.copies_under_way):
             return []
@@ -388,7 +470,13 @@ class PartitionLog:
         first_open = self.producers.first_open
         limit = limit if first_open is None else min(limit, first_open)
         count = retention.expired(
-            segments, self.config, start=self.start, end=self.end, limit=limit, now_ms=now_ms
+            segments,
+            self.config,
+            start=self.start,
+            end=self.end,
+            limit=limit,
+            now_ms=now_ms,
+            by_start_only=by_start_only,
         )
         if not count:
             return []

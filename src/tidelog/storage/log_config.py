@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tidelog.storage.schema_checks import SchemaChecks, schema_checks_of
 from tidelog.wire.compression import Codec
 
 _DAY_MS = 24 * 60 * 60 * 1000
@@ -56,6 +57,8 @@ class LogConfig:
     compression_level: int | None = None
     validate_records: bool = False
     """Walk every record of a produced batch instead of trusting its header."""
+    schema_checks: SchemaChecks | None = None
+    """Which schemas records have to have."""
     producer_id_expiration_ms: int = _DAY_MS
     is_replicated: bool = False
     """Other brokers have the log too. Then it must have no holes: the log is truncated at a hole."""
@@ -67,7 +70,9 @@ class LogConfig:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "batch_bytes_max", min(self.max_message_bytes, self.segment_bytes))
-        looks_inside = self.compact or self.validate_records or self.codec is not None
+        looks_inside = (
+            self.compact or self.validate_records or self.codec is not None or self.schema_checks is not None
+        )
         object.__setattr__(self, "looks_inside", looks_inside)
 
     @property
@@ -94,6 +99,7 @@ class LogConfig:
             given["compression_level"] = settings.get(f"compression.{compression}.level")
         given["log_append_time"] = settings.get("message.timestamp.type") == "LogAppendTime"
         given["validate_records"] = settings.get("produce.validation") == "records"
+        given["schema_checks"] = schema_checks_of(settings)
         return cls(**given)
 
 

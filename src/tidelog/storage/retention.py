@@ -15,6 +15,7 @@ def expired(
     end: Offset,
     limit: Offset,
     now_ms: TimestampMs,
+    by_start_only: bool = False,
 ) -> int:
     """How many of the oldest segments of a log from `start` to `end` may go; none that reaches above `limit`.
 
@@ -22,8 +23,8 @@ def expired(
     """
     ends = [*(segment.base for segment in segments[1:]), end]
     excess = sum(segment.size for segment in segments) - config.retention_bytes
-    by_time = config.delete and config.retention_ms >= 0
-    by_size = config.delete and config.retention_bytes >= 0
+    by_time = config.delete and config.retention_ms >= 0 and not by_start_only
+    by_size = config.delete and config.retention_bytes >= 0 and not by_start_only
     removable = 0
     for segment, segment_end in zip(segments, ends, strict=True):
         is_active = segment is segments[-1]

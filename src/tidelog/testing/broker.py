@@ -26,6 +26,7 @@ TEST_SETTINGS: dict[str, SettingValue] = {
     "durability": "os",
     "shutdown.grace.ms": 1000,
     "log.dirs.min.free.bytes": 0,
+    "schema.registry.port": -1,  # a socket, until a client comes
 }
 
 STOP_LIMIT_S = 30.0
@@ -48,7 +49,7 @@ class Broker:
 
     Args:
         settings: Broker settings, under Kafka's names. They win over those of tests: `durability=os`, a short
-            `shutdown.grace.ms`, and no reserve of disk space.
+            `shutdown.grace.ms`, no reserve of disk space, and a schema registry at a free port.
         data_dir: A directory that keeps the data. None: a temporary one that goes with the broker.
         port: The port to listen on. 0: a free one.
         network: For tests of clusters: what connects this broker to the others.
@@ -73,6 +74,7 @@ class Broker:
         self._kept_dir = None if data_dir is None else os.path.abspath(data_dir)
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._port = port
+        self._registry_port: int | None = None
         self._network = network
         self._thread: threading.Thread | None = None
         self._life: _Life | None = None
@@ -100,6 +102,24 @@ class Broker:
     def metrics_address(self) -> str | None:
         """Where metrics and health are served over HTTP, as `host:port`; None without `metrics.port`."""
         return self._running().node.metrics_address
+
+    @property
+    def schema_registry_url(self) -> str:
+        """The schema registry, for a client's `schema.registry.url`.
+
+        Example:
+            import urllib.request
+
+            import tidelog.testing
+
+            with tidelog.testing.Broker() as broker:
+                with urllib.request.urlopen(f"{broker.schema_registry_url}/subjects") as answer:
+                    print(answer.read())
+        """
+        url = self._running().node.schema_registry_url
+        if url is None:
+            raise RuntimeError("the schema registry is off: leave out the setting schema.registry.port=0")
+        return url
 
     @property
     def fixed_port(self) -> int:
@@ -192,6 +212,7 @@ class Broker:
             thread.join(STOP_LIMIT_S)
             raise
         self._life, self._thread, self._port = life, thread, life.node.port
+        self._registry_port = life.node.schema_registry_port
 
     def _end(self) -> None:
         life, thread = self._life, self._thread
@@ -209,6 +230,8 @@ class Broker:
         flags = {name: _text(value) for name, value in self.settings.items()}
         listener = "PLAINTEXT" if self._security is None else self._security.protocol.upper()
         flags.setdefault("listeners", f"{listener}://127.0.0.1:{self._port}")
+        if self._registry_port is not None:  # as the other port, it stays through restarts
+            flags["schema.registry.port"] = str(self._registry_port)
         if self._files is not None:
             flags = self._files.settings(listener=listener) | flags
         flags.setdefault("log.dirs", self.data_dir)

@@ -89,6 +89,12 @@ class Cluster:
         """The addresses of all brokers, so that clients find the cluster whichever is down."""
         return ",".join(f"127.0.0.1:{broker.fixed_port}" for broker in self.brokers.values())
 
+    @property
+    def schema_registry_url(self) -> str:
+        """The schema registry at every broker that runs, for a client's `schema.registry.url`."""
+        running = (broker for broker in self.brokers.values() if broker.is_running)
+        return ",".join(broker.schema_registry_url for broker in running)
+
     def client_config(self, user: str = "admin", library: str = "librdkafka") -> dict[str, Any]:
         """The configuration with which a user's client connects, secured or not.
 

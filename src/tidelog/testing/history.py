@@ -25,6 +25,8 @@ class Sent(msgspec.Struct, omit_defaults=True, array_like=True):
     value: str
     offset: int | None = None
     """As acknowledged; None where no answer came or acks was 0."""
+    due_ms: int = 0
+    """Share groups may have it from this time on."""
 
 
 class Read(msgspec.Struct, omit_defaults=True, array_like=True):

@@ -20,7 +20,13 @@ ENV_PREFIX = "TIDELOG_"
 FILE_SUFFIX = "_FILE"
 
 NOT_SETTINGS = frozenset(
-    ("TIDELOG_BOOTSTRAP_SERVERS", "TIDELOG_CONFIG", "TIDELOG_CONTEXT", "TIDELOG_PIPELINES")
+    (
+        "TIDELOG_BOOTSTRAP_SERVERS",
+        "TIDELOG_CONFIG",
+        "TIDELOG_CONTEXT",
+        "TIDELOG_PIPELINES",
+        "TIDELOG_SCHEMA_REGISTRY",
+    )
 )
 """Variables that the command line and pipelines read."""
 

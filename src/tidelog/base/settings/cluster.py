@@ -52,6 +52,15 @@ SETTINGS = (
         special="not set: no rack",
     ),
     Setting(
+        "broker.machine",
+        Kind.STRING,
+        None,
+        "The machine of this broker, by any name: the same on brokers that fail together, since they share a "
+        "computer. Two replicas of a partition are never placed on one machine.",
+        special="not set: this broker shares its machine with no other",
+        ours=True,
+    ),
+    Setting(
         CORDONED_LOG_DIRS,
         Kind.LIST,
         (),

@@ -28,6 +28,27 @@ SETTINGS = (
         ours=True,
     ),
     Setting(
+        "log.journal.bytes",
+        Kind.LONG,
+        64 << 20,
+        "With `durability=fsync`: how large the journal of each log dir may get. Partitions that need a sync "
+        "at the same time share one sync of the journal; the broker syncs their own files later. It is made "
+        "when it is first needed, in parts, and removed by a clean stop.",
+        minimum=0,
+        special="0: no journal, each partition is synced on its own",
+        unit=Unit.BYTES,
+        ours=True,
+    ),
+    Setting(
+        "log.journal.min.partitions",
+        Kind.INT,
+        2,
+        "How many partitions must need a sync at the same time to share one of the journal. 1: a single "
+        "partition uses the journal, too, which pays where a file system makes syncs of growing files dear.",
+        minimum=1,
+        ours=True,
+    ),
+    Setting(
         "log.flush.interval.messages",
         Kind.LONG,
         LONG_MAX,

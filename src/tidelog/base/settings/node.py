@@ -4,6 +4,8 @@ import re
 
 from tidelog.base.config.setting import Dynamic, Importance, Kind, Setting, Unit, Value
 
+AUTO_CORES = "auto"
+CORES_MAX = 256
 _CLUSTER_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -11,6 +13,13 @@ def _check_cluster_id(value: Value) -> str | None:
     if value is not None and not _CLUSTER_ID.fullmatch(str(value)):
         return f"{value!r} is not a cluster id: use up to 64 letters, digits, '-' and '_'"
     return None
+
+
+def _check_cores(value: Value) -> str | None:
+    text = str(value)
+    if text == AUTO_CORES or (text.isdecimal() and 1 <= int(text) <= CORES_MAX):
+        return None
+    return f"{text!r} is neither {AUTO_CORES} nor a number of cores from 1 to {CORES_MAX}"
 
 
 def _check_dirs(value: Value) -> str | None:
@@ -49,6 +58,29 @@ SETTINGS = (
         importance=Importance.HIGH,
         kafka_default="/tmp/kafka-logs",
         check=_check_dirs,
+    ),
+    Setting(
+        "broker.cores",
+        Kind.STRING,
+        "1",
+        "The number of cores that serve: `tidelog broker` and `tidelog up` run a broker for each, in its own "
+        "process, with an id (node.id + 1000 for each further core), ports (each one higher) and log dirs "
+        "(`cores/N` below those of the first). They share a `broker.machine`. `auto` takes every core that "
+        "the process may use. A lower number moves the replicas of the other cores away first.",
+        special="auto: all",
+        check=_check_cores,
+        ours=True,
+    ),
+    Setting(
+        "broker.cores.copy.bytes.per.second",
+        Kind.LONG,
+        0,
+        "The most bytes a second that a core copies from other cores of its machine after a change of "
+        "`broker.cores`.",
+        minimum=0,
+        unit=Unit.BYTES,
+        special="0: no limit",
+        ours=True,
     ),
     Setting(
         "num.recovery.threads.per.data.dir",

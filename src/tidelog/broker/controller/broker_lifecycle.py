@@ -154,6 +154,7 @@ class BrokerLifecycle:
                 for known in me.features
             ],
             rack=me.rack,
+            machine=me.machine,
             log_dirs=list(me.directories),
             # This process may have been registered before, and has lost nothing since.
             previous_broker_epoch=self._previous_epoch() if self.epoch == NO_EPOCH else self.epoch,

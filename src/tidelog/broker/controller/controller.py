@@ -102,6 +102,7 @@ class Controller:
                 incarnation=broker.incarnation,
                 endpoints=tuple(broker.endpoints.values()),
                 rack=broker.rack,
+                machine=broker.machine,
                 directories=broker.directories,
                 features=broker.features,
                 fenced=fenced,

@@ -255,7 +255,7 @@ class MetadataService:
             if decision.records and self.image is image:
                 return image, decision
             try:
-                await self._confirm_controller()
+                await self.confirm_controller()
             except KafkaError as error:
                 if refusal is not None:
                     raise
@@ -265,7 +265,7 @@ class MetadataService:
                     raise refusal
                 return image, decision
 
-    async def _confirm_controller(self) -> None:
+    async def confirm_controller(self) -> None:
         """Returns once the image has all that was agreed on before, if this broker was controller then."""
         if isinstance(self.failure, KafkaError):
             raise self.failure

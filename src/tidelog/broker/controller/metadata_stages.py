@@ -11,6 +11,7 @@ The order is part of the broker's correctness, so every stage names the stages i
                   end, also to `__consumer_offsets`, whose partitions refuse them until their groups are
                   loaded. Groups begin to load first, which spares a refusal and a retry. Coordinators run in
                   the order of their registration.
+    shares        the same for `__share_group_state`; also forgets the states of topics that are deleted.
     lifecycle     sends a heartbeat at once if another broker is shutting down. The heartbeat tells the
                   controller how far this broker has come, and the other broker may stop because of it: by
                   then this broker must have taken over what it now leads, coordinators included.

@@ -12,7 +12,6 @@ from tidelog.metadata.topics.create_topics import (
     TopicDefaults,
     create_topics_in_steps,
 )
-from tidelog.metadata.topics.names import INTERNAL_TOPICS
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 
@@ -59,7 +58,7 @@ async def create(
 
 async def auto_create(services: Services, names: Sequence[str]) -> None:
     """Create these topics; a refusal (a bad name, say) shows in the metadata response."""
-    wanted = [name for name in dict.fromkeys(names) if name not in INTERNAL_TOPICS]
+    wanted = [name for name in dict.fromkeys(names) if name not in services.written_by_brokers]
     if not wanted:
         return
     if services.metadata.decides_here:

@@ -1,1 +1,1 @@
-"""Groups and transactions at work: each partition of an internal topic is a shard, served where it leads."""
+"""Coordinators at work: each partition of an internal topic is a shard, served where this broker leads it."""

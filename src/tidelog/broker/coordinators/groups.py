@@ -6,7 +6,7 @@ members can be assigned, and whose committed offsets have to go because the topi
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from weakref import WeakKeyDictionary
 
 from tidelog.base.errors import KafkaError
@@ -24,6 +24,8 @@ from tidelog.groups.consumer.topics import TopicInfo, Topics
 from tidelog.groups.counters import GroupCounters
 from tidelog.groups.settings import GroupSettings, OffsetsTopicSettings
 from tidelog.groups.shard import GroupShard
+from tidelog.groups.share.messages import StatesToDelete
+from tidelog.groups.share.states import topic_ids
 from tidelog.metadata.image.image import ImageDelta
 from tidelog.metadata.topics.names import CONSUMER_OFFSETS
 
@@ -33,14 +35,25 @@ log = logging.getLogger("tidelog.broker.groups")
 
 
 def register_groups(
-    runtime: CoordinatorRuntime, random: Random, counters: GroupCounters | None = None
+    runtime: CoordinatorRuntime,
+    random: Random,
+    counters: GroupCounters | None = None,
+    finish_deletion: Callable[[StatesToDelete], None] = lambda to_delete: None,
 ) -> CoordinatorService[GroupShard]:
-    return _Groups(runtime, random, counters or GroupCounters()).service
+    """`finish_deletion`: has share state deleted where a coordinator stopped before it was."""
+    return _Groups(runtime, random, counters or GroupCounters(), finish_deletion).service
 
 
 class _Groups:
-    def __init__(self, runtime: CoordinatorRuntime, random: Random, counters: GroupCounters) -> None:
+    def __init__(
+        self,
+        runtime: CoordinatorRuntime,
+        random: Random,
+        counters: GroupCounters,
+        finish_deletion: Callable[[StatesToDelete], None],
+    ) -> None:
         self._counters = counters
+        self._finish_deletion = finish_deletion
         self._metadata = runtime.metadata
         self._random = random
         self._topics: Topics | None = None
@@ -99,6 +112,17 @@ class _Groups:
         gone = {name for name in committed if name in deleted or not self._metadata.image.topic(name)}
         if gone:
             served.write_all(shard.delete_topics(sorted(gone), *served.now))
+        self._tidy_share_states(served)
+
+    def _tidy_share_states(self, served: ServedPartition[GroupShard]) -> None:
+        """Go on where a coordinator before this one stopped, or the topics were deleted meanwhile."""
+        shard, topics = served.shard, self._metadata.image.topics_by_id
+        groups = shard.durable.share_groups.values()
+        gone = {topic for group in groups for topic in topic_ids(group.states)} - topics.keys()
+        if gone:
+            served.write_all(shard.drop_share_topics(gone, *served.now))
+        for to_delete in served.shard.share_states_to_delete():
+            self._finish_deletion(to_delete)
 
     def _on_change(self, delta: ImageDelta) -> Coroutine[None, None, None] | None:
         deleted = [topic.name for topic in delta.topics_deleted]
@@ -115,6 +139,8 @@ class _Groups:
         for served in self.service:
             if deleted:
                 served.write_all(served.shard.delete_topics(deleted, *served.now))
+                ids = {topic.id for topic in delta.topics_deleted}
+                served.write_all(served.shard.drop_share_topics(ids, *served.now))
             if settings is not None:
                 served.shard.configure(settings)
         return self._until_offsets_are_deleted() if deleted else None

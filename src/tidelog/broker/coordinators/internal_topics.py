@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tidelog.base.errors import ErrorCode, KafkaError
+from tidelog.base.ids import NodeId
 from tidelog.broker.controller.metadata_service import MetadataService
 from tidelog.broker.requests.forwarding import Forwarding
 from tidelog.metadata.topics.cordons import is_cordoned, open_brokers
@@ -64,9 +65,14 @@ class InternalTopics:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, created.error_message or "")
 
     def _usual_factor(self) -> int:
-        """Returns three, or the size of a smaller cluster. Voters belong to it even before they are up, and
-        brokers that are being drained do not."""
+        """Returns three, or the number of machines in a smaller cluster. Voters belong to it even before they
+        are up, and brokers that are being drained do not."""
         image = self._metadata.image
         voters = self._metadata.quorum.raft.configuration.voters
-        staying = [voter for voter in voters if not is_cordoned(image, voter.id)]
-        return max(1, min(REPLICAS, max(len(staying), len(open_brokers(image)))))
+        staying = {self._machine_key(voter.id) for voter in voters if not is_cordoned(image, voter.id)}
+        machines = {broker.machine_key for broker in open_brokers(image)}
+        return max(1, min(REPLICAS, max(len(staying), len(machines))))
+
+    def _machine_key(self, broker_id: NodeId) -> str | NodeId:
+        broker = self._metadata.image.brokers.get(broker_id)
+        return broker_id if broker is None else broker.machine_key

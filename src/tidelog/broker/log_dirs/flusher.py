@@ -1,6 +1,7 @@
 """Group commit: while one sync of a log is under way, every append that arrives waits for the next one.
 
 Syncing runs in disk threads, one sync per log at a time, so a hundred waiting requests cost one fdatasync.
+Several logs that wait at the same time share one sync of their log dir's journal, see `shared_syncs`.
 """
 
 import asyncio
@@ -9,16 +10,18 @@ import math
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from tidelog.base.errors import KafkaError, TidelogError
-from tidelog.replication.partition import Partition
+from tidelog.broker.log_dirs.shared_syncs import SharedSync, SharedSyncs
+from tidelog.replication.partition import Durability, Partition
 from tidelog.storage.flush import Flush
+from tidelog.storage.journal.journal import Journal
 from tidelog.storage.log import PartitionLog
 
 SYNCS_MAX = 64
-"""Logs whose sync may be under way or queued for a thread at once; the others wait here, for free."""
+"""Logs whose own sync may be under way or queued for a thread at once; the others wait here, for free."""
 
 QUIET_SYNCS_MAX = 2
 """Of these, logs without new records, such as those of a thousand new partitions: no request waits for
@@ -32,6 +35,8 @@ SLOW_MAX = 1000
 
 RunInThread = Callable[[Callable[[], Any]], "asyncio.Future[Any]"]
 
+FSYNC = Durability.FSYNC
+
 log = logging.getLogger("tidelog.broker.flusher")
 
 
@@ -41,6 +46,9 @@ class Flusher:
         self._waiting: dict[Partition, None] = {}
         self._quiet: dict[Partition, None] = {}
         """As `_waiting`, but only for the names and sizes of files."""
+        self._for_journal: dict[Partition, None] = {}
+        """Logs whose own files must be synced, so that the journal can go on; no request waits for them."""
+        self._shared = SharedSyncs()
         self._syncing: dict[Partition, float] = {}
         """Since when."""
         self._removed: set[Partition] = set()
@@ -53,6 +61,8 @@ class Flusher:
         self.on_synced: Callable[[str, float], None] | None = None
         """Called with the directory of a log and the time of its sync, where metrics are served."""
         self._quiet_syncing = 0
+        self._shared_syncing = 0
+        """Logs whose sync is one of a journal: however many there are, they take one thread."""
         self._idle: asyncio.Event = asyncio.Event()
         self._idle.set()
         self._scheduled = False
@@ -61,21 +71,25 @@ class Flusher:
 
     def request(self, partition: Partition) -> None:
         """Sync this partition's log soon. Asking again before that is free."""
-        if partition.log.recovery_point < partition.log.end:
-            self._waiting[partition] = None
+        log_here = partition.log
+        if log_here.synced_end < log_here.end:
+            journal = log_here.journal
+            if journal is not None and journal.failure is None and partition.sync.durability is FSYNC:
+                self._shared.add(partition, journal)
+            else:
+                self._waiting[partition] = None
             self._quiet.pop(partition, None)
         elif partition not in self._waiting:
             self._quiet[partition] = None
         self._idle.clear()
-        if not self._scheduled:
-            # At the end of the loop's turn: every request of this turn shares the sync.
-            self._scheduled = True
-            asyncio.get_running_loop().call_soon(self._start)
+        self._soon()  # at the end of the loop's turn: every request of this turn shares the sync
 
     def forget(self, partition: Partition) -> None:
         """The partition was removed: a sync that has not started is not needed any more."""
         self._waiting.pop(partition, None)
         self._quiet.pop(partition, None)
+        self._for_journal.pop(partition, None)
+        self._shared.forget(partition)
         if partition in self._syncing:
             self._removed.add(partition)
         self._update_idle()
@@ -86,9 +100,12 @@ class Flusher:
 
     def _start(self) -> None:
         self._scheduled = False
+        self._start_shared()
         for partition in self._next():
-            is_quiet = partition in self._quiet
-            del (self._quiet if is_quiet else self._waiting)[partition]
+            queue = self._queue_of(partition)
+            is_quiet = queue is not self._waiting
+            del queue[partition]
+            self._for_journal.pop(partition, None)
             try:
                 flush = partition.log.begin_flush()
             except KafkaError as error:
@@ -101,23 +118,109 @@ class Flusher:
                 future = self._run_in_thread(flush.run)
             except TidelogError as error:
                 log.warning("%s-%d cannot be synced yet: %s", partition.topic, partition.index, error)
-                (self._quiet if is_quiet else self._waiting)[partition] = None
-                self._scheduled = True
-                asyncio.get_running_loop().call_later(BUSY_SECONDS, self._start)
+                queue[partition] = None
+                self._later()
                 break
             self._syncing[partition] = asyncio.get_running_loop().time()
             self._quiet_syncing += is_quiet
             future.add_done_callback(partial(self._finished, partition, partition.log, flush, is_quiet))
+        if self._has_more and not self._syncing:
+            self._soon()  # none of these needed a sync, so no end of one makes room for the others
         self._update_idle()
+
+    @property
+    def _has_more(self) -> bool:
+        return bool(self._waiting or self._quiet or self._for_journal or self._shared)
+
+    def _queue_of(self, partition: Partition) -> dict[Partition, None]:
+        if partition in self._waiting:
+            return self._waiting
+        return self._quiet if partition in self._quiet else self._for_journal
+
+    def _soon(self) -> None:
+        if not self._scheduled:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._start)
+
+    def _later(self) -> None:
+        if not self._scheduled:
+            self._scheduled = True
+            asyncio.get_running_loop().call_later(BUSY_SECONDS, self._start)
+
+    # Syncs that several logs share
+
+    def _start_shared(self) -> None:
+        """One write for each journal; those that cannot take part are synced on their own."""
+        shared = self._shared
+        if not shared:
+            return
+        for journal in shared.ready():
+            if shared.is_patient(journal):
+                self._soon()
+                continue
+            begun, alone = shared.begin(journal, self._syncing)
+            self._waiting.update(dict.fromkeys(alone))
+            if begun is not None:
+                began = asyncio.get_running_loop().time()
+                self._syncing.update(dict.fromkeys(begun.partitions, began))
+                self._shared_syncing += len(begun.parts)
+                self._run_shared(begun)
+            else:
+                self._for_journal.update(dict.fromkeys(shared.logs_to_sync(journal)))
+            if journal.wants_file:
+                self._create_file(journal)
+
+    def _run_shared(self, begun: SharedSync) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            future = self._run_in_thread(begun.write.run)
+        except TidelogError as error:
+            log.warning("the journal of %s cannot be synced yet: %s", begun.journal.path, error)
+            loop.call_later(BUSY_SECONDS, self._run_shared, begun)
+            return
+        future.add_done_callback(partial(self._shared_finished, begun))
+
+    def _shared_finished(self, begun: SharedSync, future: "asyncio.Future[None]") -> None:
+        future.result()
+        now = asyncio.get_running_loop().time()
+        is_durable = self._shared.finish(begun)
+        self._shared_syncing -= len(begun.parts)
+        for partition, synced, journaled in begun.parts:
+            began = self._syncing.pop(partition, now)
+            is_removed = partition in self._removed
+            self._removed.discard(partition)
+            if is_durable:
+                self._note_time(synced.directory, now - began)
+                synced.finish_journaling(journaled)
+                partition.advance()
+            elif not is_removed:
+                self._waiting[partition] = None
+        self._for_journal.update(dict.fromkeys(self._shared.logs_to_sync(begun.journal)))
+        if not self._scheduled:
+            self._start()
+        self._update_idle()
+
+    def _create_file(self, journal: Journal) -> None:
+        try:
+            future = self._run_in_thread(journal.create())
+        except TidelogError:
+            journal.created(None)
+            return
+        future.add_done_callback(lambda done: journal.created(done.result()))
+
+    # Syncs of one log
 
     def _next(self) -> list[Partition]:
         """Those whose turn it is, and no more of them than there is room for, however many wait."""
-        room = SYNCS_MAX - len(self._syncing)
+        room = SYNCS_MAX - len(self._syncing) + self._shared_syncing
         free = (partition for partition in self._waiting if partition not in self._syncing)
         found = list(islice(free, max(0, room)))
         room = min(room - len(found), QUIET_SYNCS_MAX - self._quiet_syncing)
-        free = (partition for partition in self._quiet if partition not in self._syncing)
-        return found + list(islice(free, max(0, room)))
+        if room <= 0:
+            return found
+        queued = chain(self._quiet, (one for one in self._for_journal if one not in self._quiet))
+        free = (one for one in queued if one not in self._syncing and one not in self._waiting)
+        return found + list(islice(free, room))
 
     def _finished(
         self,
@@ -130,11 +233,7 @@ class Flusher:
         began = self._syncing.pop(partition)
         is_removed = partition in self._removed
         self._removed.discard(partition)
-        seconds = asyncio.get_running_loop().time() - began
-        if self.on_synced is not None:
-            self.on_synced(synced.directory, seconds)
-        if seconds > self.slow_seconds:
-            self._slow.append((synced.directory, seconds))
+        self._note_time(synced.directory, asyncio.get_running_loop().time() - began)
         self._quiet_syncing -= is_quiet
         if flush.is_postponed:
             self._postpone(partition, is_needed=synced is partition.log and not is_removed)
@@ -150,9 +249,15 @@ class Flusher:
                 log.info("%s-%d has left a log that %s", partition.topic, partition.index, error.message)
         else:
             partition.advance()
-        if (self._waiting or self._quiet) and not self._scheduled:
+        if self._has_more and not self._scheduled:
             self._start()
         self._update_idle()
+
+    def _note_time(self, directory: str, seconds: float) -> None:
+        if self.on_synced is not None:
+            self.on_synced(directory, seconds)
+        if seconds > self.slow_seconds:
+            self._slow.append((directory, seconds))
 
     def oldest(self) -> list[tuple[str, float]]:
         """Returns the directory of each log that is being synced, with its time so far, the longest last."""
@@ -176,13 +281,11 @@ class Flusher:
         self.postponed += 1
         if is_needed:
             self._waiting[partition] = None
-        if not self._scheduled:
-            self._scheduled = True
-            asyncio.get_running_loop().call_later(BUSY_SECONDS, self._start)
+        self._later()
         self._update_idle()
 
     def _update_idle(self) -> None:
-        if not self._waiting and not self._quiet and not self._syncing:
+        if not self._has_more and not self._syncing:
             self._idle.set()
 
     def _failed(self, partition: Partition, error: KafkaError) -> None:

@@ -338,7 +338,7 @@ class HostedPartitions:
         self.traffic.leave(partition.traffic)
         self._notify_roles([partition])
         gone = topic.id not in self._image.topics_by_id
-        partition.release_all(
+        partition.leave(
             KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
             if gone
             else KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the partition was moved to other brokers")
@@ -469,7 +469,7 @@ class HostedPartitions:
         await self._dropping.close()
         for partition in self:
             partition.release_all(KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the broker is stopping"))
-            if partition.log.offline is None and partition.log.recovery_point < partition.log.end:
+            if partition.log.offline is None and partition.log.synced_end < partition.log.end:
                 self._flusher.request(partition)
         await self._flusher.drain()
         for log_dir in self.log_dirs:

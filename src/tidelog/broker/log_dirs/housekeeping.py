@@ -28,21 +28,28 @@ class Housekeeping:
 
     def retire_segments(self) -> None:
         """Retention by time, by size and by log start."""
-        now_ms = self._clock.now_ms()
         for partition in self._partitions:
-            try:
-                deletions = partition.log.retire(now_ms, limit=partition.high_watermark)
-            except KafkaError as error:
-                log.error("%s-%d: retention failed: %s", partition.topic, partition.index, error.message)
-                partition.release_all(error)
-                continue
-            counters = self._partitions.counters
-            for segment in deletions:
-                counters.retired_segments += 1
-                counters.retired_bytes += segment.size
-                delay = (segment.remove_at_ms - now_ms) / 1000
-                timer = asyncio.get_running_loop().call_later(delay, self._remove, partition, segment)
-                self._removals[segment] = timer
+            self._retire(partition)
+
+    def retire_below_start(self, partition: Partition) -> None:
+        """Take out the segments below the start of a log, which was just moved."""
+        self._retire(partition, by_start_only=True)
+
+    def _retire(self, partition: Partition, *, by_start_only: bool = False) -> None:
+        now_ms, limit = self._clock.now_ms(), partition.high_watermark
+        try:
+            deletions = partition.log.retire(now_ms, limit=limit, by_start_only=by_start_only)
+        except KafkaError as error:
+            log.error("%s-%d: retention failed: %s", partition.topic, partition.index, error.message)
+            partition.release_all(error)
+            return
+        counters = self._partitions.counters
+        for segment in deletions:
+            counters.retired_segments += 1
+            counters.retired_bytes += segment.size
+            delay = (segment.remove_at_ms - now_ms) / 1000
+            timer = asyncio.get_running_loop().call_later(delay, self._remove, partition, segment)
+            self._removals[segment] = timer
 
     def close(self) -> None:
         """Segments that wait for deletion are deleted at the next start."""

@@ -16,6 +16,9 @@ from tidelog.base.ids import NO_EPOCH, Epoch, Uuid, uuid_parse, uuid_text
 from tidelog.base.ports import Disk
 from tidelog.broker.log_dirs.checkpoints import LogDirCheckpoints, Offsets, write_high_watermarks
 from tidelog.replication.partition import Partition
+from tidelog.storage.journal import files as journal_files
+from tidelog.storage.journal.journal import Journal
+from tidelog.storage.journal.replay import replay
 from tidelog.storage.log import PartitionLog
 from tidelog.storage.log_config import LogConfig
 from tidelog.storage.log_dir.checkpoints import TopicPartition
@@ -63,6 +66,8 @@ class LogDir:
         self._one_writer = threading.Lock()
         self._taken = self._written = self._marks_written = 0  # checkpoints, counted
         self._copies = 0
+        self.journal: Journal | None = None
+        """Where the newest batches of its logs are synced together; None where each log is synced alone."""
 
     def open(self, identity: LogDirIdentity) -> None:
         """Lock it and read its checkpoints. Offline after an OSError; refused if it is another broker's."""
@@ -70,9 +75,50 @@ class LogDir:
             self._files = LogDirFiles.open(self._disk, self.path, identity)
             self.checkpoints = LogDirCheckpoints.read(self._files)
             self._find_partitions()
+            self._replay_journal()
         except OSError as error:
             log.error("log dir %s is offline: %s", self.path, error)
             self.offline = error
+
+    def use_journal(self, bytes_max: int, logs_min: int, new_id: Callable[[], bytes]) -> None:
+        """From now on; its files are made when `logs_min` logs need a sync at once."""
+        if bytes_max and self.offline is None:
+            self.journal = Journal(
+                self._disk,
+                self.path,
+                bytes_max,
+                new_id=new_id,
+                on_begin=self.files.begin_journal,
+                has_room=self._has_room,
+                one_writer=threading.Lock(),
+            )
+            self.journal.logs_min = logs_min
+
+    def _has_room(self, size: int) -> bool:
+        """The reserve of free space is not for the journal."""
+        return not self.reserve.is_refusing and self.files.free_bytes()[1] - size > self.reserve.reserve_bytes
+
+    def _replay_journal(self) -> None:
+        """Complete the files of the logs with what only the journal has. Afterwards there is none."""
+        files = self.files
+        if files.identity.journal_id and not files.was_clean:
+            ids = {known.path: topic_id for (topic_id, _), known in self.partition_dirs.items()}
+            done = replay(self._disk, self.path, bytes.fromhex(files.identity.journal_id), ids.get)
+            if done.bytes:
+                log.warning(
+                    "%s: the journal gave back %d bytes of %d logs that a crash took from their files",
+                    *(self.path, done.bytes, done.logs),
+                )
+            for damage in done.damage:
+                log.error(
+                    "the journal of %s is damaged: %s. Acknowledged records may be missing where the log "
+                    "lines below name lost offsets; replicas on other brokers may have them",
+                    *(self.path, damage),
+                )
+            if done.damage:
+                journal_files.set_aside(self._disk, self.path)
+        files.end_journal()
+        journal_files.remove(self._disk, self.path)
 
     def fail(self, error: OSError) -> None:
         """Nothing is read or written here any more before the next start."""
@@ -136,6 +182,7 @@ class LogDir:
         known = by_id or (by_name and not is_new)
         path = self.files.partition_path(topic, index)
         if not by_id:
+            self._void_journal()
             if known:
                 log.warning("%s is identified as %s-%d by its name; writing the topic id", path, topic, index)
             else:
@@ -192,6 +239,7 @@ class LogDir:
     def adopt(self, copy: str, partition: Partition, now_ms: int) -> PartitionLog:
         """The complete copy in the directory `copy` becomes the partition's log."""
         path = self.files.partition_path(partition.topic, partition.index)
+        self._void_journal()  # the log may have been here before
         self._disk.rename(copy, path)
         self._disk.sync_dir(self.path)
         self.partition_dirs[partition.topic_id, partition.index] = PartitionDir(
@@ -257,7 +305,15 @@ class LogDir:
         partition_dir = self.partition_dirs.pop((topic_id, index), None)
         if partition_dir is not None:
             self.checkpoints.forget((partition_dir.topic, partition_dir.partition))
+            if self.journal is not None:
+                self.journal.void(partition_dir.path.rpartition("/")[2])
         return partition_dir
+
+    def _void_journal(self) -> None:
+        """Before another directory takes a name: the journal's entries for the one before must not reach
+        it."""
+        if self.journal is not None:
+            self.journal.write_voids()
 
     def holds(self, directory: str) -> bool:
         return directory.rpartition("/")[0] == self.path
@@ -319,11 +375,25 @@ class LogDir:
             in_order = False
         self._closed_cleanly = in_order
 
+    def _end_journal(self) -> None:
+        if self.journal is not None:
+            self.journal.close()
+        if self._files is not None and self._closed_cleanly:
+            try:
+                self._files.end_journal()
+                journal_files.remove(self._disk, self.path)
+            except OSError:
+                self._closed_cleanly = False
+                raise
+
     def close(self, broker_epoch: Epoch = NO_EPOCH) -> None:
         """Release the log dir, marked as clean if every log in it was closed cleanly."""
         if self._files is not None:
             try:
-                self._files.close(clean=self._closed_cleanly, broker_epoch=broker_epoch)
+                try:
+                    self._end_journal()
+                finally:
+                    self._files.close(clean=self._closed_cleanly, broker_epoch=broker_epoch)
             except OSError as error:
                 log.error("%s cannot be marked as cleanly closed: %s", self.path, error)
             self._files = None

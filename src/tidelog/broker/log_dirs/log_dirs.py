@@ -37,11 +37,21 @@ class LogDirs:
 
     @classmethod
     def open(
-        cls, disk: Disk, paths: Sequence[str], *, cluster_id: str | None, node_id: NodeId, random: Random
+        cls,
+        disk: Disk,
+        paths: Sequence[str],
+        *,
+        cluster_id: str | None,
+        node_id: NodeId,
+        random: Random,
+        journal_bytes: int = 0,
+        journal_logs_min: int = 2,
     ) -> "LogDirs":
         """Log dirs remember their cluster, which must be the configured one.
 
         New ones have none before the broker has joined its cluster: see `join_cluster`.
+        `journal_bytes`: how large the journal of each log dir may get; 0 for none. `journal_logs_min`: how
+        many logs must need a sync at once to share it there.
         """
         remembered = _remembered_cluster(disk, paths)
         if cluster_id and remembered and remembered[0] != cluster_id:
@@ -56,6 +66,7 @@ class LogDirs:
             for log_dir in log_dirs:
                 fresh = uuid_text(uuid_from_random(random.bytes(16)))
                 log_dir.open(LogDirIdentity(cluster_id, node_id, fresh))
+                log_dir.use_journal(journal_bytes, journal_logs_min, lambda: random.bytes(16))
         except BaseException:
             for log_dir in log_dirs:
                 log_dir.close()
@@ -131,8 +142,10 @@ class LogDirs:
         """From now on clients use this log. Internal topics may use the reserve of free space."""
         log.share(self.warm)
         log_dir = next((one for one in self._log_dirs if one.holds(log.directory)), None)
-        if log_dir is not None and not is_internal(topic):
-            log.health.reserve = log_dir.reserve
+        if log_dir is not None:
+            log.journal = log_dir.journal
+            if not is_internal(topic):
+                log.health.reserve = log_dir.reserve
 
     def log_dir_for(
         self, topic: str, topic_id: Uuid, index: int, *, may_be_new: bool, is_damaged: bool = False
@@ -197,6 +210,7 @@ class LogDirs:
         Until then the log is offline, since records appended to the old one could be lost.
         """
         old = partition.log
+        old.leave_journal()  # its files may have to do without: what fails below leaves them in place
         try:
             log_dir.carry_loss(old, copy)
             remove_old = self.mark_deleted(partition.topic_id, partition.index, partition.topic_id)

@@ -79,11 +79,19 @@ class LogReopening:
         # Followers may have more than was readable: under the same epoch it must not be written differently.
         may_be_ahead = partition.is_leader and len(partition.replicas) > 1
         needed = stopped.end if may_be_ahead else partition.high_watermark
-        if opened.end < needed:
+        why = f"it ended at {needed}, and the disk kept it only up to {opened.end}"
+        must_restart = opened.end < needed
+        if stopped.recovery_point < stopped.synced_end and (
+            opened.end < stopped.synced_end or opened.lost != stopped.lost
+        ):
+            # The journal has what the files lost, and only a start brings it back.
+            why = f"its files lost a part of what was synced up to {stopped.synced_end}"
+            must_restart = True
+        if must_restart:
             opened.close(clean=False)
-            why = f"it ended at {needed}, and the disk kept it only up to {opened.end}"
             log.error(
-                "%s-%d stays offline: %s; restart the broker, so that other replicas can help",
+                "%s-%d stays offline: %s; restart the broker, so that other replicas, or the journal of the "
+                "log dir, can help",
                 *(partition.topic, partition.index, why),
             )
             self._given_up[partition] = stopped
@@ -130,6 +138,10 @@ class LogReopening:
         """No await in here: no append may happen while the log is replaced."""
         stopped, partition.log = partition.log, opened
         self._partitions.log_dirs.put_in_service(partition.topic, opened)
+        try:
+            opened.leave_journal()  # the recovery may have changed the files
+        except KafkaError:
+            return  # full again, and logged there
         stopped.close(clean=False)
         for line in opened.recovery.lines():
             log.warning("%s-%d: %s", partition.topic, partition.index, line)

@@ -8,7 +8,7 @@ end of transactions. Runs only on brokers that serve metrics.
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tidelog.base.errors import ErrorCode, TidelogError
 from tidelog.base.ids import ANY_REPLICA, NodeId, Offset
@@ -113,6 +113,11 @@ class EndOffsets:
                 for topic, partitions in list(offsets.of_group(group_id).items()):
                     for partition in list(partitions):
                         yield topic, partition
+        topics = self._services.metadata.image.topics_by_id
+        for shares in self._services.share_states.service:
+            for place in list(shares.shard_as_written):
+                if (of_queue := topics.get(place.topic_id)) is not None:
+                    yield of_queue.name, place.partition
 
     def _history(self, place: Place) -> EndHistory | None:
         history = self._histories.get(place)
@@ -124,17 +129,8 @@ class EndOffsets:
         return self._services.partitions.led(*place)
 
     async def _ask(self, leader: NodeId, places: list[Place]) -> None:
-        topics: dict[str, ListOffsetsTopic] = {}
-        for topic, index in places:
-            asked = topics.setdefault(topic, ListOffsetsTopic(name=topic, partitions=[]))
-            asked.partitions.append(ListOffsetsPartition(partition_index=index, timestamp=LATEST))
-        request = ListOffsetsRequest(
-            replica_id=ANY_REPLICA, isolation_level=READ_UNCOMMITTED, topics=list(topics.values())
-        )
         try:
-            answer: ListOffsetsResponse = await self._services.peers.call(
-                leader, ApiKey.LIST_OFFSETS, VERSION, request, timeout=ANSWER_SECONDS, lane=LANE
-            )
+            answer = await ask_ends(self._services, leader, places)
         except (OSError, TidelogError) as error:
             log.debug("broker %d did not say where %d partitions end: %s", leader, len(places), error)
             return
@@ -145,3 +141,18 @@ class EndOffsets:
                 history = self._histories.get((name, one.partition_index))
                 if history is not None and one.error_code == ErrorCode.NONE and one.offset >= 0:
                     history.add(now, one.offset)
+
+
+async def ask_ends(services: Services, leader: NodeId, places: Iterable[Place]) -> ListOffsetsResponse:
+    """Where the partitions end that a broker leads. OSError or TidelogError where it does not say."""
+    topics: dict[str, ListOffsetsTopic] = {}
+    for topic, index in places:
+        asked = topics.setdefault(topic, ListOffsetsTopic(name=topic, partitions=[]))
+        asked.partitions.append(ListOffsetsPartition(partition_index=index, timestamp=LATEST))
+    request = ListOffsetsRequest(
+        replica_id=ANY_REPLICA, isolation_level=READ_UNCOMMITTED, topics=list(topics.values())
+    )
+    answer: ListOffsetsResponse = await services.peers.call(
+        leader, ApiKey.LIST_OFFSETS, VERSION, request, timeout=ANSWER_SECONDS, lane=LANE
+    )
+    return answer

@@ -11,6 +11,9 @@ from tidelog.broker.metrics.lag import LagCollector
 from tidelog.broker.metrics.partitions import PartitionsCollector
 from tidelog.broker.metrics.quotas import QuotasCollector
 from tidelog.broker.metrics.raft import RaftCollector
+from tidelog.broker.metrics.registry import RegistryCollector
+from tidelog.broker.metrics.share_lag import ShareLagCollector
+from tidelog.broker.metrics.shares import SharesCollector
 from tidelog.broker.metrics.storage import StorageCollector
 from tidelog.broker.metrics.syncs import SyncTimes
 from tidelog.broker.metrics.transactions import TransactionsCollector
@@ -30,6 +33,7 @@ def add_collectors(opened: AsyncExitStack, services: Services) -> None:
     ends.start()
     opened.push_async_callback(ends.close)
     collectors.add("lag", LagCollector(services, ends, services.clock).collect)
+    collectors.add("queues", ShareLagCollector(services, ends, services.clock).collect)
 
 
 def add_state_collectors(collectors: Collectors, services: Services) -> None:
@@ -39,5 +43,7 @@ def add_state_collectors(collectors: Collectors, services: Services) -> None:
     collectors.add("partitions", PartitionsCollector(services).collect)
     collectors.add("storage", StorageCollector(services.partitions, services.clock).collect)
     collectors.add("groups", GroupsCollector(services).collect)
+    collectors.add("share groups", SharesCollector(services).collect)
     collectors.add("transactions", TransactionsCollector(services.transactions, services.clock).collect)
+    collectors.add("schema registry", RegistryCollector(services).collect)
     collectors.add("quotas", QuotasCollector(services).collect)

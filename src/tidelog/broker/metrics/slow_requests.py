@@ -10,7 +10,15 @@ from typing import NamedTuple
 from tidelog.broker.requests.client_connection import ClientConnection
 
 WAIT_BY_NATURE = frozenset(
-    {"Fetch", "JoinGroup", "SyncGroup", "ConsumerGroupHeartbeat", "StreamsGroupHeartbeat"}
+    {
+        "Fetch",
+        "ShareFetch",
+        "JoinGroup",
+        "SyncGroup",
+        "ConsumerGroupHeartbeat",
+        "StreamsGroupHeartbeat",
+        "ShareGroupHeartbeat",
+    }
 )
 
 log = logging.getLogger("tidelog.broker.slow_requests")

@@ -18,10 +18,17 @@ from tidelog.broker.security.audit.changes import AUDITED_CHANGES, changes_of, i
 from tidelog.security.audit.event import AuditEvent, AuditKind
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.message import Message
+from tidelog.wire.messages.share_fetch import ShareFetchRequest
 
 Handler = Callable[[Context, Any], HandlerAnswer]
 
 log = logging.getLogger("tidelog.broker.audit")
+
+_OF_RECORDS = {
+    ApiKey.PRODUCE: AuditKind.WROTE,
+    ApiKey.FETCH: AuditKind.READ,
+    ApiKey.SHARE_FETCH: AuditKind.READ,
+}
 
 
 def audited(audit: Audit, api_key: ApiKey, handle: Handler) -> Handler:
@@ -60,7 +67,7 @@ def audited(audit: Audit, api_key: ApiKey, handle: Handler) -> Handler:
 def _kind_of(api_key: ApiKey) -> AuditKind | None:
     if api_key in AUDITED_CHANGES:
         return AuditKind.CHANGED
-    return {ApiKey.PRODUCE: AuditKind.WROTE, ApiKey.FETCH: AuditKind.READ}.get(api_key)
+    return _OF_RECORDS.get(api_key)
 
 
 def _events(
@@ -98,11 +105,12 @@ def _topics(kind: AuditKind, context: Context, request: Any, response: Any) -> I
             yield _name_of(context, topic.name, topic.topic_id), ErrorCode.NONE
         return
     is_write = kind is AuditKind.WROTE
-    if not is_write and _is_follower(request):
+    is_shared = isinstance(request, ShareFetchRequest)
+    if not is_write and not is_shared and _is_follower(request):
         return
     for topic in response.responses:
         partitions = topic.partition_responses if is_write else topic.partitions
-        name = topic.name if is_write else topic.topic
+        name = topic.name if is_write else "" if is_shared else topic.topic
         code = next((part.error_code for part in partitions if part.error_code), ErrorCode.NONE)
         yield _name_of(context, name, topic.topic_id), code
 

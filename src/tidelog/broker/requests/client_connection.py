@@ -25,6 +25,7 @@ class ClientConnection:
         "gate",
         "host",
         "listener",
+        "on_closed",
         "port",
         "principal",
         "software_name",
@@ -42,6 +43,8 @@ class ClientConnection:
         self.fast_path: FastPath | None = None  # tried first with every frame of this connection
         self.principal = "User:ANONYMOUS"
         self.gate: Gate | None = None  # only on listeners with SASL
+        self.on_closed: Callable[[int], None] | None = None
+        """Called once with the connection's id when it is closed, for state that ends with the connection."""
 
     @classmethod
     def of_broker_itself(cls) -> "ClientConnection":
@@ -49,6 +52,12 @@ class ClientConnection:
         made = cls("", 0, "")
         made.principal = BROKER_ITSELF
         return made
+
+    def closed(self) -> None:
+        """The server calls this when the connection is gone."""
+        on_closed, self.on_closed = self.on_closed, None
+        if on_closed is not None:
+            on_closed(self.connection_id)
 
     def __str__(self) -> str:
         """`192.0.2.1:5555`, as log lines name it; with brackets for IPv6."""

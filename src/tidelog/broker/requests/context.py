@@ -15,6 +15,7 @@ from tidelog.broker.controller.metadata_service import MetadataService
 from tidelog.broker.coordinators.producer_ids import ProducerIds
 from tidelog.broker.coordinators.runtime.runtime import CoordinatorRuntime
 from tidelog.broker.coordinators.runtime.service import CoordinatorService
+from tidelog.broker.coordinators.share_states import ShareStates
 from tidelog.broker.coordinators.transaction_verification import TransactionVerification
 from tidelog.broker.coordinators.transactions import Transactions
 from tidelog.broker.log_dirs.flusher import RunInThread
@@ -35,6 +36,7 @@ from tidelog.broker.security.request_charge import RequestCharge
 from tidelog.broker.security.throttle_counts import ThrottleCounts
 from tidelog.groups.counters import GroupCounters
 from tidelog.groups.shard import GroupShard
+from tidelog.metadata.topics.names import INTERNAL_TOPICS
 from tidelog.metrics.collectors import Collectors
 from tidelog.security.acls.acl import WILDCARD
 from tidelog.security.acls.vocabulary import CLUSTER_NAME, OPERATIONS_ON, Operation, ResourceType
@@ -42,7 +44,13 @@ from tidelog.security.audit.event import Actor
 
 if TYPE_CHECKING:
     from tidelog.broker.client_metrics import ClientMetrics
+    from tidelog.broker.registry.lazy import LazyRegistry
     from tidelog.broker.security.audit.audit import Audit
+    from tidelog.broker.shares.dead_letters.left_letters import LeftLetters
+    from tidelog.broker.shares.group_states import GroupStates
+    from tidelog.broker.shares.lazy_deletion import LazyDeletion
+    from tidelog.broker.shares.ports import Persister
+    from tidelog.broker.shares.share_partitions import SharePartitions
 
 NO_VERSION = 1 << 15
 ALL_OPERATIONS = {kind: sum(1 << one for one in allowed) for kind, allowed in OPERATIONS_ON.items()}
@@ -70,6 +78,7 @@ class Services:
     coordinators: CoordinatorRuntime
     groups: CoordinatorService[GroupShard]
     transactions: Transactions
+    share_states: ShareStates
     verification: TransactionVerification
     sessions: FetchSessions
     producer_ids: ProducerIds
@@ -99,6 +108,19 @@ class Services:
     denials: dict[tuple[Operation, ResourceType], int] = field(default_factory=dict)
     """How often each permission was missing."""
     group_counters: GroupCounters = field(default_factory=GroupCounters)
+    persister: "Persister | None" = None
+    """Reaches the coordinators of the state of share groups."""
+    group_states: "GroupStates | None" = None
+    """None until a share group needs the persister."""
+    left_letters: "LeftLetters | None" = None
+    shares: "SharePartitions | None" = None
+    """None until a member of a share group fetches from this broker."""
+    deletion: "LazyDeletion | None" = None
+    """Deletes what share groups have finished; None until the broker has started."""
+    registry: "LazyRegistry | None" = None
+    """None where the schema registry is off."""
+    written_by_brokers: frozenset[str] = INTERNAL_TOPICS
+    """Topics that clients may read but not write: brokers keep their own state there."""
     answer_forwarded: Callable[[memoryview, ClientConnection, Tries | None], Awaitable[bytes | None]] = (
         _not_wired
     )
@@ -209,8 +231,10 @@ class Context:
 
     def comes_from_broker(self) -> bool:
         """Whether the sender may do what only brokers do, such as fetch as a replica."""
-        is_between_brokers = self.connection.listener == self.services.inter_broker_listener
-        return is_between_brokers and self.allows_on_cluster(Operation.CLUSTER_ACTION)
+        if self.connection.listener == self.services.inter_broker_listener:
+            return self.allows_on_cluster(Operation.CLUSTER_ACTION)
+        self._note_denial(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
+        return False
 
     def may_come_from_broker(self) -> bool:
         """As `comes_from_broker`, where False refuses nothing: a client may send the same."""

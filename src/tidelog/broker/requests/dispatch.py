@@ -18,7 +18,7 @@ from tidelog.broker.requests.forwarding import (
     SIZE_BYTES,
     is_refused_as_controller,
 )
-from tidelog.broker.requests.not_offered import refusal_for_controller
+from tidelog.broker.requests.older_controller import refusal_for_controller
 from tidelog.broker.requests.reply import LateReply, PendingReply, Reply, closing_reply
 from tidelog.broker.requests.request_order import may_overlap
 from tidelog.broker.requests.routes import Route, Routes

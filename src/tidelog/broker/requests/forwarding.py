@@ -56,9 +56,22 @@ BETWEEN_BROKERS = frozenset(
         ApiKey.ALTER_PARTITION,
         ApiKey.ALLOCATE_PRODUCER_IDS,
         ApiKey.ASSIGN_REPLICAS_TO_DIRS,
+        ApiKey.SHARE_START_OFFSETS,
+        ApiKey.REGISTRY_CALL,
     }
 )
 """Not advertised to clients; served from the start, since a broker needs them to join its cluster."""
+
+SHARE_STATE = frozenset(
+    {
+        ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+        ApiKey.READ_SHARE_GROUP_STATE,
+        ApiKey.WRITE_SHARE_GROUP_STATE,
+        ApiKey.DELETE_SHARE_GROUP_STATE,
+        ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+    }
+)
+"""Advertised, as Kafka does, and sent by brokers alone."""
 
 FORWARD_SECONDS = 30.0
 FORWARD_SECONDS_MAX = 600.0

@@ -35,7 +35,8 @@ The rule
 3. A request matches if the front is equal byte by byte, the version is equal, and the rest is exactly a
    length, that many bytes of records, and three zero bytes. Everything else takes the long path.
 4. All of that is decided before the first side effect. After it, the short path answers by itself, refusals
-   too.
+   too. A topic whose schemas are checked is not for the short path, since its batches may have to wait: the
+   partition says so before it does anything, and the front is forgotten.
 5. The tables have a limit, all together. When it is reached they are emptied, which costs the next request of
    each producer the long path.
 
@@ -66,8 +67,8 @@ import msgspec
 
 from tidelog.base.errors import KafkaError
 from tidelog.base.ids import ZERO_UUID, Offset, TimestampMs
+from tidelog.broker.handlers.records.appending import ACKS_ALL, refused
 from tidelog.broker.handlers.records.permissions import name_of
-from tidelog.broker.handlers.records.produce import ACKS_ALL, refused
 from tidelog.broker.log_dirs.hosted import TopicKey
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Context, Services
@@ -77,6 +78,7 @@ from tidelog.broker.requests.throttle import charge_of
 from tidelog.broker.security.authorizer import Authorizer
 from tidelog.broker.security.request_charge import RequestCharge
 from tidelog.security.acls.vocabulary import Operation, ResourceType
+from tidelog.storage.schema_checks import SchemasNotChecked
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.frame import response_writer
 from tidelog.wire.messages.produce import (
@@ -153,6 +155,10 @@ class ProduceShortcut:
         if front_end > FRONT_BYTES_MAX or read_uvarint(frame, front_end)[0] != length:
             return
         key: TopicKey = topic.topic_id if version >= FIRST_VERSION_BY_ID else topic.name
+        if name_of(context, key) in self._services.written_by_brokers:
+            return  # refused each time
+        if self._checks_schemas(key, data.index):
+            return  # may have to wait
         authorizer = self._services.authorizer
         if authorizer is not None and not _may_write(context, key):
             return
@@ -175,6 +181,13 @@ class ProduceShortcut:
             context.connection.fast_path = matcher.answer
         else:
             context.connection.fast_path = PermittedMatcher(matcher, authorizer, context.connection).answer
+
+    def _checks_schemas(self, key: TopicKey, index: int) -> bool:
+        try:
+            partition = self._services.partitions.find(key, index)
+        except KafkaError:
+            return False
+        return partition.log.config.schema_checks is not None
 
     def _fronts_of(self, connection: ClientConnection) -> Fronts:
         authorizer, owner = self._services.authorizer, None
@@ -253,6 +266,9 @@ class FrontMatcher:
             produced = partition.produce(
                 frame[start:stop], all_replicas=front.all_replicas, now_ms=services.clock.now_ms()
             )
+        except SchemasNotChecked:
+            self._fronts.pop(bytes(frame[FRONT_AT:front_end]), None)
+            return None  # nothing has been done; the long path does not remember the front again
         except KafkaError as error:
             services.partitions.note_refused(front.topic, front.index)
             out = _refusal(services, front, refused(front.index, error, log_start))

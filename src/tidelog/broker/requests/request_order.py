@@ -4,15 +4,16 @@ Kafka serves a connection's requests one after the other, and clients count on i
 before it did. Produce and Fetch overlap here nonetheless, since a producer with many requests under way
 shares one sync among them, and none of them depends on what another one did. Every other request begins once
 all before it are complete, and none behind it begins before it is complete itself. Its answer could not leave
-any sooner in either case, because answers keep the order of the requests.
+any sooner in either case, because answers keep the order of the requests. ShareFetch is such a request, too:
+a fetch that waits must not acquire records once a request behind it has ended its share session.
 
 Requests between brokers are independent of each other: lanes keep apart what must not wait (`broker/peers`).
 """
 
-from tidelog.broker.requests.forwarding import BETWEEN_BROKERS
+from tidelog.broker.requests.forwarding import BETWEEN_BROKERS, SHARE_STATE
 from tidelog.wire.apis import ApiKey
 
-OVERLAPPING = BETWEEN_BROKERS | {ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.WRITE_TXN_MARKERS}
+OVERLAPPING = BETWEEN_BROKERS | SHARE_STATE | {ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.WRITE_TXN_MARKERS}
 ADD_PARTITIONS_OF_BROKERS = (
     4  # AddPartitionsToTxn since this version: sent by a broker, for many clients at once
 )

@@ -7,7 +7,6 @@ from tidelog.base.errors import ProtocolError
 from tidelog.broker.handlers import HANDLERS, load, load_check, load_exception
 from tidelog.broker.requests.answer import HandlerAnswer
 from tidelog.broker.requests.context import Context
-from tidelog.broker.requests.not_offered import refusal_of
 from tidelog.wire.apis import API, ApiKey
 from tidelog.wire.codec import decoder
 from tidelog.wire.frame import response_writer
@@ -64,15 +63,13 @@ class Routes:
 
     def _build(self, api_key: int, version: int) -> Route | None:
         spec = API.get(api_key)
-        handle: Handler | None = None
-        if spec is not None:
-            handle = load(ApiKey(api_key)) if api_key in HANDLERS else refusal_of(spec)
-        if spec is None or handle is None:
+        if spec is None or api_key not in HANDLERS:
             raise ProtocolError(f"API key {api_key} is not offered by this broker")
         if not spec.supports(version):
             if api_key == ApiKey.API_VERSIONS:
                 return None
             raise ProtocolError(f"version {version} of {spec.name} is not offered by this broker")
+        handle = load(ApiKey(api_key))
         write = response_writer(api_key, version)
         if self._watch_responses is not None:
             write = self._watch_responses(api_key, spec.response_class(), write)
@@ -84,8 +81,8 @@ class Routes:
             spec.response_class(),
             write,
             self._fast_paths.get(ApiKey(api_key)),
-            load_check(ApiKey(api_key)) if api_key in HANDLERS else None,
-            load_exception(ApiKey(api_key)) if api_key in HANDLERS else None,
+            load_check(ApiKey(api_key)),
+            load_exception(ApiKey(api_key)),
         )
         self._routes[api_key, version] = route
         return route

@@ -9,14 +9,14 @@ from typing import Any, Generic, TypeVar
 
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Services
-from tidelog.broker.requests.forwarding import BETWEEN_BROKERS
+from tidelog.broker.requests.forwarding import BETWEEN_BROKERS, SHARE_STATE
 from tidelog.broker.security.client_quotas import UNLIMITED
 from tidelog.broker.security.request_charge import RequestCharge
 from tidelog.security.acls.vocabulary import Operation
 from tidelog.wire.apis import ApiKey
 
 PRODUCE = int(ApiKey.PRODUCE)
-OF_BROKERS = BETWEEN_BROKERS | {ApiKey.WRITE_TXN_MARKERS}
+OF_BROKERS = BETWEEN_BROKERS | SHARE_STATE | {ApiKey.WRITE_TXN_MARKERS}
 FIRST_VERSION_OF_BROKERS = {ApiKey.ADD_PARTITIONS_TO_TXN: 4}
 
 ResultT = TypeVar("ResultT")

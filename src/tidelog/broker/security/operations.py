@@ -73,6 +73,8 @@ OPERATIONS: dict[ApiKey, tuple[Question, ...]] = {
         Question(_READ, _TOPIC),
         Question(_BROKER, _CLUSTER, when="fetches of followers"),
     ),
+    ApiKey.SHARE_FETCH: (Question(_READ, _GROUP), Question(_READ, _TOPIC)),
+    ApiKey.SHARE_ACKNOWLEDGE: (Question(_READ, _GROUP), Question(_READ, _TOPIC)),
     ApiKey.LIST_OFFSETS: (
         Question(_BROKER, _CLUSTER, when="requests with the id of a replica"),
         Question(_DESCRIBE, _TOPIC),
@@ -138,6 +140,7 @@ OPERATIONS: dict[ApiKey, tuple[Question, ...]] = {
     ApiKey.FIND_COORDINATOR: (
         Question(_DESCRIBE, _GROUP, when="coordinators of groups"),
         Question(_DESCRIBE, _TXN, when="coordinators of transactions"),
+        Question(_BROKER, _CLUSTER, when="coordinators of the state of share groups"),
     ),
     ApiKey.JOIN_GROUP: _ON_GROUP,
     ApiKey.SYNC_GROUP: _ON_GROUP,
@@ -170,6 +173,27 @@ OPERATIONS: dict[ApiKey, tuple[Question, ...]] = {
         Question(_DESCRIBE, _GROUP),
         Question(_DESCRIBE, _TOPIC, when="topics of the topology"),
     ),
+    ApiKey.DESCRIBE_SHARE_PARTITIONS: (
+        Question(_DESCRIBE, _GROUP, when="a group that the request names"),
+        Question(_DESCRIBE, _GROUP, _HIDES, when="all groups"),
+        Question(_DESCRIBE, _TOPIC, when="topics that the request names"),
+        Question(_DESCRIBE, _TOPIC, _HIDES, when="all topics"),
+    ),
+    ApiKey.SHARE_GROUP_HEARTBEAT: (
+        Question(_READ, _GROUP),
+        Question(_DESCRIBE, _TOPIC, when="topics of the subscription"),
+    ),
+    ApiKey.SHARE_GROUP_DESCRIBE: (
+        Question(_DESCRIBE, _GROUP),
+        Question(_DESCRIBE, _TOPIC, when="topics of the members"),
+    ),
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: (
+        Question(_DESCRIBE, _GROUP),
+        Question(_DESCRIBE, _TOPIC, when="topics that the request names"),
+        Question(_DESCRIBE, _TOPIC, _HIDES, when="all topics"),
+    ),
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: (Question(_READ, _GROUP), Question(_READ, _TOPIC)),
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: (Question(_DELETE, _GROUP), Question(_READ, _TOPIC)),
     ApiKey.LIST_GROUPS: (
         Question(_DESCRIBE, _CLUSTER, _FALLS_BACK),
         Question(_DESCRIBE, _GROUP, _HIDES),
@@ -227,11 +251,18 @@ OPERATIONS: dict[ApiKey, tuple[Question, ...]] = {
         Question(Operation.DESCRIBE_TOKENS, _USER, _HIDES, when="tokens of other users"),
     ),
     # Between brokers
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE: _BETWEEN_BROKERS,
+    ApiKey.READ_SHARE_GROUP_STATE: _BETWEEN_BROKERS,
+    ApiKey.WRITE_SHARE_GROUP_STATE: _BETWEEN_BROKERS,
+    ApiKey.DELETE_SHARE_GROUP_STATE: _BETWEEN_BROKERS,
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: _BETWEEN_BROKERS,
     ApiKey.BROKER_REGISTRATION: _BETWEEN_BROKERS,
     ApiKey.BROKER_HEARTBEAT: _BETWEEN_BROKERS,
     ApiKey.ALTER_PARTITION: _BETWEEN_BROKERS,
     ApiKey.ALLOCATE_PRODUCER_IDS: _BETWEEN_BROKERS,
     ApiKey.ASSIGN_REPLICAS_TO_DIRS: _BETWEEN_BROKERS,
+    ApiKey.SHARE_START_OFFSETS: _BETWEEN_BROKERS,
+    ApiKey.REGISTRY_CALL: _BETWEEN_BROKERS,
     ApiKey.RAFT: _BETWEEN_BROKERS,
     ApiKey.FORWARD: _BETWEEN_BROKERS,
 }

@@ -57,6 +57,12 @@ class RequestCharge:
             return False
         return True
 
+    def delivered(self, count: int) -> None:
+        """Records that are sent in any case: a share group has acquired them. The pause comes after."""
+        limit = self._limits.fetched_bytes
+        if limit is not None:
+            self._pause(limit.charge(count, int(self._monotonic() * 1000)), "fetch")
+
     def rest(self) -> None:
         """The loop stops working for this request until `resume`."""
         self._spent += self._monotonic() - self._started

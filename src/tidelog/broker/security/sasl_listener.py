@@ -89,8 +89,8 @@ def _mechanism(mechanism: str, listener: str, parts: Parts) -> Mechanism:
     values = parts.config.for_listener(listener, mechanism)
     reauth_ms = values.int("connections.max.reauth.ms")
     if mechanism == "OAUTHBEARER":
-        return Mechanism(_oauthbearer(values, parts), parts.run_token, reauth_ms)
-    users = _users(mechanism, listener, values, parts)
+        return Mechanism(oauthbearer(values, parts), parts.run_token, reauth_ms)
+    users = users_of(mechanism, listener, values, parts)
     if mechanism == "PLAIN":
         return Mechanism(
             lambda: PlainServer(users.is_password, users.is_configured), parts.run_password, reauth_ms
@@ -109,7 +109,7 @@ def _mechanism(mechanism: str, listener: str, parts: Parts) -> Mechanism:
     return Mechanism(begin, parts.run_password, reauth_ms)
 
 
-def _users(mechanism: str, listener: str, values: ConfigValues, parts: Parts) -> Users:
+def users_of(mechanism: str, listener: str, values: ConfigValues, parts: Parts) -> Users:
     module = _login_module(mechanism, values)
     file = values.text("sasl.users.file")
     own = None
@@ -144,7 +144,7 @@ def _login_module(mechanism: str, values: ConfigValues) -> LoginModule | None:
     return module if module.kind is LoginModuleKind.of_mechanism(mechanism) else None
 
 
-def _oauthbearer(values: ConfigValues, parts: Parts) -> Callable[[], Conversation]:
+def oauthbearer(values: ConfigValues, parts: Parts) -> Callable[[], Conversation]:
     from tidelog.broker.security.token_keys import KeyTimes, TokenKeys  # only clusters with tokens need it
     from tidelog.security.jwt import TokenRules
 

@@ -50,7 +50,11 @@ class Users:
             self._passwords[name] = password
             for mechanism in ScramMechanism:
                 self._own[name, mechanism] = new_credential(mechanism, password, own_salt)
-        self.unknown = UnknownUsers(lambda: (security().credentials, from_file()), secret)
+        self.unknown = UnknownUsers(self.credentials, secret)
+
+    def credentials(self) -> tuple[Credentials, ...]:
+        """Returns what is kept of the users' passwords: the same objects as long as none has changed."""
+        return self._security().credentials, self._from_file()
 
     def find(self, mechanism: ScramMechanism, name: str, is_token: bool) -> KnownUser | None:
         """Returns the user for SCRAM; None for one that does not exist, or has no such credential."""

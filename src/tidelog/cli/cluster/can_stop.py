@@ -2,14 +2,14 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
 import click
 
 from tidelog.base.errors import ErrorCode
-from tidelog.cli.cluster.view import numbers_text
+from tidelog.cli.cluster.view import look_at_brokers, numbers_text
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.refusals import refusal
 from tidelog.cli.exits import CliError, Exit
@@ -31,6 +31,13 @@ class StopCheck:
     obstacles: Sequence[StopObstacle]
     total: int
     tolerates_unavoidable: bool = False
+    neighbours: Sequence[int] = ()
+    """The other brokers of its machine, which stop with it."""
+
+    @property
+    def named(self) -> str:
+        others = f" with {numbers_text(self.neighbours)} of the same machine" if self.neighbours else ""
+        return f"Broker {self.broker}{others}"
 
     @property
     def in_the_way(self) -> list[StopObstacle]:
@@ -56,6 +63,7 @@ class StopCheck:
     def as_json(self) -> dict[str, Any]:
         return {
             "broker": self.broker,
+            "neighbours": list(self.neighbours),
             "can_stop": self.allowed,
             "reasons": self.lines(),
             "waiting_helps": self.waiting_helps,
@@ -125,12 +133,13 @@ def can_stop(session: Session, broker: int, wait_s: float, tolerate_unavoidable:
     """Say whether a broker may be stopped now: exit code 0 if so, 1 with the reasons if not.
 
     A broker may be stopped while every partition keeps a leader and min.insync.replicas in-sync replicas, and
-    the quorum a majority of its voters. The answer holds for one broker at a time. Kubernetes' pre-stop hook
+    the quorum a majority of its voters. The answer holds for one broker at a time, together with the others
+    of its machine (broker.machine), since they stop with it. Kubernetes' pre-stop hook
     and rolling restarts wait for it with --wait. Without BROKER it is the one of TIDELOG_NODE_ID, as in the
     container of a broker.
     """
     direct = DirectCluster(session)
-    check = wait_for_stop(lambda: ask_can_stop(direct, broker, tolerate_unavoidable), wait_s)
+    check = wait_for_stop(lambda: ask_for_machine(direct, broker, tolerate_unavoidable), wait_s)
     if session.json:
         print_json(check.as_json())
     else:
@@ -140,9 +149,9 @@ def can_stop(session: Session, broker: int, wait_s: float, tolerate_unavoidable:
 
 def show_check(check: StopCheck) -> None:
     if check.allowed:
-        print(f"Broker {check.broker} may be stopped.")
+        print(f"{check.named} may be stopped.")
     else:
-        print(f"Broker {check.broker} must not be stopped now.")
+        print(f"{check.named} must not be stopped now.")
     for line in check.lines():
         print(f"  {line}")
     if not check.allowed and not check.waiting_helps:
@@ -169,6 +178,24 @@ def wait_for_stop(
             if check.allowed or not check.waiting_helps or now() >= deadline:
                 return check
         sleep(LOOK_S)
+
+
+def ask_for_machine(direct: DirectCluster, broker: int, tolerate_unavoidable: bool) -> StopCheck:
+    """No partition has two replicas on a machine: what holds for each broker there holds for all at once."""
+    check = ask_can_stop(direct, broker, tolerate_unavoidable)
+    neighbours = look_at_brokers(direct).neighbours(broker)
+    return together(check, [ask_can_stop(direct, id, tolerate_unavoidable) for id in neighbours])
+
+
+def together(check: StopCheck, others: Sequence[StopCheck]) -> StopCheck:
+    checks = (check, *others)
+    found = dict.fromkeys(one for each in checks for one in each.obstacles)
+    return replace(
+        check,
+        obstacles=tuple(found),
+        total=sum(each.total for each in checks) - sum(len(each.obstacles) for each in checks) + len(found),
+        neighbours=tuple(each.broker for each in others),
+    )
 
 
 def ask_can_stop(direct: DirectCluster, broker: int, tolerate_unavoidable: bool = False) -> StopCheck:

@@ -170,6 +170,7 @@ class Report:
             "health": self.health.value,
             "controller": quorum.leader if quorum else None,
             "brokers": {"registered": len(view.brokers), "alive": len(view.alive)},
+            "machines": {name: [one.id for one in brokers] for name, brokers in view.machines.items()},
             "quorum": None
             if quorum is None
             else {

@@ -1,13 +1,13 @@
 """What the cluster commands show: the same facts as JSON for programs and as tables for people."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tidelog.base.units import size_text
 from tidelog.cli.cluster.health import Health, Report
 from tidelog.cli.cluster.log_dir_sizes import Stored
 from tidelog.cli.cluster.quorum import Quorum
-from tidelog.cli.cluster.view import ClusterView
+from tidelog.cli.cluster.view import Broker, ClusterView, numbers_text
 from tidelog.cli.output import print_table, say
 
 Row = dict[str, Any]
@@ -23,6 +23,7 @@ def show_status(report: Report) -> None:
     leader = "none" if quorum is None or quorum.leader is None else str(quorum.leader)
     rows: list[tuple[str, object]] = [
         ("Brokers", _alive(view, quorum)),
+        *(("Machine", _machine(name, brokers)) for name, brokers in view.machines.items()),
         ("Controller", leader if quorum is None else f"{leader}, epoch {quorum.epoch}"),
         ("Voters", "-" if quorum is None else ", ".join(str(member.id) for member in quorum.voters)),
         (
@@ -57,6 +58,15 @@ def _alive(view: ClusterView, quorum: Quorum | None) -> str:
     return f"{len(view.alive)} of {len(view.brokers)} alive"
 
 
+def _machine(name: str, brokers: Sequence[Broker]) -> str:
+    """One line for each machine, which unfolds into its brokers."""
+    down = [broker.id for broker in brokers if broker.fenced]
+    state = (
+        "all alive" if not down else "down" if len(down) == len(brokers) else f"{numbers_text(down)} fenced"
+    )
+    return f"{name}: {numbers_text(broker.id for broker in brokers)}, {state}"
+
+
 def _partitions(count: int) -> str:
     return f"{count} partition{'s' if count != 1 else ''}" if count else "none"
 
@@ -76,6 +86,7 @@ def broker_rows(
                 "host": broker.host,
                 "port": broker.port,
                 "rack": broker.rack,
+                "machine": broker.machine,
                 "alive": not broker.fenced,
                 "answers": not broker.fenced and broker.id not in silent,
                 "controller": quorum is not None and quorum.leader == broker.id,
@@ -98,6 +109,7 @@ def show_brokers(rows: list[Row]) -> None:
         "Broker",
         "Address",
         "Rack",
+        "Machine",
         "State",
         ">Leaders",
         ">Replicas",
@@ -110,6 +122,7 @@ def show_brokers(rows: list[Row]) -> None:
             row["id"],
             f"{row['host']}:{row['port']}",
             row["rack"],
+            row["machine"],
             broker_state(row),
             row["leaders"],
             row["replicas"],
@@ -119,10 +132,11 @@ def show_brokers(rows: list[Row]) -> None:
         ]
         for row in rows
     ]
-    if not any(row["rack"] for row in rows):
-        del columns[2]
-        for cells in shown:
-            del cells[2]
+    for place, name in ((3, "machine"), (2, "rack")):
+        if not any(row[name] for row in rows):
+            del columns[place]
+            for cells in shown:
+                del cells[place]
     print_table(columns, shown)
 
 

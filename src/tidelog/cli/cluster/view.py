@@ -18,6 +18,13 @@ class Broker:
     rack: str | None = None
     fenced: bool = False
     """Registered, but the controller does not hear of it: it leads nothing and is in no in-sync set."""
+    machine: str | None = None
+    """Shared with brokers that fail together with it."""
+
+    @property
+    def machine_key(self) -> str | int:
+        """Equal for brokers of one machine alone."""
+        return self.id if self.machine is None else self.machine
 
     @property
     def address(self) -> str:
@@ -61,6 +68,29 @@ class ClusterView:
     def alive(self) -> list[Broker]:
         return [broker for broker in self.brokers.values() if not broker.fenced]
 
+    @property
+    def machines(self) -> dict[str, list[Broker]]:
+        """The brokers of each machine that has a name."""
+        found: dict[str, list[Broker]] = {}
+        for broker in self.brokers.values():
+            if broker.machine is not None:
+                found.setdefault(broker.machine, []).append(broker)
+        return found
+
+    @property
+    def computers(self) -> int:
+        """How many of them can fail apart from each other: machines, and brokers that share none."""
+        return len({broker.machine_key for broker in self.brokers.values()})
+
+    def neighbours(self, id: int) -> list[int]:
+        """The other brokers on the machine of this one; none of one that the cluster does not show."""
+        if id not in self.brokers:
+            return []
+        machine = self.brokers[id].machine_key
+        return [
+            other.id for other in self.brokers.values() if other.machine_key == machine and other.id != id
+        ]
+
     def broker(self, id: int) -> Broker:
         """NOT_FOUND for a broker that the cluster does not know."""
         if id in self.brokers:
@@ -93,7 +123,7 @@ def look_at_brokers(cluster: DirectCluster) -> ClusterView:
     if answer.error_code:
         raise refusal(answer.error_code, answer.error_message, "The cluster cannot be described")
     brokers = [
-        Broker(found.broker_id, found.host, found.port, found.rack, found.is_fenced)
+        Broker(found.broker_id, found.host, found.port, found.rack, found.is_fenced, found.machine)
         for found in answer.brokers
     ]
     controller = answer.controller_id if answer.controller_id >= 0 else None

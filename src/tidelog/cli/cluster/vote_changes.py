@@ -22,17 +22,22 @@ class Inheritance:
 
 
 def plan_inheritance(quorum: Quorum, view: ClusterView, leaving: Collection[int]) -> list[Inheritance]:
-    """The number of voters stays as it is while there are observers; a rack without a voter comes first."""
+    """The number of voters stays as it is while there are observers; a rack without a voter comes first.
+
+    A machine has one vote: a second one would be lost together with the first.
+    """
     staying = [member for member in quorum.voters if member.id not in leaving]
     racks = [_rack(view, member.id) for member in staying]
+    machines = {_machine(view, member.id) for member in staying}
     heirs = [member for member in quorum.members if _may_inherit(member, view, leaving)]
     plan = []
     for voter in quorum.voters:
         if voter.id not in leaving:
             continue
+        heirs = [member for member in heirs if _machine(view, member.id) not in machines]
         heir = min(heirs, key=lambda member: (racks.count(_rack(view, member.id)), member.id), default=None)
         if heir is not None:
-            heirs.remove(heir)
+            machines.add(_machine(view, heir.id))
             racks.append(_rack(view, heir.id))
         plan.append(Inheritance(voter, heir))
     if plan and not staying and all(found.heir is None for found in plan):
@@ -49,6 +54,11 @@ def _rack(view: ClusterView, id: int) -> object:
     """Without racks every broker is a rack of its own."""
     broker = view.brokers.get(id)
     return id if broker is None or broker.rack is None else broker.rack
+
+
+def _machine(view: ClusterView, id: int) -> str | int:
+    broker = view.brokers.get(id)
+    return id if broker is None else broker.machine_key
 
 
 def _may_inherit(member: Member, view: ClusterView, leaving: Collection[int]) -> bool:

@@ -9,7 +9,7 @@ import click
 from tidelog.base.ids import Uuid, uuid_parse
 from tidelog.base.voters import parse_address
 from tidelog.cli.cluster.quorum import Member, Quorum, look_at_quorum
-from tidelog.cli.cluster.view import look_at_brokers, numbers_text
+from tidelog.cli.cluster.view import ClusterView, look_at_brokers, numbers_text
 from tidelog.cli.cluster.vote_changes import advice_on, request_vote, voter_listeners, withdraw_vote
 from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.exits import CliError, Exit
@@ -74,6 +74,7 @@ def add_voter(
     view = look_at_brokers(direct)
     if directory is None:
         directory = _observer(quorum, broker).directory
+    _refuse_second_vote(quorum, view, broker)
     where = voter_listeners(quorum, broker, address, listener, view.brokers.get(broker))
     request_vote(direct, view, broker, directory, where)
     _tell(session, f"Broker {broker} votes now.", [*(member.id for member in quorum.voters), broker])
@@ -137,6 +138,18 @@ def _observer(quorum: Quorum, broker: int) -> Member:
             code=Exit.REFUSED,
         )
     return observers[0]
+
+
+def _refuse_second_vote(quorum: Quorum, view: ClusterView, broker: int) -> None:
+    here = view.neighbours(broker)
+    voters = [member.id for member in quorum.voters if member.id in here]
+    if voters:
+        raise CliError(
+            f"Broker {voters[0]}, on the same machine as broker {broker}, has a vote already.",
+            cause="both votes would be lost at once with the machine.",
+            attempt=f"a broker of another machine; or first: tidelog cluster remove-voter {voters[0]}",
+            code=Exit.REFUSED,
+        )
 
 
 def _voter(quorum: Quorum, broker: int) -> Member:

@@ -13,8 +13,9 @@ SOURCES = {
     3: "cluster",
     4: "file",
     5: "default",
-    6: "group",
+    6: "logger",
     7: "client metrics",
+    8: "group",
 }
 
 

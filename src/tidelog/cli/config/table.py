@@ -7,13 +7,13 @@ from tidelog.base.config.setting import Scope, Setting, Unit, parse, render
 
 
 def known_settings(kind: str) -> Mapping[str, Setting]:
-    """By name: a `topic`'s, a `broker`'s, or `any`."""
+    """By name: a `topic`'s, a `group`'s, a `broker`'s, or `any`."""
     from tidelog.base.broker_settings import BROKER_SETTINGS
+    from tidelog.base.group_settings import GROUP_SETTINGS
     from tidelog.base.topic_settings import TOPIC_SETTINGS
 
-    if kind == "topic":
-        return TOPIC_SETTINGS
-    return BROKER_SETTINGS if kind == "broker" else BROKER_SETTINGS | TOPIC_SETTINGS
+    by_kind = {"topic": TOPIC_SETTINGS, "group": GROUP_SETTINGS, "broker": BROKER_SETTINGS}
+    return by_kind.get(kind) or BROKER_SETTINGS | TOPIC_SETTINGS | GROUP_SETTINGS
 
 
 def find_setting(kind: str, name: str) -> Setting | None:
@@ -21,7 +21,7 @@ def find_setting(kind: str, name: str) -> Setting | None:
     from tidelog.base.listener_settings import find_broker_setting
 
     setting = known_settings(kind).get(name)
-    return find_broker_setting(name) if setting is None and kind != "topic" else setting
+    return find_broker_setting(name) if setting is None and kind in ("broker", "any") else setting
 
 
 def human_values(kind: str, values: Mapping[str, str]) -> dict[str, str]:
@@ -55,7 +55,7 @@ def explained(name: str) -> list[dict[str, Any]]:
     """A page for each scope in which the name is a setting."""
     return [
         _page(setting, scope)
-        for scope in ("broker", "topic")
+        for scope in ("broker", "topic", "group")
         if (setting := find_setting(scope, name)) is not None
     ]
 

@@ -9,7 +9,10 @@ from tidelog.base.properties import InvalidProperties, parse_properties
 from tidelog.base.variables import has_variables, machine_sources, with_absolute_files
 from tidelog.cli.exits import CliError, Exit
 
-_ABOUT_CONNECTIONS = ("security.", "sasl.", "ssl.", "enable.ssl.", "socket.", "broker.address.", "client.id")
+_ABOUT_CONNECTIONS = (
+    "security.", "sasl.", "ssl.", "enable.ssl.", "socket.", "broker.address.", "client.id",
+    "schema.registry.", "basic.auth.", "bearer.auth.",
+)  # fmt: skip
 _SERVERS = ("bootstrap.servers", "metadata.broker.list")
 
 

@@ -53,7 +53,7 @@ class DirectCluster:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         if session.brokers is None:
-            session.brokers = Brokers(_settings(session), connect=connect)
+            session.brokers = Brokers(settings_of(session), connect=connect)
         self.session = session
         self._brokers = session.brokers
         self._find, self._diagnose, self._now, self._sleep = find, diagnose, now, sleep
@@ -143,7 +143,7 @@ class DirectCluster:
             raise error_of_trouble(mismatch)
 
 
-def _settings(session: Session) -> ClusterSettings:
+def settings_of(session: Session) -> ClusterSettings:
     parse_servers(session.servers)  # a word about an address that is none
     limit_s = session.timeout_s
     limits = Limits(connect_s=limit_s, request_s=limit_s, total_s=limit_s)

@@ -1,4 +1,4 @@
-"""Settings of topics, brokers and subscriptions over our own codec: read, set, and reset to defaults."""
+"""Settings of topics, groups, brokers and subscriptions over our own codec: read, set, reset to defaults."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
@@ -13,11 +13,12 @@ SET, DELETE = 0, 1
 class Kind(IntEnum):
     TOPIC = 2
     BROKER = 4
-    CLIENT_METRICS = 16
     BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
 
 
-OWN_SOURCES = (1, 2)  # set on the topic itself, on the broker itself
+OWN_SOURCES = (1, 2, 8)  # set on the topic itself, on the broker itself, on the group itself
 
 
 def read_settings(

@@ -11,7 +11,9 @@ from tidelog.cli.doctor.checks.disks import check_disks
 from tidelog.cli.doctor.checks.facts import DoctorFacts
 from tidelog.cli.doctor.checks.groups import check_groups
 from tidelog.cli.doctor.checks.partitions import check_leaders, check_partitions
+from tidelog.cli.doctor.checks.queues import check_queues
 from tidelog.cli.doctor.checks.quorum import check_quorum
+from tidelog.cli.doctor.checks.registry import check_registry
 from tidelog.cli.doctor.checks.settings import check_broker_settings, check_topic_settings
 from tidelog.cli.doctor.checks.transactions import check_transactions
 from tidelog.cli.doctor.looking import look_at_everything
@@ -32,9 +34,11 @@ CHECKS = (
     check_versions,
     check_leaders,
     check_groups,
+    check_queues,
     check_transactions,
     check_topic_settings,
     check_broker_settings,
+    check_registry,
 )
 CERTIFICATE_CODES = (
     "no-handshake",

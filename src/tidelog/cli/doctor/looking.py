@@ -14,12 +14,17 @@ from tidelog.cli.direct.cluster import DirectCluster
 from tidelog.cli.direct.configs import Kind, read_settings
 from tidelog.cli.doctor.checks.facts import BrokerState, Damaged, DoctorFacts
 from tidelog.cli.doctor.checks.groups import REBALANCING
+from tidelog.cli.doctor.checks.registry import CLEANUP, REGISTRY_PORT
 from tidelog.cli.doctor.checks.settings import BROKER_SETTINGS, TOPIC_SETTINGS
 from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.group import share
 from tidelog.cli.group.admin import find_groups, list_groups, standings
 from tidelog.cli.group.lag import GroupStanding
+from tidelog.cli.queue.looking import list_queues
 from tidelog.cli.session import Session
 from tidelog.cli.transactions.hanging import GRACE_MS, look_for_suspects
+
+SHARE_VERSION = "share.version"
 
 Value = TypeVar("Value")
 
@@ -44,17 +49,21 @@ def look_at_everything(session: Session, observe_s: float) -> DoctorFacts:
         "Groups were not checked", lambda: _groups(Cluster(session), observe_s), none
     )
     topics = dict.fromkeys(place.topic for place in view.partitions)
+    features = look_at_features(direct)
     return DoctorFacts(
         report=report,
-        features=look_at_features(direct),
+        features=features,
         states=unless_refused(
             "The brokers' own state was not checked", lambda: _states(direct, view.alive), {}
         ),
         stored=look_at_log_dirs(direct, view.alive),
-        topic_settings=read_settings(direct, Kind.TOPIC, topics, TOPIC_SETTINGS),
+        topic_settings=read_settings(direct, Kind.TOPIC, topics, (*TOPIC_SETTINGS, CLEANUP)),
         broker_settings=_broker_settings(direct, view.alive),
         groups=groups,
         rebalancing=stuck,
+        queues=unless_refused("Queues were not checked", lambda: list_queues(direct), [])
+        if features.levels.get(SHARE_VERSION, 0)
+        else [],
         hanging=unless_refused(
             "Transactions were not checked", lambda: look_for_suspects(direct, (), GRACE_MS), []
         ),
@@ -105,7 +114,11 @@ def _broker_settings(direct: DirectCluster, brokers: Sequence[Broker]) -> dict[i
     for broker in brokers:
         try:
             settings = read_settings(
-                direct, Kind.BROKER, [str(broker.id)], BROKER_SETTINGS, address=(broker.host, broker.port)
+                direct,
+                Kind.BROKER,
+                [str(broker.id)],
+                (*BROKER_SETTINGS, REGISTRY_PORT),
+                address=(broker.host, broker.port),
             )
         except Disconnected:
             continue
@@ -116,7 +129,9 @@ def _broker_settings(direct: DirectCluster, brokers: Sequence[Broker]) -> dict[i
 def _groups(cluster: Cluster, observe_s: float) -> tuple[Sequence[GroupStanding], Sequence[str]]:
     listed = list_groups(cluster)
     rebalancing = [group.name for group in listed if group.state in REBALANCING]
-    infos = list(find_groups(cluster, [group.name for group in listed]).values()) if listed else []
+    # A share group commits no offsets, so it has no lag of this kind.
+    lagging = [group.name for group in listed if group.type != share.TYPE]
+    infos = list(find_groups(cluster, lagging).values()) if lagging else []
     found = standings(cluster, infos) if infos else []
     if rebalancing:
         time.sleep(observe_s)

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Mapping
 from typing import TextIO
 
 from tidelog.cli.output import coloured
@@ -14,9 +15,13 @@ LINE_BYTES_MAX = 64 * 1024
 
 
 class CombinedLog:
-    def __init__(self, brokers: int, stream: TextIO | None = None) -> None:
+    def __init__(
+        self, brokers: int, stream: TextIO | None = None, numbers: Mapping[int, int] | None = None
+    ) -> None:
+        """`numbers` are those that lines begin with, where they are not the ids of brokers."""
         self._stream = stream or sys.stderr
         self._width = len(str(brokers))
+        self._numbers = numbers or {}
         self._coloured = coloured(self._stream)
 
     def write(self, broker: int, line: str) -> None:
@@ -26,8 +31,9 @@ class CombinedLog:
         self._stream.flush()
 
     def prefix(self, broker: int) -> str:
-        text = f"{broker:>{self._width}} |"
-        return f"\x1b[{COLOURS[(broker - 1) % len(COLOURS)]}m{text}\x1b[0m" if self._coloured else text
+        number = self._numbers.get(broker, broker)
+        text = f"{number:>{self._width}} |"
+        return f"\x1b[{COLOURS[(number - 1) % len(COLOURS)]}m{text}\x1b[0m" if self._coloured else text
 
 
 class Lines:

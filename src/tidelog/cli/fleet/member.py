@@ -46,7 +46,7 @@ def command_of(plan: FleetPlan, member: MemberPlan) -> MemberCommand:
         settings.append(f"--set={name}={text}")
     file = [] if plan.file is None else ["--config", os.path.abspath(plan.file)]
     command = [sys.executable, "-m", "tidelog.cli.main", "broker", "--json", "--until-stdin-closes"]
-    return MemberCommand([*command, *file, *settings], secrets)
+    return MemberCommand([*command, *plan.arguments, *file, *settings], secrets)
 
 
 class Member:

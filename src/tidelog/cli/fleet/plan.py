@@ -12,7 +12,7 @@ from tidelog.base.listener import Listener
 from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.fleet.record import Recorded
 from tidelog.cli.security.secured_settings import without_own
-from tidelog.cli.up.ports import bound, free_ports, metrics_ports, metrics_url
+from tidelog.cli.up.ports import METRICS, REGISTRY, bound, free_ports, http_ports, metrics_url, registry_url
 from tidelog.cli.up.settings import given_config
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 VOTERS_MAX = 5
 REPLICAS = 3
-OURS = ("node.id", "log.dirs", "controller.quorum.voters")
+OURS = ("node.id", "log.dirs", "controller.quorum.voters", "broker.cores", "broker.machine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,7 @@ class MemberPlan:
     broker_port: int | None = None
     """Of the listener that brokers have for themselves, in a secured cluster."""
     metrics_port: int = 0
+    registry_port: int = 0
 
     @property
     def address(self) -> str:
@@ -68,8 +69,20 @@ class FleetPlan:
     @property
     def metrics_urls(self) -> list[str]:
         """Where the brokers serve their metrics, as far as it is known before they start."""
-        host = self.config.text("metrics.host")
-        return [metrics_url(host, member.metrics_port) for member in self.members if member.metrics_port > 0]
+        ports = [member.metrics_port for member in self.members]
+        return [metrics_url(self.config, port) for port in ports if port > 0]
+
+    @property
+    def registry_urls(self) -> list[str]:
+        """Where the brokers serve the schema registry, as far as it is known before they start."""
+        ports = [member.registry_port for member in self.members]
+        is_secured = self.security is not None and not self.config.is_given(f"{REGISTRY}.security.protocol")
+        return [registry_url(self.config, port, has_tls=is_secured) for port in ports if port > 0]
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Flags of each broker's command beside its settings."""
+        return ()
 
     def settings_of(self, member: MemberPlan) -> dict[str, str]:
         """What the broker is given beside the settings file and the environment."""
@@ -91,6 +104,7 @@ class FleetPlan:
             "advertised.listeners": str(member.advertised),
             "log.dirs": member.log_dir,
             "metrics.port": str(member.metrics_port),
+            "schema.registry.port": str(member.registry_port),
             **self._secured(member),
         }
 
@@ -131,7 +145,9 @@ def plan_fleet(
                 attempt="another directory with --data, or leave cluster.id out",
                 code=Exit.USAGE,
             )
-    for_metrics = metrics_ports(config, len(recorded.ports), any_free=port == 0)
+    for_metrics, for_registry = (
+        http_ports(config, what, len(recorded.ports), any_free=port == 0) for what in (METRICS, REGISTRY)
+    )
     members = tuple(
         MemberPlan(
             id,
@@ -139,8 +155,11 @@ def plan_fleet(
             config.advertised_listeners()[0]._replace(port=port),
             os.path.join(data, f"node-{id}"),
             metrics_port=metrics_port,
+            registry_port=registry_port,
         )
-        for id, (port, metrics_port) in enumerate(zip(recorded.ports, for_metrics, strict=True), 1)
+        for id, (port, metrics_port, registry_port) in enumerate(
+            zip(recorded.ports, for_metrics, for_registry, strict=True), 1
+        )
     )
     return FleetPlan(data, recorded, is_new, members, config, file, dict(flags))
 

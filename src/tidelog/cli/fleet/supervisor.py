@@ -57,6 +57,8 @@ class Fleet:
         self._failed: CliError | None = None
         self._signals = StopSignals()
         self._is_ready = False
+        self._retired: set[int] = set()
+        """Brokers that were stopped for good while the others run."""
 
     def run(self) -> int:
         with _sole_owner(self.plan.data):
@@ -67,8 +69,10 @@ class Fleet:
 
     async def _until_stopped(self) -> int:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._on_signal)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
+            loop.add_signal_handler(signal.SIGHUP, self._on_signal)
         self.voice.starting()
         keepers = [asyncio.create_task(self._keep(member)) for member in self.plan.members]
         try:
@@ -108,7 +112,7 @@ class Fleet:
     async def _keep(self, plan: MemberPlan) -> None:
         """One broker for as long as the cluster runs: started, and started again."""
         backoff = Backoff()
-        while not self._stop.is_set():
+        while not self._stop.is_set() and plan.id not in self._retired:
             member = Member(plan, lambda line: self.voice.log.write(plan.id, line))
             self._members[plan.id] = member
             began = time.monotonic()
@@ -119,7 +123,7 @@ class Fleet:
             if self._is_ready:
                 await self._tell_when_back(member)
             code = await member.ended()
-            if self._stop.is_set():
+            if self._stop.is_set() or plan.id in self._retired:
                 return
             if not self._is_ready:
                 self._give_up(member, code)

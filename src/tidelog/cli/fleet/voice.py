@@ -17,6 +17,7 @@ from tidelog.cli.up.banner import (
     command_name,
     context_flag,
     metrics_lines,
+    registry_lines,
     security_lines,
     short_path,
 )
@@ -117,6 +118,7 @@ def banner(plan: FleetPlan, started_s: float | None) -> str:
         f"  Replicas    {copies} of each partition by default",
         f"  Durability  {PROMISES[plan.config.text('durability')]}",
         *metrics_lines(plan.metrics_urls),
+        *registry_lines(plan.registry_urls),
         *(f"  Note        {warning}" for warning in plan.config.warnings),
         *security_lines(secured),
         "",
@@ -141,6 +143,7 @@ def ready_facts(plan: FleetPlan, pids: Mapping[int, int | None]) -> dict[str, An
         "data": [member.log_dir for member in plan.members],
         "durability": plan.config.text("durability"),
         "metrics": plan.metrics_urls,
+        "schema_registry": plan.registry_urls,
         "brokers": [
             {
                 "node_id": member.id,

@@ -6,11 +6,11 @@ from typing import Any
 
 from tidelog.cli.connection import Cluster, as_cli_error, exit_for
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.group import streams as streams_groups
 from tidelog.cli.group.calls import ask_groups
 from tidelog.cli.group.lag import GroupInfo, GroupStanding, standing
+from tidelog.cli.group.share import is_share
 from tidelog.cli.group.states import UNKNOWN, exact_states
-from tidelog.cli.group.streams import find_streams_groups, list_streams_groups
+from tidelog.cli.group.typed import find_typed_groups, list_typed_groups
 from tidelog.cli.session import Session
 from tidelog.clients.records import TopicPartition
 
@@ -60,9 +60,9 @@ def list_groups(cluster: Cluster) -> list[Listed]:
             Listed(group.name, exact.get(group.name, group.state), group.type, group.is_simple)
             for group in groups
         ]
-    streams = list_streams_groups(cluster)
-    groups = [group for group in groups if group.name not in streams]
-    groups += [Listed(name, state, streams_groups.TYPE, False) for name, state in streams.items()]
+    typed = list_typed_groups(cluster)
+    groups = [group for group in groups if group.name not in typed]
+    groups += [Listed(name, *found, is_simple=False) for name, found in typed.items()]
     return sorted(groups, key=lambda group: group.name)
 
 
@@ -86,7 +86,7 @@ def find_groups(cluster: Cluster, names: Collection[str]) -> dict[str, GroupInfo
         info = _info(answer, cluster.session)
         if info.state != DEAD:
             found[name] = info
-    return found | find_streams_groups(cluster, [name for name in answers if name not in found])
+    return found | find_typed_groups(cluster, [name for name in answers if name not in found])
 
 
 def group_infos(cluster: Cluster, names: Collection[str]) -> list[GroupInfo]:
@@ -132,11 +132,15 @@ def _info(answer: Any, session: Session) -> GroupInfo:
 
 
 def standings(cluster: Cluster, infos: Sequence[GroupInfo]) -> list[GroupStanding]:
-    committed = committed_offsets(cluster, [info.name for info in infos])
+    with_offsets = [info for info in infos if not is_share(info)]
+    committed = committed_offsets(cluster, [info.name for info in with_offsets])
     places = {place for offsets in committed.values() for place in offsets}
-    places.update(place for info in infos for member in info.members for place in member.assignment)
+    places.update(place for info in with_offsets for member in info.members for place in member.assignment)
     ends = edge_offsets(cluster, places, "latest")
-    return [standing(info, committed[info.name], ends) for info in infos]
+    return [
+        GroupStanding(info, ()) if is_share(info) else standing(info, committed[info.name], ends)
+        for info in infos
+    ]
 
 
 def committed_offsets(cluster: Cluster, names: Sequence[str]) -> dict[str, dict[TopicPartition, int]]:
@@ -209,7 +213,8 @@ def set_offsets(cluster: Cluster, name: str, offsets: Mapping[TopicPartition, in
 def no_such_group(name: str, session: Session) -> CliError:
     return CliError(
         f"There is no group '{name}' at {session.servers}.",
-        cause="no consumer joined or committed under this name, or its offsets have expired.",
+        cause="no consumer joined or committed under this name, its offsets have expired, or it is a share "
+        "group, which has no committed offsets: `tidelog queue` moves those.",
         attempt="tidelog group list",
         code=Exit.NOT_FOUND,
     )

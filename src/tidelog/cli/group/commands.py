@@ -9,6 +9,8 @@ from tidelog.cli.group.delete import delete, delete_offsets
 from tidelog.cli.group.lag import By, GroupStanding, Row, lag_rows
 from tidelog.cli.group.names import complete_group
 from tidelog.cli.group.reset import reset_offsets
+from tidelog.cli.group.share import TYPE as SHARE
+from tidelog.cli.group.share import refuse_share_groups
 from tidelog.cli.group.tables import group_json, member_rows, show_group, show_lag, show_members
 from tidelog.cli.output import print_table
 from tidelog.cli.session import Session, broker_options, pass_session
@@ -17,7 +19,10 @@ from tidelog.cli.watch import show, watch_options
 
 @click.group(cls=FullHelpGroup)
 def group() -> None:
-    """See, move and delete consumer groups."""
+    """See, move and delete consumer groups.
+
+    Share groups are queues: `tidelog queue` shows their records and moves them.
+    """
 
 
 names_argument = click.argument(
@@ -39,10 +44,10 @@ STATE_CHOICES = [*STATES.values(), "Assigning", "Reconciling", "NotReady"]
     "-t",
     "--type",
     "types",
-    type=click.Choice(["Classic", "Consumer", "Streams"], case_sensitive=False),
+    type=click.Choice(["Classic", "Consumer", "Streams", "Share"], case_sensitive=False),
     multiple=True,
-    help="Only groups of this protocol: the classic one, the new one (KIP-848), or that of Kafka Streams "
-    "(KIP-1071). Repeatable.",
+    help="Only groups of this protocol: the classic one, the new one (KIP-848), that of Kafka Streams "
+    "(KIP-1071), or that of share groups (KIP-932). Repeatable.",
 )
 @watch_options
 @broker_options
@@ -50,7 +55,7 @@ STATE_CHOICES = [*STATES.values(), "Assigning", "Reconciling", "NotReady"]
 def list_command(
     session: Session, states: tuple[str, ...], types: tuple[str, ...], watch: bool, interval: float
 ) -> None:
-    """List consumer groups."""
+    """List groups of every kind. Of share groups, `tidelog queue list` shows more."""
     cluster = Cluster(session)
 
     def look() -> list[Listed]:
@@ -145,7 +150,7 @@ def lag(session: Session, names: tuple[str, ...], by: str | None, watch: bool, i
     """Show how many records groups lag behind; of all groups unless some are named.
 
     Unknown counts partitions without a committed offset: their lag depends on the consumer's
-    auto.offset.reset.
+    auto.offset.reset. Share groups have no such lag; `tidelog queue stats` shows their depth.
 
     \b
     tidelog group lag                            # a line for each group
@@ -158,8 +163,10 @@ def lag(session: Session, names: tuple[str, ...], by: str | None, watch: bool, i
     def look() -> list[Row]:
         if names:
             infos = group_infos(cluster, names)
+            refuse_share_groups(infos, "tidelog queue stats {name}")
         else:
-            infos = list(find_groups(cluster, [found.name for found in list_groups(cluster)]).values())
+            listed = [found.name for found in list_groups(cluster) if found.type != SHARE]
+            infos = list(find_groups(cluster, listed).values())
         return [row for found in standings(cluster, infos) for row in lag_rows(found, kind)]
 
     def draw(rows: list[Row]) -> None:

@@ -10,11 +10,12 @@ from tidelog.cli.group.admin import committed_offsets, group_error, group_infos
 from tidelog.cli.group.calls import ask_groups
 from tidelog.cli.group.names import complete_group
 from tidelog.cli.group.offset_delete import delete_committed
+from tidelog.cli.group.share import refuse_share_groups
 from tidelog.cli.outcomes import report
 from tidelog.cli.output import print_json
-from tidelog.cli.partition_choice import TopicChoice, TopicChoiceType, expand, places_text
+from tidelog.cli.partition_choice import TopicChoice, expand, places_text
 from tidelog.cli.session import Session, broker_options, pass_session
-from tidelog.cli.topic.names import complete_topic
+from tidelog.cli.topic.choice_option import topic_choice_option
 
 yes_option = click.option(
     "-y", "--yes", is_flag=True, help="Skip the confirmation. Without a terminal it is skipped anyway."
@@ -34,7 +35,7 @@ def confirm(question: str, yes: bool) -> None:
 @broker_options
 @pass_session
 def delete(session: Session, names: tuple[str, ...], yes: bool, if_exists: bool) -> None:
-    """Delete groups with their committed offsets.
+    """Delete groups with their committed offsets; share groups with what is stored of their records.
 
     A group with active members is refused.
     """
@@ -48,16 +49,8 @@ def delete(session: Session, names: tuple[str, ...], yes: bool, if_exists: bool)
 
 @click.command("delete-offsets")
 @click.argument("name", metavar="GROUP", shell_complete=complete_group)
-@click.option(
-    "-t",
-    "--topic",
-    "choices",
-    type=TopicChoiceType(),
-    multiple=True,
-    required=True,
-    metavar="TOPIC[:PARTITION,…]",
-    shell_complete=complete_topic,
-    help="Delete the offsets of this topic, or of some of its partitions (orders:0,2). Repeatable.",
+@topic_choice_option(
+    "Delete the offsets of this topic, or of some of its partitions (orders:0,2). Repeatable.", required=True
 )
 @yes_option
 @broker_options
@@ -70,6 +63,7 @@ def delete_offsets(session: Session, name: str, choices: tuple[TopicChoice, ...]
     """
     cluster = Cluster(session)
     [info] = group_infos(cluster, [name])
+    refuse_share_groups([info], "tidelog queue reset {name}")
     committed: dict[str, list[int]] = {}
     for place in committed_offsets(cluster, [name])[name]:
         committed.setdefault(place.topic, []).append(place.partition)

@@ -13,11 +13,13 @@ from tidelog.cli.group.names import complete_group
 from tidelog.cli.group.offsets_file import parse_offsets, to_csv, to_json
 from tidelog.cli.group.plan import Step, changes, plan_offsets, plan_target
 from tidelog.cli.group.reset_admin import ask_standings, chosen_places
-from tidelog.cli.group.target import DurationType, Goal, Target, TimeType, now_ms
+from tidelog.cli.group.share import refuse_share_groups
+from tidelog.cli.group.target import Goal, Target, now_ms
+from tidelog.cli.group.target_options import execute_options, place_options
 from tidelog.cli.output import note, print_json, print_table
-from tidelog.cli.partition_choice import TopicChoice, TopicChoiceType
+from tidelog.cli.partition_choice import TopicChoice
 from tidelog.cli.session import Session, broker_options, pass_session
-from tidelog.cli.topic.names import complete_topic
+from tidelog.cli.topic.choice_option import topic_choice_option
 from tidelog.clients.records import TopicPartition
 
 GOALS = (
@@ -28,37 +30,12 @@ GOALS = (
 
 @click.command("reset-offsets")
 @click.argument("name", metavar="GROUP", shell_complete=complete_group)
-@click.option(
-    "-t",
-    "--topic",
-    "choices",
-    type=TopicChoiceType(),
-    multiple=True,
-    metavar="TOPIC[:PARTITION,…]",
-    shell_complete=complete_topic,
-    help="A topic, or some of its partitions (orders:0,2 or orders:0-3). Repeatable.",
-)
+@topic_choice_option("A topic, or some of its partitions (orders:0,2 or orders:0-3). Repeatable.")
 @click.option("--all-topics", is_flag=True, help="Every partition that the group has committed.")
 @click.option("--to-earliest", is_flag=True, help="To the first record there is.")
 @click.option("--to-latest", is_flag=True, help="To the end: skip every record that is there.")
 @click.option("--to-current", is_flag=True, help="To its current offset; with --export, a backup.")
-@click.option(
-    "--to-datetime",
-    "--to-time",
-    "moment",
-    type=TimeType(),
-    metavar="TIME",
-    help="To the first record at or after 2026-11-15T08:00 (local unless it names a zone), an age "
-    "(5m, 2h, 1d), or @milliseconds; the end where there is none.",
-)
-@click.option(
-    "--by-duration",
-    "duration",
-    type=DurationType(),
-    metavar="DURATION",
-    help="To the first record of the last 30m, 1h, 1d12h or PT1H30M.",
-)
-@click.option("--to-offset", "offset", type=click.IntRange(min=0), metavar="N", help="To this offset.")
+@place_options
 @click.option(
     "--shift-by", "shift", type=int, metavar="±N", help="N records on, or back where N is negative."
 )
@@ -78,8 +55,7 @@ GOALS = (
     help="Write the new offsets as CSV, or as JSON where the name ends in .json. - is stdout, in place of "
     "the table.",
 )
-@click.option("--dry-run", is_flag=True, help="Only show what would change. That is the default.")
-@click.option("--execute", is_flag=True, help="Do it.")
+@execute_options
 @broker_options
 @pass_session
 def reset_offsets(
@@ -137,6 +113,8 @@ def reset_offsets(
 
     cluster = Cluster(session)
     group = find_groups(cluster, [name]).get(name)
+    if group is not None:
+        refuse_share_groups([group], "tidelog queue reset {name}")
     active = len(group.members) if group else 0
     if execute and active:
         raise in_use(name, active)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tidelog.cli.group.lag import By, GroupStanding, Row, lag_rows, total
+from tidelog.cli.group.share import is_share
 from tidelog.cli.output import print_table, say
 from tidelog.cli.partition_choice import places_text
 from tidelog.clients.admin.results import GroupMember
@@ -62,7 +63,7 @@ def member_rows(group: GroupStanding) -> list[Row]:
             "instance_id": member.instance_id,
             "client_id": member.client_id,
             "host": member.host,
-            "lag": lags[member.member_id]["lag"],
+            "lag": None if is_share(group.info) else lags[member.member_id]["lag"],
             "assignment": _places_json(member.assignment),
             "target_assignment": _places_json(member.target_assignment),
         }
@@ -103,7 +104,7 @@ def group_json(group: GroupStanding) -> dict[str, Any]:
         "type": info.type,
         "assignor": info.assignor or None,
         "coordinator": {"id": node.id, "host": node.host, "port": node.port} if node else None,
-        "lag": total(group.partitions)["lag"],
+        "lag": None if is_share(info) else total(group.partitions)["lag"],
         "members": member_rows(group),
         "partitions": lag_rows(group, By.PARTITION),
     }
@@ -117,13 +118,15 @@ def show_group(group: GroupStanding) -> None:
     if info.assignor:
         facts.append(f"assignor {info.assignor}")
     facts.append(f"{len(info.members)} member{'s' if len(info.members) != 1 else ''}")
-    if (lag := total(group.partitions)["lag"]) is not None:
+    if not is_share(info) and (lag := total(group.partitions)["lag"]) is not None:
         facts.append(f"lag {lag:,}")
     if info.coordinator:
         facts.append(f"coordinator {info.coordinator.id} at {info.coordinator.host}:{info.coordinator.port}")
     say(f"[bold]{escape(info.name)}[/]  {escape(', '.join(facts))}")
     if group.partitions:
         show_rows(lag_rows(group, By.PARTITION), COLUMNS[By.PARTITION])
+    elif is_share(info):
+        print(f"A share group: `tidelog queue describe {info.name}` shows its partitions and their records.")
     else:
         print("The group has no committed offsets and no members.")
 

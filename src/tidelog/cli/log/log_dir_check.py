@@ -18,6 +18,7 @@ from tidelog.cli.log.files import disk_of, open_read_only, read_bytes
 from tidelog.metadata.store.quorum_state import QUORUM_STATE
 from tidelog.metadata.store.store import DIRECTORY as METADATA_DIR
 from tidelog.storage.file_names import DAMAGED, LEADER_EPOCHS, LOG, LOST_RANGE, PARTITION_METADATA, parse
+from tidelog.storage.journal.replay import read_journal
 from tidelog.storage.leader_epochs import LeaderEpochs
 from tidelog.storage.log_dir import checkpoints
 from tidelog.storage.log_dir.checkpoints import TopicPartition
@@ -78,7 +79,9 @@ class LogDirCheck:
         meta = f"{self._path}/{META}"
         try:
             with open(meta, "rb") as file:
-                LogDirIdentity.load(file.read(), meta)
+                identity = LogDirIdentity.load(file.read(), meta)
+            if identity.journal_id:
+                self._journal(checked, bytes.fromhex(identity.journal_id))
         except FileNotFoundError:
             checked.notes.append(
                 f"there is no {META}: a broker that starts here takes the log dir for a new one"
@@ -97,6 +100,17 @@ class LogDirCheck:
         for topic, index in sorted(self._synced.keys() - here):
             checked.damage.append(f"the directory {topic}-{index} is gone: {RECOVERY_POINTS} knows it")
         return checked
+
+    def _journal(self, checked: Checked, journal_id: bytes) -> None:
+        content = read_journal(self._disk, self._path, journal_id)
+        checked.damage += [f"journal: {damage}" for damage in content.damage]
+        entries = content.entries()
+        logs = len({entry.directory for entry in entries})
+        size = sum(len(entry.data) for entry in entries)
+        checked.notes.append(
+            f"journal: {len(content.blocks)} blocks with {size} bytes of {logs} partitions; the next start "
+            "writes those that their files lack, so that a torn end of a file may become whole"
+        )
 
     def only(self, partition: PartitionDir) -> Checked:
         """One partition, with what the log dir around it knows of it."""

@@ -21,18 +21,27 @@ def evened(current: Assignment, brokers: Sequence[Broker]) -> Plan:
     return _applied(current, moves)
 
 
-def drained(current: Assignment, brokers: Iterable[Broker], leaving: Collection[int]) -> Plan:
-    """Nothing on these brokers any more, and what they held on others that are alive."""
+def drained(
+    current: Assignment,
+    brokers: Collection[Broker],
+    leaving: Collection[int],
+    known: Collection[Broker] | None = None,
+) -> Plan:
+    """Nothing on these brokers any more, and what they held on others that are alive.
+
+    `known` are all brokers of the cluster: a replica that stays on any of them keeps its machine taken.
+    """
     takers = [other for other in brokers if other.id not in leaving and not other.fenced]
+    others = [other for other in (brokers if known is None else known) if other not in takers]
     try:
-        moves = plan_drain(_usable_brokers(takers), _placed(current), leaving)
+        moves = plan_drain(_usable_brokers(takers), _placed(current), leaving, _usable_brokers(others))
     except PlanError as error:
         raise _refused(error) from error
     return _applied(current, moves)
 
 
 def _usable_brokers(brokers: Iterable[Broker]) -> list[UsableBroker]:
-    return [UsableBroker(broker.id, broker.rack) for broker in brokers]
+    return [UsableBroker(broker.id, broker.rack, broker.machine) for broker in brokers]
 
 
 def _placed(current: Assignment) -> list[PlacedPartition]:

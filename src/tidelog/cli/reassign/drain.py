@@ -2,8 +2,9 @@
 
 import click
 
-from tidelog.cli.cluster.view import look_at_cluster, numbers_text
+from tidelog.cli.cluster.view import look_at_brokers, look_at_cluster, numbers_text
 from tidelog.cli.direct.cluster import DirectCluster
+from tidelog.cli.exits import CliError, Exit
 from tidelog.cli.output import print_json
 from tidelog.cli.reassign.cordons import set_cordons
 from tidelog.cli.reassign.draining import Drain
@@ -12,7 +13,8 @@ from tidelog.cli.session import Session, broker_options, pass_session
 
 
 @click.command()
-@click.argument("brokers", type=click.IntRange(min=0), nargs=-1, required=True, metavar="BROKER…")
+@click.argument("brokers", type=click.IntRange(min=0), nargs=-1, metavar="[BROKER]…")
+@click.option("--machine", "machines", multiple=True, metavar="NAME", help="All brokers of this machine.")
 @click.option("--keep-vote", is_flag=True, help="Move replicas only; votes on the metadata stay.")
 @click.option("--cancel", is_flag=True, help="Let the brokers take new replicas again; nothing moves back.")
 @how_options
@@ -21,6 +23,7 @@ from tidelog.cli.session import Session, broker_options, pass_session
 def drain(
     session: Session,
     brokers: tuple[int, ...],
+    machines: tuple[str, ...],
     keep_vote: bool,
     cancel: bool,
     dry_run: bool,
@@ -38,9 +41,12 @@ def drain(
     \b
     tidelog cluster drain 3 4 --throttle 50MiB
     tidelog cluster drain 3 4 --cancel
+    tidelog cluster drain --machine rack-7-12
     """
     direct = DirectCluster(session)
-    leaving = tuple(dict.fromkeys(brokers))
+    if not brokers and not machines:
+        raise click.UsageError("Which brokers? Name them: tidelog cluster drain 3 4, or --machine NAME")
+    leaving = tuple(dict.fromkeys((*brokers, *_brokers_of(direct, machines))))
     how = How(dry_run, throttle, not no_wait, yes)
     if cancel:
         view = look_at_cluster(direct, [])
@@ -52,3 +58,15 @@ def drain(
             print(text)
         return
     Drain(direct, leaving, how, keep_vote=keep_vote).run()
+
+
+def _brokers_of(direct: DirectCluster, machines: tuple[str, ...]) -> list[int]:
+    known = look_at_brokers(direct).machines if machines else {}
+    if missing := [name for name in machines if name not in known]:
+        raise CliError(
+            f"There is no machine {missing[0]!r} in this cluster.",
+            cause="brokers name their machine with the setting broker.machine.",
+            attempt="tidelog cluster brokers",
+            code=Exit.NOT_FOUND,
+        )
+    return [broker.id for name in machines for broker in known[name]]

@@ -88,7 +88,7 @@ class Drain:
         _refuse_if_last(view, self.leaving)
         current = view.assignments()
         takers = [broker for broker in open_brokers(self.direct, view) if broker.id not in self.leaving]
-        return view, moves_between(current, drained(current, takers, self.leaving))
+        return view, moves_between(current, drained(current, takers, self.leaving, view.brokers.values()))
 
     def _inheritance(self, view: ClusterView) -> list[Inheritance]:
         return plan_inheritance(look_at_quorum(self.direct), view, self.leaving)

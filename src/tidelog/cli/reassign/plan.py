@@ -55,9 +55,10 @@ def fitted(
     """The same partitions on these brokers alone, with `factor` replicas (or as many as now).
 
     Replicas that may stay do so, and the preferred leader stays in front. New ones go to the broker with the
-    fewest, on a rack that the partition is not on yet if there is one.
+    fewest, on a machine that the partition is not on, and on another rack if there is one.
     """
     plan = _Plan(brokers)
+    machines = len(set(plan.machines.values()))
     kept = {}
     for place, replicas in current.items():
         wanted = factor or len(replicas)
@@ -69,6 +70,14 @@ def fitted(
                 attempt="more brokers, or a smaller --replication-factor",
                 code=Exit.REFUSED,
             )
+        if wanted > machines:
+            raise CliError(
+                f"{place} cannot have {wanted} replicas on {machines} "
+                f"machine{'s' if machines != 1 else ''} with the brokers {numbers_text(plan.racks)}.",
+                cause="a machine holds one replica of a partition at most, however many brokers run on it.",
+                attempt="more machines, or a smaller --replication-factor",
+                code=Exit.REFUSED,
+            )
         kept[place] = plan.keep(replicas, wanted, in_sync.get(place, replicas))
     return {
         place: plan.fill(kept[place], factor or len(replicas), replicas)
@@ -78,7 +87,9 @@ def fitted(
 
 class _Plan:
     def __init__(self, brokers: Iterable[Broker]) -> None:
+        brokers = list(brokers)
         self.racks = {broker.id: broker.rack for broker in brokers}
+        self.machines = {broker.id: broker.machine_key for broker in brokers}
         self._held = dict.fromkeys(self.racks, 0)
         self._preferred = dict.fromkeys(self.racks, 0)
 
@@ -105,7 +116,8 @@ class _Plan:
             self._preferred[first] += 1
         return tuple(chosen)
 
-    def _rank(self, id: int, chosen: Sequence[int]) -> tuple[int, int, int]:
+    def _rank(self, id: int, chosen: Sequence[int]) -> tuple[int, int, int, int]:
         rack = self.racks[id]
+        same_machine = sum(self.machines[other] == self.machines[id] for other in chosen)
         same_rack = 0 if rack is None else sum(self.racks[other] == rack for other in chosen)
-        return same_rack, self._held[id], id
+        return same_machine, same_rack, self._held[id], id

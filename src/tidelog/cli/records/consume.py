@@ -1,6 +1,7 @@
 """`tidelog consume`: read records by assigned partitions. No group is joined and nothing is committed."""
 
 import sys
+from collections.abc import Callable
 from io import TextIOWrapper
 from itertools import islice
 
@@ -8,7 +9,8 @@ import click
 
 from tidelog.cli.connection import Cluster
 from tidelog.cli.output import coloured
-from tidelog.cli.records.format import Columns, choose
+from tidelog.cli.records.decoding import decoder_for
+from tidelog.cli.records.format import Columns, Consumed, choose
 from tidelog.cli.records.positions import Anchor, Position, PositionType
 from tidelog.cli.records.reader import Reader
 from tidelog.cli.records.spans import OffsetLookup, plan, wanted_partitions
@@ -60,6 +62,14 @@ from tidelog.cli.topic.names import complete_topic
     show_default=True,
     help="Whether records of open and aborted transactions are shown.",
 )
+@click.option(
+    "--schema-registry",
+    "registry_url",
+    metavar="URL,…",
+    help="Decode keys and values by the schema ids that they carry; `off` shows them as they are. "
+    "[default: the context's schema.registry.url; on a terminal also port 8081 of the brokers; "
+    "env: TIDELOG_SCHEMA_REGISTRY]",
+)
 @broker_options
 @pass_session
 def consume(
@@ -77,6 +87,7 @@ def consume(
     offsets: bool,
     everything: bool,
     isolation: str,
+    registry_url: str | None,
 ) -> None:
     """Read records from a topic.
 
@@ -87,10 +98,12 @@ def consume(
     tidelog consume orders --from 5m -f -k       # from five minutes ago, and new records; with keys
     tidelog consume orders --json | jq .value    # JSON lines
     tidelog consume orders -F '%o %k=%v\\n'       # a template
+    tidelog consume orders --schema-registry http://localhost:8081   # Avro, JSON, Protobuf as JSON
     """
     columns = Columns(*(shown or everything for shown in (keys, headers, timestamps, offsets)))
     form = "json" if session.json else form
     show, end = choose(form, columns, on_terminal=sys.stdout.isatty(), colour=coloured())
+    decode = _decoder(session, registry_url, form)
     start = start or Position(Anchor.END if follow else Anchor.BEGINNING)
     cluster = Cluster(session)
     lookup = OffsetLookup(cluster, topic, isolation)
@@ -99,5 +112,10 @@ def consume(
         sys.stdout.reconfigure(errors="surrogateescape")  # the raw format carries any byte through
     reader = Reader(cluster, topic, spans, isolation, keep_waiting=follow)
     for record in islice(reader.records(), count):
-        sys.stdout.write(show(record) + end)
+        sys.stdout.write(show(record if decode is None else decode(record)) + end)
     sys.stdout.flush()
+
+
+def _decoder(session: Session, url: str | None, form: str | None) -> Callable[[Consumed], Consumed] | None:
+    on_terminal = form in (None, "pretty") and sys.stdout.isatty()
+    return decoder_for(session, url, form or "", on_terminal=on_terminal)

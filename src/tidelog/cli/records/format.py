@@ -17,6 +17,22 @@ Headers = list[tuple[str, bytes | None]]
 TIMESTAMP_TYPES = {0: None, 1: "create", 2: "append"}
 
 
+class DecodedField(NamedTuple):
+    """A key or value by its schema."""
+
+    value: Any
+    """As JSON has it."""
+    schema: int | str
+    """The id or GUID."""
+    type: str
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.value, str):
+            return self.value
+        return json.dumps(self.value, ensure_ascii=False, separators=(",", ":"))
+
+
 class Consumed(NamedTuple):
     topic: str
     partition: int
@@ -26,6 +42,8 @@ class Consumed(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: Headers
+    key_decoded: DecodedField | None = None
+    value_decoded: DecodedField | None = None
 
     @classmethod
     def from_message(cls, message: Any) -> "Consumed":
@@ -40,6 +58,12 @@ class Consumed(NamedTuple):
             message.value(),
             message.headers() or [],
         )
+
+    def key_text(self, null: str = "null") -> str:
+        return text(self.key, null) if self.key_decoded is None else self.key_decoded.text
+
+    def value_text(self, null: str = "null") -> str:
+        return text(self.value, null) if self.value_decoded is None else self.value_decoded.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +88,9 @@ _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0
 _CONTROLS |= {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\t"}
 
 
-def visible(data: bytes | None) -> str:
+def visible(data: bytes | str | None) -> str:
     """Text for eyes: on one line, with control characters as escapes."""
-    return text(data).translate(_CONTROLS)
+    return (data if isinstance(data, str) else text(data)).translate(_CONTROLS)
 
 
 def when(timestamp: int | None) -> str:
@@ -92,8 +116,8 @@ def plain(columns: Columns) -> Format:
         if columns.headers:
             parts.append(header_text(record.headers))
         if columns.keys:
-            parts.append(text(record.key))
-        return "\t".join([*parts, text(record.value, null="")])
+            parts.append(record.key_text())
+        return "\t".join([*parts, record.value_text(null="")])
 
     return show
 
@@ -109,11 +133,10 @@ def pretty(columns: Columns, colour: bool) -> Format:
         if columns.timestamps:
             line += style(when(record.timestamp), fg="bright_black") + "  "
         if record.key is not None or columns.keys:
-            line += style(visible(record.key), fg="cyan") + "  "
-        line += style("null", fg="magenta") if record.value is None else visible(record.value)
+            line += style(visible(record.key_text()), fg="cyan") + "  "
+        line += style("null", fg="magenta") if record.value is None else visible(record.value_text())
         if columns.headers and record.headers:
-            headers = header_text(record.headers).translate(_CONTROLS)
-            line += "  " + style(headers, fg="yellow")
+            line += "  " + style(visible(header_text(record.headers)), fg="yellow")
         return line
 
     return show
@@ -124,6 +147,11 @@ def as_json(record: Consumed) -> str:
     shown["key"] = json_bytes(record.key)
     shown["value"] = json_bytes(record.value)
     shown["headers"] = [[name, json_bytes(value)] for name, value in record.headers]
+    for name in ("key", "value"):
+        decoded: DecodedField | None = shown.pop(f"{name}_decoded")
+        if decoded is not None:
+            shown[name] = decoded.value
+            shown[f"{name}_schema"] = {"id": decoded.schema, "type": decoded.type}
     return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -153,10 +181,10 @@ TOKENS: dict[str, Format] = {
     "t": lambda record: record.topic,
     "p": lambda record: str(record.partition),
     "o": lambda record: str(record.offset),
-    "k": lambda record: text(record.key, null=""),
+    "k": lambda record: record.key_text(null=""),
     "K": lambda record: str(-1 if record.key is None else len(record.key)),
-    "v": lambda record: text(record.value, null=""),
-    "s": lambda record: text(record.value, null=""),
+    "v": lambda record: record.value_text(null=""),
+    "s": lambda record: record.value_text(null=""),
     "S": lambda record: str(-1 if record.value is None else len(record.value)),
     "T": lambda record: str(-1 if record.timestamp is None else record.timestamp),
     "d": lambda record: when(record.timestamp),

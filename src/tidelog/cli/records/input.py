@@ -3,7 +3,7 @@
 import base64
 import binascii
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from tidelog.cli.exits import CliError, Exit
 
 FORMATS = ("text", "json", "hex", "base64")
 JSON_FIELDS = {"key", "value", "headers", "partition", "timestamp", "topic", "offset", "timestamp_type"}
+JSON_FIELDS |= {"key_schema", "value_schema"}
 
 
 class Outgoing(NamedTuple):
@@ -32,6 +33,9 @@ class Recipe:
     partition: int | None = None
     timestamp: int | None = None
     null_value: bool = False
+    encode_key: Callable[[Any], bytes] | None = None
+    """From a JSON value to bytes, where a schema is given."""
+    encode_value: Callable[[Any], bytes] | None = None
 
     def records(self, lines: Iterable[bytes]) -> Iterator[Outgoing]:
         for number, line in enumerate(lines, 1):
@@ -50,9 +54,16 @@ class Recipe:
             front, found, back = data.partition(self.key_separator.encode())
             if not found:
                 raise ValueError(f"it has no key separator {self.key_separator!r}")
-            key, data = decode(front, self.form), back
-        value = None if self.null_value and not data else decode(data, self.form)
+            key, data = self._bytes(front, self.encode_key), back
+        value = None if self.null_value and not data else self._bytes(data, self.encode_value)
         return Outgoing(key, value, self.headers, self.partition, self.timestamp)
+
+    def _bytes(self, data: bytes, encode: Callable[[Any], bytes] | None) -> bytes:
+        if encode is None:
+            return decode(data, self.form)
+        from tidelog.cli.records.encoding import json_of
+
+        return encode(json_of(data))
 
     def tombstone(self) -> Outgoing:
         return Outgoing(self.key, None, self.headers, self.partition, self.timestamp)
@@ -72,8 +83,8 @@ class Recipe:
         )
         partition, timestamp = line.get("partition"), line.get("timestamp")
         return Outgoing(
-            json_to_bytes(line["key"]) if "key" in line else self.key,
-            json_to_bytes(line.get("value")),
+            json_to_bytes(line["key"], self.encode_key) if "key" in line else self.key,
+            json_to_bytes(line.get("value"), self.encode_value),
             [(str(name), json_to_bytes(value)) for name, value in pairs] or self.headers,
             self.partition if self.partition is not None else partition,
             self.timestamp if self.timestamp is not None else timestamp,
@@ -94,9 +105,11 @@ def decode(data: bytes, form: str) -> bytes:
     return data
 
 
-def json_to_bytes(value: Any) -> bytes | None:
+def json_to_bytes(value: Any, encode: Callable[[Any], bytes] | None = None) -> bytes | None:
     if value is None:
         return None
+    if encode is not None:
+        return encode(value)
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape")
     if isinstance(value, dict) and value.keys() == {"base64"}:

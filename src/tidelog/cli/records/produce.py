@@ -2,12 +2,14 @@
 
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import BinaryIO
 
 import click
 
 from tidelog.cli.connection import Cluster
 from tidelog.cli.exits import CliError, Exit
+from tidelog.cli.records.encoding import WantedSchema, encoder_for, json_of
 from tidelog.cli.records.input import FORMATS, Outgoing, Recipe
 from tidelog.cli.records.positions import Anchor, Position, PositionType
 from tidelog.cli.records.writer import Writer
@@ -68,6 +70,28 @@ from tidelog.cli.topic.names import complete_topic
 @click.option(
     "--create-topic", is_flag=True, help="Create the topic with the broker's defaults if it is missing."
 )
+@click.option(
+    "--value-schema",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Write values with this schema, registered as TOPIC-value or --value-subject. Values are JSON.",
+)
+@click.option(
+    "--value-subject", metavar="SUBJECT", help="Write values with the latest schema of this subject."
+)
+@click.option(
+    "--key-schema", type=click.Path(exists=True, dir_okay=False), metavar="FILE", help="The same for keys."
+)
+@click.option("--key-subject", metavar="SUBJECT", help="The same for keys.")
+@click.option(
+    "--message", metavar="NAME", help="The Protobuf message of the values. [default: the first of the schema]"
+)
+@click.option(
+    "--schema-registry",
+    "registry_url",
+    metavar="URL,…",
+    help="Where the schemas are. [default: as for `tidelog schema`; env: TIDELOG_SCHEMA_REGISTRY]",
+)
 @broker_options
 @pass_session
 def produce(
@@ -88,6 +112,12 @@ def produce(
     idempotent: bool,
     receipts: bool,
     create_topic: bool,
+    value_schema: str | None,
+    value_subject: str | None,
+    key_schema: str | None,
+    key_subject: str | None,
+    message: str | None,
+    registry_url: str | None,
 ) -> None:
     """Write records to a topic.
 
@@ -99,6 +129,7 @@ def produce(
     tidelog produce users -K : < users.txt                 # lines such as 42:Ada
     tidelog produce users --key 42 --null-value            # a tombstone
     tidelog consume a --json | tidelog produce b -F json   # copy a topic
+    tidelog produce orders '{"id": 1}' --value-schema order.avsc
     """
     if timestamp is not None and timestamp.anchor is not Anchor.TIME:
         raise click.UsageError("--timestamp wants a time: 2026-11-15T08:00, 5m (ago) or @milliseconds.")
@@ -106,9 +137,15 @@ def produce(
         raise click.UsageError("--null-value sends records without a value; leave VALUE out.")
     if idempotent and acks != "all":
         raise click.UsageError("--idempotent needs --acks all.")
+    value_wanted, key_wanted = (
+        WantedSchema(value_schema, value_subject, message),
+        WantedSchema(key_schema, key_subject),
+    )
+    if (value_wanted or key_wanted) and form not in ("text", "json"):
+        raise click.UsageError("With a schema, records are JSON: leave --format out, or give --format json.")
     recipe = Recipe(
         form=form,
-        key=None if key is None else _bytes(key),
+        key=None if key is None or key_wanted else _bytes(key),
         key_separator=key_separator,
         headers=[(name, value.encode()) for name, value in map(parse_pair, headers)],
         partition=partition,
@@ -117,11 +154,35 @@ def produce(
     )
     cluster = Cluster(session)
     _check_topic(cluster, topic, partition, create_topic)
+    if value_wanted or key_wanted:
+        recipe = _with_schemas(recipe, session, registry_url, topic, key, key_wanted, value_wanted)
     writer = Writer(
         cluster, topic, acks=acks, compression=compression, idempotent=idempotent, receipts=receipts
     )
     writer.send(_outgoing(recipe, values, file, whole), flush_each=file is None and sys.stdin.isatty())
     writer.report()
+
+
+def _with_schemas(
+    recipe: Recipe,
+    session: Session,
+    url: str | None,
+    topic: str,
+    key: str | None,
+    key_wanted: WantedSchema,
+    value_wanted: WantedSchema,
+) -> Recipe:
+    if value_wanted:
+        recipe = replace(recipe, encode_value=encoder_for(session, url, value_wanted, f"{topic}-value"))
+    if key_wanted:
+        encode = encoder_for(session, url, key_wanted, f"{topic}-key")
+        recipe = replace(recipe, encode_key=encode)
+        if key is not None:
+            try:
+                recipe = replace(recipe, key=encode(json_of(_bytes(key))))
+            except ValueError as error:
+                raise CliError(f"--key does not fit its schema: {error}.", code=Exit.USAGE) from error
+    return recipe
 
 
 def _bytes(argument: str) -> bytes:

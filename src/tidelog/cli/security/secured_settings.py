@@ -32,7 +32,13 @@ CHOSEN = (
 """Settings that a secured broker gets from here, so that they cannot be given beside `--secure`."""
 
 
-FREE = ("audit.file", "delegation.token.secret.key", "ssl.cipher.suites")
+FREE = (
+    "audit.file",
+    "delegation.token.secret.key",
+    "ssl.cipher.suites",
+    "schema.registry.security.protocol",
+    "schema.registry.authentication",
+)
 
 
 def secured_settings(
@@ -64,6 +70,8 @@ def secured_settings(
         "delegation.token.secret.key": f"${{file:{token_key_file}}}",  # a path: process lists show settings
         "authorizer.class.name": STANDARD_AUTHORIZER,
         "super.users": ";".join(f"User:{name}" for name in super_users),
+        "schema.registry.security.protocol": "SSL",
+        "schema.registry.authentication": "BASIC",
     }
 
 

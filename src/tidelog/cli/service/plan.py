@@ -20,6 +20,10 @@ log.dirs: {STATE_DIR}
 
 # Metrics for Prometheus, and /healthz and /readyz:
 # metrics.port: 9404
+
+# The schema registry, for clients of Confluent's, on every broker of the cluster:
+# schema.registry.port: 8081
+# schema.registry.host: 0.0.0.0
 """
 
 

@@ -1,5 +1,6 @@
 """Client properties for Spark: what the data source knows of them, and secrets by reference."""
 
+from tidelog.blocking.registry.properties import is_registry_property
 from tidelog.blocking.secret_names import is_secret_name
 from tidelog.cli.context.chosen import ChosenConnection
 from tidelog.cli.session import Session
@@ -24,6 +25,6 @@ def client_options(chosen: ChosenConnection, *, is_remote: bool = False) -> dict
     known = {
         name: chosen.written[name] if is_secret_name(name) and not is_remote else value
         for name, value in chosen.properties.items()
-        if not name.startswith(OF_LIBRDKAFKA_ALONE)
+        if not name.startswith(OF_LIBRDKAFKA_ALONE) and not is_registry_property(name)
     }
     return known if is_remote else by_reference(known)

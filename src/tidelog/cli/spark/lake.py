@@ -3,7 +3,8 @@
 import click
 
 from tidelog.cli.exits import CliError, Exit
-from tidelog.cli.session import Session, broker_options, parse_pair, pass_session
+from tidelog.cli.schema.connection import registry_options
+from tidelog.cli.session import Session, parse_pair, pass_session
 from tidelog.cli.spark.install import require_spark
 from tidelog.cli.spark.metrics_port import address_of, metrics_options
 from tidelog.spark.lake.options import FORMATS
@@ -49,8 +50,10 @@ def lake() -> None:
 @click.option(
     "--decode",
     type=click.Choice(("json", "avro", "protobuf")),
-    help="The format of values. [default: by the schema]",
+    help="The format of values. Without --schema and --sample, the schema registry has the schema. "
+    "[default: by the schema]",
 )
+@click.option("--subject", metavar="NAME", help="The subject that values are read as. [default: TOPIC-value]")
 @click.option("--message", metavar="NAME", help="The full name of the Protobuf message.")
 @click.option(
     "--framing",
@@ -107,7 +110,7 @@ def lake() -> None:
     "-c", "--conf", "pairs", multiple=True, metavar="NAME=VALUE", help="A setting of Spark. Repeatable."
 )
 @metrics_options
-@broker_options
+@registry_options
 @pass_session
 def sync(
     session: Session,
@@ -119,6 +122,7 @@ def sync(
     schema: str | None,
     sample: str | None,
     decode: str | None,
+    subject: str | None,
     message: str | None,
     framing: str,
     on_error: str | None,
@@ -134,6 +138,7 @@ def sync(
     pairs: tuple[str, ...],
     metrics_port: int | None,
     metrics_host: str | None,
+    registry_url: str | None,
 ) -> int:
     """Bring a table up to date with a topic: it holds each record once.
 
@@ -143,6 +148,7 @@ def sync(
     tidelog lake sync orders --to lake/orders
     tidelog lake sync orders --to lake/orders --format iceberg --partition-by date
     tidelog lake sync orders --to lake/orders --schema 'id STRING, amount DOUBLE' --continuous
+    tidelog lake sync orders --to lake/orders --registry http://localhost:8081
     """
     require_spark("lake sync")
     from tidelog.cli.spark.lake_sync import LakeSync, SyncRequest
@@ -159,6 +165,8 @@ def sync(
         schema=schema,
         sample=sample,
         decode=decode,
+        registry_url=registry_url,
+        subject=subject,
         message=message,
         framing=framing,
         on_error="dead-letter" if dead_letter is not None else on_error or "fail",

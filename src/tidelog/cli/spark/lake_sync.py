@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 RECENT = {"spark.sql.streaming.numRecentProgressUpdates": "20"}
 CHECKPOINT = "_tidelog/sync"
+RETRY_S = 30.0
+"""How long a task asks a registry that does not answer, before the sync fails and keeps its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class SyncRequest:
     schema: str | None
     sample: str | None
     decode: str | None
+    registry_url: str | None
+    subject: str | None
     message: str | None
     framing: str
     on_error: str
@@ -101,10 +105,12 @@ class LakeSync:
             raise OptionError(f"--columns has {', '.join(strange)}, and records have {', '.join(COLUMNS)}")
         decoding = self._decoding()
         if decoding is None and request.on_error != OnBad.FAIL:
-            raise OptionError(f"--on-error {request.on_error} is about decoding, and there is no --schema")
+            raise OptionError(
+                f"--on-error {request.on_error} is about decoding, and there is no --schema and no --registry"
+            )
         how: dict[str, Any] = {}
         if decoding is not None:
-            how = {"decode": _kind(request), "framing": request.framing}
+            how = {"decode": decoding.kind.value, "framing": request.framing}
         sync = Sync(
             topic=request.topic,
             path=request.path if "://" in request.path else str(Path(request.path).resolve()),
@@ -139,9 +145,11 @@ class LakeSync:
 
         request = self.request
         if request.schema is None and request.sample is None:
-            if request.decode is not None:
-                raise OptionError(f"--decode {request.decode} needs a --schema")
-            return None
+            is_wanted = request.registry_url or request.decode or request.subject
+            return self._registered() if is_wanted else None
+        for name, value in (("--registry", request.registry_url), ("--subject", request.subject)):
+            if value is not None:
+                raise OptionError(f"{name} does not go with --schema and --sample")
         return load_decoding(
             _kind(request),
             schema=request.schema,
@@ -149,6 +157,24 @@ class LakeSync:
             message=request.message,
             framing=request.framing,
         )
+
+    def _registered(self) -> "Decoding":
+        """By the registry, which is asked now, and again when a record with a newer schema comes."""
+        from tidelog.cli.schema.connection import default_registry, find_registry
+        from tidelog.spark.values.errors import BadSchema
+        from tidelog.spark.values.registered.reader import SubjectChoice
+        from tidelog.spark.values.value_decoding import registered_decoding
+
+        request = self.request
+        found = find_registry(self.session, request.registry_url) or default_registry(self.session)
+        options = replace(found.embedded(), retry_s=RETRY_S)
+        choice = SubjectChoice(options, request.subject or f"{request.topic}-value")
+        try:
+            return registered_decoding(request.decode, choice, request.message)
+        except BadSchema as error:
+            if request.registry_url or request.subject:
+                raise
+            raise BadSchema(f"{error}. For a schema file, give --schema") from error
 
     def _topic_id(self, sync: "Sync") -> str:
         """Asked before Spark starts: a topic that is not there shall not cost ten seconds."""
@@ -180,7 +206,7 @@ class LakeSync:
                 table.storage,
                 Claim(topic=sync.topic, topic_id=topic_id, table=sync.path, table_id=table.identity),
             )
-            outcome = "stopped" if self._stop.is_set else self._until_done(built)
+            outcome = "stopped" if self._stop.is_set else self._until_done(spark, sync, built)
         finally:
             spark.stop()
         self._sum_up(sync, outcome, time.monotonic() - began)
@@ -193,10 +219,17 @@ class LakeSync:
         name = f"tidelog lake sync {request.topic}"
         return spark_session(name, master=request.master, settings=settings, log_file=log)
 
-    def _until_done(self, built: "Build") -> str:
+    def _until_done(self, spark: "SparkSession", sync: "Sync", built: "Build") -> str:
+        from tidelog.spark.lake.sync import build_sync
         from tidelog.spark.pipeline.run import PipelineFailed, Run
 
-        run = Run(str(self.checkpoint), once=self.request.every is None, show=self.view.rows)
+        run = Run(
+            str(self.checkpoint),
+            once=self.request.every is None,
+            show=self.view.rows,
+            note=lambda text: self.view.say(f"Note: {text}", event="note", note=text),
+            rebuild=lambda: build_sync(spark, replace(sync, decoding=self._decoding())),
+        )
         try:
             run.start(built)
             self.view.begin()

@@ -118,14 +118,21 @@ class PipelineRun:
             self._refuse_updates_far_away(built)
             if spec is None or self._is_far_away:
                 self._claim(spark, built.sources)
-            return self._until_done(built, began)
+            return self._until_done(spark, built, began)
         finally:
             spark.stop()
 
-    def _until_done(self, built: "Build", began: float) -> str:
+    def _until_done(self, spark: "SparkSession", built: "Build", began: float) -> str:
+        from tidelog.spark.pipeline.build import build
         from tidelog.spark.pipeline.run import PipelineFailed, Run
 
-        run = Run(self._checkpoint, once=self.once, show=self.view.rows, note=self._warn)
+        run = Run(
+            self._checkpoint,
+            once=self.once,
+            show=self.view.rows,
+            note=self._warn,
+            rebuild=lambda: build(spark, self.loaded, self.session.servers, self.client),
+        )
         try:
             run.start(built)
             names = [query.name for query in built.queries]
@@ -260,16 +267,24 @@ def planned(session: Session, loaded: Loaded) -> list[str]:
     loaded, client = with_secrets(loaded, by_reference), client_options(session.connection)
     spark = _spark_or_refusal(loaded.name, None, None, {}, None)
     try:
-        return [query.name for query in built_pipeline(spark, loaded, session.servers, client).queries]
+        built = built_pipeline(spark, loaded, session.servers, client, may_register=False)
+        return [query.name for query in built.queries]
     finally:
         spark.stop()
 
 
-def built_pipeline(spark: "SparkSession", loaded: Loaded, brokers: str, client: Mapping[str, str]) -> "Build":
+def built_pipeline(
+    spark: "SparkSession",
+    loaded: Loaded,
+    brokers: str,
+    client: Mapping[str, str],
+    *,
+    may_register: bool = True,
+) -> "Build":
     from tidelog.spark.pipeline.build import build
 
     try:
-        return build(spark, loaded, brokers, client)
+        return build(spark, loaded, brokers, client, may_register=may_register)
     except InvalidPipeline as error:
         raise _invalid(str(loaded.path), error) from error
 

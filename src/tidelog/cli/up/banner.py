@@ -32,6 +32,7 @@ def banner(facts: Mapping[str, Any], warnings: Sequence[str], started_s: float |
         f"  Data        {', '.join(map(short_path, facts['data']))}",
         f"  Durability  {PROMISES[facts['durability']]}",
         *metrics_lines(facts.get("metrics", ())),
+        *registry_lines(facts.get("schema_registry", ())),
         *(f"  Note        {warning}" for warning in warnings),
         *security_lines(facts),
         "",
@@ -48,6 +49,10 @@ def banner(facts: Mapping[str, Any], warnings: Sequence[str], started_s: float |
 
 def metrics_lines(urls: Sequence[str]) -> list[str]:
     return [f"  Metrics     {', '.join(urls)}"] if urls else []
+
+
+def registry_lines(urls: Sequence[str]) -> list[str]:
+    return [f"  Schemas     {', '.join(urls)}"] if urls else []
 
 
 def context_flag(facts: Mapping[str, Any]) -> str:

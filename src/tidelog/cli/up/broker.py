@@ -3,14 +3,23 @@
 import click
 
 from tidelog.cli.session import Session, json_option, parse_pair, pass_session
-from tidelog.cli.up.options import config_option, data_option, ready_file_option, set_option
+from tidelog.cli.up.options import (
+    config_option,
+    cores_option,
+    data_option,
+    ready_file_option,
+    set_option,
+    with_cores,
+)
 
 
 @click.command()
 @config_option
 @data_option
 @set_option
+@cores_option
 @ready_file_option
+@click.option("--one-core", is_flag=True, hidden=True, help="One of the processes of --cores.")
 @click.option("--until-stdin-closes", is_flag=True, hidden=True, help="Stop when the parent process ends.")
 @json_option
 @pass_session
@@ -19,8 +28,10 @@ def broker(
     data: str | None,
     file: str | None,
     values: tuple[str, ...],
+    cores: str | None,
     ready_file: str | None,
     until_stdin_closes: bool,
+    one_core: bool,
 ) -> int:
     """Run one broker of a cluster in the foreground.
 
@@ -31,13 +42,24 @@ def broker(
     \b
     tidelog broker --config /etc/tidelog/broker.yaml
     tidelog broker --config broker.yaml --set node.id=2 --set listeners=PLAINTEXT://host-2:9092
+    tidelog broker --config broker.yaml --cores auto   # a process for each core of the machine
     """
     from tidelog.cli.up.broker_checks import check_membership
     from tidelog.cli.up.running import Running
-    from tidelog.cli.up.settings import broker_config
+    from tidelog.cli.up.settings import broker_config, has_cores
 
-    config = broker_config(file, data, None, dict(map(parse_pair, values)))
+    pairs = with_cores(dict(map(parse_pair, values)), cores)
+    config = broker_config(file, data, None, pairs)
     check_membership(config)
+    if not one_core and has_cores(config):
+        from tidelog.cli.cores.supervisor import CoreFleet, plan_of
+
+        return CoreFleet(
+            plan_of(config, file, pairs),
+            as_json=session.json,
+            ready_file=ready_file,
+            until_stdin_closes=until_stdin_closes,
+        ).run()
     running = Running(
         config, as_json=session.json, ready_file=ready_file, until_stdin_closes=until_stdin_closes
     )

@@ -6,7 +6,15 @@ Nothing here may slow the start of a single broker: what a cluster needs is impo
 import click
 
 from tidelog.cli.session import Session, json_option, parse_pair, pass_session
-from tidelog.cli.up.options import DEFAULT_DATA, config_option, data_option, ready_file_option, set_option
+from tidelog.cli.up.options import (
+    DEFAULT_DATA,
+    config_option,
+    cores_option,
+    data_option,
+    ready_file_option,
+    set_option,
+    with_cores,
+)
 
 BROKERS_MAX = 64
 
@@ -29,6 +37,7 @@ BROKERS_MAX = 64
 )
 @config_option
 @set_option
+@cores_option
 @ready_file_option
 @click.option(
     "--secure",
@@ -55,6 +64,7 @@ def up(
     port: int | None,
     file: str | None,
     values: tuple[str, ...],
+    cores: str | None,
     ready_file: str | None,
     secure: bool,
     demo: bool,
@@ -71,12 +81,13 @@ def up(
     tidelog up --data /var/lib/tidelog --set log.retention.ms=7d
     tidelog up --config broker.yaml --port 0 --ready-file /tmp/broker.json
     tidelog up --brokers 3                         # a cluster: ports 9092 to 9094, data/node-1 to data/node-3
+    tidelog up --cores 4                           # one broker on four cores: ports 9092 to 9095
     tidelog up --secure                            # with TLS and users; prints how to connect
     """
     from tidelog.cli.fleet.record import recorded_fleet
     from tidelog.cli.security.secured_state import is_secured
 
-    pairs = dict(map(parse_pair, values))
+    pairs = with_cores(dict(map(parse_pair, values)), cores)
     recorded = recorded_fleet(data or DEFAULT_DATA)
     if recorded is not None and data is None and brokers is None:
         from tidelog.cli.up.settings import given_config
@@ -100,12 +111,27 @@ def up(
             demo=demo,
             demo_pipeline=demo_pipeline,
         ).run()
-    from tidelog.cli.up.ports import metrics_ports
+    from tidelog.cli.up.ports import METRICS, REGISTRY, http_ports
     from tidelog.cli.up.running import Running
-    from tidelog.cli.up.settings import broker_config, given_config
+    from tidelog.cli.up.settings import broker_config, given_config, has_cores
 
-    [metrics_port] = metrics_ports(given_config(file, pairs), 1, any_free=port == 0)
-    pairs["metrics.port"] = str(metrics_port)
+    given = given_config(file, pairs)
+    if has_cores(given, data):
+        from tidelog.cli.cores.supervisor import CoreFleet, plan_of, refuse_secured
+
+        single = broker_config(file, data, port, pairs)
+        refuse_secured(secure or is_secured(single.list("log.dirs")[0]))
+        return CoreFleet(
+            plan_of(single, file, pairs, is_alone=True),
+            as_json=session.json,
+            ready_file=ready_file,
+            restart=not no_restart,
+            demo=demo,
+            demo_pipeline=demo_pipeline,
+        ).run()
+    for what in (METRICS, REGISTRY):
+        [http_port] = http_ports(given, what, 1, any_free=port == 0)
+        pairs[f"{what}.port"] = str(http_port)
     config = broker_config(file, data, port, pairs)
     security = None
     if secure or is_secured(config.list("log.dirs")[0]):

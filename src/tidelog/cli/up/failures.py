@@ -12,6 +12,12 @@ from tidelog.server.listener import ListenError
 def start_failure(error: Exception, config: BrokerConfig) -> CliError:
     where = ", ".join(str(listener) for listener in config.listeners())
     refused = error.__cause__ if isinstance(error, ListenError) else None
+    if isinstance(error, ListenError) and (setting := _http_setting(error, config)) is not None:
+        return CliError(
+            f"The broker did not start: {error}",
+            cause=f"{setting} is {config.int(setting)}, and the broker cannot have that port.",
+            attempt=f"--set {setting}={config.int(setting) + 1}, -1 for a free port, or 0 for none",
+        )
     if isinstance(refused, OSError) and refused.errno == errno.EADDRINUSE:
         port = config.listeners()[0].port
         return CliError(
@@ -41,6 +47,14 @@ def start_failure(error: Exception, config: BrokerConfig) -> CliError:
             attempt="tidelog up --data DIR, with a directory of that user",
         )
     return CliError(f"The broker did not start: {error}")
+
+
+def _http_setting(error: ListenError, config: BrokerConfig) -> str | None:
+    """Returns the setting of the HTTP port that is refused; None for a listener of Kafka's protocol."""
+    if error.address is None or error.address.name != "HTTP":
+        return None
+    names = ("metrics.port", "schema.registry.port")
+    return next((name for name in names if config.int(name) == error.address.port), None)
 
 
 def _writable(directory: str) -> bool:

@@ -41,9 +41,19 @@ set_option = click.option(
     shell_complete=_complete_setting,
     help="A broker setting. Repeatable.",
 )
+cores_option = click.option(
+    "--cores",
+    metavar="auto|N",
+    help="Serve with N cores of the machine, a process for each. [default: broker.cores, 1]",
+)
 ready_file_option = click.option(
     "--ready-file",
     metavar="FILE",
     type=click.Path(dir_okay=False),
     help="A file to write the address to, as JSON, once the broker answers; removed when it stops.",
 )
+
+
+def with_cores(pairs: dict[str, str], cores: str | None) -> dict[str, str]:
+    """The settings of flags with that of `--cores` among them."""
+    return pairs if cores is None else {**pairs, "broker.cores": cores}

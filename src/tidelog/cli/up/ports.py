@@ -1,4 +1,4 @@
-"""Which ports are free, and which of them serve metrics: 9404 and the next, one a broker."""
+"""Which ports are free, and which serve metrics and the schema registry: 9404, 8081 and the next ones."""
 
 import socket
 from itertools import count, islice
@@ -6,7 +6,8 @@ from itertools import count, islice
 from tidelog.base.config.config import BrokerConfig
 from tidelog.base.settings.metrics import FREE_PORT
 
-FIRST_METRICS_PORT = 9404
+METRICS, REGISTRY = "metrics", "schema.registry"
+FIRST_PORTS = {METRICS: 9404, REGISTRY: 8081}
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -31,16 +32,17 @@ def free_ports(host: str, wanted: int) -> list[int]:
     return ports
 
 
-def metrics_ports(config: BrokerConfig, brokers: int, *, any_free: bool) -> list[int]:
-    """Returns the `metrics.port` of each broker: as given, counted up for several, or the next free ones."""
-    host, first = config.text("metrics.host"), config.int("metrics.port")
+def http_ports(config: BrokerConfig, what: str, brokers: int, *, any_free: bool) -> list[int]:
+    """Returns `metrics.port` or `schema.registry.port` of each broker: as given, counted up for several, or
+    the next free ones."""
+    host, first = config.text(f"{what}.host"), config.int(f"{what}.port")
     if first > 0:
         return list(range(first, first + brokers))
-    if config.is_given("metrics.port"):
+    if config.is_given(f"{what}.port"):
         return [first] * brokers
     if any_free:
         return free_ports(host, brokers)
-    free = (port for port in count(FIRST_METRICS_PORT) if port > 65535 or _is_free(host, port))
+    free = (port for port in count(FIRST_PORTS[what]) if port > 65535 or _is_free(host, port))
     return [port if port <= 65535 else FREE_PORT for port in islice(free, brokers)]
 
 
@@ -52,6 +54,17 @@ def _is_free(host: str, port: int) -> bool:
     return True
 
 
-def metrics_url(host: str, port: int) -> str:
+def metrics_url(config: BrokerConfig, port: int) -> str:
+    return f"{_url(config, METRICS, port)}/metrics"
+
+
+def registry_url(config: BrokerConfig, port: int, *, has_tls: bool = False) -> str:
+    """`has_tls`: other settings than those of `config` say so."""
+    return _url(config, REGISTRY, port, has_tls)
+
+
+def _url(config: BrokerConfig, what: str, port: int, has_tls: bool = False) -> str:
+    host = config.text(f"{what}.host")
+    has_tls = has_tls or config.text(f"{what}.security.protocol") == "SSL"
     shown = "localhost" if host in ("", "0.0.0.0", "::") else host
-    return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/metrics"
+    return f"{'https' if has_tls else 'http'}://{f'[{shown}]' if ':' in shown else shown}:{port}"

@@ -164,8 +164,11 @@ class Running:
             "data": list(self.config.list("log.dirs")),
             "durability": self.config.text("durability"),
             "metrics": self._metrics_urls(node),
+            "schema_registry": self._registry_urls(node),
             "voters": sorted(voter.id for voter in node.quorum.raft.configuration.voters),
         }
+        if self.config.optional_text("broker.machine"):
+            facts["machine"] = node.services.metadata.image.brokers[self.config.int("node.id")].machine
         if self.security is not None:
             facts |= self.security.facts()
         if self.ready_file is not None:
@@ -187,7 +190,14 @@ class Running:
             return []
         from tidelog.cli.up.ports import metrics_url
 
-        return [metrics_url(self.config.text("metrics.host"), node.metrics_port)]
+        return [metrics_url(self.config, node.metrics_port)]
+
+    def _registry_urls(self, node: "BrokerNode") -> list[str]:
+        if node.schema_registry_port is None:
+            return []
+        from tidelog.cli.up.ports import registry_url
+
+        return [registry_url(self.config, node.schema_registry_port)]
 
     async def _end(self, node: "BrokerNode") -> None:
         began = time.monotonic()

@@ -41,6 +41,19 @@ def given_config(file: str | None, flags: Mapping[str, str]) -> BrokerConfig:
         raise CliError(f"Cannot read {file}: {error.strerror}.", code=Exit.NOT_FOUND) from error
 
 
+def has_cores(config: BrokerConfig, data: str | None = None) -> bool:
+    """Whether several processes are wanted, or an earlier start with more of them left log dirs behind."""
+    if config.text("broker.cores") != "1":
+        return True
+    given = config.list("log.dirs") if config.is_given("log.dirs") else (DATA_DIR,)
+    log_dirs = (data,) if data else given
+    if not any(os.path.isdir(os.path.join(path, "cores")) for path in log_dirs):
+        return False
+    from tidelog.cli.cores.count import known_cores
+
+    return known_cores(log_dirs) > 1
+
+
 def _with_port(config: BrokerConfig, port: int) -> str:
     listeners = config.listeners()
     if len(listeners) > 1:

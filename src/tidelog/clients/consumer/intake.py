@@ -9,7 +9,8 @@ from confluent_kafka import KafkaError
 from tidelog.clients.error_table import as_client_error
 from tidelog.clients.errors import ClientError
 from tidelog.clients.records import Message, TimestampType, TopicPartition
-from tidelog.clients.serializers import deserialize
+from tidelog.clients.schemas.confluent import own_deserializer
+from tidelog.clients.serializers import NoRegistry, deserialize
 
 TIMESTAMP_TYPES = {kind.value: kind for kind in TimestampType}
 
@@ -20,8 +21,8 @@ class Intake:
     def __init__(
         self, key_deserializer: Callable[[bytes], Any], value_deserializer: Callable[[bytes], Any]
     ) -> None:
-        self._read_key = key_deserializer
-        self._read_value = value_deserializer
+        self._read_key = own_deserializer(key_deserializer)
+        self._read_value = own_deserializer(value_deserializer)
         self._waiting: deque[Any] = deque()
         self._set_aside: list[Any] = []
         self._paused: set[TopicPartition] = set()
@@ -44,6 +45,11 @@ class Intake:
             raw = self._waiting.popleft()
             try:
                 message = self._convert(raw)
+            except NoRegistry:
+                self._waiting.appendleft(raw)  # it comes again
+                if not taken:
+                    raise
+                break
             except ClientError:
                 if not taken:
                     raise
@@ -65,7 +71,10 @@ class Intake:
             return None
         offset, key, value = raw.offset(), raw.key(), raw.value()
         kind, timestamp = raw.timestamp()
-        at: dict[str, Any] = {"place": place, "offset": offset, "key": key, "value": value}
+        headers = tuple(raw.headers() or ())
+        at: dict[str, Any] = {
+            "place": place, "offset": offset, "key": key, "value": value, "headers": headers,
+        }  # fmt: skip
         return Message(
             place.topic,
             place.partition,
@@ -74,7 +83,7 @@ class Intake:
             TIMESTAMP_TYPES[kind],
             deserialize(self._read_key, key, "key", **at),
             deserialize(self._read_value, value, "value", **at),
-            tuple(raw.headers() or ()),
+            headers,
             raw.leader_epoch(),
         )
 

@@ -20,6 +20,7 @@ from tidelog.clients.producer.config import ProducerConfig
 from tidelog.clients.producer.delivery import Delivery, report_to, sending
 from tidelog.clients.records import Headers
 from tidelog.clients.retrying import retry_while_passing
+from tidelog.clients.schemas.confluent import own_serializer
 from tidelog.clients.serializers import serialize, serialize_headers
 from tidelog.clients.timestamps import milliseconds
 from tidelog.clients.tracing import TraceInjector
@@ -44,8 +45,8 @@ class Sender:
         open_client: OpenClient = LibrdkafkaProducer,
     ) -> None:
         self.config = config
-        self._serialize_key = key_serializer
-        self._serialize_value = value_serializer
+        self._serialize_key = own_serializer(key_serializer)
+        self._serialize_value = own_serializer(value_serializer)
         self.fatal: ClientError | None = None
         """What ended this producer for good."""
         self.failure: ClientError | None = None
@@ -82,10 +83,13 @@ class Sender:
         self.check_usable()
         if self.config.transactional_id is not None:
             self._check_in_transaction()
+        if self._with_trace is not None:
+            headers = self._with_trace(headers)
+        pairs = serialize_headers(headers, topic)
         record: dict[str, Any] = {
             "topic": topic,
-            "value": serialize(self._serialize_value, value, "value", topic),
-            "key": serialize(self._serialize_key, key, "key", topic),
+            "value": serialize(self._serialize_value, value, "value", topic, pairs),
+            "key": serialize(self._serialize_key, key, "key", topic, pairs),
         }
         if partition is not None:
             if partition < 0:
@@ -93,10 +97,8 @@ class Sender:
                     f"There is no partition {partition}.", attempt="leave it out to let the key decide."
                 )
             record["partition"] = partition
-        if self._with_trace is not None:
-            headers = self._with_trace(headers)
-        if headers:
-            record["headers"] = serialize_headers(headers, topic)
+        if pairs:
+            record["headers"] = pairs
         if timestamp is not None:
             record["timestamp"] = milliseconds(timestamp)
         return record

@@ -25,6 +25,7 @@ from tidelog.groups.consumer.leave import leave
 from tidelog.groups.consumer.messages import JOINING, HeartbeatAnswer, HeartbeatRequest
 from tidelog.groups.consumer.room import ConsumerRoom
 from tidelog.groups.consumer.topics import Topics
+from tidelog.groups.share.group import ShareGroup
 from tidelog.groups.step import Step
 from tidelog.groups.streams.group import StreamsGroup
 
@@ -91,7 +92,7 @@ def _draft(step: Step, room: ConsumerRoom, topics: Topics, request: HeartbeatReq
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {request.group_id} not found.")
     if isinstance(group, ClassicGroup) and not group.is_empty:
         return upgrade(step, room, topics, group)
-    if isinstance(group, StreamsGroup):
+    if isinstance(group, StreamsGroup | ShareGroup):
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group.id} is not a consumer group.")
     if group is not None:  # an empty classic group gives way; its offsets stay
         step.records.extend(group.tombstones())

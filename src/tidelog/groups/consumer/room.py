@@ -8,10 +8,11 @@ from tidelog.groups.consumer.member_timers import MemberTimers, OnTimeout, Wait
 from tidelog.groups.consumer.topics import Topics
 from tidelog.groups.record_formats.consumer_group import Subscription
 from tidelog.groups.record_formats.holding import MemberState
+from tidelog.groups.share.group import ShareGroup
 from tidelog.groups.step import Step
 from tidelog.groups.streams.group import StreamsGroup
 
-AnyGroup: TypeAlias = ClassicGroup | ConsumerGroup | StreamsGroup
+AnyGroup: TypeAlias = ClassicGroup | ConsumerGroup | StreamsGroup | ShareGroup
 
 
 class ConsumerRoom:
@@ -34,8 +35,11 @@ class ConsumerRoom:
         self.topics = topics
         changed = before.changed_names(topics)
         came_or_went = before.by_name.keys() ^ topics.by_name.keys()
-        for group in self.consumer_groups():
-            if not group.all_topic_names().isdisjoint(changed) or (group.patterns and came_or_went):
+        for group in self.groups.values():
+            if not isinstance(group, ConsumerGroup | ShareGroup):
+                continue
+            may_match = isinstance(group, ConsumerGroup) and group.patterns and came_or_went
+            if may_match or not group.all_topic_names().isdisjoint(changed):
                 self.stale.add(group.id)
 
     def on_permissions_changed(self) -> None:
@@ -59,7 +63,9 @@ class ConsumerRoom:
                 if unrevoked and member.classic is None:
                     self.start_timer(step, Wait.REVOCATION, group.id, member_id, member)
 
-    def overdue(self, group_id: str, member_id: str, wait: Wait) -> ConsumerGroup | StreamsGroup | None:
+    def overdue(
+        self, group_id: str, member_id: str, wait: Wait
+    ) -> ConsumerGroup | StreamsGroup | ShareGroup | None:
         """The group to remove a member from whose time is up; None where it did what it had to."""
         group = self.groups.get(group_id)
         if group is None or isinstance(group, ClassicGroup) or member_id not in group.members:

@@ -31,10 +31,9 @@ class Topics:
     def hash_of(self, names: Iterable[str]) -> int:
         """The same on every broker and after every restart; topics that do not exist count for nothing."""
         digest = blake2b(digest_size=8)
-        for name in sorted(names):
-            info = self.by_name.get(name)
-            if info is not None:
-                digest.update(b"%s\x00%s%d\x00" % (name.encode(), info.topic_id, info.partitions))
+        for name in sorted(self.by_name.keys() & names):  # members may name any number of others
+            info = self.by_name[name]
+            digest.update(b"%s\x00%s%d\x00" % (name.encode(), info.topic_id, info.partitions))
         number: int = _SIGNED.unpack(digest.digest())[0]
         return number
 

@@ -6,7 +6,7 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.ids import ProducerId
 from tidelog.base.pending import Pending
 from tidelog.coordination.decision import ShardDecision, TransactionWriter
-from tidelog.groups.group import Group
+from tidelog.groups.group import Group, GroupKind
 from tidelog.groups.offsets.commit import CommitAnswer, all_refused, write_offsets
 from tidelog.groups.offsets.messages import CommitRequest
 from tidelog.groups.step import Step
@@ -33,7 +33,8 @@ def commit(step: Step, group: Group | None, request: TransactionalCommit) -> Sha
 def _accept(step: Step, group: Group | None, request: CommitRequest) -> None:
     """A zombie of the group is refused even where its transaction is not fenced yet."""
     generation = request.generation_id_or_member_epoch
-    if generation < 0 and not request.member_id and request.group_instance_id is None:
+    takes_offsets = group is None or group.kind is not GroupKind.SHARE
+    if takes_offsets and generation < 0 and not request.member_id and request.group_instance_id is None:
         return  # clients from before KIP-447 do not say
     if group is None:
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION)

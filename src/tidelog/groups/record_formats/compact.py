@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Collection, Iterable
 from struct import Struct
+from typing import TypeVar
 
-from tidelog.groups.record_formats.fields import FieldReader
+from tidelog.groups.record_formats.fields import FieldReader, decoding
 from tidelog.wire.primitives import read_uvarint, uvarint
 
 NO_TAGS = b"\x00"
 _I8 = Struct(">b")
+
+DecodedT = TypeVar("DecodedT")
 
 
 class CompactReader(FieldReader):
@@ -69,3 +72,17 @@ def tagged(fields: dict[int, bytes]) -> bytes:
     for tag, value in fields.items():
         parts += (uvarint(tag), uvarint(len(value)), value)
     return b"".join(parts)
+
+
+def decode_version_0(what: str, data: bytes, read: Callable[[CompactReader], DecodedT]) -> DecodedT:
+    """A value with the i16 in front, which has to be 0."""
+
+    def checked(head: FieldReader) -> DecodedT:
+        version = head.i16()
+        if version != 0:
+            raise ValueError(f"version {version} is not known")
+        reader = CompactReader(data)
+        reader.position = head.position
+        return read(reader)
+
+    return decoding(what, data, checked)

@@ -6,20 +6,17 @@ key    version i16, group string, and for some: member string, or regular expres
 value  version i16 = 0, then as each decoder below says, in the compact encoding with tagged fields
 """
 
-from collections.abc import Callable
 from enum import IntEnum
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from tidelog.base.ids import TimestampMs, Uuid
 from tidelog.groups.record_formats import compact, group_key
 from tidelog.groups.record_formats.assignment import Assignment, encode_assignment, read_assignment
-from tidelog.groups.record_formats.compact import NO_TAGS, CompactReader
-from tidelog.groups.record_formats.fields import I16, I32, I64, FieldReader, decoding
+from tidelog.groups.record_formats.compact import NO_TAGS, CompactReader, decode_version_0
+from tidelog.groups.record_formats.fields import I16, I32, I64
 from tidelog.groups.record_formats.holding import Holding, member_state
 
 _VERSION_0 = I16.pack(0)
-
-DecodedT = TypeVar("DecodedT")
 
 
 class Key(IntEnum):
@@ -88,7 +85,7 @@ def decode_group(data: bytes) -> GroupEpoch:
         reader.tagged({0: lambda field: hashes.append(field.i64())})
         return GroupEpoch(epoch, hashes[-1])
 
-    return _decode("a group", data, read)
+    return decode_version_0("a group", data, read)
 
 
 def encode_target_epoch(epoch: int) -> bytes:
@@ -96,7 +93,7 @@ def encode_target_epoch(epoch: int) -> bytes:
 
 
 def decode_target_epoch(data: bytes) -> int:
-    return _decode("the epoch of a target", data, lambda reader: reader.i32())
+    return decode_version_0("the epoch of a target", data, lambda reader: reader.i32())
 
 
 def encode_target(assignment: Assignment) -> bytes:
@@ -104,7 +101,7 @@ def encode_target(assignment: Assignment) -> bytes:
 
 
 def decode_target(data: bytes) -> Assignment:
-    return _decode("the target of a member", data, read_assignment)
+    return decode_version_0("the target of a member", data, read_assignment)
 
 
 def encode_holding(holding: Holding[Uuid]) -> bytes:
@@ -127,7 +124,7 @@ def decode_holding(data: bytes) -> Holding[Uuid]:
         assigned, revoking = read_assignment(reader), read_assignment(reader)
         return Holding(epoch, previous_epoch, member_state(state), assigned, revoking)
 
-    return _decode("what a member holds", data, read)
+    return decode_version_0("what a member holds", data, read)
 
 
 def encode_pattern(pattern: ResolvedPattern) -> bytes:
@@ -136,7 +133,7 @@ def encode_pattern(pattern: ResolvedPattern) -> bytes:
 
 
 def decode_pattern(data: bytes) -> ResolvedPattern:
-    return _decode(
+    return decode_version_0(
         "a regular expression",
         data,
         lambda reader: ResolvedPattern(frozenset(reader.strings()), reader.i64(), reader.i64()),
@@ -161,7 +158,7 @@ def encode_member(member: Subscription) -> bytes:
 
 
 def decode_member(data: bytes) -> Subscription:
-    return _decode("a member", data, _read_member)
+    return decode_version_0("a member", data, _read_member)
 
 
 def _read_member(reader: CompactReader) -> Subscription:
@@ -199,15 +196,3 @@ def _read_classic(reader: CompactReader, into: list[ClassicProtocols]) -> None:
         reader.tags()
     reader.tags()
     into.append(ClassicProtocols(session_timeout_ms, tuple(protocols)))
-
-
-def _decode(what: str, data: bytes, read: Callable[[CompactReader], DecodedT]) -> DecodedT:
-    def checked(head: FieldReader) -> DecodedT:
-        version = head.i16()
-        if version != 0:
-            raise ValueError(f"version {version} is not known")
-        reader = CompactReader(data)
-        reader.position = head.position
-        return read(reader)
-
-    return decoding(what, data, checked)

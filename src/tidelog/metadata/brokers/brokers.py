@@ -25,7 +25,7 @@ from tidelog.metadata.brokers.registration_rules import (
 )
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.image.entities import NO_LEADER, BrokerImage, PartitionImage, TopicImage
-from tidelog.metadata.image.image import ClusterImage
+from tidelog.metadata.image.image import MACHINE_VERSION, ClusterImage
 from tidelog.metadata.image.records import (
     BrokerChanged,
     BrokerRegistered,
@@ -68,6 +68,7 @@ def decide_register_broker(
     incarnation: Uuid,
     endpoints: Sequence[Endpoint],
     rack: str | None = None,
+    machine: str | None = None,
     directories: Sequence[Uuid] = (),
     features: Sequence[FeatureRange] = (),
     fenced: bool = False,
@@ -82,12 +83,13 @@ def decide_register_broker(
     the rest under new epochs. A replica whose directory is away does not lead. One whose directory is gone
     for good is out of the in-sync set even as its last member: the partition then has no leader until an
     unclean election, rather than one with fewer records. `ended` says how the earlier process did.
+    The machine is left out while the cluster may have brokers of an earlier version, which would stop at it.
     """
     known = image.brokers.get(broker_id)
     if known is not None and known.incarnation == incarnation != ZERO_UUID:
         return Decision([], [known.epoch])  # the same process asks again: its first answer was lost
     check_not_running(known, session_alive)
-    check_broker(broker_id, rack)
+    check_broker(broker_id, rack, machine)
     check_endpoints(endpoints)
     check_directories(image, broker_id, directories)
     check_features(image, features)
@@ -100,6 +102,7 @@ def decide_register_broker(
         tuple(map(uuid_text, directories)),
         fenced,
         tuple(features),
+        machine if image.features.get(MACHINE_VERSION) else None,
     )
     broker = BrokerImage(broker_id, epoch, incarnation, {}, directories=tuple(directories), fenced=fenced)
     rules = ElectionRules.of(image, config, broker)

@@ -14,7 +14,14 @@ from tidelog.base.config.config import BrokerConfig
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.metadata.configs.min_insync import one_min_insync
 from tidelog.metadata.decision import Decision, ItemResult
-from tidelog.metadata.image.image import CLIENT_METRICS_VERSION, ELR_VERSION, SECURITY_VERSION, ClusterImage
+from tidelog.metadata.image.image import (
+    CLIENT_METRICS_VERSION,
+    ELR_VERSION,
+    MACHINE_VERSION,
+    SECURITY_VERSION,
+    SHARE_VERSION,
+    ClusterImage,
+)
 from tidelog.metadata.image.records import ConfigChanged, FeatureChanged, FeatureRange, Record, ResourceKind
 from tidelog.metadata.image.security_builder import SECURITY_RECORDS
 
@@ -24,14 +31,14 @@ SUPPORTED_FEATURES = (
     FeatureRange(METADATA_VERSION, 7, 30),  # 3.3-IV3 to 4.3-IV0 in Kafka's names
     FeatureRange("kraft.version", 0, 1),  # 1: voters can be added and removed
     FeatureRange("group.version", 0, 1),  # 1: the consumer group protocol of KIP-848
+    FeatureRange(SHARE_VERSION, 0, 2),  # 1: share groups (KIP-932), 2: their dead letters (KIP-1191)
     FeatureRange("streams.version", 0, 1),  # 1: groups of Kafka Streams instances (KIP-1071)
     FeatureRange("transaction.version", 0, 2),  # 2: an epoch for each transaction (KIP-890)
     FeatureRange(ELR_VERSION, 0, 1),  # 1: eligible leader replicas (KIP-966)
     FeatureRange(SECURITY_VERSION, 0, 1),  # 1: ACLs, roles, SCRAM credentials, quotas, delegation tokens
     FeatureRange(CLIENT_METRICS_VERSION, 0, 1),  # 1: subscriptions to clients' metrics (KIP-714)
+    FeatureRange(MACHINE_VERSION, 0, 1),  # 1: brokers register the machine that they share
 )
-NOT_HERE = frozenset({"share.version"})
-"""Features of Kafka that this software lacks. A release is raised without them; alone they are refused."""
 
 _RANGES = {feature.name: feature for feature in SUPPORTED_FEATURES}
 
@@ -74,11 +81,11 @@ def decide_update_features(
 ) -> Decision[ItemResult]:
     """All of them or none: the single result is that of the whole request.
 
-    Kafka's tool raises all features of a release at once, those that are not here too (`NOT_HERE`): they are
-    passed over where the request raises the release itself, and stay off.
+    Kafka's tool raises all features of a release at once. Those of which the cluster uses a higher level, as
+    it may of `share.version`, keep it where the request raises the release itself.
     """
     if any(update.name == METADATA_VERSION for update in updates):
-        updates = [update for update in updates if not _is_elsewhere(update)]
+        updates = [update for update in updates if not _is_reached(image, update)]
     try:
         for update in updates:
             _check(image, update)
@@ -130,8 +137,13 @@ _GUARDED: dict[str, tuple[Callable[[Record], bool], str]] = {
 """Records that earlier versions do not know, by the feature that allows them."""
 
 
-def _is_elsewhere(update: FeatureUpdate) -> bool:
-    return update.name in NOT_HERE and update.name not in _RANGES
+def _is_reached(image: ClusterImage, update: FeatureUpdate) -> bool:
+    is_upgrade = update.upgrade_type == UpgradeType.UPGRADE
+    return (
+        is_upgrade
+        and update.name != METADATA_VERSION
+        and 0 < update.level < image.features.get(update.name, 0)
+    )
 
 
 def _check(image: ClusterImage, update: FeatureUpdate) -> None:

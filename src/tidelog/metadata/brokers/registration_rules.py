@@ -82,12 +82,14 @@ def check_not_running(known: BrokerImage | None, session_alive: bool) -> None:
         )
 
 
-def check_broker(broker_id: NodeId, rack: str | None) -> None:
+def check_broker(broker_id: NodeId, rack: str | None, machine: str | None = None) -> None:
     """Every broker of the cluster keeps what is let in here, for ever and in memory."""
     if broker_id < 0:
         raise _invalid("A broker's id is not negative.")
     if rack is not None and len(rack) > TEXT_LENGTH_MAX:
         raise _invalid(f"The rack's name has {len(rack)} characters, at most {TEXT_LENGTH_MAX} are allowed.")
+    if machine is not None and not 0 < len(machine) <= TEXT_LENGTH_MAX:
+        raise _invalid(f"The machine's name has {len(machine)} characters, not 1 to {TEXT_LENGTH_MAX}.")
 
 
 def check_endpoints(endpoints: Sequence[Endpoint]) -> None:

@@ -178,7 +178,7 @@ class _Decider:
         # What is stored already may always be deleted, even if this version knows no such setting.
         changed = {edit.key for edit in edits if edit.key in after or edit.key not in before}
         if resource.kind is ResourceKind.TOPIC:
-            check_topic_configs(after, changed, self._config)
+            check_topic_configs(resource.name, after, changed, self._config)
             return
         if resource.kind is ResourceKind.GROUP:
             check_group_configs(after, changed, self._config)

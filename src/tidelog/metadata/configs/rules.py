@@ -20,6 +20,7 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.base.group_settings import GROUP_SETTINGS
 from tidelog.base.listener_settings import find_broker_setting, why_unknown
 from tidelog.base.topic_settings import TOPIC_SETTINGS
+from tidelog.metadata.configs import dead_letter_topics
 
 VALUE_LENGTH_MAX = 32_767
 """The longest text of one setting. It bounds what a request can put into the metadata log for good."""
@@ -27,13 +28,20 @@ VALUE_LENGTH_MAX = 32_767
 _NAME_SHOWN_MAX = 200
 
 
-def check_topic_configs(configs: Mapping[str, str], changed: Collection[str], broker: BrokerConfig) -> None:
+def check_topic_configs(
+    topic: str, configs: Mapping[str, str], changed: Collection[str], broker: BrokerConfig
+) -> None:
     """`configs` is all that the topic is to have, since some values are only wrong together."""
     _check_known(changed, TOPIC_SETTINGS, "topic config name")
     values = _parse_changed(configs, changed, TOPIC_SETTINGS.get)
     problems = find_topic_problems(TopicConfig(values, broker))
     if problems:
         raise _invalid(f"conflict topic config setting {problems[0]}")
+    allowed = dead_letter_topics.GROUP_ENABLE
+    if allowed in changed and values.get(allowed) is True:
+        reason = dead_letter_topics.why_no_dead_letters_in(topic)
+        if reason is not None:
+            raise _invalid(reason)
 
 
 def check_group_configs(configs: Mapping[str, str], changed: Collection[str], broker: BrokerConfig) -> None:
@@ -43,6 +51,12 @@ def check_group_configs(configs: Mapping[str, str], changed: Collection[str], br
     problems = find_group_problems(values, changed, broker)
     if problems:
         raise _invalid(str(problems[0]))
+    dead_letters = values.get(dead_letter_topics.TOPIC_NAME)
+    if dead_letter_topics.TOPIC_NAME in changed and dead_letters:
+        prefix = broker.text(dead_letter_topics.NAME_PREFIX)
+        reason = dead_letter_topics.why_no_dead_letter_name(str(dead_letters), prefix)
+        if reason is not None:
+            raise _invalid(reason)
 
 
 def check_client_metrics_configs(configs: Mapping[str, str], changed: Collection[str]) -> None:

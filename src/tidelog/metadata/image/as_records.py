@@ -53,6 +53,7 @@ def _broker_records(broker: BrokerImage) -> Iterator[Record]:
         tuple(map(uuid_text, broker.all_directories)),
         broker.fenced,
         broker.features,
+        broker.machine,
     )
     if broker.shutting_down:
         yield BrokerChanged(broker.id, broker.epoch, shutting_down=True)

@@ -183,6 +183,7 @@ class ImageBuilder:
             record.fenced,
             features=record.features,
             failed_directories=failed,
+            machine=record.machine,
         )
 
     def _broker_changed(self, record: BrokerChanged) -> None:

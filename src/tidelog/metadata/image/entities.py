@@ -36,11 +36,17 @@ class BrokerImage(msgspec.Struct, frozen=True):
     shutting_down: bool = False
     features: tuple[FeatureRange, ...] = ()
     failed_directories: tuple[Uuid, ...] = ()  # those it had, cannot read now, and may have again
+    machine: str | None = None  # shared by brokers that fail together; None: no other broker is there
 
     @property
     def is_active(self) -> bool:
         """May lead partitions and belong to an in-sync set."""
         return not (self.fenced or self.shutting_down)
+
+    @property
+    def machine_key(self) -> str | NodeId:
+        """Equal for brokers of one machine alone."""
+        return self.id if self.machine is None else self.machine
 
     @property
     def all_directories(self) -> tuple[Uuid, ...]:

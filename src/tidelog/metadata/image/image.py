@@ -20,6 +20,10 @@ SECURITY_VERSION = "tidelog.security.version"
 """At level 1 ACLs, roles, users, quotas and delegation tokens may be written."""
 CLIENT_METRICS_VERSION = "tidelog.client.metrics.version"
 """At level 1 subscriptions to clients' metrics (KIP-714) may be written."""
+MACHINE_VERSION = "tidelog.machine.version"
+"""At level 1 brokers register the machine that they share with others."""
+SHARE_VERSION = "share.version"
+"""At level 1 brokers serve share groups (KIP-932), at level 2 their dead letters as well (KIP-1191)."""
 
 
 class ClusterImage(msgspec.Struct, frozen=True):

@@ -63,6 +63,7 @@ class BrokerRegistered(MetadataRecord, frozen=True, omit_defaults=True, tag="bro
     directories: tuple[IdText, ...] = ()
     fenced: bool = False
     features: tuple[FeatureRange, ...] = ()
+    machine: str | None = None
 
 
 class BrokerChanged(MetadataRecord, frozen=True, omit_defaults=True, tag="broker-changed"):

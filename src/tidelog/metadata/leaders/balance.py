@@ -1,8 +1,9 @@
 """Plans that even out a cluster: after brokers were added, and before one is taken away.
 
-Racks come first, then the number of replicas of each broker, then the number of leaders, each with as few
-changes as will do. A plan is a pure function of what it is given, so a dry run shows what will be done.
-Copying a replica is dear and a new order of a list is free: leaders are evened out by order alone.
+Machines and racks come first, then the number of replicas of each broker, then the number of leaders, each
+with as few changes as will do. A plan is a pure function of what it is given, so a dry run shows what will
+be done. Copying a replica is dear and a new order of a list is free: leaders are evened out by order
+alone.
 """
 
 from collections import deque
@@ -47,12 +48,18 @@ def plan_rebalance(
 
 
 def plan_drain(
-    usable_brokers: Sequence[UsableBroker], partitions: Sequence[PlacedPartition], leaving: Collection[NodeId]
+    usable_brokers: Sequence[UsableBroker],
+    partitions: Sequence[PlacedPartition],
+    leaving: Collection[NodeId],
+    others: Sequence[UsableBroker] = (),
 ) -> list[Move]:
-    """Take all replicas from these brokers and touch no partition that has none there."""
+    """Take all replicas from these brokers and touch no partition that has none there.
+
+    `others` keep their replicas and take none, since they are not alive or are cordoned.
+    """
     rest = [usable for usable in usable_brokers if usable.broker_id not in leaving]
     here = [placed for placed in partitions if not set(leaving).isdisjoint(placed.replicas)]
-    layout = _layout(rest, partitions, needed=here)
+    layout = _layout(rest, partitions, needed=here, others=others)
     affected = {(placed.topic, placed.partition): None for placed in here}
     _house(layout, leaving)
     _even_leaders(layout, affected)
@@ -63,16 +70,19 @@ def _layout(
     usable_brokers: Sequence[UsableBroker],
     partitions: Sequence[PlacedPartition],
     needed: Sequence[PlacedPartition] | None = None,
+    others: Sequence[UsableBroker] = (),
 ) -> Layout:
+    machines = len({usable.machine_key for usable in usable_brokers})
+    word = "broker" if machines == len(usable_brokers) else "machine"
     for placed in partitions if needed is None else needed:
-        if len(placed.replicas) > len(usable_brokers):
+        if len(placed.replicas) > machines:
             replicas = _counted(len(placed.replicas), "replica")
-            left = f"only {_counted(len(usable_brokers), 'broker')}" if usable_brokers else "no other broker"
+            left = f"only {_counted(machines, word)}" if usable_brokers else "no other broker"
             raise PlanError(
                 f"partition {placed.topic}-{placed.partition} has {replicas}, and {left} would be left "
-                "to hold them; add a broker first, or lower the topic's replication factor by a reassignment"
+                f"to hold them; add a {word} first, or lower the topic's replication factor by a reassignment"
             )
-    return Layout(usable_brokers, partitions)
+    return Layout(usable_brokers, partitions, others)
 
 
 def _counted(count: int, word: str) -> str:
@@ -89,11 +99,11 @@ def _house(layout: Layout, only: Collection[NodeId] | None = None) -> None:
 
 
 def _relax_racks(layout: Layout) -> None:
-    """Move replicas out of racks that hold more of a partition than they need to."""
+    """Move replicas out of machines and racks that hold more of a partition than they need to."""
     for key in layout.replicas:
-        while crowded := layout.crowding(layout.replicas[key]):
+        while any(crowded := layout.strain(layout.replicas[key])):
             options = [
-                (layout.crowding(layout.swapped(key, leaves, target)), -layout.load[leaves], leaves, target)
+                (layout.strain(layout.swapped(key, leaves, target)), -layout.load[leaves], leaves, target)
                 for leaves in layout.replicas[key]
                 if (target := layout.best_target(key, leaves)) is not None
             ]

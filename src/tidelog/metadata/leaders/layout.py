@@ -1,4 +1,4 @@
-"""The placement of all replicas while a plan is made: load of each broker, racks, and possible moves."""
+"""The placement of all replicas while a plan is made: loads, machines, racks, and possible moves."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -15,6 +15,12 @@ class UsableBroker(msgspec.Struct, frozen=True):
 
     broker_id: NodeId
     rack: str | None = None
+    machine: str | None = None
+
+    @property
+    def machine_key(self) -> str | NodeId:
+        """Equal for brokers of one machine alone."""
+        return self.broker_id if self.machine is None else self.machine
 
 
 class PlacedPartition(msgspec.Struct, frozen=True):
@@ -27,7 +33,16 @@ class PlacedPartition(msgspec.Struct, frozen=True):
 class Layout:
     """Replica lists by partition, and their index by broker and topic, kept in step."""
 
-    def __init__(self, usable_brokers: Iterable[UsableBroker], partitions: Iterable[PlacedPartition]) -> None:
+    def __init__(
+        self,
+        usable_brokers: Sequence[UsableBroker],
+        partitions: Iterable[PlacedPartition],
+        others: Sequence[UsableBroker] = (),
+    ) -> None:
+        """`others` get no replicas; the machines of those that they keep are taken all the same."""
+        machines = {known.broker_id: known.machine_key for known in (*others, *usable_brokers)}
+        self._machines = machines if len(set(machines.values())) < len(machines) else {}
+        """Empty where each broker has its own, as is usual."""
         self.racks: dict[NodeId, object] = {
             usable.broker_id: usable.broker_id if usable.rack is None else usable.rack
             for usable in sorted(usable_brokers, key=lambda usable: usable.broker_id)
@@ -48,18 +63,25 @@ class Layout:
         racks = [self.racks[broker] for broker in replicas if broker in self.racks]
         return sum(racks.count(rack) - 1 for rack in racks) // 2
 
+    def strain(self, replicas: Sequence[NodeId]) -> tuple[int, int]:
+        """Pairs of replicas that share a machine, which weigh most, and pairs that share a rack."""
+        if not self._machines:
+            return 0, self.crowding(replicas)
+        machines = [self._machines[broker] for broker in replicas if broker in self._machines]
+        return sum(machines.count(machine) - 1 for machine in machines) // 2, self.crowding(replicas)
+
     def swapped(self, key: PartitionKey, leaves: NodeId, comes: NodeId) -> Replicas:
         """The new replica takes the position in the list, and so the role, of the one that leaves."""
         return tuple(comes if broker == leaves else broker for broker in self.replicas[key])
 
     def may_move(self, key: PartitionKey, leaves: NodeId, comes: NodeId) -> bool:
-        """Never two replicas on one broker, and never more replicas in one rack than before."""
+        """Never two replicas on one broker, never more on one machine or in one rack than before."""
         replicas = self.replicas[key]
         if leaves not in replicas or comes in replicas:
             return False
-        if self.racks.get(leaves) == self.racks[comes]:
+        if not self._machines and self.racks.get(leaves) == self.racks[comes]:
             return True
-        return self.crowding(self.swapped(key, leaves, comes)) <= self.crowding(replicas)
+        return self.strain(self.swapped(key, leaves, comes)) <= self.strain(replicas)
 
     def move(self, key: PartitionKey, leaves: NodeId, comes: NodeId) -> None:
         self.replicas[key] = self.swapped(key, leaves, comes)
@@ -107,13 +129,13 @@ class Layout:
         return key
 
     def best_target(self, key: PartitionKey, leaves: NodeId) -> NodeId | None:
-        """The best broker for a replica that must move: another rack first, then the least load."""
+        """The best broker for a replica that must move: machine and rack first, then the least load."""
         replicas, topic = self.replicas[key], key[0]
         free = [broker for broker in self.racks if broker not in replicas]
         return min(
             free,
             key=lambda broker: (
-                self.crowding(self.swapped(key, leaves, broker)),
+                self.strain(self.swapped(key, leaves, broker)),
                 self.load[broker],
                 len(self.held[broker].get(topic, ())),
             ),

@@ -66,7 +66,7 @@ def decide_alter_reassignments(
             else:
                 if not allow_replication_factor_change:
                     _check_replication_factor(partition, len(item.replicas))
-                check_assignment(image, item.replicas, None, partition.replicas)
+                check_assignment(image, item.replicas, None, partition.replicas, partition.adding)
                 record = _begun(topic, partition, tuple(item.replicas), rules)
         except KafkaError as error:
             results.append(ReassignmentResult.refused(error, topic=item.topic, partition=item.partition))

@@ -14,10 +14,12 @@ def check_assignment(
     replicas: Sequence[NodeId],
     replication_factor: int | None,
     present: Collection[NodeId] = (),
+    adding: Collection[NodeId] = (),
 ) -> None:
     """One partition's replica list; `replication_factor` is that of the topic's other partitions.
 
-    Brokers that hold the partition already (`present`) may keep it, even where they are cordoned.
+    Brokers that hold the partition already (`present`) may keep it, even where they are cordoned or share a
+    machine. One that a move is `adding` is there beside the one that it shall replace, not to stay with it.
     """
     if not replicas:
         raise _refused("The manual partition assignment includes an empty replica list.")
@@ -35,11 +37,23 @@ def check_assignment(
                 f"The manual partition assignment includes broker {broker}, which is cordoned: it is being "
                 "drained, and takes no new replicas."
             )
+    _check_machines(image, replicas, [broker for broker in present if broker not in adding])
     if replication_factor is not None and len(replicas) != replication_factor:
         raise _refused(
             f"The manual partition assignment includes a partition with {len(replicas)} replica(s), but this "
             f"is not consistent with previous partitions, which have {replication_factor} replica(s)."
         )
+
+
+def _check_machines(image: ClusterImage, replicas: Sequence[NodeId], present: Collection[NodeId]) -> None:
+    first_on: dict[str | NodeId, NodeId] = {}
+    for broker in replicas:
+        other = first_on.setdefault(image.brokers[broker].machine_key, broker)
+        if other != broker and not (other in present and broker in present):
+            raise _refused(
+                f"The manual partition assignment includes brokers {other} and {broker}, which share machine "
+                f"{image.brokers[broker].machine}: a partition would lose both replicas at once."
+            )
 
 
 def ordered_assignments(

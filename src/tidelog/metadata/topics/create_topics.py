@@ -109,7 +109,7 @@ def create_topics_in_steps(
                 results.append(_made_before(known))
                 continue
             _check_name(image, topic.name, collisions)
-            configs = _checked_configs(topic.configs, config)
+            configs = _checked_configs(topic.name, topic.configs, config)
             placements = _place(image, topic, topic_id, defaults, created)
             if charge is not None and not validate_only:
                 charge(len(placements))
@@ -177,14 +177,16 @@ def _check_name(image: ClusterImage, name: str, collisions: NameCollisions) -> N
         )
 
 
-def _checked_configs(configs: Sequence[tuple[str, str | None]], broker: BrokerConfig) -> dict[str, str]:
+def _checked_configs(
+    topic: str, configs: Sequence[tuple[str, str | None]], broker: BrokerConfig
+) -> dict[str, str]:
     empty = [key for key, value in configs if value is None]
     if empty:
         raise KafkaError(
             ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(empty)}"
         )
     given = {key: value for key, value in configs if value is not None}
-    check_topic_configs(given, given, broker)
+    check_topic_configs(topic, given, given, broker)
     return given
 
 

@@ -2,7 +2,8 @@
 
 Brokers stand in a ring that alternates racks. Each partition starts one place further, so leaders are
 even; after each full turn the followers shift by one, so that the partitions of a dead broker do not all
-fall to the same neighbour. Within a partition racks come first: no rack is used twice while another is free.
+fall to the same neighbour. No two replicas of a partition share a machine, and no rack is used twice while
+another is free. A machine's brokers stand apart in the ring, so leaders are even over them as well.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,7 +30,7 @@ def place_replicas(
     """
     ring = _ring(brokers)
     leaders = [broker for broker in ring if broker.is_active]
-    _check(replication_factor, len(ring), len(leaders), cordoned)
+    _check(replication_factor, ring, len(leaders), cordoned)
     known: dict[tuple[int, int], tuple[NodeId, ...]] = {}  # the pattern repeats after n * (n - 1) partitions
     placed = []
     for partition in range(first, first + count):
@@ -45,8 +46,19 @@ def _ring(brokers: Iterable[BrokerImage]) -> list[BrokerImage]:
     racks: dict[str, list[BrokerImage]] = {}
     for broker in sorted(brokers, key=lambda broker: broker.id):
         racks.setdefault(broker.rack or "", []).append(broker)
-    rows = zip_longest(*(racks[rack] for rack in sorted(racks)))
-    return [broker for row in rows for broker in row if broker is not None]
+    return _alternated(_apart(racks[rack]) for rack in sorted(racks))
+
+
+def _apart(brokers: Iterable[BrokerImage]) -> list[BrokerImage]:
+    """The first broker of each machine, then the second ones. The order stays where none share a machine."""
+    machines: dict[str | NodeId, list[BrokerImage]] = {}
+    for broker in brokers:
+        machines.setdefault(broker.machine_key, []).append(broker)
+    return _alternated(machines.values())
+
+
+def _alternated(groups: Iterable[Sequence[BrokerImage]]) -> list[BrokerImage]:
+    return [broker for row in zip_longest(*groups) for broker in row if broker is not None]
 
 
 def _place_one(
@@ -58,20 +70,26 @@ def _place_one(
     chosen = [leader]
     used = {leader.rack: 1}
     while len(chosen) < replication_factor:
+        others = [broker for broker in others if broker.machine_key != chosen[-1].machine_key]
         # min() keeps the ring's order among equals; a dead broker is better than a second one in a rack
         best = min(others, key=lambda broker: (used.get(broker.rack, 0), not broker.is_active))
-        others.remove(best)
         chosen.append(best)
         used[best.rack] = used.get(best.rack, 0) + 1
     return tuple(broker.id for broker in chosen)
 
 
-def _check(replication_factor: int, registered: int, active: int, cordoned: int) -> None:
+def _check(replication_factor: int, brokers: Sequence[BrokerImage], active: int, cordoned: int) -> None:
+    registered, machines = len(brokers), len({broker.machine_key for broker in brokers})
+    besides = f" and {cordoned} more are cordoned" if cordoned else ""
     if replication_factor > registered:
-        besides = f" and {cordoned} more are cordoned" if cordoned else ""
         reason = (
             f"The target replication factor of {replication_factor} cannot be reached because only "
             f"{registered} broker(s) are registered{besides}."
+        )
+    elif replication_factor > machines:
+        reason = (
+            f"Two replicas never share a machine, and the {registered} registered broker(s) run on only "
+            f"{machines} machine(s){besides}."
         )
     elif not active:
         reason = "All brokers are currently fenced or in controlled shutdown."

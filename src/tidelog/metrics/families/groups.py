@@ -6,7 +6,7 @@ _LAG = "kafka.consumer:type=consumer-fetch-manager-metrics (records-lag), or a l
 
 GROUPS = gauge(
     "tidelog_groups",
-    "Groups that this broker coordinates, by type (classic, consumer, streams) and state.",
+    "Groups that this broker coordinates, by type (classic, consumer, streams, share) and state.",
     "type",
     "state",
     kafka="kafka.server:type=group-coordinator-metrics,name=group-count",

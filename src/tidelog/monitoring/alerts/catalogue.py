@@ -1,6 +1,6 @@
 """Every alert, by theme: what the rules, the runbooks and the page of all alerts are made of."""
 
-from tidelog.monitoring.alerts import brokers, controllers, readers, replication, requests, storage
+from tidelog.monitoring.alerts import brokers, controllers, queues, readers, replication, requests, storage
 from tidelog.monitoring.alerts.alert import Alert
 
 THEMES = {
@@ -10,6 +10,7 @@ THEMES = {
     "storage": storage,
     "requests": requests,
     "readers": readers,
+    "queues": queues,
 }
 
 ALERTS: dict[str, list[Alert]] = {

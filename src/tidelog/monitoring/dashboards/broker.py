@@ -169,6 +169,38 @@ PROCESS = Row(
         ),
     ),
 )
+REGISTRY = Row(
+    "Schema registry",
+    (
+        graph(
+            "Calls of the schema registry",
+            "Calls answered at this broker's port, by method and class of the HTTP status.",
+            "reqps",
+            (
+                "sum by (method, status) "
+                f"(rate(tidelog_schema_registry_calls_total{{{_IT}}}[$__rate_interval]))",
+                "{{method}} {{status}}",
+            ),
+        ),
+        graph(
+            "Calls, 99th percentile",
+            "From a call to its answer, the way to the leader of the registry included.",
+            "s",
+            (
+                "histogram_quantile(0.99, sum by (method, le) "
+                f"(rate(tidelog_schema_registry_call_seconds_bucket{{{_IT}}}[$__rate_interval])))",
+                "{{method}}",
+            ),
+        ),
+        graph(
+            "Schemas",
+            "What the registry holds; empty unless this broker leads it.",
+            "short",
+            (f"tidelog_schema_registry_schemas{{{_IT}}}", "versions"),
+            (f"tidelog_schema_registry_subjects{{{_IT}}}", "subjects"),
+        ),
+    ),
+)
 DISKS = Row(
     "Disks",
     (
@@ -223,5 +255,5 @@ BROKER = Dashboard(
     "one broker",
     "Where the time of requests goes, and what process, memory and disks of a broker do.",
     (JOB, CHOSEN),
-    (STATE, REQUESTS, PROCESS, DISKS),
+    (STATE, REQUESTS, REGISTRY, PROCESS, DISKS),
 )

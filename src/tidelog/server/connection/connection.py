@@ -419,5 +419,7 @@ class ServerConnection:
         self._writer.close()
         self.output.clear()
         self._in_flight.cancel()
+        if self.client.on_closed is not None:
+            self.client.closed()
         self._memory.release(self)
         shared.on_end(self)

@@ -31,11 +31,14 @@ class HttpServer:
         app: App,
         limits: HttpLimits | None = None,
         tls: Callable[[], ssl.SSLContext] | None = None,
+        load: Callable[[], object] = lambda: None,
     ) -> None:
-        """`tls` returns the context for the next connection. Raises ListenError."""
+        """`tls` returns the context for the next connection. `load` imports what the app needs, beside the
+        loop, together with uvicorn. Raises ListenError."""
         self.limits = limits or HttpLimits()
         self._app = app
         self._tls = tls
+        self._load = load
         self._loop = asyncio.get_running_loop()
         self._gate = LogGate(log)
         backlog = ConnectionLimits(backlog=self.limits.connections_max)
@@ -43,8 +46,10 @@ class HttpServer:
         self._connections: set[HttpConnection] = set()
         self._starting: set[asyncio.Task[None]] = set()
         self._sweeping: asyncio.TimerHandle | None = None
-        self._protocols: HttpProtocols
-        self._opening: asyncio.Task[None]
+        self._protocols: HttpProtocols | None = None
+        self._opening: asyncio.Task[None] | None = None
+        self._early: list[tuple[socket, str, int]] = []
+        """The first clients, while uvicorn is loaded for them."""
         self.refused = 0
         """Connections beyond the limit."""
 
@@ -60,19 +65,41 @@ class HttpServer:
     def begin(self) -> None:
         """Accept as soon as uvicorn is loaded, on a thread: that takes longer than a turn of the loop may."""
         self._opening = self._loop.create_task(self._open(), name="HTTP port")
+        self._opening.add_done_callback(self._opened)
+
+    def begin_when_asked(self) -> None:
+        """Accept now, and load uvicorn with the first client: a port that no client uses costs a socket.
+
+        Raises ListenError.
+        """
+        self._listening.start(self._accepted_first, self._complain)
 
     async def ready(self) -> None:
         """Returns once it accepts. Raises ListenError."""
-        await self._opening
+        if self._opening is not None:
+            await self._opening
 
     async def _open(self) -> None:
-        self._protocols = await asyncio.to_thread(HttpProtocols, self._app, self.limits, log)
+        self._protocols = await asyncio.to_thread(self._made)
         self._listening.start(self._accepted, self._complain)
+        early, self._early = self._early, []
+        for sock, host, port in early:
+            self._accepted(sock, host, port)
+
+    def _made(self) -> HttpProtocols:
+        self._load()
+        return HttpProtocols(self._app, self.limits, log)
+
+    def _opened(self, opening: "asyncio.Task[None]") -> None:
+        error = None if opening.cancelled() else opening.exception()
+        if error is not None:
+            log.error("port %d cannot be served: %s", self.address.port, error)
 
     async def close(self) -> None:
         """Answer the requests under way, within a moment, and end."""
-        self._opening.cancel()
-        await asyncio.gather(self._opening, return_exceptions=True)
+        if self._opening is not None:
+            self._opening.cancel()
+            await asyncio.gather(self._opening, return_exceptions=True)
         self.abort(answers=False)
         waiting = self._loop.time() + self.limits.close_seconds
         while self._connections and self._loop.time() < waiting:  # noqa: ASYNC110 - rare, short, and simple
@@ -83,6 +110,9 @@ class HttpServer:
     def abort(self, *, answers: bool = True) -> None:
         """End everything now; without `answers`, all but the requests under way."""
         self._listening.close()
+        for sock, _, _ in self._early:
+            sock.close()
+        self._early.clear()
         for connection in list(self._connections):
             if answers or not connection.is_answering:
                 connection.abort()
@@ -104,7 +134,19 @@ class HttpServer:
 
     # What the listening socket calls.
 
+    def _accepted_first(self, sock: socket, host: str, port: int) -> float:
+        if self._protocols is not None:
+            return self._accepted(sock, host, port)
+        if self._opening is None:
+            self.begin()
+        elif self._opening.done():  # uvicorn could not be loaded, and the log says why
+            sock.close()
+            return self.limits.full_pause_seconds
+        self._early.append((sock, host, port))
+        return self.limits.full_pause_seconds  # the others wait in the kernel's queue
+
     def _accepted(self, sock: socket, host: str, port: int) -> float:
+        assert self._protocols is not None
         same_host = [connection for connection in self._connections if connection.host == host]
         for served, most in (
             (same_host, self.limits.connections_per_host_max),

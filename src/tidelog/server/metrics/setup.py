@@ -30,7 +30,7 @@ from tidelog.server.node_ports import Serving, Threads
 from tidelog.server.server import Server
 
 if TYPE_CHECKING:  # only where the port speaks TLS
-    from tidelog.server.metrics.tls import MetricsTls
+    from tidelog.server.http.tls import HttpTls
 
 
 class MetricsPort:
@@ -103,12 +103,12 @@ def _protected(config: BrokerConfig, app: App) -> App:
     return BearerToken(path).protect(app)
 
 
-def _tls(opened: AsyncExitStack, config: BrokerConfig) -> "MetricsTls | None":
+def _tls(opened: AsyncExitStack, config: BrokerConfig) -> "HttpTls | None":
     if config.text("metrics.security.protocol") != "SSL":
         return None
-    from tidelog.server.metrics.tls import MetricsTls
+    from tidelog.server.http.tls import HttpTls
 
-    tls = MetricsTls(config)
+    tls = HttpTls(config, "metrics.port")
     tls.start()
     opened.push_async_callback(tls.close)
     return tls

@@ -70,8 +70,10 @@ def build_sync(spark: "SparkSession", sync: Sync) -> Build:
     sink: dict[str, Any] = {sync.table_format: sync.path, "options": options, "every": sync.every}
     frame = table_frame(_records(spark, sync), sync)
     built.add_sink(frame, Sink(from_="records", name=TABLE_QUERY, **sink))
-    if sync.on_bad is OnBad.DEAD_LETTER:
-        bad = dead_letters(spark, _with_client(sync), sync.brokers, Path(), built.name)
+    if sync.decoding is not None and sync.decoding.reader is not None:
+        built.readers[sync.topic] = sync.decoding.reader
+    if sync.on_bad is OnBad.DEAD_LETTER and sync.decoding is not None:
+        bad = dead_letters(spark, _with_client(sync), sync.brokers, sync.decoding, built.name)
         sink = {"topic": sync.source.dead_letter, "delivery": "exactly-once", "options": dict(sync.client)}
         built.add_sink(
             bad.where("value IS NOT NULL"),

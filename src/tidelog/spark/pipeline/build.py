@@ -24,10 +24,18 @@ from tidelog.spark.pipeline.lines import Lines, Place
 from tidelog.spark.pipeline.load import Loaded, line_in
 from tidelog.spark.pipeline.nodes import of_plain
 from tidelog.spark.pipeline.sinks import prepared
-from tidelog.spark.pipeline.sources import dead_letter_sink, dead_letters, open_lookup, open_source
+from tidelog.spark.pipeline.sources import (
+    dead_letter_sink,
+    dead_letters,
+    decoding_of,
+    open_lookup,
+    open_source,
+)
 from tidelog.spark.pipeline.spark_faults import Part, explained, sentence, without_spark_log
 from tidelog.spark.pipeline.spec import STEP_KINDS, Pipeline, Scalar, Sink, Source
 from tidelog.spark.pipeline.steps import apply_step, travel_by_value
+from tidelog.spark.values.registered.reader import ReaderSchema
+from tidelog.spark.values.value_decoding import Decoding
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -68,6 +76,7 @@ class Build:
         frames: The DataFrames so far, by the name that SQL finds them by.
         queries: What the sinks will write.
         lookups: The files among the sources that are read again when they change, by name.
+        readers: The schemas of a registry that records are read as, by source.
     """
 
     def __init__(
@@ -79,6 +88,7 @@ class Build:
         lines: Lines | None = None,
         *,
         client: Mapping[str, str] | None = None,
+        may_register: bool = True,
     ) -> None:
         self.spark = spark
         self.name = name
@@ -88,8 +98,10 @@ class Build:
         self.frames: dict[str, DataFrame] = {}
         self.queries: list[Query] = []
         self.lookups: dict[str, LookupFile] = {}
+        self.readers: dict[str, ReaderSchema] = {}
         self._lines = lines or Lines()
         self._client = dict(client or {})
+        self._may_register = may_register
 
     def source(self, name: str, **keys: Any) -> "DataFrame":
         """A stream of topics, or the rows of a file, as a DataFrame. SQL finds it under its name.
@@ -138,13 +150,15 @@ class Build:
         """
         if source.file is None and source.brokers is None:
             source = msgspec.structs.replace(source, options=self._with_client(source.options))
-        self._check_rules(name, source)
-        if source.reload:
-            frame, self.lookups[name] = open_lookup(self.spark, source, self.directory)
-        else:
-            frame = open_source(self.spark, source, self.brokers, self.directory)
+        if source.file is not None:
+            return self._named(name, self._file(name, source))
+        decoding = decoding_of(source, self.directory)
+        if decoding.reader is not None:
+            self.readers[name] = decoding.reader
+        self._check_rules(name, source, decoding)
+        frame = open_source(self.spark, source, self.brokers, self.directory, decoding)
         if source.dead_letter is not None:
-            bad = dead_letters(self.spark, source, self.brokers, self.directory, self.name)
+            bad = dead_letters(self.spark, source, self.brokers, decoding, self.name)
             self.add_sink(bad, dead_letter_sink(name, source))
         self.sources[name] = source
         return self._named(name, frame)
@@ -167,7 +181,7 @@ class Build:
             raise InvalidPipeline([Fault(None, f"sinks[{len(self.queries)}]", said)])
         if sink.kind == "topic" and sink.brokers is None:
             sink = msgspec.structs.replace(sink, options=self._with_client(sink.options))
-        written = prepared(frame, sink, self.brokers, self.directory)
+        written = prepared(frame, sink, self.brokers, self.directory, may_register=self._may_register)
         refuse_unsupported(written, sink.mode)
         self.queries.append(Query(name, written, sink))
 
@@ -194,11 +208,18 @@ class Build:
         others = {name: value for name, value in self._client.items() if name not in named}
         return {**{f"kafka.{name}": value for name, value in others.items()}, **options}
 
-    def _check_rules(self, name: str, source: Source) -> None:
+    def _file(self, name: str, source: Source) -> "DataFrame":
+        self.sources[name] = source
+        if not source.reload:
+            return open_source(self.spark, source, self.brokers, self.directory)
+        frame, self.lookups[name] = open_lookup(self.spark, source, self.directory)
+        return frame
+
+    def _check_rules(self, name: str, source: Source, decoding: Decoding) -> None:
         if not source.rules:
             return
         without = msgspec.structs.replace(source, rules={}, watermark=None)
-        frame = open_source(self.spark, without, self.brokers, self.directory)
+        frame = open_source(self.spark, without, self.brokers, self.directory, decoding)
         for rule, sql in source.rules.items():
             with self._explained(("sources", name, "rules", rule), f"the rule '{rule}'", sql):
                 refuse_rule(frame, sql)
@@ -235,17 +256,31 @@ class Build:
 
 
 def build(
-    spark: "SparkSession", loaded: Loaded, brokers: str, client: Mapping[str, str] | None = None
+    spark: "SparkSession",
+    loaded: Loaded,
+    brokers: str,
+    client: Mapping[str, str] | None = None,
+    *,
+    may_register: bool = True,
 ) -> Build:
     """Everything that Spark can check without running: names, types, watermarks, output modes.
 
-    `client` has the properties to reach `brokers` with, by Kafka's names."""
+    `client` has the properties to reach `brokers` with, by Kafka's names. Without `may_register`
+    schemas are only compared with those that the registry has."""
     from pyspark.errors import PySparkException
 
     spec = loaded.spec
     own = spec.brokers if spec is not None and spec.brokers is not None else brokers
     to_these = client if own == brokers else None
-    made = Build(spark, loaded.name, own, loaded.directory, loaded.lines, client=to_these)
+    made = Build(
+        spark,
+        loaded.name,
+        own,
+        loaded.directory,
+        loaded.lines,
+        client=to_these,
+        may_register=may_register,
+    )
     if spec is not None:
         made.add_all(spec)
     elif loaded.function is not None:

@@ -38,7 +38,7 @@ class Checker:
             raise InvalidPipeline(self.faults)
 
     def _value(self, node: YamlNode, kind: Any, place: Place) -> Any:
-        kind = _without_none(kind)
+        kind = _as_written(_without_none(kind), node)
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
             return self._struct(node, kind, place)
         origin = get_origin(kind)
@@ -87,6 +87,17 @@ class Checker:
     def _remember(self, node: YamlNode, place: Place) -> None:
         for key, line in node.key_lines.items():
             self.lines.of_values[*place, key] = line
+
+
+def _as_written(kind: Any, node: YamlNode) -> Any:
+    """A mapping or a text, where a value may be either."""
+    if get_origin(kind) is not Union:
+        return kind
+    structs = [part for part in get_args(kind) if isinstance(part, type) and issubclass(part, msgspec.Struct)]
+    others = [part for part in get_args(kind) if part not in structs]
+    if not structs or (node.entries is None and len(others) != 1):
+        return kind
+    return structs[0] if node.entries is not None else others[0]
 
 
 def _keys(kind: type[msgspec.Struct]) -> list[str]:

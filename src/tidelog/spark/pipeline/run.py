@@ -16,6 +16,7 @@ from tidelog.spark.pipeline.progress import Meter, QueryProgress
 from tidelog.spark.pipeline.sinks import Show, writer_of
 from tidelog.spark.pipeline.spark_faults import spark_said
 from tidelog.spark.pipeline.topics import create_missing_topic
+from tidelog.spark.values.registered.errors import SchemaChanged
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -26,6 +27,8 @@ GRACE_S = 30.0
 
 # Spark gives a source's Python process ten seconds to come up, and has no setting for it.
 SLOW_START, SLOW_STARTS_MAX = "Python worker failed to connect back", 20
+SCHEMA_CHANGED = f"{SchemaChanged.__module__}.{SchemaChanged.__name__}: "
+"""How Python's traceback names it, which is all that Spark passes on."""
 BEGIN_PATIENCE_S = 10.0
 INITIALIZING = "Initializing sources"
 
@@ -41,13 +44,21 @@ class RunOutcome(Enum):
 
 class Run:
     def __init__(
-        self, checkpoint: str, *, once: bool, show: Show, note: Callable[[str], None] = lambda text: None
+        self,
+        checkpoint: str,
+        *,
+        once: bool,
+        show: Show,
+        note: Callable[[str], None] = lambda text: None,
+        rebuild: Callable[[], Build] | None = None,
     ) -> None:
-        """`note` takes what a person should know though the pipeline runs on."""
+        """`note` takes what a person should know though the pipeline runs on. `rebuild` makes the queries
+        anew, with the newest schemas; without it a newer schema ends the run."""
         self._checkpoint = checkpoint.rstrip("/")
         self._once = once
         self._show = show
         self._note = note
+        self._rebuild = rebuild
         self._noted: dict[str, str | None] = {}
         self._built: Build | None = None
         self._slow_starts = 0
@@ -61,7 +72,7 @@ class Run:
         for query in built.queries:
             self._ensure_topic(query, built.brokers)
         for query in built.queries:
-            self._meters[query.name] = Meter(query.name)
+            self._meters.setdefault(query.name, Meter(query.name))
             self._queries[query.name] = self._started(query, built)
             self._wait_for_sources(query.name)
 
@@ -114,7 +125,8 @@ class Run:
                 report(self.progress())
                 return RunOutcome.STOPPED
             if not any(query.isActive for query in self._queries.values()):
-                self._raise_failure(last=True)
+                if self._raise_failure():
+                    continue
                 report(self.progress())
                 return RunOutcome.FINISHED
             if time.monotonic() - reported_s >= REPORT_EVERY_S:
@@ -161,12 +173,50 @@ class Run:
         self._queries[name] = self._started(query, self._built)
         return True
 
-    def _raise_failure(self, *, last: bool = False) -> None:
+    def _raise_failure(self, *, last: bool = False) -> bool:
+        """True where queries that failed for a passing reason were started again."""
+        is_started = False
         for name, query in list(self._queries.items()):
             error = None if query.isActive else query.exception()
-            if error is not None and (last or not self._is_tried_again(name, str(error))):
+            if error is None:
+                continue
+            said = str(error)
+            if SCHEMA_CHANGED in said and (last or self._is_evolved(said)):
+                if last:  # the next run begins with the newer schema
+                    continue
+                return True
+            if last or not self._is_tried_again(name, said):
                 self._stop_all(0.0)
-                raise PipelineFailed(f"the query '{name}' failed: {failure_text(str(error))}")
+                raise PipelineFailed(f"the query '{name}' failed: {failure_text(said)}")
+            is_started = True
+        return is_started
+
+    def _is_evolved(self, said: str) -> bool:
+        """Starts all queries again with the newest schemas; the batch that met a newer one is repeated whole.
+
+        All of them, since each query of a source reads it as the same schema: steps and dead letters."""
+        before = self._built
+        if before is None or self._rebuild is None:
+            return False
+        self._stop_all(GRACE_S)
+        try:
+            built = self._rebuild()
+        except TidelogError as error:
+            raise PipelineFailed(
+                f"{failure_text(said)}, and with it the pipeline does not run: {error}"
+            ) from error
+        changes = [
+            f"'{name}' is read as {reader} now, after version {before.readers[name].version}"
+            for name, reader in built.readers.items()
+            if name in before.readers and reader.version != before.readers[name].version
+        ]
+        if not changes:
+            return False
+        for lookup in before.lookups.values():
+            lookup.forget()
+        self._note("; ".join(changes) + ".")
+        self.start(built)
+        return True
 
     def _stop_all(self, grace_s: float) -> None:
         deadline = time.monotonic() + grace_s
@@ -190,10 +240,10 @@ def failure_text(said: str) -> str:
         if "USER_RAISED_EXCEPTION] " in line:
             return line.partition("USER_RAISED_EXCEPTION] ")[2].partition(" SQLSTATE")[0]
     for line in reversed(lines):
-        head = line.partition(":")[0]
-        if head.startswith(("tidelog.", "pyspark.errors.")) or (
-            head.isidentifier() and head.endswith("Error")
-        ):
+        head, _, message = line.partition(": ")
+        if head.startswith("tidelog.") and message:
+            return message  # our own errors say what to do without the name of their class
+        if head.startswith("pyspark.errors.") or (head.isidentifier() and head.endswith("Error")):
             return line
     return spark_said(Exception(said))
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from tidelog.spark.foreach_batch import each_batch, each_upsert
 from tidelog.spark.lake.options import LakeOptions, parse_options
 from tidelog.spark.lake.plan import check_partition_columns
+from tidelog.spark.pipeline.encodings import encoding_of, json_value
 from tidelog.spark.pipeline.sources import as_text
 from tidelog.spark.pipeline.spec import Sink
 from tidelog.spark.sink.options import read_sink_options
 from tidelog.spark.sink.schema import shape_of
-from tidelog.spark.values.value_decoding import load_decoding
-from tidelog.spark.values.value_encoding import Encoding, encoded, fields_of
+from tidelog.spark.values.value_encoding import encoded, fields_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -67,11 +67,15 @@ def sink_options(sink: Sink, brokers: str, directory: Path = Path()) -> dict[str
     return made | as_text(sink.options)
 
 
-def prepared(frame: "DataFrame", sink: Sink, brokers: str, directory: Path = Path()) -> "DataFrame":
-    """What the sink writes of the frame. Raises for what it could not take, before anything runs."""
+def prepared(
+    frame: "DataFrame", sink: Sink, brokers: str, directory: Path = Path(), *, may_register: bool = True
+) -> "DataFrame":
+    """What the sink writes of the frame. Raises for what it could not take, before anything runs.
+
+    `may_register`: whether schemas are registered, or only tried."""
     options = sink_options(sink, brokers, directory)
     if sink.kind == "topic":
-        records = as_records(frame, sink, directory)
+        records = as_records(frame, sink, directory, may_register=may_register)
         columns = {field.name: field.dataType.simpleString() for field in records.schema.fields}
         shape_of(columns, sink.topic, with_headers=read_sink_options(options).with_headers)
         return records
@@ -96,7 +100,9 @@ def _check_columns(frame: "DataFrame", options: LakeOptions) -> None:
     check_partition_columns(schema, options.partition_by)
 
 
-def as_records(frame: "DataFrame", sink: Sink, directory: Path = Path()) -> "DataFrame":
+def as_records(
+    frame: "DataFrame", sink: Sink, directory: Path = Path(), *, may_register: bool = True
+) -> "DataFrame":
     """Key, value and headers as the sink says; else a column `value` as it is, or the whole row as JSON."""
     from pyspark.sql.functions import col, expr, struct, to_json
 
@@ -105,8 +111,10 @@ def as_records(frame: "DataFrame", sink: Sink, directory: Path = Path()) -> "Dat
         columns.append(expr(sink.key).cast("string").alias("key"))
     elif "key" in frame.columns and "value" in frame.columns:
         columns.append(col("key"))
-    if sink.encode in ("avro", "protobuf"):
-        encoding = encoding_of(sink, directory)
+    if sink.encode == "json" and sink.registry is not None:
+        columns.append(json_value(frame, sink, directory, may_register=may_register).alias("value"))
+    elif sink.encode in ("avro", "protobuf"):
+        encoding = encoding_of(frame, sink, directory, may_register=may_register)
         elsewhere = WORD.findall(f"{sink.key} {sink.headers}")
         columns.append(encoded(encoding, fields_of(encoding, frame.columns, elsewhere)).alias("value"))
     elif sink.value is not None:
@@ -120,14 +128,6 @@ def as_records(frame: "DataFrame", sink: Sink, directory: Path = Path()) -> "Dat
     elif "headers" in frame.columns and "value" in frame.columns:
         columns.append(col("headers"))
     return frame.select(*columns)
-
-
-def encoding_of(sink: Sink, directory: Path) -> Encoding:
-    """BadSchema says what is missing or wrong."""
-    schema = load_decoding(
-        sink.encode or "", schema=sink.schema, message=sink.message, framing=sink.framing, directory=directory
-    )
-    return Encoding(schema, sink.schema_id)
 
 
 def _in_order(rows: list[Any]) -> list[Any]:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidelog.spark.pipeline.moments import start_options
+from tidelog.spark.pipeline.registries import chosen_subject
 from tidelog.spark.pipeline.spec import Scalar, Sink, Source
 from tidelog.spark.values.screening import OnError, Screen, Tombstones, decoded, undecoded
-from tidelog.spark.values.value_decoding import Decoding, load_decoding
+from tidelog.spark.values.value_decoding import Decoding, load_decoding, registered_decoding
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -20,20 +21,22 @@ OF_CONNECTION = ("security.", "sasl.", "ssl.", "enable.ssl.", "client.")
 FILE_FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet"}
 
 
-def open_source(spark: "SparkSession", source: Source, brokers: str, directory: Path) -> "DataFrame":
-    """What the steps see of it."""
+def open_source(
+    spark: "SparkSession", source: Source, brokers: str, directory: Path, decoding: Decoding | None = None
+) -> "DataFrame":
+    """What the steps see of it. `decoding`, where it is known already: a registry may change in between."""
     if source.file is not None:
         return _file(spark, source, directory)
     options = source_options(source, brokers)
     raw = _table(spark, options) if source.table else _stream(spark, options)
-    frame = decoded(raw, decoding_of(source, directory), screen_of(source))
+    frame = decoded(raw, decoding or decoding_of(source, directory), screen_of(source))
     if source.watermark is not None:
         frame = frame.withWatermark(source.watermark.column, source.watermark.delay)
     return frame
 
 
 def dead_letters(
-    spark: "SparkSession", source: Source, brokers: str, directory: Path, pipeline: str
+    spark: "SparkSession", source: Source, brokers: str, decoding: Decoding, pipeline: str
 ) -> "DataFrame":
     """The records that don't decode or break a rule, as they came, with headers that say where and why."""
     from pyspark.sql.functions import array, coalesce, col, concat, lit, struct
@@ -53,7 +56,7 @@ def dead_letters(
         )
     )
     raw = _stream(spark, source_options(source, brokers) | {"includeHeaders": "true"})
-    bad = undecoded(raw, decoding_of(source, directory), screen_of(source))
+    bad = undecoded(raw, decoding, screen_of(source))
     own = coalesce(col("headers"), array().cast(HEADERS))  # null where a record has none
     return bad.select("key", "value", concat(own, made).alias("headers"))
 
@@ -80,6 +83,10 @@ def screen_of(source: Source) -> Screen:
 
 
 def decoding_of(source: Source, directory: Path) -> Decoding:
+    """BadSchema says what is missing or wrong. A registry is asked now."""
+    if source.registry is not None:
+        choice = chosen_subject(source.registry, source.topic, directory)
+        return registered_decoding(source.decode, choice, source.message)
     return load_decoding(
         source.decode,
         schema=source.schema,

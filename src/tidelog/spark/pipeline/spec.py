@@ -17,6 +17,19 @@ class Watermark(msgspec.Struct, frozen=True, kw_only=True):
     delay: str
 
 
+class Registry(msgspec.Struct, frozen=True, kw_only=True):
+    """A schema registry, and which of its schemas are read or written."""
+
+    url: str
+    user: str | None = None
+    password: str | None = None
+    token: str | None = None
+    subject: str | None = None
+    version: int | None = None
+    register: bool = True
+    options: dict[str, Scalar] = {}
+
+
 class Source(msgspec.Struct, frozen=True, kw_only=True):
     """A stream of topics; or what streams are joined with, a table of a topic or a file."""
 
@@ -33,6 +46,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     sample: str | None = None
     message: str | None = None
     framing: Literal["none", "confluent"] = "none"
+    registry: str | Registry | None = None
     rules: dict[str, str] = {}
     tombstones: Literal["error", "drop", "keep"] = "error"
     on_error: Literal["fail", "drop", "dead-letter"] = "fail"
@@ -98,6 +112,7 @@ class Sink(msgspec.Struct, frozen=True, kw_only=True, rename={"from_": "from"}):
     message: str | None = None
     framing: Literal["none", "confluent"] = "none"
     schema_id: int | None = None
+    registry: str | Registry | None = None
     headers: str | None = None
     delivery: Literal["at-least-once", "exactly-once"] = "at-least-once"
     mode: Literal["append", "update", "complete"] = "append"

@@ -1,63 +1,56 @@
-"""Avro values as Arrow: the types of a schema, and each record as a dict that Arrow takes.
+"""Avro values in Arrow and back: each record as a dict that Arrow takes.
 
-A union of null and one type is a nullable column. Spark has no type for any other union, for a record that
-holds itself, or for a time of day, so these are refused when the schema is read, with the field's name.
+A value is read with the schema that it was written with, and becomes a row of this schema, by Avro's rules: a
+field that the writer did not know gets its default, and a field that this schema does not know is left out.
 """
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import fastavro
 import pyarrow as pa
 
+from tidelog.registry.schema import Dependencies
+from tidelog.spark.values.avro_types import AvroTypes
 from tidelog.spark.values.errors import BadSchema, BadValue
-
-UTC_MICROS = pa.timestamp("us", tz="UTC")
-PRIMITIVES: dict[str, pa.DataType] = {
-    "null": pa.null(),
-    "boolean": pa.bool_(),
-    "int": pa.int32(),
-    "long": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "bytes": pa.binary(),
-    "string": pa.string(),
-}
-LOGICAL: dict[tuple[str, str], pa.DataType] = {
-    ("int", "date"): pa.date32(),
-    ("long", "timestamp-millis"): UTC_MICROS,
-    ("long", "timestamp-micros"): UTC_MICROS,
-    ("long", "local-timestamp-millis"): pa.timestamp("us"),
-    ("long", "local-timestamp-micros"): pa.timestamp("us"),
-    ("string", "uuid"): pa.string(),
-}
 
 
 class AvroValues:
-    """Decodes values that were written with this very schema."""
-
-    def __init__(self, schema: str) -> None:
-        try:
-            self._schema = fastavro.parse_schema(json.loads(schema))
-        except (ValueError, KeyError, fastavro.schema.SchemaParseException) as error:
-            raise BadSchema(f"the Avro schema is not valid: {error}") from error
-        self._named: dict[str, Mapping[str, Any]] = {}
-        self.type = self._arrow(self._schema, "the record", ())
-        if not pa.types.is_struct(self.type):
+    def __init__(self, schema: str, dependencies: Dependencies = ()) -> None:
+        self.schema = parsed_avro(schema, dependencies)
+        if not isinstance(self.schema, dict) or self.schema.get("type") not in ("record", "error"):
             raise BadSchema("the Avro schema has to be a record at its top")
+        self.named: Mapping[str, Any] = self.schema["__named_schemas"]
+        types = AvroTypes(self.named)
+        self.type = types.of(self.schema)
+        self._has_uuids = types.has_uuids
+        self.decode = self.decoder_of(self.schema)
 
-    def decode(self, value: bytes) -> dict[str, Any]:
-        stream = io.BytesIO(value)
-        try:
-            record = fastavro.schemaless_reader(stream, self._schema, None)
-        except Exception as error:  # fastavro lets many kinds through: EOFError, IndexError, UnicodeError, …
-            raise BadValue(f"not Avro of the schema: {error or type(error).__name__}") from error
-        left = len(value) - stream.tell()
-        if left:
-            raise BadValue(f"not Avro of the schema: {left} bytes are left over")
-        return _plain(record)  # type: ignore[no-any-return]
+    def decoder(self, writer: Any) -> Callable[[bytes], dict[str, Any]]:
+        """For values that were written with another schema, resolved to this one."""
+        return self._decoder(writer, self.schema)
+
+    def decoder_of(self, writer: Any) -> Callable[[bytes], dict[str, Any]]:
+        """For values that were written with a schema, with all fields as it has them."""
+        return self._decoder(writer, None)
+
+    def _decoder(self, written: Any, reader: Any) -> Callable[[bytes], dict[str, Any]]:
+        has_uuids = self._has_uuids
+
+        def decode(value: bytes) -> dict[str, Any]:
+            stream = io.BytesIO(value)
+            try:
+                record: Any = fastavro.schemaless_reader(stream, written, reader)
+            except Exception as error:  # fastavro lets many kinds through: EOFError, IndexError, …
+                raise BadValue(f"not Avro of the schema: {error or type(error).__name__}") from error
+            left = len(value) - stream.tell()
+            if left:
+                raise BadValue(f"not Avro of the schema: {left} bytes are left over")
+            return _plain(record) if has_uuids else record  # type: ignore[no-any-return]
+
+        return decode
 
     @property
     def required(self) -> list[str]:
@@ -74,7 +67,7 @@ class AvroValues:
                 raise BadValue(f"field {name} is null, and the Avro schema does not let it be")
         stream = io.BytesIO()
         try:
-            fastavro.schemaless_writer(stream, self._schema, _for_avro(dict(row), self.type))
+            fastavro.schemaless_writer(stream, self.schema, _for_avro(dict(row), self.type))
         except (
             Exception
         ) as error:  # fastavro lets many kinds through: ValueError, TypeError, OverflowError, …
@@ -85,64 +78,21 @@ class AvroValues:
 
     @property
     def _fields(self) -> list[Mapping[str, Any]]:
-        schema: Any = self._schema
-        fields: list[Mapping[str, Any]] = schema["fields"]
+        fields: list[Mapping[str, Any]] = self.schema["fields"]
         return fields
 
-    def _arrow(self, schema: Any, where: str, inside: tuple[str, ...]) -> pa.DataType:
-        if isinstance(schema, list):
-            return self._union(schema, where, inside)
-        if isinstance(schema, str):
-            return self._by_name(schema, where, inside)
-        kind = schema["type"]
-        logical = schema.get("logicalType")
-        if logical == "decimal":
-            return pa.decimal128(schema["precision"], schema.get("scale", 0))
-        if logical in ("time-millis", "time-micros"):
-            raise BadSchema(f"{where} is a time of day, which Spark's tables don't hold")
-        if (kind, logical) in LOGICAL:
-            return LOGICAL[kind, logical]
-        match kind:
-            case "record" | "error":
-                return self._record(schema, where, inside)
-            case "array":
-                return pa.list_(self._arrow(schema["items"], where, inside))
-            case "map":
-                return pa.map_(pa.string(), self._arrow(schema["values"], where, inside))
-            case "enum":
-                self._named[schema["name"]] = schema
-                return pa.string()
-            case "fixed":
-                self._named[schema["name"]] = schema
-                return pa.binary()
-            case _:
-                return self._arrow(kind, where, inside)
 
-    def _by_name(self, name: str, where: str, inside: tuple[str, ...]) -> pa.DataType:
-        if name in PRIMITIVES:
-            return PRIMITIVES[name]
-        if name in inside:
-            raise BadSchema(f"{where} holds records of its own kind, {name}, without end")
-        return self._arrow(self._named[name], where, inside)
-
-    def _record(self, schema: Mapping[str, Any], where: str, inside: tuple[str, ...]) -> pa.DataType:
-        name = schema["name"]
-        self._named[name] = schema
-        fields = []
-        for field in schema["fields"]:
-            place = field["name"] if where == "the record" else f"{where}.{field['name']}"
-            kind = field["type"]
-            may_be_null = isinstance(kind, list) and "null" in kind
-            fields.append(
-                pa.field(field["name"], self._arrow(kind, place, (*inside, name)), nullable=may_be_null)
-            )
-        return pa.struct(fields)
-
-    def _union(self, schema: list[Any], where: str, inside: tuple[str, ...]) -> pa.DataType:
-        kinds = [kind for kind in schema if kind != "null"]
-        if len(kinds) != 1:
-            raise BadSchema(f"{where} is a union of {len(kinds)} types, which Spark has no type for")
-        return self._arrow(kinds[0], where, inside)
+def parsed_avro(schema: str, dependencies: Dependencies = ()) -> Any:
+    """As fastavro reads and writes with it. BadSchema says what is wrong."""
+    named: dict[str, Any] = {}
+    try:
+        for dependency in dependencies:
+            fastavro.parse_schema(json.loads(dependency.text), named_schemas=named)
+        return fastavro.parse_schema(json.loads(schema), named_schemas=named)
+    except (ValueError, KeyError, TypeError, fastavro.schema.SchemaParseException) as error:
+        raise BadSchema(f"the Avro schema is not valid: {error}") from error
+    except RecursionError as error:
+        raise BadSchema("the Avro schema is nested too deep") from error
 
 
 def _for_avro(value: Any, kind: pa.DataType) -> Any:

@@ -1,6 +1,6 @@
 """How Avro and Protobuf values are read and written, with what both have in common."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -12,7 +12,9 @@ class Values(Protocol):
     type: pa.DataType
     """The fields, as a struct."""
 
-    def decode(self, value: bytes) -> dict[str, Any]: ...
+    @property
+    def decode(self) -> Callable[[bytes], dict[str, Any]]:
+        """BadValue where the bytes are not of the schema."""
 
     def encode(self, row: Mapping[str, Any]) -> bytes:
         """BadValue where the row does not fit the schema."""
@@ -31,7 +33,9 @@ def values_of(decoding: Decoding) -> Values:
     if decoding.kind is Kind.AVRO:
         from tidelog.spark.values.avro import AvroValues
 
-        return AvroValues(decoding.schema)
-    from tidelog.spark.values.protobuf import ProtobufValues
+        return AvroValues(decoding.schema, decoding.dependencies)
+    from tidelog.spark.values.protobuf import of_descriptor_set, of_text
 
-    return ProtobufValues(decoding.descriptors, decoding.message)
+    if decoding.descriptors:
+        return of_descriptor_set(decoding.descriptors, decoding.message)
+    return of_text(decoding.schema, decoding.dependencies, decoding.message)

@@ -4,7 +4,7 @@ The types are those of Spark's own from_protobuf: enums are their names, timesta
 are nullable scalars, and an unset message or `optional` field is null.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +12,9 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError, EncodeError, Message
 
+from tidelog.blocking.registry.protobuf_codec import file_in, path_of
+from tidelog.registry.parsed import SchemaError
+from tidelog.registry.schema import Dependencies
 from tidelog.spark.values.errors import BadSchema, BadValue
 from tidelog.spark.values.protobuf_filling import TIMESTAMP, WRAPPERS, fill
 
@@ -32,22 +35,8 @@ Convert = Callable[[Any], Any]
 
 
 class ProtobufValues:
-    def __init__(self, descriptors: bytes, message: str) -> None:
-        pool = descriptor_pool.DescriptorPool()
-        try:
-            files = descriptor_pb2.FileDescriptorSet.FromString(descriptors)
-            for file in files.file:
-                pool.Add(file)
-            descriptor = pool.FindMessageTypeByName(message)
-        except DecodeError as error:
-            raise BadSchema(
-                "the file holds no descriptor set; protoc --descriptor_set_out makes one"
-            ) from error
-        except TypeError as error:
-            raise BadSchema(f"the descriptor set misses what it imports: {error}") from error
-        except KeyError as error:
-            known = sorted(f"{file.package}.{kind.name}" for file in files.file for kind in file.message_type)
-            raise BadSchema(f"no message {message}; there are {', '.join(known) or 'none'}") from error
+    def __init__(self, descriptor: Descriptor) -> None:
+        self.name = descriptor.full_name
         self._descriptor = descriptor
         self._class = message_factory.GetMessageClass(descriptor)
         self.type, self._convert = _message(descriptor, ())
@@ -65,14 +54,7 @@ class ProtobufValues:
 
     @property
     def path(self) -> list[int]:
-        inner, found = self._descriptor, []
-        while (outer := inner.containing_type) is not None:
-            found.append([other.name for other in outer.nested_types].index(inner.name))
-            inner = outer
-        file = descriptor_pb2.FileDescriptorProto()
-        inner.file.CopyToProto(file)
-        found.append([other.name for other in file.message_type].index(inner.name))
-        return found[::-1]
+        return list(path_of(self._descriptor))
 
     def encode(self, row: Mapping[str, Any]) -> bytes:
         message = self._class()
@@ -81,6 +63,41 @@ class ProtobufValues:
             return bytes(message.SerializeToString(deterministic=True))
         except (EncodeError, ValueError, TypeError) as error:
             raise BadValue(f"the row does not fit the Protobuf message: {error}") from error
+
+
+def of_descriptor_set(descriptors: bytes, message: str) -> ProtobufValues:
+    """BadSchema says what is wrong with the file."""
+    pool = descriptor_pool.DescriptorPool()
+    try:
+        files = descriptor_pb2.FileDescriptorSet.FromString(descriptors)
+        for file in files.file:
+            pool.Add(file)
+    except DecodeError as error:
+        raise BadSchema("the file holds no descriptor set; protoc --descriptor_set_out makes one") from error
+    except TypeError as error:
+        raise BadSchema(f"the descriptor set misses what it imports: {error}") from error
+    return ProtobufValues(_found(pool, message, files.file))
+
+
+def of_text(text: str, dependencies: Dependencies, message: str) -> ProtobufValues:
+    """A schema as a registry keeps it; without a name it is the first message of the file."""
+    pool = descriptor_pool.DescriptorPool()
+    try:
+        file = file_in(pool, text, dependencies)
+    except SchemaError as error:
+        raise BadSchema(f"the Protobuf schema is not valid: {error}") from error
+    if not message and not file.message_type:
+        raise BadSchema("the Protobuf schema has no message")
+    package = f"{file.package}." if file.package else ""
+    return ProtobufValues(_found(pool, message or package + file.message_type[0].name, [file]))
+
+
+def _found(pool: Any, message: str, files: Iterable[Any]) -> Descriptor:
+    try:
+        return pool.FindMessageTypeByName(message)
+    except KeyError as error:
+        known = sorted(f"{file.package}.{kind.name}" for file in files for kind in file.message_type)
+        raise BadSchema(f"no message {message}; there are {', '.join(known) or 'none'}") from error
 
 
 def _message(descriptor: Descriptor, inside: tuple[str, ...]) -> tuple[pa.DataType, Convert]:

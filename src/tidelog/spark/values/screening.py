@@ -10,7 +10,15 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from tidelog.spark.values.errors import BadSchema
-from tidelog.spark.values.value_decoding import DECODED, REASON, Decoding, Kind, with_decoded
+from tidelog.spark.values.value_decoding import (
+    DECODED,
+    NOT_JSON,
+    REASON,
+    Decoding,
+    Kind,
+    document,
+    with_decoded,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -64,7 +72,7 @@ def decoded(frame: "DataFrame", decoding: Decoding, screen: Screen | None = None
 
 def undecoded(frame: "DataFrame", decoding: Decoding, screen: Screen | None = None) -> "DataFrame":
     """The bad ones: the columns of the source, and `_reason`."""
-    from pyspark.sql.functions import coalesce, col
+    from pyspark.sql.functions import coalesce, col, when
 
     judged, _ = _judged(frame, decoding, screen or Screen())
     bad = judged.where(col(VERDICT).isNotNull())
@@ -73,7 +81,8 @@ def undecoded(frame: "DataFrame", decoding: Decoding, screen: Screen | None = No
         from tidelog.spark.values.udf import explain_udf
 
         fields = bad.select(f"{PARSED}.*").columns
-        reason = coalesce(explain_udf(fields)(f"{RECORD}.value", PARSED, UNDECODED), reason)
+        said = explain_udf(fields)(document(decoding, f"{RECORD}.value"), PARSED, UNDECODED)
+        reason = coalesce(when(col(UNDECODED) == NOT_JSON, said), reason)
     return bad.select(f"{RECORD}.*", reason.alias(REASON))
 
 

@@ -6,7 +6,7 @@ Only a query that needs it imports this.
 import json
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 from pyspark.sql.pandas.functions import arrow_udf
@@ -18,6 +18,10 @@ from tidelog.spark.values.errors import BadValue
 from tidelog.spark.values.formats import values_of
 from tidelog.spark.values.value_decoding import Decoding, Framing, Kind
 from tidelog.spark.values.value_encoding import Encoding
+
+if TYPE_CHECKING:
+    from tidelog.spark.values.registered.decoding import JsonHeaders
+    from tidelog.spark.values.registered.reader import ReaderSchema
 
 _udf = cast(Callable[..., UserDefinedFunction], arrow_udf)  # its stub demands what it infers from the hints
 
@@ -42,23 +46,36 @@ def decode_udf(decoding: Decoding) -> UserDefinedFunction:
 
 def decode_array(values: pa.Array, decoding: Decoding) -> pa.Array:
     """What one Arrow batch of values holds: struct<decoded, reason>."""
-    codec = _values_of(decoding)
-    unframe = _UNFRAME[decoding.kind, decoding.framing]
+    kind, decode = _decoder(decoding)
     rows: list[dict[str, Any] | None] = []
     reasons: list[str | None] = []
     for value in values.to_pylist():
         try:
             if value is None:
                 raise BadValue("there is no value")
-            rows.append(codec.decode(unframe(value)))
+            rows.append(decode(value))
             reasons.append(None)
         except BadValue as error:
             rows.append(None)
             reasons.append(str(error))
-    fields = [pa.field("decoded", codec.type), pa.field("reason", pa.string())]
+    fields = [pa.field("decoded", kind), pa.field("reason", pa.string())]
     return pa.StructArray.from_arrays(
-        [_array(rows, reasons, codec.type), pa.array(reasons, pa.string())], fields=fields
+        [_array(rows, reasons, kind), pa.array(reasons, pa.string())], fields=fields
     )
+
+
+@lru_cache(maxsize=16)
+def _decoder(decoding: Decoding) -> tuple[pa.DataType, Callable[[bytes], dict[str, Any]]]:
+    """The fields, and what makes them of a value. It raises BadValue."""
+    codec = _values_of(decoding)
+    if decoding.reader is not None:
+        from tidelog.spark.values.registered.decoding import registered_decoder
+
+        return codec.type, registered_decoder(decoding.reader, decoding.message)
+    decode, unframe = codec.decode, _UNFRAME[decoding.kind, decoding.framing]
+    if unframe is _as_it_is:
+        return codec.type, decode
+    return codec.type, lambda value: decode(unframe(value))
 
 
 def _array(rows: list[dict[str, Any] | None], reasons: list[str | None], kind: pa.DataType) -> pa.Array:
@@ -93,6 +110,23 @@ def encode_array(rows: pa.Array, encoding: Encoding) -> pa.Array:
     codec = _values_of(encoding.schema)
     header = encoding.header(codec.path)
     return pa.array([header + codec.encode(row) for row in rows.to_pylist()], pa.binary())
+
+
+def header_udf(reader: "ReaderSchema") -> UserDefinedFunction:
+    """The header of a value -> what is wrong with it, or null."""
+
+    def judge(headers: pa.Array) -> pa.Array:
+        return _json_headers(reader).reasons(headers)
+
+    # "Not deterministic", or each use of the reason would judge every value again.
+    return _udf(judge, StringType()).asNondeterministic()
+
+
+@lru_cache(maxsize=16)
+def _json_headers(reader: "ReaderSchema") -> "JsonHeaders":
+    from tidelog.spark.values.registered.decoding import JsonHeaders
+
+    return JsonHeaders(reader)
 
 
 def explain_udf(fields: list[str]) -> UserDefinedFunction:

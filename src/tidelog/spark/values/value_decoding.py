@@ -9,16 +9,22 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tidelog.registry.schema import Dependency
 from tidelog.spark.values.ddl import check_ddl
 from tidelog.spark.values.errors import BadSchema
 from tidelog.spark.values.json_sample import schema_of_samples
+from tidelog.spark.values.registered.reader import ReaderSchema, SubjectChoice, fetch_reader
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructType
 
 DECODED, REASON = "_decoded", "_reason"
-CORRUPT = "_corrupt"
+CORRUPT, HEADER_REASON = "_corrupt", "_header_reason"
+NOT_JSON = "not JSON of the schema"
+HEADER_BYTES = 5
+"""A zero byte and a schema's id."""
+JSON_BYTES_MAX = 2**31 - 1
 
 
 class Kind(StrEnum):
@@ -45,6 +51,10 @@ class Decoding:
     descriptors: bytes = b""
     message: str = ""
     framing: Framing = Framing.NONE
+    dependencies: tuple[Dependency, ...] = ()
+    """What the schema of Avro refers to."""
+    reader: ReaderSchema | None = None
+    """Where each record names its schema: the schema of a registry that it is read as."""
 
     @property
     def has_fields(self) -> bool:
@@ -85,6 +95,24 @@ def load_decoding(
             return Decoding(Kind.PROTOBUF, descriptors=descriptors, message=message, framing=Framing(framing))
 
 
+def registered_decoding(kind: str | None, choice: SubjectChoice, message: str | None = None) -> Decoding:
+    """By the registry, which is asked now. BadSchema says what it has against it."""
+    reader = fetch_reader(choice, kind)
+    schema = reader.schema.text
+    if reader.kind == Kind.JSON:
+        from tidelog.spark.values.registered.json_columns import ddl_of
+
+        schema = ddl_of(schema, reader.dependencies)
+    return Decoding(
+        Kind(reader.kind),
+        schema,
+        message=message or "",
+        framing=Framing.CONFLUENT,
+        dependencies=reader.dependencies,
+        reader=reader,
+    )
+
+
 def with_decoded(frame: "DataFrame", decoding: Decoding) -> "DataFrame":
     """All columns of the source, the struct `_decoded` and the text `_reason`, of which one is null."""
     if decoding.kind is Kind.JSON:
@@ -108,9 +136,9 @@ def _with_json(frame: "DataFrame", decoding: Decoding) -> "DataFrame":
     schema = parsed_ddl(decoding.schema)
     wanted = StructType([*schema.fields]).add(CORRUPT, StringType())
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
-    struct = from_json(col("value").cast("string"), wanted, options)
+    struct = from_json(document(decoding).cast("string"), wanted, options)
     # One row from one row: a barrier to the optimizer, which would else parse again wherever it is used.
-    parsed = frame.withColumn(DECODED, explode(array(struct)))
+    parsed = _with_header_reason(frame, decoding).withColumn(DECODED, explode(array(struct)))
     whole = col(DECODED)
     missing: list[Column] = [
         when(whole[field.name].isNull(), lit(f"field {field.name} is missing or null"))
@@ -119,10 +147,32 @@ def _with_json(frame: "DataFrame", decoding: Decoding) -> "DataFrame":
     ]
     reason = (
         when(col("value").isNull(), lit("there is no value"))
-        .when(whole.isNull() | whole[CORRUPT].isNotNull(), lit("not JSON of the schema"))
+        .when(col(HEADER_REASON).isNotNull(), col(HEADER_REASON))
+        .when(whole.isNull() | whole[CORRUPT].isNotNull(), lit(NOT_JSON))
         .otherwise(coalesce(*missing, lit(None).cast("string")))
     )
-    return parsed.withColumn(REASON, reason).withColumn(DECODED, whole.dropFields(CORRUPT))
+    judged = parsed.withColumn(REASON, reason).withColumn(DECODED, whole.dropFields(CORRUPT))
+    return judged.drop(HEADER_REASON)
+
+
+def document(decoding: Decoding, value: str = "value") -> "Column":
+    """The JSON of a value, without the header that may be before it."""
+    from pyspark.sql.functions import col, substring
+
+    return col(value) if decoding.reader is None else substring(col(value), 1 + HEADER_BYTES, JSON_BYTES_MAX)
+
+
+def _with_header_reason(frame: "DataFrame", decoding: Decoding) -> "DataFrame":
+    """What is wrong with the header: null where nothing is, or where none is expected."""
+    from pyspark.sql.functions import col, lit, substring
+
+    if decoding.reader is None:
+        return frame.withColumn(HEADER_REASON, lit(None).cast("string"))
+    from tidelog.spark.values.udf import header_udf
+
+    return frame.withColumn(
+        HEADER_REASON, header_udf(decoding.reader)(substring(col("value"), 1, HEADER_BYTES))
+    )
 
 
 def parsed_ddl(ddl: str) -> "StructType":

@@ -89,6 +89,7 @@ class LogCompaction:
         if place is None or log.offline is not None:
             swap.discard(files.disk, path)
             return None
+        log.leave_journal()
         swap.decide(files.disk, path)
         with log.health.disk_errors():
             files.sync()

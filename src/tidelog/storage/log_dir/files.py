@@ -94,8 +94,20 @@ class LogDirFiles:
                 f"{self.path} belongs to cluster {known}, but the metadata belongs to cluster "
                 f"{cluster_id}; restore the log dir as it was, or use another one"
             )
-        self.identity = replace(self.identity, cluster_id=cluster_id)
-        replace_file(self._disk, f"{self.path}/{META}", self.identity.dump())
+        self._change_identity(replace(self.identity, cluster_id=cluster_id))
+
+    def begin_journal(self, journal_id: bytes) -> None:
+        """From now on a start must replay the journal with this id. Durable when this returns."""
+        self._change_identity(replace(self.identity, journal_id=journal_id.hex()))
+
+    def end_journal(self) -> None:
+        """The files of all logs hold everything themselves."""
+        if self.identity.journal_id:
+            self._change_identity(replace(self.identity, journal_id=""))
+
+    def _change_identity(self, identity: LogDirIdentity) -> None:
+        replace_file(self._disk, f"{self.path}/{META}", identity.dump())
+        self.identity = identity
 
     def close(self, *, clean: bool, broker_epoch: Epoch = NO_EPOCH) -> None:
         """Clean: every log was closed and its recovery point written.

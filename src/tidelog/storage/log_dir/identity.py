@@ -12,6 +12,8 @@ from tidelog.base.errors import StorageError
 from tidelog.base.ids import NodeId
 
 _VERSION = "1"
+_VERSION_WITH_JOURNAL = "2"
+"""Versions of Tidelog that know of no journal refuse a log dir with one: they would not replay it."""
 _CHECKSUM = b"# crc32c "
 
 
@@ -20,11 +22,15 @@ class LogDirIdentity:
     cluster_id: str
     node_id: NodeId
     directory_id: str
+    journal_id: str = ""
+    """Of the journal that a start must replay; empty where there is none."""
 
     def dump(self) -> bytes:
+        version = _VERSION_WITH_JOURNAL if self.journal_id else _VERSION
+        journal = f"journal.id={self.journal_id}\n" if self.journal_id else ""
         content = (
-            f"version={_VERSION}\ncluster.id={self.cluster_id}\n"
-            f"node.id={self.node_id}\ndirectory.id={self.directory_id}\n"
+            f"version={version}\ncluster.id={self.cluster_id}\n"
+            f"node.id={self.node_id}\ndirectory.id={self.directory_id}\n{journal}"
         ).encode()
         return content + _CHECKSUM + b"%08x\n" % crc32c(content)
 
@@ -36,9 +42,14 @@ class LogDirIdentity:
                 raise ValueError("its checksum does not match its content")
             lines = [line for line in raw.decode().splitlines() if line and not line.startswith("#")]
             values = dict(line.split("=", 1) for line in lines)
-            if values["version"] != _VERSION:
+            if values["version"] not in (_VERSION, _VERSION_WITH_JOURNAL):
                 raise ValueError(f"version {values['version']} instead of {_VERSION}")
-            return cls(values["cluster.id"], int(values["node.id"]), values.get("directory.id", ""))
+            journal_id = values["journal.id"] if values["version"] == _VERSION_WITH_JOURNAL else ""
+            if journal_id and len(bytes.fromhex(journal_id)) != 16:
+                raise ValueError(f"{journal_id} is no id of a journal")
+            return cls(
+                values["cluster.id"], int(values["node.id"]), values.get("directory.id", ""), journal_id
+            )
         except (ValueError, KeyError) as error:
             raise StorageError(
                 f"{path} is damaged, so the owner of this log dir is unknown: {error}. Restore it from a "

@@ -58,9 +58,12 @@ def lost_writes(seen: Observed) -> Iterator[Anomaly]:
 
 
 def unseen_writes(seen: Observed) -> Iterator[Anomaly]:
-    """The last polls came to the end without it."""
-    if not any(operation.kind == FINAL for operation in seen.history):
+    """The last polls, which began after its acknowledgement, came to the end without it."""
+    began = max((operation.started for operation in seen.history if operation.kind == FINAL), default=None)
+    if began is None:
         return
     for value, sent in seen.sent.items():
+        if seen.writers[value].ended > began:
+            continue
         if seen.is_promised(value) and not seen.is_read(value) and not seen.is_below_highest_read(sent):
             yield Anomaly("unseen", f"{value} was written to {sent.partition} at {sent.offset}, and not read")

@@ -7,6 +7,12 @@ import sys
 import time
 import warnings
 
+from tidelog.testing.sim.cluster.scenario import (
+    cores_scenario_of,
+    queue_scenario_of,
+    registry_scenario_of,
+    scenario_of,
+)
 from tidelog.testing.sim.run import Result, run_seed
 
 
@@ -22,7 +28,7 @@ def main() -> int:
     warnings.simplefilter("ignore", RuntimeWarning)  # of coroutines that died before they began
     gc.disable()
     for number, seed in enumerate(seeds, 1):
-        result = run_seed(seed)
+        result = run_seed(seed, options.scenario_of(seed))
         gc.collect()
         if number == 1:
             gc.freeze()  # what is loaded by now stays, and need not be looked at again
@@ -47,6 +53,16 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--verbose", action="store_true", help="show each run, and the story of those that fail"
     )
+    kinds = parser.add_mutually_exclusive_group()
+    parser.set_defaults(scenario_of=scenario_of)
+    for flag, of_seed, what in (
+        ("--queues", queue_scenario_of, "share groups"),
+        ("--cores", cores_scenario_of, "two brokers on each computer"),
+        ("--registry", registry_scenario_of, "clients of the schema registry"),
+    ):
+        kinds.add_argument(
+            flag, dest="scenario_of", action="store_const", const=of_seed, help=f"runs with {what}"
+        )
     parser.add_argument("--stop-after", type=int, default=10, help="so many failures (default 10)")
     return parser.parse_args()
 

@@ -10,6 +10,8 @@ import msgspec
 
 from tidelog.testing.checkers import check, realtime_lag
 from tidelog.testing.history import History, Operation
+from tidelog.testing.registry_history import RegistryHistory
+from tidelog.testing.share_history import ShareHistory
 from tidelog.testing.sim.clients.consumer import SimConsumer
 from tidelog.testing.sim.clients.copier import COPY, copies_are_exact
 from tidelog.testing.sim.clients.group_ledger import GroupLedger
@@ -19,6 +21,8 @@ from tidelog.testing.sim.cluster.cluster import SimCluster
 from tidelog.testing.sim.cluster.convergence import why_not_whole
 from tidelog.testing.sim.cluster.machine import Machine
 from tidelog.testing.sim.cluster.population import Population
+from tidelog.testing.sim.cluster.queues import Queues
+from tidelog.testing.sim.cluster.registry_run import RegistryRun
 from tidelog.testing.sim.cluster.scenario import Scenario, scenario_of
 from tidelog.testing.sim.cluster.view import views
 from tidelog.testing.sim.faults.nemesis import Nemesis
@@ -50,6 +54,10 @@ class Result(msgspec.Struct):
     lag_seconds: float = 0.0
     lines: list[str] = []
     history: History = msgspec.field(default_factory=History)
+    sends: History = msgspec.field(default_factory=History)
+    """To the topics of share groups."""
+    shares: ShareHistory = msgspec.field(default_factory=ShareHistory)
+    registry: RegistryHistory = msgspec.field(default_factory=RegistryHistory)
 
     @property
     def ok(self) -> bool:
@@ -57,7 +65,10 @@ class Result(msgspec.Struct):
 
     @property
     def replay(self) -> str:
-        return f"python -m tidelog.testing.sim --seeds {self.scenario.seed} --verbose"
+        kind = " --queues" if self.scenario.queues is not None else ""
+        kind = " --registry" if self.scenario.registry is not None else kind
+        kind = " --cores" if self.scenario.cores > 1 else kind
+        return f"python -m tidelog.testing.sim{kind} --seeds {self.scenario.seed} --verbose"
 
 
 def run_seed(seed: int, scenario: Scenario | None = None, script: Script | None = None) -> Result:
@@ -100,6 +111,10 @@ class _Run:
         self._script = script
         self._invariants = Invariants(cluster)
         self._clients = Population(cluster)
+        plan = cluster.scenario.queues
+        self._queues = None if plan is None else Queues(cluster, plan)
+        registry = cluster.scenario.registry
+        self._registry = None if registry is None else RegistryRun(cluster, registry)
 
     def on_error(self, error: BaseException) -> None:
         self._cluster.trace.lines.extend("".join(traceback.format_exception(error)).splitlines())
@@ -127,18 +142,32 @@ class _Run:
             except TimeoutError:
                 self._result.problems.append(f"no topic within {START_SECONDS:g} s: {admin.last_problem}")
                 return
+        crowd = self._queues or self._registry
+        if crowd is not None and not await self._start_crowd(crowd):
+            return
         self._clients.start()
-        nemesis = Nemesis(cluster, self._clients.crash_one)
+        nemesis = Nemesis(cluster, (crowd or self._clients).crash_one)
         await (nemesis.run() if self._script is None else self._script(nemesis.world))
         self._result.faults = nemesis.count
         await nemesis.heal()
         await self._become_whole()
         await self._finish()
 
+    async def _start_crowd(self, crowd: Queues | RegistryRun) -> bool:
+        try:
+            await crowd.prepare(START_SECONDS)
+        except TimeoutError:
+            self._result.problems.append(f"not prepared within {START_SECONDS:g} s: {crowd.last_problem}")
+            return False
+        crowd.start()
+        return True
+
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             self._invariants.check()
+            if self._queues is not None:
+                self._queues.look()
             for machine in self._cluster.machines:
                 if machine.failure is not None:
                     self._supervise(machine)
@@ -170,6 +199,8 @@ class _Run:
         """Producers end, and every consumer reads to the end."""
         await self._until_all_commit()
         self._clients.stop_writers()
+        if self._queues is not None:
+            self._queues.stop_writers()
         await asyncio.sleep(PRODUCERS_END_SECONDS)
         life, client = self._cluster.new_client("final")
         final = SimConsumer(
@@ -181,6 +212,10 @@ class _Run:
         )
         await self._loop.spawn(life, self._read_all(final), name="final")
         self._result.problems += final.complaints
+        if self._queues is not None:
+            await self._queues.finish(START_SECONDS)
+        if self._registry is not None:
+            await self._registry.finish(HEAL_SECONDS)
         self._clients.compare(views(self._cluster)[0])
         self._invariants.check()
 
@@ -194,14 +229,14 @@ class _Run:
             await asyncio.sleep(0.1)
 
     async def _read_all(self, final: SimConsumer) -> None:
+        began = self._loop.now
         try:
             async with asyncio.timeout(HEAL_SECONDS):
                 await final.read_to_the_end()
         except TimeoutError:
             self._result.problems.append(f"the last reads did not end within {HEAL_SECONDS:g} s")
             return
-        now = self._loop.now
-        self._cluster.history.add(Operation("final", "final", started=now, ended=now))
+        self._cluster.history.add(Operation("final", "final", started=began, ended=self._loop.now))
         if self._cluster.scenario.group_members:
             await self._until_group_is_at(self._clients.ledger, final.positions)
         if self._cluster.scenario.streams_members:
@@ -243,6 +278,12 @@ class _Run:
         result.problems += self._clients.complaints()
         history = self._cluster.history
         result.problems += map(str, check(history))
+        if self._queues is not None:
+            result.problems += self._queues.judge()
+            result.sends, result.shares = self._queues.sends, self._queues.shares
+        if self._registry is not None:
+            result.problems += self._registry.judge()
+            result.registry = self._registry.history
         result.history, result.operations = history, len(history)
         result.records_read = sum(len(operation.read) for operation in history)
         result.lag_seconds = realtime_lag(history)

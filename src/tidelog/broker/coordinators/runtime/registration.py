@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from tidelog.base.ids import Epoch
+from tidelog.base.ids import Epoch, Offset
 from tidelog.broker.coordinators.internal_topics import StateTopic
 from tidelog.broker.coordinators.runtime.loading import ReplayBatch, replay_records, until_committed
 from tidelog.broker.coordinators.runtime.served_partition import ServedPartition
@@ -21,8 +21,8 @@ ANSWER_SECONDS = 5.0
 class Registration(Generic[ShardT]):
     name: str
     """What the coordinator looks after, as log lines call it: "groups"."""
-    key_type: int
-    """By which FindCoordinator asks for it."""
+    key_type: int | None
+    """By which FindCoordinator asks for it; None where clients do not look for it."""
     topic: str
     """The internal topic. Each partition of it is the log of one shard."""
     new_topic: Callable[[], StateTopic]
@@ -42,5 +42,7 @@ class Registration(Generic[ShardT]):
     """Another broker serves the partition from now on, or none does."""
     after_step: Callable[[ServedPartition[ShardT]], None] = lambda served: None
     """Called after each change of a shard, to take what it wants to send."""
+    on_appended: Callable[[ShardT, Offset], None] | None = None
+    """Gets the offset of the first record of a batch, before the shard applies its records."""
     on_change: Callable[[ImageDelta], Coroutine[None, None, None] | None] = lambda delta: None
     """The metadata changed, and leadership is up to date. A coroutine holds up the answer to the change."""

@@ -6,7 +6,7 @@ once the batch is committed.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from tidelog.base.errors import ErrorCode, KafkaError
@@ -26,6 +26,9 @@ AnswerT = TypeVar("AnswerT")
 ResponseT = TypeVar("ResponseT")
 ShardT = TypeVar("ShardT", bound=Shard)
 
+GATHERED_BYTES_MAX = 512 * 1024
+"""Of keys and values in one batch of gathered decisions: half of what a topic accepts as a batch."""
+
 
 class ServedPartition(Generic[ShardT]):
     def __init__(
@@ -37,6 +40,7 @@ class ServedPartition(Generic[ShardT]):
         log: logging.Logger,
         answer_seconds: Callable[[], float],
         after_step: "Callable[[ServedPartition[ShardT]], None]" = lambda served: None,
+        on_appended: Callable[[ShardT, Offset], None] | None = None,
     ) -> None:
         self.partition = partition
         self._shard = shard
@@ -44,6 +48,7 @@ class ServedPartition(Generic[ShardT]):
         self._log = log
         self._answer_seconds = answer_seconds
         self._after_step = after_step
+        self._on_appended = on_appended
         self._gathered: list[ShardDecision[Any]] = []
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
@@ -112,7 +117,7 @@ class ServedPartition(Generic[ShardT]):
             decision.release(*self.now)
             return future
         if not self._gathered:
-            asyncio.get_running_loop().call_soon(self._write_gathered)
+            asyncio.get_running_loop().call_soon(self._end_gathering)
         self._gathered.append(decision)
         return future
 
@@ -145,6 +150,8 @@ class ServedPartition(Generic[ShardT]):
             level = logging.ERROR if writer is None else logging.INFO  # a zombie producer is no error here
             self._log.log(level, "%r cannot append to its log: %s", self.partition, error.message)
             raise
+        if self._on_appended is not None:
+            self._on_appended(self._shard, produced.base_offset)
         for decision in decisions:
             self._shard.apply(decision, now, now_ms)
         return produced.committed_at
@@ -204,10 +211,18 @@ class ServedPartition(Generic[ShardT]):
             self._write([decision])
         self.finish_step()
 
+    def _end_gathering(self) -> None:
+        if self._gathered:
+            self._write_gathered()
+            self.finish_step()
+
     def _write_gathered(self) -> None:
         gathered, self._gathered = self._gathered, []
-        if gathered:
+        if len(gathered) == 1:
             self._write(gathered)
+            return
+        for decisions in _in_batches(gathered):
+            self._write(decisions)
 
     def _write(self, decisions: Sequence[ShardDecision[Any]], guard: VerificationGuard | None = None) -> None:
         try:
@@ -284,6 +299,21 @@ def _answered(
 
     answer.on_done(give)
     return future
+
+
+def _in_batches(gathered: Sequence[ShardDecision[Any]]) -> Iterator[list[ShardDecision[Any]]]:
+    """Splits decisions that share a batch where it would become large."""
+    batch: list[ShardDecision[Any]] = []
+    size = 0
+    for decision in gathered:
+        decision_bytes = sum(len(key) + len(value or b"") for key, value in decision.records)
+        if batch and size + decision_bytes > GATHERED_BYTES_MAX:
+            yield batch
+            batch, size = [], 0
+        batch.append(decision)
+        size += decision_bytes
+    if batch:
+        yield batch
 
 
 def _batch(

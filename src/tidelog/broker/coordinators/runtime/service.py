@@ -204,6 +204,7 @@ class CoordinatorService(Generic[ShardT]):
             log=self._log,
             answer_seconds=mine.answer_seconds,
             after_step=mine.after_step,
+            on_appended=mine.on_appended,
         )
         self._serving[partition.index] = serving
         serving.start()

@@ -26,6 +26,7 @@ async def handle(context: Context, request: BrokerRegistrationRequest) -> Broker
             FeatureRange(known.name, known.min_supported_version, known.max_supported_version)
             for known in request.features
         ),
+        machine=request.machine,
     )
     try:
         epoch = await context.services.controller.register(

@@ -5,7 +5,7 @@ The broker must be one, by its permission CLUSTER_ACTION; then the client's prin
 
 from functools import partial
 
-from tidelog.base.errors import ErrorCode
+from tidelog.base.errors import ErrorCode, ProtocolError
 from tidelog.broker.controller.metadata_service import MetadataService
 from tidelog.broker.requests.client_connection import ClientConnection
 from tidelog.broker.requests.context import Context, Services
@@ -32,7 +32,10 @@ async def _serve(services: Services, request: ForwardRequest) -> ForwardResponse
     client = ClientConnection(request.client_host, 0, request.listener)
     client.principal = request.principal
     tries = Tries(request.token, max(request.attempt, 0)) if request.token else None
-    answer = await services.answer_forwarded(memoryview(request.request_data), client, tries)
+    try:
+        answer = await services.answer_forwarded(memoryview(request.request_data), client, tries)
+    except ProtocolError:  # its sender may have left, and nothing else would take note of it
+        return ForwardResponse(error_code=ErrorCode.INVALID_REQUEST)
     if answer is None:  # another broker has become the controller
         return ForwardResponse(error_code=ErrorCode.NOT_CONTROLLER)
     return ForwardResponse(metadata_version=metadata.version, response_data=answer)

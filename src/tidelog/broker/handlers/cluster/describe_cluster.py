@@ -34,6 +34,7 @@ def handle(context: Context, request: DescribeClusterRequest) -> DescribeCluster
                 port=where.port,
                 rack=broker.rack,
                 is_fenced=broker.fenced,
+                machine=broker.machine,
             )
             for broker in metadata.image.brokers.values()
             if (where := broker.endpoints.get(context.connection.listener)) is not None

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from tidelog.base.ids import Uuid
-from tidelog.broker.handlers.groups.describe_by_id import check_topics, describe_each
+from tidelog.broker.handlers.describe_by_id import check_topics, describe_each
 from tidelog.broker.requests.context import Context
 from tidelog.groups.consumer.messages import DescribedConsumerGroup, DescribedMember
 from tidelog.wire.messages.consumer_group_describe import (

@@ -1,9 +1,10 @@
-"""DeleteGroups: empty groups go, with everything they committed."""
+"""DeleteGroups: empty groups go, with everything they committed, or with their share state."""
 
 from collections import defaultdict
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.coordinators.runtime.served_partition import ServedPartition
+from tidelog.broker.handlers.group_states import group_states_of
 from tidelog.broker.requests.context import Context
 from tidelog.groups.shard import GroupShard
 from tidelog.security.acls.vocabulary import Operation, ResourceType
@@ -22,6 +23,7 @@ async def handle(context: Context, request: DeleteGroupsRequest) -> DeleteGroups
             results[group_id] = ErrorCode.GROUP_AUTHORIZATION_FAILED
             continue
         try:
+            await _delete_share_state(context, group_id)
             by_partition[context.services.groups.of(group_id)].append(group_id)
         except KafkaError as error:
             results[group_id] = error.code
@@ -32,3 +34,18 @@ async def handle(context: Context, request: DeleteGroupsRequest) -> DeleteGroups
     return DeleteGroupsResponse(
         results=[DeletableGroupResult(group_id=group, error_code=code) for group, code in results.items()]
     )
+
+
+async def _delete_share_state(context: Context, group_id: str) -> None:
+    """Of a share group, before its own records go: they alone tell what there is to delete."""
+    served = context.services.groups.of(group_id)
+    if group_id not in served.shard_as_written.durable.share_groups:
+        return
+    decision = served.shard.delete_share_states(group_id, *served.now)
+    answer = await served.run(decision, lambda answer: answer)
+    if answer.error:
+        raise KafkaError(answer.error)
+    if answer.to_delete is not None:
+        errors = await group_states_of(context.services).delete(answer.to_delete)
+        for error in filter(None, errors.values()):
+            raise KafkaError(error)

@@ -1,17 +1,18 @@
-"""FindCoordinator: which broker coordinates a group or a transactional id.
+"""FindCoordinator: which broker coordinates a group, a transactional id, or the state of a share partition.
 
 The first request creates the topic in which the coordinators keep their state; not so the request of a
 client that may not use what it asks for.
 """
 
-from collections.abc import Callable, Coroutine, Set
-from typing import Any
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, TypeAlias
 
 from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.coordinators.key_types import KeyType
 from tidelog.broker.coordinators.runtime.service import CoordinatorService
 from tidelog.broker.requests.context import Context
 from tidelog.security.acls.vocabulary import Operation, ResourceType
+from tidelog.shares.place import coordinator_key, place_of_key
 from tidelog.wire.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -25,22 +26,29 @@ _GUARDED: dict[int, tuple[ResourceType, ErrorCode]] = {
         ResourceType.TRANSACTIONAL_ID,
         ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     ),
+    KeyType.SHARE: (ResourceType.CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
 }
+
+Refusals: TypeAlias = Mapping[str, KafkaError]
+"""By key."""
 
 
 def handle(
     context: Context, request: FindCoordinatorRequest
 ) -> FindCoordinatorResponse | Coroutine[None, None, FindCoordinatorResponse]:
     keys = request.coordinator_keys if context.version >= FIRST_BATCHED_VERSION else [request.key]
-    refused = {key for key in keys if not _is_allowed(context, request.key_type, key)}
+    refused = {key: error for key in keys if (error := _refusal(context, request.key_type, key)) is not None}
     service = context.services.coordinators.by_key_type(request.key_type)
-    if service is not None and not service.has_topic and not refused.issuperset(keys):
+    if service is not None and not service.has_topic and not refused.keys() >= set(keys):
         return _after_creating(context, request, refused, service)
     return _answer(context, request, refused)
 
 
 async def _after_creating(
-    context: Context, request: FindCoordinatorRequest, refused: Set[str], service: CoordinatorService[Any]
+    context: Context,
+    request: FindCoordinatorRequest,
+    refused: Refusals,
+    service: CoordinatorService[Any],
 ) -> FindCoordinatorResponse:
     try:
         await service.ensure_topic()
@@ -50,18 +58,29 @@ async def _after_creating(
     return _answer(context, request, refused)
 
 
-def _answer(context: Context, request: FindCoordinatorRequest, refused: Set[str]) -> FindCoordinatorResponse:
+def _answer(context: Context, request: FindCoordinatorRequest, refused: Refusals) -> FindCoordinatorResponse:
     def find(key: str) -> Coordinator:
         if key in refused:
-            return _refused(key, KafkaError(_GUARDED[request.key_type][1]))
+            return _refused(key, refused[key])
         return _find(context, request.key_type, key)
 
     return _shaped(context, request, find)
 
 
-def _is_allowed(context: Context, key_type: int, key: str) -> bool:
+def _refusal(context: Context, key_type: int, key: str) -> KafkaError | None:
     guarded = _GUARDED.get(key_type)
-    return guarded is None or context.allows(Operation.DESCRIBE, guarded[0], key)
+    if guarded is None:
+        return None
+    resource_type, error = guarded
+    if key_type == KeyType.SHARE:  # only brokers ask
+        if not context.comes_from_broker():
+            return KafkaError(error)
+        try:
+            place_of_key(key)
+        except ValueError as malformed:
+            return KafkaError(ErrorCode.INVALID_REQUEST, str(malformed))
+        return None
+    return None if context.allows(Operation.DESCRIBE, resource_type, key) else KafkaError(error)
 
 
 def _shaped(
@@ -83,10 +102,9 @@ def _shaped(
 def _find(context: Context, key_type: int, key: str) -> Coordinator:
     service = context.services.coordinators.by_key_type(key_type)
     if service is None:
-        is_share = key_type == KeyType.SHARE
-        reason = "share groups are not offered" if is_share else f"key type {key_type} is not known"
-        return _refused(key, KafkaError(ErrorCode.INVALID_REQUEST, reason))
-    leader = service.leader_of(key)
+        return _refused(key, KafkaError(ErrorCode.INVALID_REQUEST, f"key type {key_type} is not known"))
+    is_share = key_type == KeyType.SHARE
+    leader = service.leader_of(coordinator_key(place_of_key(key)) if is_share else key)
     for broker, where in context.services.metadata.reachable_brokers(context.connection.listener):
         if broker.id == leader:
             return Coordinator(key=key, node_id=broker.id, host=where.host, port=where.port)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from tidelog.broker.handlers.groups.describe_by_id import check_topics, describe_each
+from tidelog.broker.handlers.describe_by_id import check_topics, describe_each
 from tidelog.broker.handlers.groups.streams_group_heartbeat import check_feature
 from tidelog.broker.requests.context import Context
 from tidelog.groups.record_formats.tasks import Role, Tasks, of_role

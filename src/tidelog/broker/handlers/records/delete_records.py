@@ -49,6 +49,8 @@ async def handle(context: Context, request: DeleteRecordsRequest) -> DeleteRecor
                 if topic.name in refused:
                     raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
                 partition = partitions.find(topic.name, asked.partition_index)
+                if topic.name in context.services.written_by_brokers:  # the state that is there needs them
+                    raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
                 _delete(partition, asked.offset)
             except KafkaError as error:
                 answer.error_code = error.code

@@ -4,23 +4,22 @@ Every partition has its own result; one bad batch, or a topic that the client ma
 others from being written.
 """
 
+import asyncio
 from collections.abc import Awaitable
 from typing import TypeAlias
 
 from tidelog.base.errors import ErrorCode, KafkaError
-from tidelog.base.ids import Offset, TimestampMs, uuid_text
+from tidelog.base.ids import uuid_text
+from tidelog.broker.handlers.records.appending import ACKS_ALL, append, refused
 from tidelog.broker.handlers.records.permissions import RefusedTopics, topics_not_writable
 from tidelog.broker.handlers.records.transactional_produce import Guards, in_transaction
-from tidelog.broker.requests.answer import NO_RESPONSE, CloseConnection, NoResponse
+from tidelog.broker.handlers.records.validated_produce import CheckedAppend, Waits
+from tidelog.broker.requests.answer import NO_RESPONSE, CloseConnection, NoResponse, response_of
 from tidelog.broker.requests.context import Context
 from tidelog.broker.requests.delayed_produce import DelayedProduce, UncommittedAppend
-from tidelog.replication.partition import Partition
-from tidelog.storage.admission import RecordsRefused
-from tidelog.storage.producers.verification import VerificationGuard
 from tidelog.wire.batch import ATTRIBUTES_AT, CODEC_MASK
 from tidelog.wire.compression import Codec
 from tidelog.wire.messages.produce import (
-    BatchIndexAndErrorMessage,
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
@@ -28,7 +27,6 @@ from tidelog.wire.messages.produce import (
     TopicProduceResponse,
 )
 
-ACKS_ALL = -1
 FIRST_VERSION_WITH_ZSTD = 7
 
 
@@ -47,8 +45,30 @@ def handle(context: Context, request: ProduceRequest) -> MaybeResponse | Awaitab
 def _produce(
     context: Context, request: ProduceRequest, guards: Guards, forbidden: RefusedTopics
 ) -> MaybeResponse | Awaitable[MaybeResponse]:
-    uncommitted: list[UncommittedAppend] = []
-    response = _append_all(context, request, guards, forbidden, uncommitted)
+    waits = Waits([], [])
+    response = _append_all(context, request, guards, forbidden, waits)
+    if waits.checks:
+        return _after_checks(context, request, response, waits)
+    return _answered(context, request, response, waits.uncommitted)
+
+
+async def _after_checks(
+    context: Context,
+    request: ProduceRequest,
+    response: ProduceResponse,
+    waits: Waits,
+) -> MaybeResponse:
+    """Schemas are looked up; meanwhile the answers for their partitions are filled in."""
+    await asyncio.gather(*waits.checks)
+    return await response_of(_answered(context, request, response, waits.uncommitted))
+
+
+def _answered(
+    context: Context,
+    request: ProduceRequest,
+    response: ProduceResponse,
+    uncommitted: list[UncommittedAppend],
+) -> MaybeResponse | Awaitable[MaybeResponse]:
     if request.acks == 0:
         _close_on_error(context, response)
         return NO_RESPONSE
@@ -62,9 +82,9 @@ def _append_all(
     request: ProduceRequest,
     guards: Guards,
     forbidden: RefusedTopics,
-    uncommitted: list[UncommittedAppend],
+    waits: Waits,
 ) -> ProduceResponse:
-    """Adds the appends that acks=all must wait for to `uncommitted`."""
+    """Adds to `waits` what the response has to wait for."""
     services = context.services
     now_ms = services.clock.now_ms()
     by_id = context.version >= 13
@@ -78,13 +98,26 @@ def _append_all(
                 if key in forbidden:
                     raise forbidden[key]
                 partition = services.partitions.find(key, data.index)
+                if partition.topic in services.written_by_brokers:
+                    raise _written_by_brokers(partition.topic)
                 if context.version < FIRST_VERSION_WITH_ZSTD:
                     _refuse_zstd(data)
                 log_start = partition.log.start
                 guard = guards.get((key, data.index))
                 if isinstance(guard, KafkaError):
                     raise guard
-                answers.append(_append(partition, request, data, now_ms, uncommitted, guard=guard))
+                answer = PartitionProduceResponse(index=data.index)
+                records = _checked_records(request, data)
+                if partition.log.config.schema_checks is None:
+                    append(
+                        *(partition, request, records, answer),
+                        now_ms=now_ms,
+                        uncommitted=waits.uncommitted,
+                        guard=guard,
+                    )
+                else:
+                    CheckedAppend(partition, request, answer, waits, guard).submit(context, records)
+                answers.append(answer)
             except KafkaError as error:
                 services.partitions.note_refused(key, data.index)
                 answers.append(refused(data.index, error, log_start))
@@ -94,46 +127,12 @@ def _append_all(
     return ProduceResponse(responses=topics)
 
 
-def _append(
-    partition: Partition,
-    request: ProduceRequest,
-    data: PartitionProduceData,
-    now_ms: TimestampMs,
-    uncommitted: list[UncommittedAppend],
-    *,
-    guard: VerificationGuard | None,
-) -> PartitionProduceResponse:
-    records = _checked_records(request, data)
-    all_replicas = request.acks == ACKS_ALL
-    produced = partition.produce(
-        records,
-        all_replicas=all_replicas,
-        now_ms=now_ms,
-        in_transaction=request.transactional_id is not None,
-        guard=guard,
+def _written_by_brokers(topic: str) -> KafkaError:
+    """A record that a coordinator cannot read would keep it from loading its state."""
+    return KafkaError(
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+        f"brokers keep their state in {topic}, and no client writes to it: produce to another topic",
     )
-    answer = PartitionProduceResponse(
-        index=data.index,
-        base_offset=produced.base_offset,
-        log_append_time=produced.append_time_ms,
-        log_start_offset=partition.log.start,
-    )
-    if all_replicas and produced.committed_at > partition.high_watermark:
-        uncommitted.append(UncommittedAppend(partition, produced.committed_at, answer))
-    return answer
-
-
-def refused(index: int, error: KafkaError, log_start: Offset) -> PartitionProduceResponse:
-    answer = PartitionProduceResponse(
-        index=index,
-        error_code=error.code,
-        error_message=error.message,
-        base_offset=-1,
-        log_start_offset=log_start,
-    )
-    if isinstance(error, RecordsRefused):
-        answer.record_errors = [BatchIndexAndErrorMessage(batch_index=number) for number in error.numbers]
-    return answer
 
 
 def _refuse_zstd(data: PartitionProduceData) -> None:

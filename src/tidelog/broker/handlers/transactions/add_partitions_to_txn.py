@@ -10,7 +10,7 @@ from tidelog.base.errors import ErrorCode, KafkaError
 from tidelog.broker.handlers.transactions.permissions import check_transactional_id
 from tidelog.broker.requests.context import Context
 from tidelog.metadata.image.entities import PartitionImage
-from tidelog.metadata.topics.names import is_internal
+from tidelog.metadata.topics.names import CLUSTER_METADATA
 from tidelog.security.acls.vocabulary import Operation, ResourceType
 from tidelog.transactions.messages import AddRequest
 from tidelog.transactions.transaction import EPOCH_BUMPS, Identity, TopicPartition
@@ -61,10 +61,11 @@ def _refusals(context: Context, asked: AddRequest) -> Verdicts:
         check_transactional_id(context, asked.transactional_id)
     except KafkaError as error:
         return dict.fromkeys(asked.partitions, error.code)
+    brokers_only = context.services.written_by_brokers | {CLUSTER_METADATA}
     refused = {
         topic
         for topic in dict.fromkeys(topic for topic, _ in asked.partitions)
-        if is_internal(topic) or not context.allows(Operation.WRITE, ResourceType.TOPIC, topic)
+        if topic in brokers_only or not context.allows(Operation.WRITE, ResourceType.TOPIC, topic)
     }
     if not refused:
         return {}

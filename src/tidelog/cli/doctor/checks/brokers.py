@@ -109,5 +109,5 @@ def check_versions(facts: DoctorFacts) -> Iterator[CheckFinding]:
             "the cluster",
             f"all brokers support more than the cluster uses: {shown}",
             "what came with the new version is off.",
-            "tidelog cluster upgrade, once there is no way back to the earlier version needed",
+            "tidelog cluster upgrade, once no broker has to go back to the earlier version",
         )

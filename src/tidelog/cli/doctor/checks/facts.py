@@ -8,6 +8,7 @@ from tidelog.cli.cluster.features import FeaturesView
 from tidelog.cli.cluster.health import Report
 from tidelog.cli.cluster.log_dir_sizes import Stored
 from tidelog.cli.group.lag import GroupStanding
+from tidelog.cli.queue.standing import Queue
 from tidelog.cli.transactions.suspects import Suspect
 
 
@@ -49,6 +50,7 @@ class DoctorFacts:
     groups: Sequence[GroupStanding] = ()
     rebalancing: Sequence[str] = ()
     """Groups that were rebalancing at the first look and still are at the second."""
+    queues: Sequence[Queue] = ()
     hanging: Sequence[Suspect] = ()
     skipped: Sequence[str] = ()
     """What could not be looked at, and why: for the person, as remarks."""

@@ -35,7 +35,7 @@ def check_quorum(facts: DoctorFacts) -> Iterator[CheckFinding]:
             "one more loss and the cluster cannot be changed.",
             f"start broker {away[0]}, or let another vote: tidelog cluster add-voter",
         )
-    if len(view.brokers) >= 3 and len(voters) < 3:
+    if view.computers >= 3 and len(voters) < 3:
         yield CheckFinding(
             "few-voters",
             Severity.MEDIUM,

@@ -17,7 +17,7 @@ def check_topic_settings(facts: DoctorFacts) -> Iterator[CheckFinding]:
         replicas[part.place.topic] = min(
             len(part.replicas), replicas.get(part.place.topic, len(part.replicas))
         )
-    brokers = len(facts.report.view.brokers)
+    brokers = facts.report.view.computers
     for topic, settings in sorted(facts.topic_settings.items()):
         count, where = replicas.get(topic, 0), f"topic '{topic}'"
         wanted = int(settings.get(MIN_IN_SYNC) or 1)
@@ -71,7 +71,7 @@ def check_topic_settings(facts: DoctorFacts) -> Iterator[CheckFinding]:
 
 def check_broker_settings(facts: DoctorFacts) -> Iterator[CheckFinding]:
     for broker, settings in sorted(facts.broker_settings.items()):
-        where, brokers = f"broker {broker}", len(facts.report.view.brokers)
+        where, brokers = f"broker {broker}", facts.report.view.computers
         if brokers >= 3 and settings.get(DEFAULT_REPLICAS) == "1":
             yield CheckFinding(
                 "one-replica-by-default",

@@ -6,6 +6,7 @@ from pathlib import Path
 from tidelog.spark.pipeline.checking import Checker
 from tidelog.spark.pipeline.checks.common import check_ddl_text, check_watermark, one_of
 from tidelog.spark.pipeline.checks.options import check_reload, check_source_options
+from tidelog.spark.pipeline.checks.registries import check_source_registry
 from tidelog.spark.pipeline.lines import Place
 from tidelog.spark.pipeline.moments import start_options
 from tidelog.spark.pipeline.sources import FILE_FORMATS, decoding_of
@@ -33,7 +34,10 @@ def check_source(source: Source, directory: Path, place: Place, checker: Checker
             check_source_options(source, place, checker)
     except ValueError as error:
         checker.add((*place, "start"), str(error))
-    _check_decoding(source, directory, place, checker)
+    if source.registry is not None:
+        check_source_registry(source, directory, place, checker)
+    else:
+        _check_decoding(source, directory, place, checker)
     _check_unused_decoding(source, place, checker)
     if (source.on_error == "dead-letter") != (source.dead_letter is not None):
         checker.add(place, "'on_error: dead-letter' and 'dead_letter: TOPIC' belong together")

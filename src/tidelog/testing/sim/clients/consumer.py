@@ -168,10 +168,14 @@ class SimConsumer:
             offsets[name, index] = partition.offset
         return offsets
 
+    async def refresh(self) -> None:
+        """Ask again where the leaders are."""
+        await self._client.refresh(self._topics)
+
     async def read_to_the_end(self) -> None:
         """From where it is to where the partitions end now; the caller sets the limit of time."""
         while (ends := await self.ends()) is None:
             await self._client.pause()
-            await self._client.refresh(self._topics)
+            await self.refresh()
         while any(self.positions[place] < end for place, end in ends.items()):
             await self.poll()

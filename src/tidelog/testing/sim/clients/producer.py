@@ -5,6 +5,8 @@ its fate is clear. When that takes too long it starts anew under another produce
 """
 
 import asyncio
+import random
+from collections.abc import Callable, Sequence
 
 from tidelog.base.errors import ErrorCode
 from tidelog.testing.history import Completion, History, Operation, Sent
@@ -35,13 +37,22 @@ EXPECTED = COME_BACK | CERTAINLY_NOT_WRITTEN | {ErrorCode.INVALID_TIMESTAMP}
 """A producer that does nothing wrong gets no other errors; the last one if the clock of a broker is wrong."""
 
 
+RecordOf = Callable[[int, str, random.Random], tuple[Record, int]]
+"""From the place in a batch and the value to a record, and to the time at which share groups may have it."""
+
+
+def plain_record(number: int, value: str, _: random.Random) -> tuple[Record, int]:
+    return Record(number, 1_700_000_000_000, None, value.encode(), []), 0
+
+
 class SentBatch:
     """On its way to a partition."""
 
-    __slots__ = ("maybe_written", "operation", "sequence", "values")
+    __slots__ = ("maybe_written", "operation", "records", "sequence", "values")
 
-    def __init__(self, values: list[str], sequence: int, operation: Operation) -> None:
-        self.values = values
+    def __init__(self, records: list[Record], sequence: int, operation: Operation) -> None:
+        self.records = records
+        self.values = [sent.value for sent in operation.sent]
         self.sequence = sequence
         self.operation = operation
         self.maybe_written = False
@@ -58,10 +69,15 @@ class SimProducer:
         acks: int,
         patience_seconds: float = 6.0,
         sends_per_second: float = 10.0,
+        batch_records: Sequence[int] = RECORDS,
+        record_of: RecordOf = plain_record,
     ) -> None:
+        """`batch_records`: the sizes of batches to choose from."""
         self._loop = loop
         self._client = client
         self._history = history
+        self._batch_records = batch_records
+        self._record_of = record_of
         self._partitions = [(name, index) for name, count in topics.items() for index in range(count)]
         self.acks = acks
         self._patience = patience_seconds
@@ -116,8 +132,9 @@ class SimProducer:
 
     def _new_batch(self, topic: str, index: int, sequence: int) -> SentBatch:
         client = self._client
-        count = client.chance.choice(RECORDS)
+        count = client.chance.choice(self._batch_records)
         values = [f"{client.name}-{self._next_value + number}" for number in range(count)]
+        made = [self._record_of(number, value, client.chance) for number, value in enumerate(values)]
         self._next_value += count
         # In the history at once: a client that dies leaves operations of unknown fate.
         operation = self._history.add(
@@ -126,12 +143,15 @@ class SimProducer:
                 "send",
                 Completion.INFO,
                 started=self._loop.now,
-                sent=[Sent(f"{topic}-{index}", value) for value in values],
+                sent=[
+                    Sent(f"{topic}-{index}", value, due_ms=due_ms)
+                    for value, (_, due_ms) in zip(values, made, strict=True)
+                ],
                 acks=self.acks,
                 idempotent=self.acks == ACKS_ALL,
             )
         )
-        return SentBatch(values, sequence, operation)
+        return SentBatch([record for record, _ in made], sequence, operation)
 
     async def _send_until_clear(self, topic: str, index: int, batches: list[SentBatch]) -> list[SentBatch]:
         """Those whose fate is still unclear when patience has run out."""
@@ -201,13 +221,9 @@ class SimProducer:
         return code
 
     def _request(self, topic: str, index: int, batch: SentBatch) -> ProduceRequest:
-        records = [
-            Record(number, 1_700_000_000_000, None, value.encode(), [])
-            for number, value in enumerate(batch.values)
-        ]
         is_idempotent = self.acks == ACKS_ALL
         data = write_batch(
-            records,
+            batch.records,
             producer_id=self._producer_id if is_idempotent else -1,
             producer_epoch=self._producer_epoch if is_idempotent else -1,
             base_sequence=batch.sequence if is_idempotent else -1,

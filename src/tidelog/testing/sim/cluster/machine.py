@@ -49,6 +49,8 @@ class Machine:
         self.disk_is_bad = False
         """Until an operator looks after it."""
         self.wall_offset_ms = 0
+        self.wall_offsets_ms = {0}
+        """All that its wall clock has had."""
         self.failed_starts: list[str] = []
 
     @property
@@ -175,6 +177,7 @@ class Machine:
 
     def jump_clock(self, milliseconds: int) -> None:
         self.wall_offset_ms += milliseconds
+        self.wall_offsets_ms.add(self.wall_offset_ms)
         if self.life is not None:
             self._note(f"the clock of {self.life.name} jumps by {milliseconds} ms")
             self.life.wall_offset_ms = self.wall_offset_ms

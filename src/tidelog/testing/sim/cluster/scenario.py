@@ -1,10 +1,17 @@
 """From a seed to a plan: how large the cluster is, what clients do, and what goes wrong."""
 
 import random
+from collections.abc import Mapping
 
 import msgspec
 
+from tidelog.metadata.topics.names import SCHEMAS, SHARE_GROUP_STATE
+from tidelog.testing.share_history import ShareGroupPlan
+from tidelog.testing.sim.cluster.queue_plan import QueuePlan, queue_plan_of
+
 RESERVE_BYTES = 200_000
+SEGMENT_BYTES_MIN = 4096
+"""Of queues: their largest batch fits."""
 
 _FIRST_FAULTS = (
     *("kill", "kill_most", "power", "restart", "pause", "client_crash"),
@@ -21,11 +28,25 @@ _MORE_FAULTS = (
 _WITH_RESERVE = "low_disk"
 """Drawn apart from both, and only for clusters with a reserve of disk space."""
 
-FAULT_NAMES = (*_FIRST_FAULTS, *_MORE_FAULTS, _WITH_RESERVE)
+_QUEUE_FAULTS = ("late_saves", "drain", "kill_letters")
+"""Only for clusters with share groups."""
+
+_CORE_FAULTS = ("kill_neighbours", "power_of_neighbours")
+"""Only for clusters with several brokers on each machine."""
+
+FAULT_NAMES = (*_FIRST_FAULTS, *_MORE_FAULTS, _WITH_RESERVE, *_QUEUE_FAULTS, *_CORE_FAULTS)
 """As in `faults.registry`, which a plan does not need."""
 
 WITH_OTHERS = {"isolate", "halves", "one_way", "ring", "lost_disk", "reassign", "elect", "voters"}
 """What needs more than one broker; all of those that came later do."""
+
+
+class RegistryPlan(msgspec.Struct, frozen=True):
+    clients: int = 3
+    calls_per_second: float = 8.0
+
+    def describe(self) -> str:
+        return f"schema registry with {self.clients} clients"
 
 
 class Scenario(msgspec.Struct, frozen=True):
@@ -54,10 +75,25 @@ class Scenario(msgspec.Struct, frozen=True):
     """Clients whose permissions come and go."""
     reserve_bytes: int = 0
     """Of disk space: `log.dirs.min.free.bytes`."""
+    queues: QueuePlan | None = None
+    """Share groups, and the topics that they alone read."""
+    registry: RegistryPlan | None = None
+    """Clients of the schema registry."""
+    cores: int = 1
+    """Brokers that share a computer, and fail together; the first of them votes."""
 
     @property
     def has_transactions(self) -> bool:
         return self.transactors > 0 or self.copier
+
+    @property
+    def movable(self) -> dict[str, int]:
+        """The topics whose replicas and leaders operators move."""
+        if self.registry is not None:
+            return {SCHEMAS: 1}
+        if self.queues is None:
+            return self.topics
+        return {**self.queues.topics, SHARE_GROUP_STATE: self.queues.state_partitions}
 
     def describe(self) -> str:
         topics = ", ".join(f"{name}({count})" for name, count in self.topics.items())
@@ -68,6 +104,9 @@ class Scenario(msgspec.Struct, frozen=True):
         extras += f", {self.guarded_clients} guarded clients" if self.guarded_clients else ""
         extras += ", topic churn" if self.topic_churn else ""
         extras += ", disk reserve" if self.reserve_bytes else ""
+        extras += f", {self.queues.describe()}" if self.queues is not None else ""
+        extras += f", {self.registry.describe()}" if self.registry is not None else ""
+        extras += f", {self.cores} cores" if self.cores > 1 else ""
         return (
             f"{self.nodes} nodes, {self.replicas} replicas (min {self.min_insync}), {self.durability}, "
             f"topics {topics}, acks {','.join(map(str, self.acks))}{extras}, "
@@ -106,6 +145,58 @@ def scenario_of(seed: int) -> Scenario:
     )
     scenario = _with_more(scenario, random.Random(f"more of scenario {seed}"))
     return _with_reserve(scenario, random.Random(f"reserve of scenario {seed}"))
+
+
+def queue_scenario_of(seed: int) -> Scenario:
+    """The cluster and the faults of this seed, with share groups in place of its other clients."""
+    chance = random.Random(f"queue scenario {seed}")
+    scenario = scenario_of(seed)
+    more = [fault for fault in _QUEUE_FAULTS if scenario.nodes > 1 and chance.random() < 0.4]
+    return msgspec.structs.replace(
+        scenario,
+        acks=(-1,),
+        consumers=0,
+        group_members=0,
+        topic_churn=False,
+        transactors=0,
+        copier=False,
+        streams_members=0,
+        guarded_clients=0,
+        topics={"t": 1},
+        faults=(*scenario.faults, *more) if scenario.faults else (),
+        sends_per_second=0.5,
+        segment_bytes=max(SEGMENT_BYTES_MIN, scenario.segment_bytes),
+        queues=queue_plan_of(seed),
+    )
+
+
+def registry_scenario_of(seed: int) -> Scenario:
+    """The cluster and the faults of this seed, with clients of the schema registry in place of its others."""
+    chance = random.Random(f"registry scenario {seed}")
+    # A registration that comes late, after its client has heard of a repetition, runs once more: as with any
+    # HTTP client, a deletion in between is then undone. No check can tell that from a loss.
+    faults = tuple(fault for fault in scenario_of(seed).faults if fault != "late")
+    plan = RegistryPlan(clients=chance.choice((2, 3, 5)), calls_per_second=chance.choice((4.0, 8.0, 15.0)))
+    return msgspec.structs.replace(queue_scenario_of(seed), faults=faults, queues=None, registry=plan)
+
+
+def cores_scenario_of(seed: int) -> Scenario:
+    """The clients and the faults of this seed, on three computers with two brokers each.
+
+    No vote is moved: a computer has one, on its first core.
+    """
+    scenario = scenario_of(seed)
+    more = _CORE_FAULTS if scenario.durability == "fsync" else _CORE_FAULTS[:1]
+    faults = tuple(fault for fault in scenario.faults if fault != "voters")
+    return msgspec.structs.replace(
+        scenario,
+        nodes=6,
+        replicas=3,
+        min_insync=2,
+        cores=2,
+        topics={name: max(3, count) for name, count in scenario.topics.items()},
+        faults=(*faults, *more) if scenario.faults else (),
+    )
 
 
 def _with_reserve(scenario: Scenario, chance: random.Random) -> Scenario:
@@ -160,3 +251,38 @@ def rough(seed: int, *faults: str, **more: object) -> Scenario:
         "reserve_bytes": 0,
     }
     return msgspec.structs.replace(scenario_of(seed), **(plan | more))
+
+
+def rough_queues(
+    seed: int, *faults: str, group: Mapping[str, object] | None = None, **plan: object
+) -> Scenario:
+    """The same with one queue and one share group: `plan` has what is different in its `QueuePlan`."""
+    settings: dict[str, object] = {"delivery_limit": 5, "lock_ms": 1_000, "locks_max": 100, **(group or {})}
+    shared = ShareGroupPlan(group="share-0", **settings)  # type: ignore[arg-type]  # for tests
+    queues = QueuePlan(topics={"q": 1}, groups=(shared,), members=3, state_partitions=1)
+    return rough(
+        seed,
+        *faults,
+        acks=(-1,),
+        consumers=0,
+        sends_per_second=0.5,
+        segment_bytes=1 << 20,
+        fault_seconds=5.0,
+        queues=msgspec.structs.replace(queues, **plan),
+    )
+
+
+def rough_registry(seed: int, *faults: str, durability: str = "os", **plan: object) -> Scenario:
+    """The same with clients of the schema registry."""
+    registry = msgspec.structs.replace(RegistryPlan(), **plan)
+    return rough(
+        seed,
+        *faults,
+        acks=(-1,),
+        consumers=0,
+        sends_per_second=0.5,
+        segment_bytes=1 << 20,
+        fault_seconds=5.0,
+        durability=durability,
+        registry=registry,
+    )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tidelog.base.ids import Uuid
+from tidelog.broker.shares.led_share import LedShare
 from tidelog.metadata.image.image import ClusterImage
 from tidelog.metadata.topics.names import TRANSACTION_STATE
 from tidelog.node.node import BrokerNode
@@ -11,9 +12,14 @@ from tidelog.raft.core import Raft
 from tidelog.raft.log import RaftLog
 from tidelog.replication.partition import Partition
 from tidelog.security.acls.acl import Acl
+from tidelog.testing.share_history import Stored
 from tidelog.testing.sim.cluster.cluster import SimCluster
 from tidelog.testing.sim.cluster.machine import Machine
 from tidelog.transactions.transaction import Transaction
+from tidelog.wire.batch import iter_batches
+from tidelog.wire.record import read_records
+
+READ_BYTES = 1 << 16
 
 Place = tuple[str, int]
 """The name of a topic, and the index of a partition."""
@@ -58,6 +64,12 @@ class View(NamedTuple):
     def partitions(self) -> Iterator[Partition]:
         return iter(self.node.services.partitions)
 
+    @property
+    def shares(self) -> list[LedShare]:
+        """The share partitions at work."""
+        shares = self.node.services.shares if hasattr(self.node, "services") else None
+        return [] if shares is None else list(shares)
+
     @staticmethod
     def leader_mark(partition: Partition) -> int:
         """Up to where the leader has committed, as far as a follower heard of it."""
@@ -78,6 +90,33 @@ def views(cluster: SimCluster) -> list[View]:
 def newest(seen: list[View]) -> View | None:
     """The broker that knows most of the cluster's metadata."""
     return max(seen, key=lambda view: view.version, default=None)
+
+
+def stored_records(seen: list[View], topic: str) -> tuple[list[Stored], int]:
+    """All committed records of a topic as its leaders have them, and the number of its partitions."""
+    stored: list[Stored] = []
+    count = 0
+    for view in seen:
+        for partition in view.partitions:
+            if partition.topic == topic and partition.is_leader:
+                count += 1
+                stored += _records_of(partition)
+    return stored, count
+
+
+def _records_of(partition: Partition) -> Iterator[Stored]:
+    offset = partition.log.start
+    while offset < partition.high_watermark:
+        found = partition.log.read(offset, READ_BYTES, end=partition.high_watermark)
+        if found is None:
+            return
+        view = memoryview(found.slice.read())
+        for position, header in iter_batches(view):
+            offset = header.next_offset
+            for record in [] if header.is_control else read_records(view[position : position + header.size]):
+                headers = [(name, bytes(value or b"").decode()) for name, value in record.headers]
+                value = bytes(record.value or b"").decode()
+                yield Stored(name_of(partition), record.offset, value, headers)
 
 
 def transaction_of(seen: list[View], transactional_id: str) -> Transaction | None:

@@ -79,7 +79,7 @@ async def catching_up(world: World) -> None:
 
 
 def _some_partition(world: World) -> Place:
-    topics = world.cluster.scenario.topics
+    topics = world.cluster.scenario.movable
     topic = world.chance.choice(list(topics))
     return topic, world.chance.randrange(topics[topic])
 

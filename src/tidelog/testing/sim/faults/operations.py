@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tidelog.testing.sim.cluster.view import views
 from tidelog.testing.sim.faults.world import World
 from tidelog.wire.apis import ApiKey
 from tidelog.wire.message import Message
@@ -30,13 +31,30 @@ async def ask(world: World, api_key: ApiKey, version: int, request: Message) -> 
 async def reassign(world: World) -> None:
     """A partition gets other replicas, or the same in another order, or the move is called off."""
     scenario = world.cluster.scenario
-    topic = world.chance.choice(list(scenario.topics))
-    index = world.chance.randrange(scenario.topics[topic])
+    topic = world.chance.choice(list(scenario.movable))
+    index = world.chance.randrange(scenario.movable[topic])
     ids = [machine.id for machine in world.cluster.machines]
     replicas = world.chance.sample(ids, scenario.replicas) if world.chance.random() < 0.85 else None
     world.cluster.note(f"{topic}-{index} moves to {replicas}")
     request = reassignment(topic, index, replicas)
     await ask(world, ApiKey.ALTER_PARTITION_REASSIGNMENTS, REASSIGN_VERSION, request)
+
+
+async def drain(world: World) -> None:
+    """A broker gives up all its replicas, as before it is taken out of the cluster."""
+    machine = world.victim()
+    controllers = [view for view in views(world.cluster) if view.is_controller]
+    others = [one.id for one in world.cluster.machines if one is not machine]
+    if not controllers or len(others) < world.cluster.scenario.replicas:
+        return
+    world.cluster.note(f"{machine.host} is drained")
+    for topic, partition in list(controllers[0].image.partitions()):
+        spare = [id for id in others if id not in partition.replicas]
+        if machine.id in partition.replicas and spare:  # while it moves, it may be everywhere
+            replicas = [id for id in partition.replicas if id != machine.id]
+            replicas.insert(world.chance.randrange(len(replicas) + 1), world.chance.choice(spare))
+            request = reassignment(topic.name, partition.index, replicas)
+            await ask(world, ApiKey.ALTER_PARTITION_REASSIGNMENTS, REASSIGN_VERSION, request)
 
 
 def reassignment(topic: str, index: int, replicas: list[int] | None) -> AlterPartitionReassignmentsRequest:
@@ -50,7 +68,7 @@ async def elect(world: World) -> None:
     """The preferred leaders."""
     topics = [
         TopicPartitions(topic=name, partitions=list(range(count)))
-        for name, count in world.cluster.scenario.topics.items()
+        for name, count in world.cluster.scenario.movable.items()
     ]
     world.cluster.note("preferred leaders are elected")
     request = ElectLeadersRequest(election_type=0, topic_partitions=topics, timeout_ms=2_000)

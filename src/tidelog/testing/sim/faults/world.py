@@ -2,13 +2,15 @@
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
-from tidelog.metadata.topics.names import TRANSACTION_STATE
+from tidelog.metadata.topics.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from tidelog.testing.sim.clients.client import Client
 from tidelog.testing.sim.cluster.cluster import SimCluster
 from tidelog.testing.sim.cluster.machine import Machine
 from tidelog.testing.sim.cluster.view import View, views
+
+SHARE_COORDINATORS = {SHARE_GROUP_STATE, CONSUMER_OFFSETS}
 
 
 class World:
@@ -53,13 +55,21 @@ class World:
         return leader, self.cluster.machine(follower)
 
     def coordinator(self) -> Machine | None:
-        """One of those that see to transactions."""
-        pairs = [
+        """One of those that see to transactions, or to share groups where there are any."""
+        has_queues = self.cluster.scenario.queues is not None
+        return self._leader_of(SHARE_COORDINATORS if has_queues else {TRANSACTION_STATE})
+
+    def queue_leader(self) -> Machine | None:
+        queues = self.cluster.scenario.queues
+        return None if queues is None else self._leader_of(set(queues.topics))
+
+    def _leader_of(self, topics: Container[str]) -> Machine | None:
+        leaders = [
             view.machine
             for view in views(self.cluster)
-            if any(one.is_leader and one.topic == TRANSACTION_STATE for one in view.partitions)
+            if any(one.is_leader and one.topic in topics for one in view.partitions)
         ]
-        return self.chance.choice(pairs) if pairs else None
+        return self.chance.choice(leaders) if leaders else None
 
     def hosts(self) -> list[str]:
         """In any order, but for the first, which is a likely victim."""

@@ -213,6 +213,7 @@ class ServerEnd:
         for _, outcome in outcomes:
             if not isinstance(outcome, Reply):
                 outcome.cancel()
+        self.client.closed()
         self._server.ended(self)
 
 

@@ -9,8 +9,10 @@ from tidelog.testing.sim.rules.replicas import (
     FollowersHighWatermark,
     Offsets,
     PartitionLeaders,
+    ReplicasApart,
 )
 from tidelog.testing.sim.rules.reserve import ReserveIsKept
+from tidelog.testing.sim.rules.shares import SavedIsStored, StoredNeverGoesBack
 from tidelog.testing.sim.rules.transactions import MarkersInOrder, NothingHangs, OpenUntilDecided
 
 BROKEN_MAX = 20
@@ -24,6 +26,7 @@ class Invariants:
         """What was broken, and when it was first seen."""
         self._rules = (
             PartitionLeaders(),
+            ReplicasApart(),
             RaftLeaders(),
             CommittedEntries(),
             Offsets(),
@@ -36,6 +39,8 @@ class Invariants:
             OpenUntilDecided(),
             NothingHangs(),
             ReserveIsKept(),
+            StoredNeverGoesBack(),
+            SavedIsStored(),
         )
 
     def check(self) -> None:

@@ -26,6 +26,20 @@ class PartitionLeaders:
                         yield f"{name_of(partition)}: {leader} and {view.machine.id} lead in epoch {key[1]}"
 
 
+class ReplicasApart:
+    """No two replicas of a partition are on one computer, but for one that leaves it."""
+
+    def check(self, seen: list[View]) -> Iterator[str]:
+        for view in seen:
+            if not view.is_controller or not any(broker.machine for broker in view.image.brokers.values()):
+                continue
+            machines = {id: broker.machine_key for id, broker in view.image.brokers.items()}
+            for topic, partition in view.image.partitions():
+                staying = [machines.get(id, id) for id in partition.replicas if id not in partition.removing]
+                if len(set(staying)) < len(staying):
+                    yield f"{topic.name}-{partition.index} is twice on one computer: {partition.replicas}"
+
+
 class Offsets:
     """start <= stable <= high watermark <= end; and a leader's watermark never goes back."""
 
@@ -58,6 +72,8 @@ class EqualReplicas:
     def __init__(self) -> None:
         self._batches: dict[Place, dict[int, tuple[int, int]]] = {}
         self._ends: dict[Place, int] = {}
+        self._begins: dict[Place, int] = {}
+        """Where the first replica that was looked at started: others may have records that it has deleted."""
         self._checked: dict[tuple[str, Place], int] = {}
 
     def check(self, seen: list[View]) -> Iterator[str]:
@@ -82,6 +98,8 @@ class EqualReplicas:
             before = position
             for at, header in iter_batches(data):
                 mark = zlib.crc32(data[at : at + header.size]), header.next_offset
+                if header.base_offset < self._begins.setdefault(place, header.base_offset):
+                    batches.setdefault(header.base_offset, mark)
                 if header.base_offset >= self._ends.get(place, 0):
                     batches[header.base_offset] = mark
                     self._ends[place] = header.next_offset

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from tidelog.base.ids import Offset, Uuid
+from tidelog.metadata.topics.names import SCHEMAS
 from tidelog.replication.partition import Partition
 from tidelog.testing.sim.cluster.view import View, name_of
 from tidelog.wire.batch import CONTROL, iter_batches
@@ -21,6 +22,8 @@ class ReserveIsKept:
         for view in seen:
             for partition in view.partitions:
                 if not partition.is_leader or not partition.log.health.reserve.is_refusing:
+                    continue
+                if partition.topic == SCHEMAS:  # the registry's own records, which clients cannot write here
                     continue
                 key = view.life, partition.topic_id, partition.index, partition.leader_epoch
                 end = ends[key] = partition.log.end

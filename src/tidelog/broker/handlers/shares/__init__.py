@@ -1,0 +1,1 @@
+"""Share groups: their members, records and acknowledgements, their state and offsets."""

@@ -1,0 +1,1 @@
+"""Share groups at work: partitions that this broker leads deliver records, and their state is saved."""

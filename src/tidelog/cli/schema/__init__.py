@@ -1,0 +1,1 @@
+"""`tidelog schema`: schemas of a registry, registered, compared, checked before a deploy, and moved."""

@@ -1,0 +1,94 @@
+"""What an import has to do in a registry: what is there already, what is missing, what stands in the way."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from tidelog.cli.schema.moving.exported import Exported, ExportedVersion, in_order
+
+if TYPE_CHECKING:
+    from tidelog.blocking.registry.client import RegistryClient
+
+
+class ImportPlan(NamedTuple):
+    to_register: list[ExportedVersion]
+    """In the order in which they can be registered."""
+    present: list[ExportedVersion]
+    conflicts: list[str]
+    """Sentences; with any of them nothing is imported."""
+    occupied: set[str]
+    """Subjects that have versions already."""
+
+
+def plan_import(client: "RegistryClient", exported: Exported) -> ImportPlan:
+    known = {subject.name: set(_versions(client, subject.name)) for subject in exported.subjects}
+    plan = ImportPlan([], [], [], {name for name, versions in known.items() if versions})
+    checked: dict[tuple[str, int], str | None] = {}
+    for one in in_order(exported):
+        if one.place.version in known[one.place.subject]:
+            _compare(client, one, plan)
+            continue
+        # The same id in two subjects is one schema, so that it is asked for once.
+        place = (_context(one.place.subject), one.id)
+        if place not in checked:
+            checked[place] = _other_text(client, one)
+        if checked[place] is not None:
+            plan.conflicts.append(
+                f"{one.place}: id {one.id} belongs to another schema in this registry already."
+            )
+        plan.to_register.append(one)
+    return plan
+
+
+def _compare(client: "RegistryClient", one: ExportedVersion, plan: ImportPlan) -> None:
+    there = client.version(one.place.subject, one.place.version, deleted=True)
+    if there.id == one.id and (there.schema.text == one.schema.text or _is_known(client, one)):
+        plan.present.append(one)
+    elif there.id == one.id:
+        plan.conflicts.append(f"{one.place}: another schema is there already under the same id {one.id}.")
+    else:
+        plan.conflicts.append(f"{one.place}: it is there already with id {there.id} instead of {one.id}.")
+
+
+def _is_known(client: "RegistryClient", one: ExportedVersion) -> bool:
+    """Registries write one schema in different ways, so that the registry itself has to compare."""
+    found = client.lookup(one.place.subject, one.schema, deleted=True)
+    return found is not None and found.id == one.id
+
+
+def _other_text(client: "RegistryClient", one: ExportedVersion) -> str | None:
+    """The text that the id stands for already, if it is another."""
+    from tidelog.blocking.registry.errors import RegistryRefused
+
+    try:
+        there = client.schema(one.id, subject=one.place.subject)
+    except RegistryRefused as refusal:
+        if refusal.is_not_found:
+            return None
+        raise
+    if there.type is one.schema.type and _squeezed(there.text) == _squeezed(one.schema.text):
+        return None
+    return there.text
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def _context(subject: str) -> str:
+    """`:.name:subject` belongs to the context `.name`."""
+    return subject.split(":", 2)[1] if subject.startswith(":.") and subject.count(":") >= 2 else "."
+
+
+def _versions(client: "RegistryClient", subject: str) -> list[int]:
+    from tidelog.blocking.registry.errors import RegistryRefused
+
+    try:
+        return client.versions(subject, deleted=True)
+    except RegistryRefused as refusal:
+        if refusal.is_not_found:
+            return []
+        raise
+
+
+def subjects_of(plan: ImportPlan) -> Iterator[str]:
+    yield from dict.fromkeys(one.place.subject for one in plan.to_register)

@@ -1,0 +1,55 @@
+"""All of a registry, or some subjects of it, with what their schemas refer to."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from tidelog.cli.schema.moving.exported import Exported, ExportedSubject, ExportedVersion, Place
+
+if TYPE_CHECKING:
+    from tidelog.blocking.registry.client import RegistryClient
+
+EVERY_CONTEXT = ":*:"
+
+
+def read_registry(
+    client: "RegistryClient",
+    subjects: Iterable[str] = (),
+    *,
+    prefix: str | None = None,
+    deleted: bool = False,
+    progress: Callable[[int], None] = lambda _versions: None,
+) -> Exported:
+    """The given subjects; without any, all that begin with the prefix. `deleted`: soft-deleted ones too."""
+    wanted = list(subjects) or sorted(client.subjects(prefix=prefix or EVERY_CONTEXT, deleted=deleted))
+    found: dict[str, dict[int, ExportedVersion]] = {}
+    to_read = [
+        Place(subject, version) for subject in wanted for version in client.versions(subject, deleted=deleted)
+    ]
+    living = {subject: set(client.versions(subject)) for subject in wanted} if deleted else {}
+    count = 0
+    while to_read:
+        place = to_read.pop()
+        versions = found.setdefault(place.subject, {})
+        if place.version in versions:
+            continue
+        is_chosen = place.subject in wanted
+        one = client.version(place.subject, place.version, deleted=deleted or not is_chosen)
+        is_deleted = deleted and is_chosen and place.version not in living[place.subject]
+        versions[place.version] = ExportedVersion(place, one.id, one.schema, is_deleted)
+        to_read += [Place(reference.subject, reference.version) for reference in one.schema.references]
+        count += 1
+        progress(count)
+    return Exported(
+        client.options.urls[0],
+        tuple(
+            ExportedSubject(
+                subject,
+                tuple(versions[number] for number in sorted(versions)),
+                client.config(subject),
+                client.mode(subject),
+            )
+            for subject, versions in sorted(found.items())
+        ),
+        client.config(),
+        client.mode(),
+    )

@@ -1,0 +1,1 @@
+"""The single checks of the schema registry; `tidelog.testing.registry_checkers` runs them all."""

@@ -1,0 +1,1 @@
+"""Simulated members of share groups, their administrator, and producers of scheduled records."""
